@@ -19,7 +19,6 @@ export class Room<Part extends {}> {
     this.create = create;
   }
 
-  /** Number of callers in the room. */
   get size(): number {
     return this.slots.size;
   }

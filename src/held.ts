@@ -58,7 +58,6 @@ export class Held {
     scope.onEnd(() => this.remove(this.#own));
   }
 
-  /** Adds bytes. */
   add(bytes: number): void {
     if (this.#scope.ended) return;
     this.#own += bytes;

@@ -5,7 +5,6 @@ const isSource = existsSync(new URL("../package.json", import.meta.url));
 /** The folder of the gateway: above `src`, or above `dist/src`. */
 export const FOLDER = new URL(isSource ? "../" : "../../", import.meta.url);
 
-/** The version of the gateway. */
 export function readVersion(): string {
   const text = readFileSync(new URL("package.json", FOLDER), "utf8");
   // Safe: every package has one.

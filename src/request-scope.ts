@@ -1,6 +1,5 @@
 import type { Caller } from "./caller.ts";
 
-/** The identity of a request. */
 export interface Identity {
   readonly caller: Caller;
   readonly requestId: string;
@@ -72,7 +71,6 @@ export class RequestScope implements Identity {
     else this.#callbacks.add(callback);
   }
 
-  /** Removes a callback. */
   offEnd(callback: () => void): void {
     this.#callbacks.delete(callback);
   }

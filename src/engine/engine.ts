@@ -33,7 +33,6 @@ export interface OperationFacts {
   hash: string | null;
   /** The distinct codes of its errors. */
   codes: readonly string[];
-  /** Where it failed. */
   readonly failed: FailedPlace[];
 }
 
@@ -44,7 +43,6 @@ export interface Operation extends EventExecution {
   readonly extensions: (() => object | null) | null;
 }
 
-/** What an operation may do and return. */
 interface RunOptions {
   /** Whether mutations are rejected, as for GET. */
   readonly isReadOnly: boolean;
@@ -54,20 +52,9 @@ interface RunOptions {
   readonly isIncremental?: boolean;
 }
 
-/** A result of which parts may follow. */
 export type EngineResult = ExecutionResult & { readonly pieces?: Pieces };
 
-/** A request for a subscription, independent of its transport. `openStream` is called once its document is valid. */
-interface StreamRequest extends StreamSource {
-  /** The request for the subscription. It ends once the subscription is open. */
-  readonly scope: RequestScope;
-  readonly facts: OperationFacts;
-}
-
-/** The results of a subscription, or a single result when it could not begin. */
-type StreamResult = { readonly results: Results } | ExecutionResult;
-
-export interface EngineSettings extends DocumentSettings, Omit<MeterSettings, "limits"> {
+interface EngineSettings extends DocumentSettings, Omit<MeterSettings, "limits"> {
   readonly documents: DocumentStore;
   /** `selected`: maximum fields that an operation selects, with its fragments expanded. */
   readonly executionLimits: MeterSettings["limits"] & { readonly selected: number };
@@ -75,29 +62,13 @@ export interface EngineSettings extends DocumentSettings, Omit<MeterSettings, "l
   readonly publicError: (error: unknown) => GraphQLError;
 }
 
-/** Runs GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
-export interface Engine {
-  /** Runs a request. Never rejects. */
-  readonly run: (operation: Operation, params: OperationParams, options: RunOptions) => Promise<EngineResult>;
-  /** The type of a request's operation; null when its document cannot be read. */
-  readonly typeOf: (params: OperationParams, scope: RequestScope) => Promise<OperationTypeNode | null>;
-  /** Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. */
-  readonly subscribe: (request: StreamRequest) => Promise<StreamResult>;
-  /**
-   * Finalizes a result: adds the request id to its errors, and removes suggestions from them where the schema is hidden.
-   * `extensions` are added as well.
-   */
-  readonly finish: <Result extends ExecutionResult>(
-    result: Result,
-    requestId: string,
-    extensions?: Operation["extensions"],
-  ) => Result;
-}
+export type Engine = ReturnType<typeof createEngine>;
 
 /** Longest operation name in logs, in characters: callers choose the names. */
 const MAX_NAME_LENGTH = 100;
 
-export function createEngine(settings: EngineSettings): Engine {
+/** Runs GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
+export function createEngine(settings: EngineSettings) {
   const { schema, executionLimits, turns, heldBytes, publicError } = settings;
   const documents = createDocuments(settings);
 
@@ -148,10 +119,8 @@ export function createEngine(settings: EngineSettings): Engine {
     facts.name = name?.value.slice(0, MAX_NAME_LENGTH) ?? null;
     facts.hash = document.hash;
     // The variables are not coerced yet: only the lengths of lists are read.
-    const { operation, fragments } = plan;
-    const size = sizeOfSelection({ schema, operation, fragments, variables: params.variables ?? {} });
     const { selected } = executionLimits;
-    if (size > selected)
+    if (sizeOfSelection(schema, plan, params.variables ?? {}) > selected)
       throw tooLarge(
         `Expected at most ${selected} fields with fragments expanded and for each item of a list argument, got more.`,
       );
@@ -191,13 +160,19 @@ export function createEngine(settings: EngineSettings): Engine {
   };
 
   const failed = (error: unknown, facts: OperationFacts): ExecutionResult => {
-    const errors = error instanceof InvalidDocument ? error.validationErrors : [publicError(error)];
+    // Safe: those of an invalid document are its own.
+    const errors = error instanceof InvalidDocument ? (error.errors as GraphQLError[]) : [publicError(error)];
     noteErrors(facts, errors);
     return { errors };
   };
 
   return {
-    run: async (operation, params, { isReadOnly, maxBytes, isIncremental = false }) => {
+    /** Runs a request. Never rejects. */
+    run: async (
+      operation: Operation,
+      params: OperationParams,
+      { isReadOnly, maxBytes, isIncremental = false }: RunOptions,
+    ): Promise<EngineResult> => {
       const { facts, scope } = operation;
       let isWhole = true;
       try {
@@ -227,7 +202,8 @@ export function createEngine(settings: EngineSettings): Engine {
         if (isWhole) scope.end("done");
       }
     },
-    typeOf: async (params, scope) => {
+    /** The type of a request's operation; null when its document cannot be read. */
+    typeOf: async (params: OperationParams, scope: RequestScope): Promise<OperationTypeNode | null> => {
       try {
         const text = settings.documents(params);
         const document = documents.known(text) ?? (await parse(text, scope));
@@ -236,7 +212,13 @@ export function createEngine(settings: EngineSettings): Engine {
         return null;
       }
     },
-    subscribe: async (request) => {
+    /**
+     * Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. `scope` is
+     * that of the request for it, and ends once it is open. `openStream` is called once its document is valid.
+     */
+    subscribe: async (
+      request: StreamSource & Omit<Operation, "openContext" | "extensions">,
+    ): Promise<{ readonly results: Results } | ExecutionResult> => {
       const { facts, params, scope } = request;
       try {
         const text = settings.documents(params);
@@ -257,7 +239,15 @@ export function createEngine(settings: EngineSettings): Engine {
         return failed(error, facts);
       }
     },
-    finish: (result, requestId, extensions = null) => {
+    /**
+     * Finalizes a result: adds the request id to its errors, and removes suggestions from them where the schema is hidden.
+     * `extensions` are added as well.
+     */
+    finish: <Result extends ExecutionResult>(
+      result: Result,
+      requestId: string,
+      extensions: Operation["extensions"] = null,
+    ): Result => {
       const told = extensions?.() ?? null;
       const whole = told ? { ...result, extensions: { ...result.extensions, ...told } } : result;
       if (!result.errors) return whole;

@@ -6,7 +6,6 @@ import type { Plan } from "./plan/plan.ts";
 
 type Path = NonNullable<GraphQLError["path"]>;
 
-/** The errors of one failure. */
 interface Group {
   readonly first: GraphQLError;
   readonly failure: Failure;

@@ -16,7 +16,6 @@ export interface EventExecution {
   readonly openContext: (meter: Meter) => PlacedContext;
 }
 
-/** A valid subscription of a caller. */
 export interface StreamSource {
   readonly params: OperationParams;
   /** Opens the stream once its document is valid. Throws when there are too many. */

@@ -124,12 +124,10 @@ export class Turns {
     };
   };
 
-  /** Creates a queue of a caller. */
   queueOf(caller: Caller): SliceQueue {
     return new SliceQueue(this, caller);
   }
 
-  /** Whether work waits. */
   isWaiting(): boolean {
     return !this.#accounts.isEmpty;
   }

@@ -16,17 +16,9 @@ import { laterRule, streamedOnceRule } from "../limits/later.ts";
 import { BYTES_PER_CHARACTER, type OperationParams } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 
-/** A document that does not validate against the schema. */
-export class InvalidDocument extends Error {
-  readonly validationErrors: readonly GraphQLError[];
+/** The errors of a document that does not validate against the schema. */
+export class InvalidDocument extends AggregateError {}
 
-  constructor(validationErrors: readonly GraphQLError[]) {
-    super("invalid document");
-    this.validationErrors = validationErrors;
-  }
-}
-
-/** A parsed document. */
 export interface PreparedDocument {
   readonly document: DocumentNode;
   /** SHA-256 of its text, in hexadecimal. */

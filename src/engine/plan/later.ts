@@ -31,12 +31,8 @@ const HELD_PER_PART = 1_500;
 const TOGETHER = 64;
 
 /** Delivers what the first result leaves for later. `onReady` is called when its parts are made; with null if there are none. */
-export function deliverLater(
-  common: Pick<Run, "context" | "variables" | "meter" | "onError" | "halt">,
-  whole: Pick<Run, "errors" | "later"> & { readonly data: Slots | null },
-  onReady: (pieces: Pieces | null) => void,
-): void {
-  const { meter } = common;
+export function deliverLater(first: Run, data: Slots | null, onReady: (pieces: Pieces | null) => void): void {
+  const { meter } = first;
   const completed: Run["completed"] = new Map();
   const nulls = new NullPlaces();
   const queue = openQueue(meter);
@@ -60,7 +56,7 @@ export function deliverLater(
   };
 
   /** Makes the parts of what a run has left. */
-  const makeParts = ({ later }: Pick<Run, "later">, onMade: (parts: readonly Waiting[]) => void): void => {
+  const makeParts = ({ later }: Run, onMade: (parts: readonly Waiting[]) => void): void => {
     const parts: Waiting[] = [];
     const make = (left: LaterFragments | LaterItems): void => {
       const { place } = left;
@@ -94,7 +90,7 @@ export function deliverLater(
 
   const openRun = (onEnd: (errors: GraphQLError[], parts: readonly Waiting[]) => void): Run => {
     const run: Run = {
-      ...common,
+      ...first,
       errors: [],
       completed,
       pending: 1,
@@ -170,9 +166,9 @@ export function deliverLater(
     beginAll(following);
   };
 
-  makeParts(whole, (parts) => {
+  makeParts(first, (parts) => {
     if (parts.length === 0) return onReady(null);
-    nulls.enter(whole.errors, whole.data, []);
+    nulls.enter(first.errors, data, []);
     queue.open(
       parts.map((each) => each.part),
       () => beginAll(parts),

@@ -29,7 +29,6 @@ export interface Delivered {
   isLast: boolean;
 }
 
-/** One piece of a result. */
 export interface Piece {
   readonly delivered: readonly Delivered[];
   readonly hasNext: boolean;
@@ -48,7 +47,6 @@ export interface Pieces {
 /** Maximum deliveries of one piece, so that its errors are converted in a few milliseconds. */
 const MAX_DELIVERED = 500;
 
-/** Opens the queue of an operation's pieces. */
 export function openQueue(meter: Meter) {
   /** The parts of which something follows. */
   const open = new Set<Part>();

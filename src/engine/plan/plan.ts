@@ -115,17 +115,18 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
         onResult({ errors: [error], data: null });
         meter.stop(error);
       };
-      const common = { context, variables: coerced, meter, onError, halt };
       const later: Run["later"] = isLater ? [] : null;
       const onEnd = () => {
         const whole = failures.length === 0 ? result : { errors: failures, ...result };
         if (!later || later.length === 0) return onResult(whole);
-        deliverLater(common, { later, data: result.data, errors: failures }, (pieces) =>
-          onResult(whole, pieces),
-        );
+        deliverLater(run, result.data, (pieces) => onResult(whole, pieces));
       };
       const run: Run = {
-        ...common,
+        context,
+        variables: coerced,
+        meter,
+        onError,
+        halt,
         errors: failures,
         completed: new Map(),
         pending: 1,

@@ -14,7 +14,6 @@ export interface Selection {
   readonly fields: readonly PlannedField[];
   /** Those of the fields that show a key of the object or of its record as it is. */
   readonly plain: readonly PlainField[];
-  /** The other fields. */
   readonly others: readonly PlannedField[];
   /** Whether its objects are `Recorded`. */
   readonly isOfRecord: boolean;
@@ -34,7 +33,6 @@ export interface DeferredFragment {
   readonly selection: () => Selection;
 }
 
-/** What `@stream` says of a list. */
 interface Streamed {
   readonly label: string | null;
   /** Number of items that are delivered with the list. */
@@ -114,7 +112,6 @@ export interface Container extends ResultPlace {
  */
 export type ErrorBehavior = "NULL" | "PROPAGATE" | "HALT";
 
-/** How an operation is run. */
 export interface RunBehavior {
   readonly onError: ErrorBehavior;
   /** Whether the result may come in pieces. */
@@ -140,7 +137,6 @@ export interface Run {
   readonly later: (LaterFragments | LaterItems)[] | null;
 }
 
-/** The deferred fragments of an object. */
 export interface LaterFragments {
   readonly fragments: readonly DeferredFragment[];
   readonly object: unknown;
@@ -158,9 +154,7 @@ export interface ListItems<Item = unknown> {
 /** The items of a list that are delivered later. */
 export interface LaterItems {
   readonly label: string | null;
-  /** The list itself. */
   readonly place: Container;
-  /** All items of the list. */
   readonly items: ListItems;
   /** Index of the first that is delivered later. */
   readonly from: number;

@@ -37,7 +37,6 @@ const maxItems = z
   .int({ error: "expected a whole number above 0" })
   .positive({ error: "expected a whole number above 0" });
 
-/** An override of an endpoint, or null. */
 const overrideOf = (endpoint: AnyEndpoint) =>
   z
     .string({ error: "expected a method and a path, or null" })
@@ -139,7 +138,6 @@ const Filters = section({
   ids: Ids.nullable().describe("How lists of runs are filtered by ids; null where they cannot be."),
 });
 
-/** For each of these kinds, keys of its records. */
 const keysOf = (kinds: typeof recordKinds) =>
   section(Object.fromEntries(kinds.map(({ records, keys }) => [records, z.array(z.enum(keys))])));
 
@@ -249,7 +247,6 @@ const DEPTHS: Readonly<Record<keyof Profile, number>> = {
   inputs: 2,
 };
 
-/** Extends a profile. */
 export const extend = (base: Profile, written: z.output<typeof WrittenProfile>): Profile =>
   // Safe: a section that is merged has the keys of both, with their types.
   mapped(DEPTHS, (depth, name) => merge(base[name], written[name], depth)) as unknown as Profile;

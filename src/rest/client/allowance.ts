@@ -98,7 +98,6 @@ export class Allowance {
     return this.#flying > this.#width || this.#clock.now() < this.#pausedUntil;
   }
 
-  /** Takes back a request that was not sent. */
   giveBack(): void {
     this.#flying--;
     this.#unsent--;

@@ -7,14 +7,12 @@ export interface Demand {
   readonly positions: number;
 }
 
-/** A request that waits for its turn. */
 export interface Ticket {
   readonly endpoint: EndpointName;
   /** Requests for which more positions wait go first. */
   readonly demand: Demand;
   /** Whether it is another attempt of an admitted request, which does not count. */
   readonly isRetry: boolean;
-  /** The queue of its operation. */
   readonly queue: { readonly admit: (ticket: Ticket) => void };
   /** Whether it may wait for its allowance. */
   readonly isPatient: boolean;

@@ -15,7 +15,6 @@ export interface Operation {
   readonly headers: RequestHeaders;
   readonly queue: OperationQueue;
   readonly held: Held;
-  /** The allowance of its token. */
   readonly allowance: Allowance;
 }
 

@@ -8,7 +8,7 @@ import { type ConnectorSettings, createConnector } from "./connector.ts";
 import { createBreaker } from "./breaker.ts";
 import { Call, type Operation } from "./call.ts";
 import { throttledError } from "./failure.ts";
-import type { Held, HeldBytes } from "../../held.ts";
+import type { HeldBytes } from "../../held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
 import { createProbe } from "./probe.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
@@ -28,7 +28,6 @@ export interface ClientSettings
   /** Counts the bytes of responses, after decompression. */
   readonly heldBytes: HeldBytes;
   readonly callers: Callers;
-  /** Maximum retries of a failed GET. */
   readonly retries: number;
   /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
@@ -39,23 +38,11 @@ export interface ClientSettings
 /** Reads part of a stream, and ends it unless that is kept. Calls `hold` with the number of bytes that it keeps. */
 export type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) => void) => Promise<Part>;
 
-/** Sends the upstream requests of one scope. */
-export interface Upstream {
-  /** Reads a whole response. A failed GET may be retried; a command never is. */
-  readonly json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => void;
-  /** Reads part of a log. */
-  readonly readPart: <Part>(
-    request: UpstreamRequest<unknown>,
-    read: ReadPart<Part>,
-    outcome: Outcome<Part>,
-  ) => void;
-  /** The bytes of responses that the scope holds. */
-  readonly held: Held;
-}
-
 /** The load of the upstream queue and the state of the circuit. */
 export type Pressure = ReturnType<Client["pressure"]>;
 export type Client = ReturnType<typeof createClient>;
+/** Sends the upstream requests of one scope. */
+export type Upstream = ReturnType<Client["open"]>;
 
 /** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
@@ -70,7 +57,6 @@ export function createClient(settings: ClientSettings) {
     openSpan: settings.openSpan,
   };
 
-  /** Sends a request and reads its whole response. */
   const whole =
     <Answer>(request: UpstreamRequest<Answer>, reading: JsonSettings): Send<Answer> =>
     (attempt, wire) =>
@@ -117,7 +103,7 @@ export function createClient(settings: ClientSettings) {
 
   return {
     /** Opens the upstream requests of a scope within its limits. */
-    open: (scope: RequestScope, bounds: OperationBounds): Upstream => {
+    open: (scope: RequestScope, bounds: OperationBounds) => {
       const held = settings.heldBytes.open(scope);
       const operation: Operation = {
         scope,
@@ -128,10 +114,20 @@ export function createClient(settings: ClientSettings) {
       };
       const takeTurn = settings.turnsFor(scope.caller);
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
+      const call = <Part>(request: UpstreamRequest<unknown>, send: Send<Part>, outcome: Outcome<Part>) => {
+        bounds.onRequest?.();
+        void new Call(calls, operation, request, send, outcome);
+      };
       return {
-        json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) =>
-          void new Call(calls, operation, request, whole(request, reading), outcome),
-        readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>, outcome: Outcome<Part>) => {
+        /** Reads a whole response. A failed GET may be retried; a command never is. */
+        json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>): void =>
+          call(request, whole(request, reading), outcome),
+        /** Reads part of a log. */
+        readPart: <Part>(
+          request: UpstreamRequest<unknown>,
+          read: ReadPart<Part>,
+          outcome: Outcome<Part>,
+        ): void => {
           const send = stream<Part>(async (response, attempt) => {
             try {
               return await read(response, (bytes) => {
@@ -143,8 +139,9 @@ export function createClient(settings: ClientSettings) {
               throw error;
             }
           });
-          void new Call(calls, operation, request, send, outcome);
+          call(request, send, outcome);
         },
+        /** The bytes of responses that the scope holds. */
         held,
       };
     },

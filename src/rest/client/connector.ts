@@ -30,7 +30,6 @@ export function createConnector({ connectTimeoutMs, proxy, tls }: ConnectorSetti
     });
 }
 
-/** Connector options for a URL. */
 export const targetOf = ({ host, hostname, port, protocol }: URL): buildConnector.Options => ({
   host,
   hostname: withoutBrackets(hostname),

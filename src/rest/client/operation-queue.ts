@@ -5,17 +5,16 @@ import type { Allowance } from "./allowance.ts";
 import { Bulkhead, type Ticket } from "./bulkhead.ts";
 import { endedError, throttledError } from "./failure.ts";
 
-/** Limits of one operation. */
 export interface OperationBounds {
-  /** Maximum concurrent upstream requests. */
   readonly width: number;
   /** Maximum upstream requests in total. Retries do not count. */
   readonly requests: number;
   /** Whether it leaves the token's allowance to others that may need it. */
   readonly yields: boolean;
+  /** Called for each request, those above the maximum included. */
+  readonly onRequest?: () => void;
 }
 
-/** The queues of all operations. */
 interface Queues {
   isQueueFull(caller: Caller): boolean;
   serve(): void;

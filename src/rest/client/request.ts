@@ -5,7 +5,6 @@ import type { Demand } from "./bulkhead.ts";
 
 type Endpoint<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
 
-/** Notes each attempt of one request. */
 export interface RequestNote {
   /** Notes that it waits for its turn from now on. */
   readonly wait: () => void;
@@ -38,7 +37,6 @@ export interface UpstreamRequest<Answer> {
   readonly range?: Readonly<Record<string, string>> | null;
 }
 
-/** A request, and the scope that it belongs to. */
 export interface ScopedRequest {
   readonly request: UpstreamRequest<unknown>;
   readonly scope: RequestScope;

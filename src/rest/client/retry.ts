@@ -11,7 +11,6 @@ const WINDOW_MS = 10_000;
 const MAX_PAUSE_MS = 2_000;
 const FIRST_PAUSE_MS = 100;
 
-/** The previous attempts of a request. */
 interface Tried {
   readonly attempts: number;
   /** Number of attempts that the service throttled. */
@@ -69,7 +68,6 @@ export function createRetries(maxRetries: number) {
   };
 }
 
-/** Exponential backoff with full jitter. */
 const backoffMs = (attempts: number): number =>
   Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempts - 1));
 

@@ -10,7 +10,6 @@ export interface TransportSettings {
   readonly connect: Connector;
   /** Maximum connections for whole responses. Each stream opens another one. */
   readonly connections: number;
-  /** Connect timeout in milliseconds. */
   readonly connectTimeoutMs: number;
   /** Maximum time until the response headers, in milliseconds. */
   readonly headersTimeoutMs: number;
@@ -70,7 +69,6 @@ export class TimedOut extends Error {}
 /** Maximum bytes of an error body: enough for any message. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Receives the outcome of a request, once. */
 interface Receiver {
   /** Receives the number of bytes held. May throw. */
   readonly onBytes: (count: number) => void;

@@ -1,7 +1,7 @@
 import DataLoader from "dataloader";
 import { batchFaultOf, UpstreamError } from "../../errors.ts";
 import type { Memory } from "../../memory.ts";
-import type { Batch, Find, ListRead, Query, RunRead } from "../api/batches.ts";
+import type { Batch, Find, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { ReadPart } from "../client/client.ts";
@@ -43,7 +43,6 @@ interface BatchSettings {
   readonly refused: Memory<ReadonlySet<Batch>>;
   readonly onRefused: (route: string) => void;
   readonly pacing: Pacing;
-  /** Null unless notes are wanted. */
   readonly notes: ReadNotes | null;
 }
 
@@ -131,9 +130,9 @@ export class Batches {
   prefetchList(endpoint: AnyEndpoint, run: RunRead): void {
     const part = this.#partOf(endpoint, run);
     if (!part) return;
-    const list = part.batch.list([run], ({ endpoint: of, at, query }) => this.load(of, at, { query }));
+    const list = part.batch.list([run]);
     // The reads that need the list report its failure.
-    list.catch(() => {});
+    this.load(list.endpoint, list.at, { query: list.query }).catch(() => {});
   }
 
   #open(target: ReadTarget, key: string): Read {
@@ -224,14 +223,8 @@ export class Batches {
    */
   #startList({ batch, members }: Group): readonly Read[] {
     const [{ read: only, run: first }, ...others] = members;
-    const { target, find } = batch.list(
-      [first, ...others.map(({ run }) => run)],
-      // Safe: a read returns the response of its own endpoint.
-      <At, Answer>({ endpoint, at, query, find: findIn }: ListRead<At, Answer>) => ({
-        target: this.#targetOf(endpoint, at, { query }),
-        find: (response: unknown) => findIn(response as Answer),
-      }),
-    );
+    const { endpoint, at, query, find } = batch.list([first, ...others.map(({ run }) => run)]);
+    const target = this.#targetOf(endpoint, at, { query });
     if (others.length === 0 && !this.#reads.has(target.key)) return [only];
     const list = this.#readWhole(target);
     for (const { read } of members) {

@@ -22,7 +22,6 @@ export interface SharedSettings {
   readonly refused: Memory<ReadonlySet<Batch>>;
   /** Receives the route of a batch that is refused from now on. */
   readonly onRefused: (route: string) => void;
-  /** The login names of callers. */
   readonly viewers: Memory<string>;
   readonly reads: SharedReads;
 }
@@ -169,7 +168,6 @@ class TokenSession implements Session, Reader {
   }
 }
 
-/** Reads a window and counts its bytes. */
 const partOf =
   (window: WindowRequest): ReadPart<LogWindow> =>
   async (response, hold) => {

@@ -59,6 +59,7 @@ export class SharedReads {
  * promise, which fails with the operation that made it, and know neither limits nor commands.
  */
 class CallerReads implements Sharing {
+  readonly settings: SharingSettings;
   readonly #all: SharedReads;
   readonly #caller: Caller;
   readonly #inFlight = new TransientMap<Read>();
@@ -67,23 +68,24 @@ class CallerReads implements Sharing {
   constructor(all: SharedReads, caller: Caller) {
     this.#all = all;
     this.#caller = caller;
+    this.settings = all.settings;
   }
 
   find(key: string): Read | undefined {
     const read = this.#inFlight.get(key);
     if (read) return read.isOpen ? read : undefined;
     const kept = this.#keptOf(key);
-    return kept && this.#all.settings.now() <= kept.freshUntil ? kept : undefined;
+    return kept && this.settings.now() <= kept.freshUntil ? kept : undefined;
   }
 
   findStale(key: string): Read | undefined {
-    const { staleMs, now } = this.#all.settings;
+    const { staleMs, now } = this.settings;
     const kept = staleMs > 0 ? this.#keptOf(key) : undefined;
     return kept && now() - kept.began <= staleMs ? kept : undefined;
   }
 
   add(read: Read): void {
-    read.began = this.#all.settings.now();
+    read.began = this.settings.now();
     this.#inFlight.set(read.target.key, read);
   }
 
@@ -95,7 +97,8 @@ class CallerReads implements Sharing {
   }
 
   keep(read: Read): void {
-    const { kept, room, settings } = this.#all;
+    const { kept, room } = this.#all;
+    const { settings } = this;
     const { key } = read.target;
     if (this.#inFlight.get(key) !== read) return;
     this.#inFlight.delete(key);
@@ -121,14 +124,6 @@ class CallerReads implements Sharing {
   endSharing(): void {
     for (const { target } of this.#inFlight.values()) this.#inFlight.delete(target.key);
     for (const read of this.#kept.values()) this.#all.kept?.delete(read);
-  }
-
-  report(from: "in flight" | "kept" | "stale"): void {
-    this.#all.settings.onShared(from);
-  }
-
-  now(): number {
-    return this.#all.settings.now();
   }
 
   #keptOf(key: string): Read | undefined {
