@@ -31,7 +31,11 @@ const HELD_PER_PART = 1_500;
 const TOGETHER = 64;
 
 /** Delivers what the first result leaves for later. `onReady` is called when its parts are made; with null if there are none. */
-export function deliverLater(first: Run, data: Slots | null, onReady: (pieces: Pieces | null) => void): void {
+export function deliverLater(
+  first: Run,
+  whole: Slots | null,
+  onReady: (pieces: Pieces | null) => void,
+): void {
   const { meter } = first;
   const completed: Run["completed"] = new Map();
   const nulls = new NullPlaces();
@@ -168,7 +172,7 @@ export function deliverLater(first: Run, data: Slots | null, onReady: (pieces: P
 
   makeParts(first, (parts) => {
     if (parts.length === 0) return onReady(null);
-    nulls.enter(first.errors, data, []);
+    nulls.enter(first.errors, whole, []);
     queue.open(
       parts.map((each) => each.part),
       () => beginAll(parts),
