@@ -2,7 +2,7 @@ import { AccountRooms, type Caller, type Callers } from "../../caller.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Ticket } from "./allowance.ts";
 import type { Breaker } from "./breaker.ts";
-import { Bulkhead } from "./bulkhead.ts";
+import { Bulkhead } from "../../bulkhead.ts";
 import { type OperationBounds, OperationQueue } from "./operation-queue.ts";
 
 /** The share of the connections that only proven callers may use. */

@@ -3,7 +3,7 @@ import { Memory } from "../../memory.ts";
 import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
 import type { EndpointName } from "../api/endpoint.ts";
-import { Bulkhead, type Demand } from "./bulkhead.ts";
+import { Bulkhead, type Demand } from "../../bulkhead.ts";
 
 /** The share of the requests that may be sent at once: a page loads in one go. */
 const AT_ONCE = 0.75;

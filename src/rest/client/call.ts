@@ -4,7 +4,7 @@ import type { Allowance, Ticket } from "./allowance.ts";
 import type { OperationQueue } from "./operation-queue.ts";
 import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
 import type { Breaker } from "./breaker.ts";
-import type { Demand } from "./bulkhead.ts";
+import type { Demand } from "../../bulkhead.ts";
 import type { Held } from "../../held.ts";
 import type { RequestHeaders, UpstreamRequest } from "./request.ts";
 import { isThrottled, throttledMs } from "./retry.ts";

@@ -2,7 +2,7 @@ import { OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { Caller } from "../../caller.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Allowance, Ticket } from "./allowance.ts";
-import { Bulkhead } from "./bulkhead.ts";
+import { Bulkhead } from "../../bulkhead.ts";
 import { endedError, throttledError } from "./failure.ts";
 
 export interface OperationBounds {

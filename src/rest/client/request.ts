@@ -1,7 +1,7 @@
 import type { Command, EndpointName, Get } from "../api/endpoint.ts";
 import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import type { Demand } from "./bulkhead.ts";
+import type { Demand } from "../../bulkhead.ts";
 
 type Endpoint<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
 

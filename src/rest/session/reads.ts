@@ -3,7 +3,7 @@ import type { RequestScope } from "../../request-scope.ts";
 import type { Batch, RunRead } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { Outcome } from "../client/attempt.ts";
-import type { Demand } from "../client/bulkhead.ts";
+import type { Demand } from "../../bulkhead.ts";
 import type { ReadPart, Upstream } from "../client/client.ts";
 import { endedError } from "../client/failure.ts";
 import type { ReadNote } from "./notes.ts";

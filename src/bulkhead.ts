@@ -1,4 +1,4 @@
-import { type Link, TransientList } from "../../transient.ts";
+import { type Link, TransientList } from "./transient.ts";
 
 /** The positions of an operation's result that wait for a request now. */
 export interface Demand {
@@ -7,7 +7,8 @@ export interface Demand {
 
 /**
  * A bulkhead limits concurrent requests to `width` and serves waiting ones in turn. Bulkheads form a tree: the root for
- * all callers, one per caller, one per operation. A request is admitted when every bulkhead above it has room.
+ * all callers, one per caller, one per operation. A request is admitted when every bulkhead above it has room. Work that
+ * waits for a time slice takes turns in the same way.
  */
 export class Bulkhead<Ticket extends { readonly demand: Demand }> {
   readonly #parent: Bulkhead<Ticket> | null;
@@ -16,7 +17,7 @@ export class Bulkhead<Ticket extends { readonly demand: Demand }> {
   readonly #ready = new TransientList<Bulkhead<Ticket>>();
   /** The place in the turns of the parent; null while the bulkhead is not ready. */
   #turn: Link<Bulkhead<Ticket>> | null = null;
-  /** The waiting requests of an operation. */
+  /** The waiting requests of an operation, or the queues of a caller. */
   #tickets: Ticket[] = [];
   running = 0;
   /** Number of waiting requests, descendants included. */
