@@ -1,6 +1,5 @@
 import { Callers } from "./caller.ts";
 import { type Config, hasPage } from "./config.ts";
-import { persistedDocuments, trustedDocuments } from "./engine/documents/persisted.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
@@ -122,10 +121,7 @@ export function createGateway({
   const schema = schemaFor(config.TYPE_NAMES);
   const engine = createEngine({
     schema,
-    documents: config.TRUSTED_DOCUMENTS
-      ? trustedDocuments(config.TRUSTED_DOCUMENTS)
-      : // The texts of persisted queries beside the parsed documents.
-        persistedDocuments(Math.ceil(config.DOCUMENT_CACHE_BYTES / 4)),
+    trusted: config.TRUSTED_DOCUMENTS,
     cacheBytes: config.DOCUMENT_CACHE_BYTES,
     isIntrospectable: config.INTROSPECTION,
     limits: {

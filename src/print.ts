@@ -6,25 +6,23 @@ import { schemaFor } from "./graphql/schema.ts";
 /** Levels as the log writes them. */
 const LEVELS = { info: 30, warn: 40, fatal: 60 };
 
-/** Tells those who run the gateway something: `text`, or `fields` and the message. */
-type Tell = (level: keyof typeof LEVELS, message: string, fields?: object, text?: string) => void;
-
-const outputOf = (level: keyof typeof LEVELS) => (level === "info" ? process.stdout : process.stderr);
-
-const tellAsText: Tell = (level, message, _, text = message) => void outputOf(level).write(`${text}\n`);
-
-const tellAsJson: Tell = (level, message, fields) => {
+/** Tells those who run the gateway something: `text`, or a line like those of the log with the message and `fields`. */
+export function tell(
+  level: keyof typeof LEVELS,
+  message: string,
+  fields: object = {},
+  text = message,
+  isForPeople = process.stdout.isTTY,
+): void {
   const line = { level: LEVELS[level], time: Date.now(), ...fields, msg: message };
-  outputOf(level).write(`${JSON.stringify(line)}\n`);
-};
-
-/** For people on a terminal, otherwise like the lines of the log. */
-export const tell: Tell = (...given) => (process.stdout.isTTY ? tellAsText : tellAsJson)(...given);
+  const output = level === "info" ? process.stdout : process.stderr;
+  output.write(`${isForPeople ? text : JSON.stringify(line)}\n`);
+}
 
 /** Tells what is wrong with the settings of the environment. */
-export function tellFaults({ message }: ConfigError, by = tell): void {
+export function tellFaults({ message }: ConfigError, isForPeople = process.stdout.isTTY): void {
   const summary = "The settings cannot be used";
-  by("fatal", summary, { faults: message.split("\n") }, `${summary}:\n${message}`);
+  tell("fatal", summary, { faults: message.split("\n") }, `${summary}:\n${message}`, isForPeople);
 }
 
 /** Prints what `read` makes of the environment. Returns the exit code. */
@@ -34,7 +32,7 @@ function printed(read: (environment: NodeJS.ProcessEnv) => string): number {
     return 0;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    tellFaults(error, tellAsText);
+    tellFaults(error, true);
     return 1;
   }
 }

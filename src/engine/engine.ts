@@ -7,7 +7,12 @@ import {
   InvalidDocument,
   type PreparedDocument,
 } from "./documents/prepared.ts";
-import type { DocumentStore, OperationParams } from "./documents/persisted.ts";
+import {
+  type OperationParams,
+  persistedDocuments,
+  type TrustedDocuments,
+  trustedDocuments,
+} from "./documents/persisted.ts";
 import {
   type FailedPlace,
   noteErrors,
@@ -55,7 +60,8 @@ interface RunOptions {
 export type EngineResult = ExecutionResult & { readonly pieces?: Pieces };
 
 interface EngineSettings extends DocumentSettings, Omit<MeterSettings, "limits"> {
-  readonly documents: DocumentStore;
+  /** The only documents that run; undefined where all do. */
+  readonly trusted: TrustedDocuments | undefined;
   /** `selected`: maximum fields that an operation selects, with its fragments expanded. */
   readonly executionLimits: MeterSettings["limits"] & { readonly selected: number };
   /** Converts any error to the one that callers see. */
@@ -71,6 +77,10 @@ const MAX_NAME_LENGTH = 100;
 export function createEngine(settings: EngineSettings) {
   const { schema, executionLimits, turns, heldBytes, publicError } = settings;
   const documents = createDocuments(settings);
+  const textOf = settings.trusted
+    ? trustedDocuments(settings.trusted)
+    : // The texts of persisted queries beside the parsed documents.
+      persistedDocuments(Math.ceil(settings.cacheBytes / 4));
 
   /** Does work of a request when it is its caller's turn, unless the request has ended by then. */
   const inTurn = <Value>(scope: RequestScope, work: () => Value): Promise<Value> =>
@@ -176,7 +186,7 @@ export function createEngine(settings: EngineSettings) {
       const { facts, scope } = operation;
       let isWhole = true;
       try {
-        const text = settings.documents(params);
+        const text = textOf(params);
         const document = documents.known(text) ?? (await read(text, params, scope, isReadOnly));
         const { plan, onError } = planOf(document, params, facts, isReadOnly);
         if (plan.operation.operation === "subscription")
@@ -205,7 +215,7 @@ export function createEngine(settings: EngineSettings) {
     /** The type of a request's operation; null when its document cannot be read. */
     typeOf: async (params: OperationParams, scope: RequestScope): Promise<OperationTypeNode | null> => {
       try {
-        const text = settings.documents(params);
+        const text = textOf(params);
         const document = documents.known(text) ?? (await parse(text, scope));
         return selectPlan(document, params, false).operation.operation;
       } catch {
@@ -221,7 +231,7 @@ export function createEngine(settings: EngineSettings) {
     ): Promise<{ readonly results: Results } | ExecutionResult> => {
       const { facts, params, scope } = request;
       try {
-        const text = settings.documents(params);
+        const text = textOf(params);
         const prepared = documents.known(text) ?? (await read(text, params, scope, true));
         const { document } = prepared;
         const { plan, onError } = planOf(prepared, params, facts, true);

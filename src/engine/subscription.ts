@@ -61,30 +61,24 @@ export async function openResults(
     return source;
   }
   const events = source[Symbol.asyncIterator]();
-  const done = { done: true, value: undefined } as const;
-
   const finish = async () => {
     scope.end("done");
     await events.return?.();
-    return done;
+    return { done: true, value: undefined } as const;
   };
-  const execute = async (event: unknown): Promise<ExecutionResult> => {
-    const execution = openEvent();
-    const leave = () => execution.scope.end("left");
-    scope.onEnd(leave);
-    try {
-      return await resultOf(event, execution);
-    } finally {
-      scope.offEnd(leave);
-      execution.scope.end("done");
-    }
-  };
-
   const results: Results = {
     next: async () => {
-      const next = await events.next();
-      if (next.done) return finish();
-      return { done: false, value: await execute(next.value) };
+      const { done, value: event } = await events.next();
+      if (done) return finish();
+      const execution = openEvent();
+      const leave = () => execution.scope.end("left");
+      scope.onEnd(leave);
+      try {
+        return { done: false, value: await resultOf(event, execution) };
+      } finally {
+        scope.offEnd(leave);
+        execution.scope.end("done");
+      }
     },
     return: finish,
     [Symbol.asyncIterator]: () => results as AsyncIterator<ExecutionResult>,

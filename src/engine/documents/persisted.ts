@@ -37,7 +37,7 @@ export interface OperationParams {
 }
 
 /** Returns the text of a request's document. Throws `GraphQLError` when there is none or it is not allowed. */
-export type DocumentStore = (params: OperationParams) => string;
+type DocumentStore = (params: OperationParams) => string;
 
 /** The hash from `extensions.persistedQuery.sha256Hash` or `documentId`; null without one. */
 function hashOf({ extensions, documentId }: OperationParams): string | null {
