@@ -84,7 +84,6 @@ export function createCompilation(settings: CompileSettings): Compilation {
     if (!definition) {
       // `__typename`, which every type has.
       return {
-        parentType,
         name,
         nodes,
         key,
@@ -99,7 +98,6 @@ export function createCompilation(settings: CompileSettings): Compilation {
     const { prefetch }: FieldExtensions = definition.extensions;
     const child = childOf(definition, nodes);
     return {
-      parentType,
       name,
       nodes,
       key,

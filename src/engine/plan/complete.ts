@@ -22,6 +22,7 @@ import type {
   ListItems,
   Run,
   Selection,
+  Site,
   Slots,
 } from "./types.ts";
 
@@ -99,8 +100,11 @@ function completeList(
   field: CompletedField,
   isNullable: boolean,
 ): Complete {
-  const completeItem = completerOf(compilation, itemType, field);
-  const isItemNullable = !isNonNullType(itemType);
+  const item: Site = {
+    nodes: field.nodes,
+    isNullable: !isNonNullType(itemType),
+    complete: completerOf(compilation, itemType, field),
+  };
   const streamed = compilation.deferral?.streamedOf(field.nodes);
   return (value, slots, at, above, run) => {
     if (typeof value !== "object" || value === null || !(Symbol.iterator in value)) {
@@ -119,19 +123,16 @@ function completeList(
     slots[at] = list;
     const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
     // Items are awaited later, or never when the operation is stopped: prevents unhandled rejections.
-    if (Array.isArray(all)) for (const item of all) if (item instanceof Promise) item.catch(() => {});
-    if (streamed && all.length > count) {
-      const { label } = streamed;
-      const rest = { label, place: container, items: all, from: count };
-      run.later?.push({ ...rest, field, isItemNullable, completeItem });
-    }
+    if (Array.isArray(all)) for (const each of all) if (each instanceof Promise) each.catch(() => {});
+    if (streamed && all.length > count)
+      run.later?.push({ label: streamed.label, place: container, items: all, from: count, item });
     const completeFrom = (first: number): void => {
       for (let index = first; index < count; index++) {
         if (index > first && index % STRIDE === 0 && isSliceOver()) {
           defer(run, () => completeFrom(index));
           return;
         }
-        settle(all.at(index), completeItem, field, itemSlots, index, container, isItemNullable, run);
+        settle(all.at(index), item, itemSlots, index, container, run);
         if (container.isNulled || run.meter.isStopped) return;
       }
     };
@@ -205,8 +206,8 @@ export function completeSelected(
   // Safe: the field's declaration matches the prefetch with its objects and context.
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
   const loaded = prefetch(value, selection.needs, contextAt(run.context, parent, at), run.variables);
-  const completeLoaded = (object: unknown): void => completeFields(selection, object, field, container, run);
-  settle(loaded, completeLoaded, field, slots, at, parent, isNullable, run);
+  const complete = (object: unknown): void => completeFields(selection, object, field, container, run);
+  settle(loaded, { nodes: field.nodes, isNullable, complete }, slots, at, parent, run);
 }
 
 /** Completes the fields of an object that is loaded: of a field, or of the root. */

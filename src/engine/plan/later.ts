@@ -123,14 +123,15 @@ export function deliverLater(
       if (field && place.isNullable) completeSelected(selection(), value, field, container, run);
       else completeFields(selection(), value, field, container, run);
     };
-    if (field && parent) settle(object, complete, field, slots, at, parent, true, run);
+    if (field && parent)
+      settle(object, { nodes: field.nodes, isNullable: true, complete }, slots, at, parent, run);
     else complete(object);
     end(run);
   };
 
   /** Completes the items of a list side by side, and delivers them in their order. */
   const beginItems = (part: Part, list: LaterItems): void => {
-    const { place, items, from, field, isItemNullable, completeItem } = list;
+    const { place, items, from, item } = list;
     const values: unknown[] = Array.from({ length: items.length }, () => null);
     // Safe: an array's items are keyed by their index.
     const slots = values as unknown as Slots;
@@ -153,7 +154,7 @@ export function deliverLater(
         for (let ready = complete.get(next); ready; ready = complete.get(next)) next = ready();
       });
       while (index < Math.min(items.length, start + TOGETHER) && run.pending === 1 && !above.isNulled)
-        settle(items.at(index), completeItem, field, slots, index++, above, isItemNullable, run);
+        settle(items.at(index), item, slots, index++, above, run);
       if (index < items.length) beginAll([{ part, begin: () => beginSome(index) }]);
       end(run);
     };

@@ -64,22 +64,21 @@ export interface CompletedObject {
   readonly bytes: number;
 }
 
-/** A field at one place of a document, as its errors locate it. */
-export interface FieldSite {
-  readonly parentType: string;
-  readonly name: string;
+/** How values at one place of a document are completed, and the nodes that locate their errors. */
+export interface Site {
   readonly nodes: readonly FieldNode[];
+  readonly isNullable: boolean;
+  readonly complete: Complete;
 }
 
 /** One response name of a selection. */
-export interface PlannedField extends FieldSite {
+export interface PlannedField extends Site {
+  readonly name: string;
   readonly key: string;
   /** Bytes of `"key":` with a comma and brackets. */
   readonly keyBytes: number;
-  readonly isNullable: boolean;
   readonly resolve: (parent: unknown, args: object, context: PlacedContext) => unknown;
   readonly argsFor: (variables: Variables) => object;
-  readonly complete: Complete;
   /** Starts the field's own reads, which need only the address of the parent; null when it has none. */
   readonly child: ((parent: unknown, args: object, context: PlacedContext) => Promise<unknown>) | null;
 }
@@ -158,13 +157,14 @@ export interface LaterItems {
   readonly items: ListItems;
   /** Index of the first that is delivered later. */
   readonly from: number;
-  readonly field: FieldSite;
-  readonly isItemNullable: boolean;
-  readonly completeItem: Complete;
+  readonly item: Site;
 }
 
 /** A field whose objects are completed. */
-export interface CompletedField extends FieldSite {
+export interface CompletedField {
+  readonly parentType: string;
+  readonly name: string;
+  readonly nodes: readonly FieldNode[];
   /** Prefetches the selection of the field's objects where they are nullable. */
   readonly prefetch: Prefetch | undefined;
 }
