@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
-import { NODE_FLAGS, readVersion } from "./installation.ts";
+import { NODE_FLAGS, version } from "./installation.ts";
 
 // `rungraph --print-schema | head` closes it early.
 process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
@@ -69,7 +69,7 @@ async function start(): Promise<number> {
 async function run(option: string | undefined): Promise<number> {
   if (option === undefined) return start();
   if (option === "version" || option === "help") {
-    process.stdout.write(option === "help" ? help() : `${readVersion()}\n`);
+    process.stdout.write(option === "help" ? help() : `${version}\n`);
     return 0;
   }
   const { checkConfig, printSchema } = await import("./print.ts");

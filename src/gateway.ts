@@ -4,6 +4,7 @@ import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
 import { HeldBytes } from "./held.ts";
+import { version } from "./installation.ts";
 import { Memory } from "./memory.ts";
 import type { Log } from "./log.ts";
 import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
@@ -28,7 +29,7 @@ import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { createEventLog } from "./observability/event-log.ts";
-import { describeService, version } from "./service.ts";
+import { describeService } from "./service.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openUpstreamSpan } from "./observability/tracing.ts";
 

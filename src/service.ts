@@ -1,13 +1,11 @@
 import type { Config } from "./config.ts";
 import type { GatewayFacts } from "./graphql/core/context.ts";
-import { readVersion } from "./installation.ts";
+import { version } from "./installation.ts";
 import type { RateLimit } from "./rate.ts";
 import { user } from "./rest/api/kinds.ts";
 import type { Profile } from "./rest/api/profile.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import type { Dialect } from "./rest/client/request.ts";
-
-export const version = readVersion();
 
 /** What the server can do, how it is spoken to, and what callers are told of it. */
 export function describeService(config: Config, fallback: Profile, upstreamUrl: URL) {

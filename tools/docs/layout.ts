@@ -206,6 +206,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "clock.ts",
       "caller.ts",
       "held.ts",
+      "installation.ts",
       "memory.ts",
       "log.ts",
       "engine",

@@ -145,10 +145,7 @@ export interface LaterFragments {
 }
 
 /** The items of a list: an array, or `MadeItems`. */
-export interface ListItems<Item = unknown> {
-  readonly length: number;
-  readonly at: (index: number) => Item | undefined;
-}
+export type ListItems = Pick<readonly unknown[], "length" | "at">;
 
 /** The items of a list that are delivered later. */
 export interface LaterItems {

@@ -39,36 +39,19 @@ export interface SessionSettings {
 export type Wants = Pick<ReadOptions, "query" | "part">;
 
 /** Sends the reads and commands of one GraphQL request. */
-export interface Session {
-  readonly server: Server;
-  /** Throws `UpstreamError` when the caller has no token. Nothing is sent then. */
-  readonly requireToken: () => void;
-  /**
-   * Reads from an endpoint. Equal reads share one response or one error, also with other operations of the token.
-   * Rejects with `InputError` when a path parameter is invalid, and with `UpstreamError` when the request fails.
-   */
-  readonly read: <At, Answer>(endpoint: Get<At, Answer>, at: At, wants?: Wants) => Promise<Answer>;
-  /** Prefetches the list that covers many reads like this one, if the server has one. */
-  readonly prefetchList: <At>(endpoint: Get<At, unknown>, run: RunRead) => void;
-  /** Reads part of a log. Equal reads share it. */
-  readonly window: <At>(endpoint: Get<At, undefined>, at: At, window: WindowRequest) => Promise<LogWindow>;
-  /**
-   * Sends a command, without retries. Reads that start later send new requests, even if the command fails: the service
-   * may have done it.
-   */
-  readonly send: <At, Answer, Body>(
-    endpoint: Command<At, Answer, Body>,
-    at: At,
-    body: Body,
-  ) => Promise<Answer>;
-  /** The login name of the user of the token, if the service has told it before; otherwise null. */
-  readonly knownViewer: () => string | null;
-  readonly learnViewer: (username: string) => void;
-  /** Ends the sharing with other operations of the caller: reads that start later send new requests. */
-  readonly endSharing: () => void;
-  /** Opens a session with another token. Both share only the limits. */
-  readonly as: (token: string) => Session;
-}
+export type Session = Pick<
+  TokenSession,
+  | "server"
+  | "requireToken"
+  | "read"
+  | "prefetchList"
+  | "window"
+  | "send"
+  | "knownViewer"
+  | "learnViewer"
+  | "endSharing"
+  | "as"
+>;
 
 export function openSession(
   client: Pick<Client, "open">,
@@ -78,7 +61,7 @@ export function openSession(
   return new TokenSession(client.open(scope, settings.bounds), scope, settings, scope.token);
 }
 
-class TokenSession implements Session, Reader {
+class TokenSession implements Reader {
   readonly server: Server;
   readonly upstream: Upstream;
   readonly scope: RequestScope;
@@ -106,24 +89,35 @@ class TokenSession implements Session, Reader {
     });
   }
 
+  /** Throws `UpstreamError` when the caller has no token. Nothing is sent then. */
   requireToken(): void {
     if (this.token === null) throw noToken();
   }
 
+  /**
+   * Reads from an endpoint. Equal reads share one response or one error, also with other operations of the token.
+   * Rejects with `InputError` when a path parameter is invalid, and with `UpstreamError` when the request fails.
+   */
   // Safe: equal reads have one type of response, and windows have keys of their own.
   read<At, Answer>(endpoint: Get<At, Answer>, at: At, wants: Wants = {}): Promise<Answer> {
     return this.#batches.load(endpoint, at, wants) as Promise<Answer>;
   }
 
+  /** Prefetches the list that covers many reads like this one, if the server has one. */
   prefetchList<At>(endpoint: Get<At, unknown>, run: RunRead): void {
     this.#batches.prefetchList(endpoint, run);
   }
 
+  /** Reads part of a log. Equal reads share it. */
   window<At>(endpoint: Get<At, undefined>, at: At, request: WindowRequest): Promise<LogWindow> {
     const window = { key: JSON.stringify(request), read: partOf(request) };
     return this.#batches.load(endpoint, at, { window }) as Promise<LogWindow>;
   }
 
+  /**
+   * Sends a command, without retries. Reads that start later send new requests, even if the command fails: the service
+   * may have done it.
+   */
   async send<At, Answer, Body>(endpoint: Command<At, Answer, Body>, at: At, body: Body): Promise<Answer> {
     try {
       const offered = this.server.offered(endpoint);
@@ -145,6 +139,7 @@ class TokenSession implements Session, Reader {
     }
   }
 
+  /** The login name of the user of the token, if the service has told it before; otherwise null. */
   knownViewer(): string | null {
     if (this.token === null || this.token !== this.scope.token) return null;
     return this.#settings.shared.viewers.get(this.scope.caller.key) ?? null;
@@ -154,10 +149,12 @@ class TokenSession implements Session, Reader {
     if (this.token === this.scope.token) this.#settings.shared.viewers.set(this.scope.caller.key, username);
   }
 
+  /** Ends the sharing with other operations of the caller: reads that start later send new requests. */
   endSharing(): void {
     this.scope.caller.partIn(this.#settings.shared.reads.room)?.endSharing();
   }
 
+  /** Opens a session with another token. Both share only the limits. */
   as(token: string): Session {
     return new TokenSession(this.upstream, this.scope, this.#settings, token);
   }
