@@ -90,7 +90,17 @@ export function createGateway({
   const heldBytes = new HeldBytes(config.MAX_UPSTREAM_BYTES, callers);
   const { facts, server, dialect } = describeService(config, builtInProfile(profile), upstreamUrl);
   const client = createClient({
-    ...upstreamSettings(config),
+    proxy: config.UPSTREAM_PROXY ?? null,
+    tls: { ca: config.UPSTREAM_CA_FILE, cert: config.UPSTREAM_CERT_FILE, key: config.UPSTREAM_KEY_FILE },
+    connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
+    headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
+    responseTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
+    idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
+    connections: config.UPSTREAM_CONNECTIONS,
+    connectionsPerCaller: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
+    queue: config.UPSTREAM_QUEUE,
+    maxJsonBytes: config.MAX_JSON_BYTES,
+    retries: config.UPSTREAM_RETRIES,
     dialect,
     clock,
     upstreamUrl,
@@ -260,18 +270,3 @@ export function createGateway({
 
 /** The types of operations that agents may run. */
 const OPERATION_TYPES = { off: [], read: ["query"], write: ["query", "mutation"] } as const;
-
-/** The settings of the upstream client. */
-const upstreamSettings = (config: Config) => ({
-  proxy: config.UPSTREAM_PROXY ?? null,
-  tls: { ca: config.UPSTREAM_CA_FILE, cert: config.UPSTREAM_CERT_FILE, key: config.UPSTREAM_KEY_FILE },
-  connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
-  headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
-  responseTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
-  idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
-  connections: config.UPSTREAM_CONNECTIONS,
-  connectionsPerCaller: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
-  queue: config.UPSTREAM_QUEUE,
-  maxJsonBytes: config.MAX_JSON_BYTES,
-  retries: config.UPSTREAM_RETRIES,
-});

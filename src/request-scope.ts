@@ -84,14 +84,3 @@ export class RequestScope implements Identity {
     this.#place?.release();
   }
 }
-
-/** Calls back after a pause, or as soon as the scope ends. */
-export function pause(ms: number, scope: RequestScope, callback: () => void): void {
-  const finish = () => {
-    clearTimeout(timer);
-    scope.offEnd(finish);
-    callback();
-  };
-  const timer = setTimeout(finish, ms);
-  scope.onEnd(finish);
-}

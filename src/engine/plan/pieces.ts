@@ -128,13 +128,8 @@ export type PublicErrors = (part: {
   readonly data: unknown;
 }) => GraphQLError[];
 
-/** The pieces with errors that callers may see. Calls `onEnd` once, after the last piece or when nobody reads on. */
+/** The pieces with errors that callers may see. Calls `onEnd` after the last piece and when nobody reads on. */
 export function withPublicErrors(pieces: Pieces, convert: PublicErrors, onEnd: () => void): Pieces {
-  let isOver = false;
-  const end = (): void => {
-    if (!isOver) onEnd();
-    isOver = true;
-  };
   const converted = (delivered: Delivered): Delivered => {
     const { part, data = null, items, from = 0, errors } = delivered;
     if (errors.length === 0) return delivered;
@@ -146,12 +141,12 @@ export function withPublicErrors(pieces: Pieces, convert: PublicErrors, onEnd: (
     pending: pieces.pending,
     next: async () => {
       const piece = await pieces.next();
-      if (!piece?.hasNext) end();
+      if (!piece?.hasNext) onEnd();
       return piece && { ...piece, delivered: piece.delivered.map(converted) };
     },
     return: () => {
       pieces.return();
-      end();
+      onEnd();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { pause, type RequestScope } from "../../request-scope.ts";
+import type { RequestScope } from "../../request-scope.ts";
 import type { Caller } from "../../caller.ts";
 import type { Allowance, Ticket } from "./allowance.ts";
 import type { OperationQueue } from "./operation-queue.ts";
@@ -118,4 +118,15 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     this.request.note?.wait();
     this.queue.enter(this);
   }
+}
+
+/** Calls back after a pause, or as soon as the scope ends. */
+function pause(ms: number, scope: RequestScope, callback: () => void): void {
+  const finish = () => {
+    clearTimeout(timer);
+    scope.offEnd(finish);
+    callback();
+  };
+  const timer = setTimeout(finish, ms);
+  scope.onEnd(finish);
 }
