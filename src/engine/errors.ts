@@ -93,7 +93,6 @@ export interface FailedPlace {
   readonly at: string;
   /** HTTP status of the service; the code where that is none of a failure. */
   readonly outcome: string;
-  /** How often. */
   count: number;
 }
 

@@ -1,7 +1,6 @@
 import { InputError } from "../../errors.ts";
-import { project } from "../../rest/api/project.ts";
+import { project, type ProjectRecord } from "../../rest/api/project.ts";
 import { bodyOf } from "../../rest/api/inputs.ts";
-import type { ProjectRecord } from "../../rest/api/optional-records.ts";
 import { builder } from "../core/builder.ts";
 import { identify, idOf, requires, withId } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";

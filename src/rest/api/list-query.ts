@@ -65,7 +65,7 @@ function metricOrderQuery(
 ): Query {
   const parameters = metricOrders[direction] ?? lacking("the order by a metric");
   checkLength(argument, name);
-  checkOrderName(argument, name, language);
+  checkOrderName(argument, name, language !== null);
   return Object.fromEntries(
     Object.entries(parameters).map(([key, value]) => [key, value.replaceAll("{metric}", () => name)]),
   );
