@@ -201,7 +201,7 @@ export function createGateway({
     onOperation: telemetry.operation,
   });
   const openOperation = createOperations({ contexts, isExplainable, telemetry });
-  const protocol = { engine, delivery, openOperation };
+  const protocol = { schema, engine, delivery, openOperation };
 
   const downloads = {
     identify,

@@ -64,7 +64,7 @@ export const BYTES_PER_CHARACTER = 2;
 
 /**
  * Automatic persisted queries: a client sends a hash, and the document as well once the gateway asks for it. Keeps up to
- * `maxBytes` of texts and evicts the least recently used.
+ * `maxBytes` of texts and evicts the least recently used. Own code: Yoga's plugin covers only Yoga's path.
  */
 export function persistedDocuments(maxBytes: number): DocumentStore {
   const texts = new LRUCache<string, string>({
