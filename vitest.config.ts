@@ -53,9 +53,10 @@ const project = (test: TestProjectInlineConfiguration["test"]): TestProjectInlin
     alias: [{ find: /^graphql$/, replacement: "graphql/index.js" }],
   },
   test: {
-    // A slow machine fails no test; what hangs is ended by these, or by the limit of CI.
-    testTimeout: 600_000,
-    hookTimeout: 600_000,
+    // What hangs fails soon. Tests that need more time are named in `time-outs.ts`.
+    testTimeout: 10_000,
+    hookTimeout: 10_000,
+    setupFiles: ["./test/support/time-outs.ts"],
     // The schema is built once in each worker and not once in each file: tests clean up behind themselves.
     isolate: false,
     ...test,

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { Memory } from "./memory.ts";
-import { TransientList, TransientMap, type Link } from "./transient.ts";
+import { TransientMap } from "./transient.ts";
 
 /** `proven` for a while after the service has accepted the token; `anonymous` without a token; otherwise `unproven`. */
 export type Standing = "proven" | "unproven" | "anonymous";
@@ -8,40 +8,24 @@ export type Standing = "proven" | "unproven" | "anonymous";
 /** How long a token counts as accepted after the last response of the service that shows it, in milliseconds. */
 const PROVEN_MS = 600_000;
 
-/** What a room keeps for one caller. */
-interface Slot {
-  readonly part: unknown;
-  /** How many more times the caller has entered than left. */
-  uses: number;
-  readonly link: Link<unknown>;
-}
-
-/** A caller's slots, by the number of the room. Exists while the caller is in any room. */
-interface Entry {
-  readonly slots: (Slot | undefined)[];
-  rooms: number;
-}
-
 /** What one part of the gateway keeps for each caller, from the first time it enters until it has left as often. */
 export class Room<Part extends {}> {
-  readonly number: number;
   readonly create: (caller: Caller) => Part;
-  readonly occupied = new TransientList<Part>();
+  /** By the keys of callers; `uses` is how many more times each has entered than left. */
+  readonly slots = new TransientMap<{ readonly part: Part; uses: number }>();
 
   /** Called by `Callers.room`. */
-  constructor(number: number, create: (caller: Caller) => Part) {
-    this.number = number;
+  constructor(create: (caller: Caller) => Part) {
     this.create = create;
   }
 
-  /** Number of callers in the room. */
   get size(): number {
-    return this.occupied.size;
+    return this.slots.size;
   }
 
   /** What the room keeps for all callers, as a copy. */
   parts(): Part[] {
-    return this.occupied.members();
+    return this.slots.values().map(({ part }) => part);
   }
 }
 
@@ -61,7 +45,6 @@ export class Caller {
   readonly #callers: Callers;
   /** When this object last recorded that the service accepts the token. */
   #provenAt = -Infinity;
-  #entry: Entry | null = null;
   #address: Caller | null = null;
 
   /** Called by `Callers.of`. */
@@ -70,7 +53,7 @@ export class Caller {
     this.address = address;
     this.token = token;
     this.key = token === null ? `at ${address}` : callers.keyOf(token);
-    this.standing = token === null ? "anonymous" : callers.proven.has(this) ? "proven" : "unproven";
+    this.standing = token === null ? "anonymous" : callers.proven.has(this.key) ? "proven" : "unproven";
   }
 
   /**
@@ -96,46 +79,28 @@ export class Caller {
     if (this.token === null) return;
     this.standing = "unproven";
     this.#provenAt = -Infinity;
-    this.#callers.proven.delete(this);
+    this.#callers.proven.delete(this.key);
   }
 
   /** What a room keeps for this caller; undefined unless it is in the room. */
   partIn<Part extends {}>(room: Room<Part>): Part | undefined {
-    // Safe: the slot of a room holds what the room has created.
-    return this.#findEntry(false)?.slots[room.number]?.part as Part | undefined;
+    return room.slots.get(this.key)?.part;
   }
 
   /** Enters a room. Each call requires one call of `leave`. */
   enter<Part extends {}>(room: Room<Part>): Part {
-    const entry = this.#findEntry(true);
-    let slot = entry.slots[room.number];
+    let slot = room.slots.get(this.key);
     if (!slot) {
-      const part = room.create(this);
-      slot = { part, uses: 0, link: room.occupied.add(part) };
-      entry.slots[room.number] = slot;
-      entry.rooms++;
+      slot = { part: room.create(this), uses: 0 };
+      room.slots.set(this.key, slot);
     }
     slot.uses++;
-    // Safe, as above.
-    return slot.part as Part;
+    return slot.part;
   }
 
   leave<Part extends {}>(room: Room<Part>): void {
-    const entry = this.#findEntry(false);
-    const slot = entry?.slots[room.number];
-    if (!entry || !slot || --slot.uses > 0) return;
-    // Safe: it is the link of this room.
-    room.occupied.remove(slot.link as Link<Part>);
-    entry.slots[room.number] = undefined;
-    if (--entry.rooms === 0) this.#callers.forget(this.key);
-  }
-
-  #findEntry(mayCreate: true): Entry;
-  #findEntry(mayCreate: boolean): Entry | null;
-  #findEntry(mayCreate: boolean): Entry | null {
-    if (this.#entry === null || this.#entry.rooms === 0)
-      this.#entry = this.#callers.entryOf(this.key, mayCreate);
-    return this.#entry;
+    const slot = room.slots.get(this.key);
+    if (slot && --slot.uses === 0) room.slots.delete(this.key);
   }
 }
 
@@ -217,10 +182,8 @@ export class AccountRooms<Part extends {}> {
  */
 export class Callers {
   readonly proven = new Memory<true>(PROVEN_MS);
-  readonly #entries = new TransientMap<Entry>();
   readonly #onProven: ((caller: Caller) => void)[] = [];
   readonly #salt: string;
-  #rooms = 0;
 
   /** With the same salt callers have the same keys in all processes; by default keys mean nothing outside of this one. */
   constructor(salt = randomBytes(16).toString("hex")) {
@@ -239,7 +202,7 @@ export class Callers {
 
   /** Creates a room. `create` makes what it keeps for a caller. */
   room<Part extends {}>(create: (caller: Caller) => Part): Room<Part> {
-    return new Room(this.#rooms++, create);
+    return new Room(create);
   }
 
   /** Calls back when a caller becomes proven. */
@@ -248,20 +211,8 @@ export class Callers {
   }
 
   accept(caller: Caller): void {
-    const isNew = !this.proven.has(caller);
-    this.proven.set(caller, true);
+    const isNew = !this.proven.has(caller.key);
+    this.proven.set(caller.key, true);
     if (isNew) for (const callback of this.#onProven) callback(caller);
-  }
-
-  entryOf(key: string, mayCreate: boolean): Entry | null {
-    const existing = this.#entries.get(key);
-    if (existing || !mayCreate) return existing ?? null;
-    const entry: Entry = { slots: [], rooms: 0 };
-    this.#entries.set(key, entry);
-    return entry;
-  }
-
-  forget(key: string): void {
-    this.#entries.delete(key);
   }
 }

@@ -2,15 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
-import { NODE_FLAGS, readVersion } from "./installation.ts";
-
-/** An option of the command `rungraph`. */
-interface Option {
-  readonly short?: string;
-  readonly does: string;
-  /** Resolves with the exit code. */
-  readonly run: () => Promise<number>;
-}
+import { NODE_FLAGS, version } from "./installation.ts";
 
 // `rungraph --print-schema | head` closes it early.
 process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
@@ -18,38 +10,17 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 
-const print = (text: string): void => void process.stdout.write(text);
-
-const OPTIONS: Readonly<Record<string, Option>> = {
-  "check-config": {
-    does: "checks the names and values of the settings: exits with 0, or says what is wrong and exits with 1",
-    run: async () => (await import("./print.ts")).checkConfig(),
-  },
-  "print-schema": {
-    does: "prints the schema, with the names of TYPE_NAMES",
-    run: async () => (await import("./print.ts")).printSchema("plain"),
-  },
-  "print-subgraph": {
-    does: "prints the schema with the directives of Apollo Federation",
-    run: async () => (await import("./print.ts")).printSchema("subgraph"),
-  },
-  version: {
-    short: "v",
-    does: "prints the version",
-    run: async () => {
-      print(`${readVersion()}\n`);
-      return 0;
-    },
-  },
-  help: {
-    short: "h",
-    does: "prints this text",
-    run: async () => {
-      print(help());
-      return 0;
-    },
-  },
+/** The options of the command `rungraph`: what each does, in its help. */
+const OPTIONS = {
+  "check-config":
+    "checks the names and values of the settings: exits with 0, or says what is wrong and exits with 1",
+  "print-schema": "prints the schema, with the names of TYPE_NAMES",
+  "print-subgraph": "prints the schema with the directives of Apollo Federation",
+  version: "prints the version",
+  help: "prints this text",
 };
+
+const SHORT: Readonly<Record<string, string>> = { version: "v", help: "h" };
 
 const help = (): string => `Usage: rungraph [option]
 
@@ -57,28 +28,21 @@ Without an option, starts the gateway at http://127.0.0.1:4000/graphql: in front
 demo service if that is not set.
 
 ${Object.entries(OPTIONS)
-  .map(
-    ([name, { short, does }]) => `  ${(short ? `-${short}, ` : "").padStart(4)}--${name.padEnd(16)} ${does}`,
-  )
+  .map(([name, does]) => `  ${SHORT[name] ? `-${SHORT[name]}, ` : "    "}--${name.padEnd(16)} ${does}`)
   .join("\n")}
 
 Settings are environment variables, such as UPSTREAM_URL, UPSTREAM_PROFILE, HOST and PORT. All of them, with their
 defaults: docs/settings.md of the package
 `;
 
-/** The one option that is given; null for none. Throws a `TypeError` for anything else. */
-function readOption(): Option | null {
-  const { values } = parseArgs({
-    options: Object.fromEntries(
-      Object.entries(OPTIONS).map(([name, { short }]) => [
-        name,
-        { type: "boolean" as const, ...(short && { short }) },
-      ]),
-    ),
-  });
-  const [name, ...more] = Object.keys(values);
+/** The one option that is given; undefined for none. Throws a `TypeError` for anything else. */
+function readOption(): string | undefined {
+  const options = Object.keys(OPTIONS).map(
+    (name) => [name, { type: "boolean" as const, ...(SHORT[name] && { short: SHORT[name] }) }] as const,
+  );
+  const [name, ...more] = Object.keys(parseArgs({ options: Object.fromEntries(options) }).values);
   if (more.length > 0) throw new TypeError(`Expected one option, got --${name} and --${more.join(", --")}`);
-  return OPTIONS[name ?? ""] ?? null;
+  return name;
 }
 
 /** Not in the types of the oldest Node: replaces this process by another one. */
@@ -101,17 +65,29 @@ async function start(): Promise<number> {
   return 0;
 }
 
-function usageFault(error: unknown): Promise<number> {
+/** Acts on an option. Resolves with the exit code. */
+async function run(option: string | undefined): Promise<number> {
+  if (option === undefined) return start();
+  if (option === "version" || option === "help") {
+    process.stdout.write(option === "help" ? help() : `${version}\n`);
+    return 0;
+  }
+  const { checkConfig, printSchema } = await import("./print.ts");
+  return option === "check-config" ? checkConfig() : printSchema(option);
+}
+
+function usageFault(error: unknown): number {
   if (!(error instanceof TypeError)) throw error;
   const [message] = error.message.split(". ", 1);
   process.stderr.write(`${message}. \`rungraph --help\` lists the options.\n`);
-  return Promise.resolve(2);
+  return 2;
 }
 
-let run: () => Promise<number>;
+let act: () => number | Promise<number>;
 try {
-  run = readOption()?.run ?? start;
+  const option = readOption();
+  act = () => run(option);
 } catch (error) {
-  run = () => usageFault(error);
+  act = () => usageFault(error);
 }
-process.exitCode = await run();
+process.exitCode = await act();

@@ -171,6 +171,9 @@ export const SETTINGS: readonly string[] = Object.keys(Environment.shape);
 /** What a gateway runs under: the settings as they were read, and the bounds beside them. */
 export type Config = z.output<typeof Environment> & Bounds;
 
+/** Whether GraphiQL is served. With trusted documents the page would be useless. */
+export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
+
 /** Invalid settings. The message has one line per fault, with the variable's name and never its value. */
 export class ConfigError extends Error {}
 

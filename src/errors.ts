@@ -1,7 +1,6 @@
 /** What the outcome of a request shows about the service. */
 export type ServiceState = "up" | "down" | "unknown";
 
-/** All properties of an error code. */
 interface ErrorCodeRow {
   /** HTTP status of a response that contains only this error. GraphQL results with `data` are 200. */
   readonly status: number;

@@ -1,17 +1,11 @@
 import { Callers } from "./caller.ts";
-import type { Config } from "./config.ts";
-import {
-  engineSettings,
-  hasPage,
-  mcpSettings,
-  quotasOf,
-  sharingSettings,
-  subscriptionSettings,
-} from "./config/parts.ts";
+import { type Config, hasPage } from "./config.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
 import { HeldBytes } from "./held.ts";
+import { version } from "./installation.ts";
+import { Memory } from "./memory.ts";
 import type { Log } from "./log.ts";
 import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
 import { createDelivery } from "./http/delivery.ts";
@@ -30,12 +24,11 @@ import { createSubscriptions } from "./http/graphql/subscriptions.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
+import type { Batch } from "./rest/api/batches.ts";
 import { type BuiltInName, builtInProfile } from "./rest/api/profiles.ts";
-import { RefusedBatches } from "./rest/session/refused-batches.ts";
-import { rememberViewers } from "./rest/session/session.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { createEventLog } from "./observability/event-log.ts";
-import { connectorOf, describeService, version } from "./service.ts";
+import { describeService } from "./service.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openUpstreamSpan } from "./observability/tracing.ts";
 
@@ -96,8 +89,17 @@ export function createGateway({
   const heldBytes = new HeldBytes(config.MAX_UPSTREAM_BYTES, callers);
   const { facts, server, dialect } = describeService(config, builtInProfile(profile), upstreamUrl);
   const client = createClient({
-    ...upstreamSettings(config),
-    connect: connectorOf(config),
+    proxy: config.UPSTREAM_PROXY ?? null,
+    tls: { ca: config.UPSTREAM_CA_FILE, cert: config.UPSTREAM_CERT_FILE, key: config.UPSTREAM_KEY_FILE },
+    connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
+    headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
+    responseTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
+    idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
+    connections: config.UPSTREAM_CONNECTIONS,
+    connectionsPerCaller: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
+    queue: config.UPSTREAM_QUEUE,
+    maxJsonBytes: config.MAX_JSON_BYTES,
+    retries: config.UPSTREAM_RETRIES,
     dialect,
     clock,
     upstreamUrl,
@@ -109,24 +111,59 @@ export function createGateway({
     turnsFor: turns.turnsFor,
     openSpan: openUpstreamSpan,
   });
-  const doors = new Doors({ callers, quotas: quotasOf(config), isQueueFull: client.isQueueFull });
+  const subscriptionQuota = {
+    total: config.MAX_SUBSCRIPTIONS,
+    perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN,
+  };
+  const doors = new Doors({
+    callers,
+    quotas: {
+      operation: { total: config.MAX_OPERATIONS, perCaller: config.MAX_OPERATIONS_PER_TOKEN },
+      stream: subscriptionQuota,
+      socket: subscriptionQuota,
+      download: { total: config.MAX_DOWNLOADS, perCaller: config.MAX_DOWNLOADS_PER_TOKEN },
+      signIn: { total: config.MAX_SIGN_INS, perCaller: Math.ceil(config.MAX_SIGN_INS / 2) },
+    },
+    isQueueFull: client.isQueueFull,
+  });
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(config.TYPE_NAMES);
   const engine = createEngine({
     schema,
-    ...engineSettings(config),
+    trusted: config.TRUSTED_DOCUMENTS,
+    cacheBytes: config.DOCUMENT_CACHE_BYTES,
+    isIntrospectable: config.INTROSPECTION,
+    limits: {
+      depth: config.MAX_DEPTH,
+      tokens: config.MAX_TOKENS,
+      aliases: config.MAX_ALIASES,
+      queryFields: config.MAX_ROOT_FIELDS,
+      mutationFields: Math.ceil(config.MAX_ROOT_FIELDS / 2),
+    },
+    executionLimits: {
+      selected: config.MAX_FIELDS,
+      fields: config.MAX_RESULT_FIELDS,
+      bytes: config.MAX_RESULT_BYTES,
+    },
     turns,
     heldBytes,
     publicError: toPublic,
     planner,
   });
   const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
-  const sharing = { ...sharingSettings(config), now: clock.now, onShared: telemetry.sharedRead };
+  const sharing = {
+    ttlMs: config.CACHE_TTL_MS,
+    staleMs: config.STALE_MAX_AGE_MS,
+    maxBytes: config.CACHE_BYTES,
+    now: clock.now,
+    onShared: telemetry.sharedRead,
+  };
   const shared = {
     server,
-    refused: new RefusedBatches(events.refusedBatch),
-    viewers: rememberViewers(),
+    refused: new Memory<ReadonlySet<Batch>>(),
+    onRefused: events.refusedBatch,
+    viewers: new Memory<string>(),
     reads: new SharedReads(sharing, callers),
   };
   const width = config.MAX_UPSTREAM_WIDTH;
@@ -146,7 +183,10 @@ export function createGateway({
   const isDemo = exampleToken !== undefined;
   const origins = isDemo ? [...config.CORS_ORIGINS, LOCAL_PAGES] : config.CORS_ORIGINS;
   const subscriptions = createSubscriptions({
-    ...subscriptionSettings(config),
+    requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
+    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+    readTimeoutMs: config.READ_TIMEOUT_MS,
+    maxBytes: config.MAX_BODY_BYTES,
     origins,
     schema,
     engine,
@@ -160,7 +200,7 @@ export function createGateway({
     onOperation: telemetry.operation,
   });
   const openOperation = createOperations({ contexts, isExplainable, telemetry });
-  const protocol = { engine, delivery, openOperation };
+  const protocol = { schema, engine, delivery, openOperation };
 
   const downloads = {
     identify,
@@ -171,7 +211,16 @@ export function createGateway({
   };
   const loadMcp = async () => {
     const { createMcpHandler } = await import("./http/mcp/handler.ts");
-    return createMcpHandler({ ...protocol, schema, ...mcpSettings(config), rename, version });
+    return createMcpHandler({
+      ...protocol,
+      schema,
+      types: OPERATION_TYPES[config.MCP],
+      trusted: config.TRUSTED_DOCUMENTS ?? null,
+      isIntrospectable: config.INTROSPECTION,
+      maxTokens: config.MAX_TOKENS,
+      rename,
+      version,
+    });
   };
   const router = createRouter({
     identify,
@@ -223,15 +272,5 @@ export function createGateway({
   };
 }
 
-/** The settings of the upstream client. */
-const upstreamSettings = (config: Config) => ({
-  connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
-  headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
-  responseTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
-  idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
-  connections: config.UPSTREAM_CONNECTIONS,
-  connectionsPerCaller: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
-  queue: config.UPSTREAM_QUEUE,
-  maxJsonBytes: config.MAX_JSON_BYTES,
-  retries: config.UPSTREAM_RETRIES,
-});
+/** The types of operations that agents may run. */
+const OPERATION_TYPES = { off: [], read: ["query"], write: ["query", "mutation"] } as const;

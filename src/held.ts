@@ -12,11 +12,6 @@ const TOTAL_FACTOR = 4;
  */
 const HEAP_SHARES = { total: 1 / 4, caller: 1 / 6 };
 
-/** The bytes that all scopes of one caller hold. */
-interface CallerBytes {
-  bytes: number;
-}
-
 /**
  * Limits the memory that callers hold, over all scopes of each: the bytes of the service's responses, and what is made of
  * them, counted as so many bytes.
@@ -24,7 +19,8 @@ interface CallerBytes {
 export class HeldBytes {
   readonly maxBytes: number;
   readonly maxTotal: number;
-  readonly room: Room<CallerBytes>;
+  /** The bytes that all scopes of each caller hold. */
+  readonly room: Room<{ bytes: number }>;
   total = 0;
 
   constructor(maxBytes: number, callers: Callers) {
@@ -47,18 +43,17 @@ export class HeldBytes {
 export class Held {
   readonly #all: HeldBytes;
   readonly #scope: RequestScope;
-  readonly #caller: CallerBytes;
+  readonly #caller: { bytes: number };
   /** The bytes that end with the scope. */
   #own = 0;
 
-  constructor(all: HeldBytes, scope: RequestScope, caller: CallerBytes) {
+  constructor(all: HeldBytes, scope: RequestScope, caller: { bytes: number }) {
     this.#all = all;
     this.#scope = scope;
     this.#caller = caller;
     scope.onEnd(() => this.remove(this.#own));
   }
 
-  /** Adds bytes. */
   add(bytes: number): void {
     if (this.#scope.ended) return;
     this.#own += bytes;

@@ -5,12 +5,9 @@ const isSource = existsSync(new URL("../package.json", import.meta.url));
 /** The folder of the gateway: above `src`, or above `dist/src`. */
 export const FOLDER = new URL(isSource ? "../" : "../../", import.meta.url);
 
-/** The version of the gateway. */
-export function readVersion(): string {
-  const text = readFileSync(new URL("package.json", FOLDER), "utf8");
-  // Safe: every package has one.
-  return (JSON.parse(text) as { version: string }).version;
-}
+const manifest = readFileSync(new URL("package.json", FOLDER), "utf8");
+// Safe: every package has one.
+export const { version } = JSON.parse(manifest) as { readonly version: string };
 
 /**
  * Flags of Node with which the gateway runs. Short-lived objects are collected less often, long-lived ones earlier: see

@@ -3,38 +3,13 @@ import { LRUCache } from "lru-cache";
 /** Maximum callers that a memory holds; the least recently used are dropped. Each takes some 200 bytes. */
 const MAX_REMEMBERED = 20_000;
 
-/** Who is remembered, by a key that means nothing outside the process. */
-interface Remembered {
-  readonly key: string;
-}
+/** How long facts are kept by default, in milliseconds: servers are updated, and tokens withdrawn. */
+const TEN_MINUTES = 600_000;
 
-/** A bounded memory of facts about callers, which outlasts their requests. */
-export class Memory<Fact extends {}> {
-  readonly #facts: LRUCache<string, Fact>;
-
-  constructor(keptMs: number) {
+/** A bounded memory of facts about callers, by their keys, which outlasts their requests. */
+export class Memory<Fact extends {}> extends LRUCache<string, Fact> {
+  constructor(keptMs = TEN_MINUTES) {
     // A `max` would take the memory for all of them at once.
-    this.#facts = new LRUCache({
-      maxSize: MAX_REMEMBERED,
-      sizeCalculation: () => 1,
-      ttl: keptMs,
-      ttlResolution: 1_000,
-    });
-  }
-
-  has({ key }: Remembered): boolean {
-    return this.#facts.has(key);
-  }
-
-  get({ key }: Remembered): Fact | undefined {
-    return this.#facts.get(key);
-  }
-
-  set({ key }: Remembered, fact: Fact): void {
-    this.#facts.set(key, fact);
-  }
-
-  delete({ key }: Remembered): void {
-    this.#facts.delete(key);
+    super({ maxSize: MAX_REMEMBERED, sizeCalculation: () => 1, ttl: keptMs, ttlResolution: 1_000 });
   }
 }

@@ -1,5 +1,4 @@
-import { type Config, ConfigError, readConfig, readTypeNames } from "./config.ts";
-import { hasPage } from "./config/parts.ts";
+import { type Config, ConfigError, hasPage, readConfig, readTypeNames } from "./config.ts";
 import type { Demo } from "../demo/service.ts";
 import { printPlain, printSubgraph } from "./graphql/federation/sdl.ts";
 import { schemaFor } from "./graphql/schema.ts";
@@ -7,28 +6,24 @@ import { schemaFor } from "./graphql/schema.ts";
 /** Levels as the log writes them. */
 const LEVELS = { info: 30, warn: 40, fatal: 60 };
 
-/** Tells those who run the gateway something: `text`, or `fields` and the message. */
-type Tell = (level: keyof typeof LEVELS, message: string, fields?: object, text?: string) => void;
-
-const outputOf = (level: keyof typeof LEVELS) => (level === "info" ? process.stdout : process.stderr);
-
-const tellAsText: Tell = (level, message, _, text = message) => void outputOf(level).write(`${text}\n`);
-
-const tellAsJson: Tell = (level, message, fields) => {
+/** Tells those who run the gateway something: `text`, or a line like those of the log with the message and `fields`. */
+export function tell(
+  level: keyof typeof LEVELS,
+  message: string,
+  fields: object = {},
+  text = message,
+  isForPeople = process.stdout.isTTY,
+): void {
   const line = { level: LEVELS[level], time: Date.now(), ...fields, msg: message };
-  outputOf(level).write(`${JSON.stringify(line)}\n`);
-};
-
-/** For people on a terminal, otherwise like the lines of the log. */
-export const tell: Tell = (...given) => (process.stdout.isTTY ? tellAsText : tellAsJson)(...given);
-
-/** Tells what is wrong with the settings of the environment. */
-export function tellFaults({ message }: ConfigError, by = tell): void {
-  const summary = "The settings cannot be used";
-  by("fatal", summary, { faults: message.split("\n") }, `${summary}:\n${message}`);
+  const output = level === "info" ? process.stdout : process.stderr;
+  output.write(`${isForPeople ? text : JSON.stringify(line)}\n`);
 }
 
-const PRINTERS = { plain: printPlain, subgraph: printSubgraph };
+/** Tells what is wrong with the settings of the environment. */
+export function tellFaults({ message }: ConfigError, isForPeople = process.stdout.isTTY): void {
+  const summary = "The settings cannot be used";
+  tell("fatal", summary, { faults: message.split("\n") }, `${summary}:\n${message}`, isForPeople);
+}
 
 /** Prints what `read` makes of the environment. Returns the exit code. */
 function printed(read: (environment: NodeJS.ProcessEnv) => string): number {
@@ -37,7 +32,7 @@ function printed(read: (environment: NodeJS.ProcessEnv) => string): number {
     return 0;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    tellFaults(error, tellAsText);
+    tellFaults(error, true);
     return 1;
   }
 }
@@ -49,8 +44,11 @@ export const checkConfig = (): number =>
     return "ok\n";
   });
 
-export const printSchema = (form: keyof typeof PRINTERS): number =>
-  printed((environment) => PRINTERS[form](schemaFor(readTypeNames(environment))));
+/** Prints the schema, or with `print-subgraph` the subgraph. Returns the exit code. */
+export const printSchema = (option: string): number => {
+  const print = option === "print-subgraph" ? printSubgraph : printPlain;
+  return printed((environment) => print(schemaFor(readTypeNames(environment))));
+};
 
 /** Wildcard addresses, and the loopback address that a local browser can open instead. */
 const ALL_ADDRESSES: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };

@@ -1,6 +1,5 @@
 import type { Caller } from "./caller.ts";
 
-/** The identity of a request. */
 export interface Identity {
   readonly caller: Caller;
   readonly requestId: string;
@@ -72,7 +71,6 @@ export class RequestScope implements Identity {
     else this.#callbacks.add(callback);
   }
 
-  /** Removes a callback. */
   offEnd(callback: () => void): void {
     this.#callbacks.delete(callback);
   }
@@ -85,15 +83,4 @@ export class RequestScope implements Identity {
     this.#callbacks.clear();
     this.#place?.release();
   }
-}
-
-/** Calls back after a pause, or as soon as the scope ends. */
-export function pause(ms: number, scope: RequestScope, callback: () => void): void {
-  const finish = () => {
-    clearTimeout(timer);
-    scope.offEnd(finish);
-    callback();
-  };
-  const timer = setTimeout(finish, ms);
-  scope.onEnd(finish);
 }

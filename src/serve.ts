@@ -4,15 +4,6 @@ import { createGateway, type GatewayOptions } from "./gateway.ts";
 import { listConnections, reset, unanswered } from "./http/connection.ts";
 import { afterPoll, createHttpServer, onWebSocket, QUIET_MS, refuse, SOCKET_LIMITS } from "./http/server.ts";
 
-/** A gateway that listens. */
-export interface Serving {
-  readonly port: number;
-  /** Connects to the service without sending anything. Rejects when that fails. */
-  readonly reachUpstream: () => Promise<void>;
-  /** Stops accepting connections, completes requests in flight, and resolves when none is left. */
-  readonly drain: () => Promise<void>;
-}
-
 /** The address cannot be listened on. The message is the code of the error: `EADDRINUSE`. */
 export class CannotListen extends Error {}
 
@@ -29,7 +20,7 @@ const NOTICE_MS = QUIET_MS;
 const ARRIVAL_MS = 2_500;
 
 /** Starts a gateway that listens on `HOST` and `PORT`. Rejects with `CannotListen`. */
-export async function serve(options: GatewayOptions): Promise<Serving> {
+export async function serve(options: GatewayOptions) {
   const { config, log } = options;
   const gateway = createGateway(options);
   const limits = { ...SOCKET_LIMITS, keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS };
@@ -41,6 +32,7 @@ export async function serve(options: GatewayOptions): Promise<Serving> {
   // A server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
 
+  /** Stops accepting connections, completes requests in flight, and resolves when none is left. */
   const drain = async (): Promise<void> => {
     gateway.announceEnd();
     const { DRAIN_TIMEOUT_MS } = config;

@@ -1,26 +1,11 @@
 import type { Config } from "./config.ts";
 import type { GatewayFacts } from "./graphql/core/context.ts";
-import { readVersion } from "./installation.ts";
+import { version } from "./installation.ts";
 import type { RateLimit } from "./rate.ts";
 import { user } from "./rest/api/kinds.ts";
 import type { Profile } from "./rest/api/profile.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
-import { createConnector, type Connector } from "./rest/client/connector.ts";
 import type { Dialect } from "./rest/client/request.ts";
-
-export const version = readVersion();
-
-/** Opens connections to the service. */
-export const connectorOf = (config: Config): Connector =>
-  createConnector({
-    connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
-    proxy: config.UPSTREAM_PROXY ?? null,
-    tls: {
-      ...(config.UPSTREAM_CA_FILE && { ca: config.UPSTREAM_CA_FILE }),
-      ...(config.UPSTREAM_CERT_FILE && { cert: config.UPSTREAM_CERT_FILE }),
-      ...(config.UPSTREAM_KEY_FILE && { key: config.UPSTREAM_KEY_FILE }),
-    },
-  });
 
 /** What the server can do, how it is spoken to, and what callers are told of it. */
 export function describeService(config: Config, fallback: Profile, upstreamUrl: URL) {

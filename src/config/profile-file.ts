@@ -51,7 +51,7 @@ function parseProfile(text: string): Found {
   const written = parseYaml(text);
   if ("faults" in written) return written;
   const result = WrittenProfile.safeParse(written.value ?? {}, { reportInput: true });
-  if (!result.success) return { faults: firstOf(result.error.issues.flatMap(faultsOf), (fault) => fault) };
+  if (!result.success) return { faults: firstOf(result.error.issues.flatMap(faultsOf)) };
   const profile = wholeProfile(result.data);
   const contradiction = contradictionIn(profile);
   return contradiction === null ? { profile } : { faults: [contradiction] };
@@ -62,11 +62,10 @@ function parseYaml(text: string): { readonly value: unknown } | { readonly fault
   // Loaded only here: most profiles are built in.
   const { parseDocument } = require("yaml") as typeof Yaml;
   const document = parseDocument(text, { prettyErrors: false });
-  if (document.errors.length > 0) {
-    const tell = ({ message, pos: [start] }: Yaml.YAMLParseError) =>
-      `line ${lineOf(text, start)}: ${message}`;
-    return { faults: firstOf(document.errors, tell) };
-  }
+  const faults = document.errors.map(
+    ({ message, pos: [start] }) => `line ${text.slice(0, start).split("\n").length}: ${message}`,
+  );
+  if (faults.length > 0) return { faults: firstOf(faults) };
   try {
     return { value: document.toJS() };
   } catch (error) {
@@ -75,14 +74,11 @@ function parseYaml(text: string): { readonly value: unknown } | { readonly fault
   }
 }
 
-/** Tells the first faults, and how many more there are. */
-function firstOf<Fault>(faults: readonly Fault[], tell: (fault: Fault) => string): string[] {
-  const told = faults.slice(0, MAX_FAULTS).map(tell);
-  const more = faults.length - told.length;
-  return more > 0 ? [...told, `further faults: ${more}`] : told;
+/** The first faults, and how many more there are. */
+function firstOf(faults: readonly string[]): readonly string[] {
+  const more = faults.length - MAX_FAULTS;
+  return more > 0 ? [...faults.slice(0, MAX_FAULTS), `further faults: ${more}`] : faults;
 }
-
-const lineOf = (text: string, position: number) => text.slice(0, position).split("\n").length;
 
 /** Formats an issue: `paging.parameter: expected the name of a query parameter, got 7`. */
 function faultsOf(issue: z.core.$ZodIssue): string[] {

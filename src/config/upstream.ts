@@ -2,6 +2,8 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import * as z from "zod";
+import { isObject } from "../rest/api/record.ts";
+import { refuse } from "./values.ts";
 
 // Settings for the connection to the service. No message contains a value, because values are or refer to secrets.
 
@@ -37,16 +39,15 @@ const HEADER_VALUE = /^[!-~](?:[\t -~]*[!-~])?$/;
 /** Parses `{"x-api-key": "…"}`. Lowercases the names. */
 function parseHeaders(text: string, context: z.RefinementCtx): Readonly<Record<string, string>> {
   const given = parseJson(text);
-  const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
-  const headers = Object.entries(isObject ? given : {}).map(
-    ([name, value]: [string, unknown]) => [name.toLowerCase(), value] as const,
+  const headers = Object.entries(isObject(given) ? given : {}).map(
+    ([name, value]) => [name.toLowerCase(), value] as const,
   );
   const texts = headers.flatMap(([name, value]) =>
     HEADER_NAME.test(name) && typeof value === "string" && HEADER_VALUE.test(value) ? [[name, value]] : [],
   );
   const names = headers.map(([name]) => name);
   const faults = [
-    ...(isObject && texts.length === headers.length
+    ...(isObject(given) && texts.length === headers.length
       ? []
       : ["expected a JSON object of header names and values"]),
     ...names
@@ -54,9 +55,8 @@ function parseHeaders(text: string, context: z.RefinementCtx): Readonly<Record<s
       .map((name) => `${name}: expected a header that the gateway does not set itself`),
     ...(new Set(names).size < names.length ? ["expected each header at most once"] : []),
   ];
-  if (faults.length === 0) return Object.fromEntries(texts) as Record<string, string>;
-  context.addIssue({ code: "custom", message: faults.join("; ") });
-  return z.NEVER;
+  if (faults.length > 0) return refuse(context, faults.join("; "));
+  return Object.fromEntries(texts) as Record<string, string>;
 }
 
 function parseJson(text: string): unknown {
@@ -71,12 +71,10 @@ function parseProxy(text: string, context: z.RefinementCtx): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isPlain = url?.protocol === "http:" && url.pathname === "/" && url.search + url.hash === "";
   if (url && isPlain && isDecodable(url.username) && isDecodable(url.password)) return url;
-  context.addIssue({
-    code: "custom",
-    message:
-      "expected an http URL such as http://proxy.example.com:3128, in which user and password may stand",
-  });
-  return z.NEVER;
+  return refuse(
+    context,
+    "expected an http URL such as http://proxy.example.com:3128, in which user and password may stand",
+  );
 }
 
 /** Whether `%` stands only before two hexadecimal digits, and what they say is UTF-8. */
@@ -99,8 +97,7 @@ const pemFile = (expected: string, parse: (pem: string) => unknown) =>
       parse(pem);
       return pem;
     } catch {
-      context.addIssue({ code: "custom", message });
-      return z.NEVER;
+      return refuse(context, message);
     }
   });
 
@@ -144,16 +141,10 @@ export const upstreamSettings = {
     .describe("PEM file of the private key of that certificate, without a passphrase."),
 };
 
-interface Files {
-  readonly UPSTREAM_URL?: URL | undefined;
-  readonly UPSTREAM_PROXY?: URL | undefined;
-  readonly UPSTREAM_CA_FILE?: string | undefined;
-  readonly UPSTREAM_CERT_FILE?: string | undefined;
-  readonly UPSTREAM_KEY_FILE?: string | undefined;
-}
+type Settings = z.output<z.ZodObject<typeof upstreamSettings>> & { readonly UPSTREAM_URL?: URL | undefined };
 
 /** Checks settings that depend on each other. */
-export function upstreamFaults(settings: Files): string[] {
+export function upstreamFaults(settings: Settings): string[] {
   const { UPSTREAM_URL: url, UPSTREAM_PROXY: proxy } = settings;
   const { UPSTREAM_CA_FILE: ca, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key } = settings;
   if (proxy && !url)

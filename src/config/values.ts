@@ -10,6 +10,12 @@ import { readProfile } from "./profile-file.ts";
 
 // Parsers for the values of settings. No message contains the value.
 
+/** Rejects a value. */
+export function refuse(context: z.RefinementCtx, ...messages: readonly string[]): never {
+  for (const message of messages) context.addIssue({ code: "custom", message });
+  return z.NEVER;
+}
+
 export function whole(bounds: { readonly from: number; readonly to: number; readonly fallback: number }) {
   const error = `expected a whole number from ${bounds.from} to ${bounds.to}`;
   return z.coerce
@@ -54,9 +60,7 @@ export function parseTypeNames(text: string, context: z.RefinementCtx): Record<s
   const faults = pairs.every(({ length }) => length === 2)
     ? [...(hasDuplicates ? ["expected each type at most once, got one twice"] : []), ...faultsOf(renames)]
     : ["expected relay, or pairs such as Node=ClusterNode, separated by commas"];
-  if (faults.length === 0) return renames;
-  context.addIssue({ code: "custom", message: faults.join("; ") });
-  return z.NEVER;
+  return faults.length === 0 ? renames : refuse(context, faults.join("; "));
 }
 
 /** Root types and built-in scalars keep their names. */
@@ -75,19 +79,15 @@ function faultsOf(renames: Renames): string[] {
 export function readManifest(path: string, context: z.RefinementCtx): TrustedDocuments {
   try {
     const documents = parseManifest(readFileSync(path, "utf8"));
-    if (documents) return documents;
-    context.addIssue({ code: "custom", message: "expected a JSON object of hashes and documents" });
+    return documents ?? refuse(context, "expected a JSON object of hashes and documents");
   } catch {
-    context.addIssue({ code: "custom", message: "expected the path of a file that can be read" });
+    return refuse(context, "expected the path of a file that can be read");
   }
-  return z.NEVER;
 }
 
 export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
   const found = readProfile(nameOrPath);
-  if ("profile" in found) return found.profile;
-  for (const message of found.faults) context.addIssue({ code: "custom", message });
-  return z.NEVER;
+  return "profile" in found ? found.profile : refuse(context, ...found.faults);
 }
 
 /** Parses `120/60`, requests in seconds. Null for `off`. */
@@ -95,11 +95,7 @@ export const rateLimit = z.string().transform((text, context): RateLimit | null 
   if (text === "off") return null;
   const [requests = 0, seconds = 0] = (/^(\d{1,6})\/(\d{1,4})$/.exec(text) ?? []).slice(1).map(Number);
   if (requests > 0 && seconds > 0 && seconds <= 3_600) return { requests, periodMs: seconds * 1_000 };
-  context.addIssue({
-    code: "custom",
-    message: "expected requests in seconds such as 120/60, in at most 3600 seconds, or off",
-  });
-  return z.NEVER;
+  return refuse(context, "expected requests in seconds such as 120/60, in at most 3600 seconds, or off");
 });
 
 export const trustedProxies = z
@@ -113,10 +109,8 @@ export const trustedProxies = z
 /** Parses exact origins, as browsers send them. */
 export function parseOrigins(text: string, context: z.RefinementCtx): string[] {
   const origins = listOf(text);
-  if (origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)) return origins;
-  context.addIssue({
-    code: "custom",
-    message: "expected origins such as https://app.example.com, separated by commas",
-  });
-  return z.NEVER;
+  const areExact = origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin);
+  return areExact
+    ? origins
+    : refuse(context, "expected origins such as https://app.example.com, separated by commas");
 }

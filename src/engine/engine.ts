@@ -1,6 +1,5 @@
-import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
+import { type ExecutionResult, GraphQLError, type OperationTypeNode } from "graphql";
 import { Cancelled, OVERLOADED } from "../errors.ts";
-import type { HeldBytes } from "../held.ts";
 import type { RequestScope } from "../request-scope.ts";
 import {
   createDocuments,
@@ -8,32 +7,28 @@ import {
   InvalidDocument,
   type PreparedDocument,
 } from "./documents/prepared.ts";
-import { missingOperation } from "./documents/missing-operation.ts";
-import type { DocumentStore, OperationParams } from "./documents/persisted.ts";
+import {
+  type OperationParams,
+  persistedDocuments,
+  type TrustedDocuments,
+  trustedDocuments,
+} from "./documents/persisted.ts";
 import {
   type FailedPlace,
   noteErrors,
   rejection,
+  tooLarge,
   withExtensions,
   withOutcome,
   withoutSuggestions,
 } from "./errors.ts";
-import type { PlacedContext } from "./field-source.ts";
-import {
-  execute,
-  type ExecutedResult,
-  type ExecutionLimits,
-  openOperationMeter,
-  rejectionOf,
-} from "./execution.ts";
-import { publicPieces } from "./incremental.ts";
-import type { Meter } from "./meter.ts";
-import type { Pieces } from "./plan/pieces.ts";
+import { sizeOfSelection } from "./limits/selection.ts";
+import { Meter, type MeterSettings } from "./meter.ts";
+import { type Pieces, type PublicErrors, withPublicErrors } from "./plan/pieces.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { ErrorBehavior, RunBehavior } from "./plan/types.ts";
 import { mergeFailures, separateNames } from "./shared-failures.ts";
-import { openResults, type Results, type StreamSource } from "./subscription.ts";
-import type { Turns } from "./turns.ts";
+import { type EventExecution, openResults, type Results, type StreamSource } from "./subscription.ts";
 
 /** Facts about an operation for logs and metrics, filled in while the request is handled. */
 export interface OperationFacts {
@@ -43,21 +38,16 @@ export interface OperationFacts {
   hash: string | null;
   /** The distinct codes of its errors. */
   codes: readonly string[];
-  /** Where it failed. */
   readonly failed: FailedPlace[];
 }
 
 /** The operation of one request, independent of its transport. */
-export interface Operation {
-  readonly scope: RequestScope;
+export interface Operation extends EventExecution {
   readonly facts: OperationFacts;
-  /** Creates the context for its resolvers. */
-  readonly openContext: (meter: Meter) => PlacedContext;
   /** What the result's `extensions` tell about how it came about; null for nothing. */
   readonly extensions: (() => object | null) | null;
 }
 
-/** What an operation may do and return. */
 interface RunOptions {
   /** Whether mutations are rejected, as for GET. */
   readonly isReadOnly: boolean;
@@ -67,54 +57,30 @@ interface RunOptions {
   readonly isIncremental?: boolean;
 }
 
-/** A result of which parts may follow. */
 export type EngineResult = ExecutionResult & { readonly pieces?: Pieces };
 
-/** A request for a subscription, independent of its transport. `openStream` is called once its document is valid. */
-interface StreamRequest extends StreamSource {
-  /** The request for the subscription. It ends once the subscription is open. */
-  readonly scope: RequestScope;
-  readonly facts: OperationFacts;
-}
-
-/** The results of a subscription, or a single result when it could not begin. */
-type StreamResult = { readonly results: Results } | ExecutionResult;
-
-export interface EngineSettings extends DocumentSettings {
-  readonly documents: DocumentStore;
-  readonly executionLimits: ExecutionLimits;
-  readonly turns: Turns;
-  /** Counts the memory that operations take. */
-  readonly heldBytes: HeldBytes;
+interface EngineSettings extends DocumentSettings, Omit<MeterSettings, "limits"> {
+  /** The only documents that run; undefined where all do. */
+  readonly trusted: TrustedDocuments | undefined;
+  /** `selected`: maximum fields that an operation selects, with its fragments expanded. */
+  readonly executionLimits: MeterSettings["limits"] & { readonly selected: number };
   /** Converts any error to the one that callers see. */
   readonly publicError: (error: unknown) => GraphQLError;
 }
 
-/** Runs GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
-export interface Engine {
-  /** Runs a request. Never rejects. */
-  readonly run: (operation: Operation, params: OperationParams, options: RunOptions) => Promise<EngineResult>;
-  /** The type of a request's operation; null when its document cannot be read. */
-  readonly typeOf: (params: OperationParams, scope: RequestScope) => Promise<OperationTypeNode | null>;
-  /** Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. */
-  readonly subscribe: (request: StreamRequest) => Promise<StreamResult>;
-  /**
-   * Finalizes a result: adds the request id to its errors, and removes suggestions from them where the schema is hidden.
-   * `extensions` are added as well.
-   */
-  readonly finish: <Result extends ExecutionResult>(
-    result: Result,
-    requestId: string,
-    extensions?: Operation["extensions"],
-  ) => Result;
-}
+export type Engine = ReturnType<typeof createEngine>;
 
 /** Longest operation name in logs, in characters: callers choose the names. */
 const MAX_NAME_LENGTH = 100;
 
-export function createEngine(settings: EngineSettings): Engine {
+/** Runs GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
+export function createEngine(settings: EngineSettings) {
   const { schema, executionLimits, turns, heldBytes, publicError } = settings;
   const documents = createDocuments(settings);
+  const textOf = settings.trusted
+    ? trustedDocuments(settings.trusted)
+    : // The texts of persisted queries beside the parsed documents.
+      persistedDocuments(Math.ceil(settings.cacheBytes / 4));
 
   /** Does work of a request when it is its caller's turn, unless the request has ended by then. */
   const inTurn = <Value>(scope: RequestScope, work: () => Value): Promise<Value> =>
@@ -162,68 +128,83 @@ export function createEngine(settings: EngineSettings): Engine {
     facts.type = type;
     facts.name = name?.value.slice(0, MAX_NAME_LENGTH) ?? null;
     facts.hash = document.hash;
-    const tooMuch = rejectionOf(schema, plan, params.variables ?? {}, executionLimits.selected);
-    if (tooMuch) throw tooMuch;
+    // The variables are not coerced yet: only the lengths of lists are read.
+    const { selected } = executionLimits;
+    if (sizeOfSelection(schema, plan, params.variables ?? {}) > selected)
+      throw tooLarge(
+        `Expected at most ${selected} fields with fragments expanded and for each item of a list argument, got more.`,
+      );
     return { plan, onError: errorBehaviorOf(params) };
   };
 
-  /** Runs a plan in a scope, with a meter of its own. */
+  /** Runs a plan in a scope until it completes or its meter stops it; that of a subscription for one event. */
   const resultOf = (
     plan: Plan,
     { variables }: OperationParams,
-    { scope, openContext }: Pick<Operation, "scope" | "openContext">,
-    limits: ExecutionLimits,
+    { scope, openContext }: EventExecution,
     behavior: RunBehavior,
+    maxBytes = Number.POSITIVE_INFINITY,
     event?: unknown,
-  ): Promise<ExecutedResult> => {
-    const meter = openOperationMeter(scope, limits, turns, heldBytes);
-    return execute(plan, variables ?? {}, openContext(meter), meter, event, behavior);
+  ): Promise<EngineResult> => {
+    const { fields, bytes } = executionLimits;
+    const limits = { fields, bytes: Math.min(bytes, maxBytes) };
+    const meter = new Meter(scope, { turns, heldBytes, limits });
+    return new Promise((resolve) => {
+      meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
+      const onResult = (result: ExecutionResult, pieces?: Pieces | null): void => {
+        const errors = meter.boundErrors([...(result.errors ?? [])]);
+        resolve({ ...result, ...(errors.length > 0 && { errors }), ...(pieces && { pieces }) });
+      };
+      plan.run(variables ?? {}, openContext(meter), meter, event, onResult, behavior);
+    });
   };
-
-  const limitsFor = (maxBytes = executionLimits.bytes): ExecutionLimits =>
-    maxBytes < executionLimits.bytes ? { ...executionLimits, bytes: maxBytes } : executionLimits;
 
   const publicErrorsOf = (
     { errors, data }: { readonly errors: readonly GraphQLError[]; readonly data?: unknown },
     plan: Plan,
   ) => mergeFailures({ errors, data }, separateNames(schema, plan)).map(publicError);
 
-  const withPublicErrors = <Result extends ExecutionResult>(result: Result, plan: Plan): Result => {
+  const publicResult = <Result extends ExecutionResult>(result: Result, plan: Plan): Result => {
     const { errors, data } = result;
     return errors ? { ...result, errors: publicErrorsOf({ errors, data }, plan) } : result;
   };
 
   const failed = (error: unknown, facts: OperationFacts): ExecutionResult => {
-    const errors = error instanceof InvalidDocument ? error.validationErrors : [publicError(error)];
+    // Safe: those of an invalid document are its own.
+    const errors = error instanceof InvalidDocument ? (error.errors as GraphQLError[]) : [publicError(error)];
     noteErrors(facts, errors);
     return { errors };
   };
 
   return {
-    run: async (operation, params, { isReadOnly, maxBytes, isIncremental = false }) => {
+    /** Runs a request. Never rejects. */
+    run: async (
+      operation: Operation,
+      params: OperationParams,
+      { isReadOnly, maxBytes, isIncremental = false }: RunOptions,
+    ): Promise<EngineResult> => {
       const { facts, scope } = operation;
       let isWhole = true;
       try {
-        const text = settings.documents(params);
+        const text = textOf(params);
         const document = documents.known(text) ?? (await read(text, params, scope, isReadOnly));
         const { plan, onError } = planOf(document, params, facts, isReadOnly);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
-        const run = resultOf(plan, params, operation, limitsFor(maxBytes), { onError, isIncremental });
-        const executed = await run;
-        const { pieces, ...result } = withPublicErrors(executed, plan);
+        const executed = await resultOf(plan, params, operation, { onError, isIncremental }, maxBytes);
+        const { pieces, ...result } = publicResult(executed, plan);
         const [first] = executed.errors ?? [];
         if (onError === "HALT" && facts.type === "mutation" && result.errors && first)
           result.errors = withOutcome(result.errors, first);
         if (result.errors) noteErrors(facts, result.errors);
         if (!pieces) return result;
         isWhole = false;
-        const later = publicPieces(pieces, {
-          convert: (part) => publicErrorsOf(part, plan),
-          onErrors: (errors) => noteErrors(facts, errors),
-          onEnd: () => scope.end("done"),
-        });
-        return { ...result, pieces: later };
+        const convert: PublicErrors = (part) => {
+          const errors = publicErrorsOf(part, plan);
+          noteErrors(facts, errors);
+          return errors;
+        };
+        return { ...result, pieces: withPublicErrors(pieces, convert, () => scope.end("done")) };
       } catch (error) {
         return failed(error, facts);
       } finally {
@@ -231,26 +212,33 @@ export function createEngine(settings: EngineSettings): Engine {
         if (isWhole) scope.end("done");
       }
     },
-    typeOf: async (params, scope) => {
+    /** The type of a request's operation; null when its document cannot be read. */
+    typeOf: async (params: OperationParams, scope: RequestScope): Promise<OperationTypeNode | null> => {
       try {
-        const text = settings.documents(params);
+        const text = textOf(params);
         const document = documents.known(text) ?? (await parse(text, scope));
         return selectPlan(document, params, false).operation.operation;
       } catch {
         return null;
       }
     },
-    subscribe: async (request) => {
+    /**
+     * Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. `scope` is
+     * that of the request for it, and ends once it is open. `openStream` is called once its document is valid.
+     */
+    subscribe: async (
+      request: StreamSource & Omit<Operation, "openContext" | "extensions">,
+    ): Promise<{ readonly results: Results } | ExecutionResult> => {
       const { facts, params, scope } = request;
       try {
-        const text = settings.documents(params);
+        const text = textOf(params);
         const prepared = documents.known(text) ?? (await read(text, params, scope, true));
         const { document } = prepared;
         const { plan, onError } = planOf(prepared, params, facts, true);
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults({ schema, document }, request, (event, execution) =>
-          resultOf(plan, params, execution, executionLimits, { onError, isIncremental: false }, event)
-            .then((result) => withPublicErrors(result, plan))
+          resultOf(plan, params, execution, { onError, isIncremental: false }, undefined, event)
+            .then((result) => publicResult(result, plan))
             .catch((error: unknown) => failed(error, facts)),
         );
         if ("results" in results) return results;
@@ -261,7 +249,15 @@ export function createEngine(settings: EngineSettings): Engine {
         return failed(error, facts);
       }
     },
-    finish: (result, requestId, extensions = null) => {
+    /**
+     * Finalizes a result: adds the request id to its errors, and removes suggestions from them where the schema is hidden.
+     * `extensions` are added as well.
+     */
+    finish: <Result extends ExecutionResult>(
+      result: Result,
+      requestId: string,
+      extensions: Operation["extensions"] = null,
+    ): Result => {
       const told = extensions?.() ?? null;
       const whole = told ? { ...result, extensions: { ...result.extensions, ...told } } : result;
       if (!result.errors) return whole;
@@ -282,10 +278,18 @@ const NO_STREAM =
 /** The error of a request whose turn comes after its deadline. */
 const overloaded = () => rejection(OVERLOADED, "SERVICE_OVERLOADED");
 
+function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult {
+  const error =
+    reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });
+  // Some fields of a stopped mutation may have taken effect, so the result is not a request error.
+  return operation.operation === "mutation"
+    ? { data: null, errors: [withExtensions(error, { outcome: "unknown" })] }
+    : { errors: [error] };
+}
+
 /** The plan of a request's operation. Throws when there is none, or when it is a mutation and the request only reads. */
 function selectPlan(document: PreparedDocument, params: OperationParams, isReadOnly: boolean): Plan {
   const plan = document.planOf(params.operationName);
-  if (!plan) throw missingOperation(document.document, params.operationName);
   if (!isReadOnly || plan.operation.operation !== "mutation") return plan;
   throw rejection("Can only perform a mutation operation from a POST request.", "BAD_REQUEST", {
     status: 405,

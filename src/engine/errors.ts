@@ -31,7 +31,7 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
   if (located && isOfGraphQL(cause)) {
     const { code: given, http, outcome } = located.extensions;
     const code = isErrorCode(given) ? given : "BAD_USER_INPUT";
-    // A malformed request must not get status 200 with `application/json`.
+    // A malformed request must not get status 200 with `application/json`, which Yoga would send.
     const status = code === "BAD_REQUEST" && http ? { ...http, spec: false } : http;
     return convert(withoutValues(located.message), {
       code,
@@ -97,7 +97,6 @@ export interface FailedPlace {
   readonly at: string;
   /** HTTP status of the service; the code where that is none of a failure. */
   readonly outcome: string;
-  /** How often. */
   count: number;
 }
 

@@ -1,25 +1,29 @@
 import type { GraphQLError } from "graphql";
-import { hasOutcome } from "../errors.ts";
-import type { SliceQueue } from "./turns.ts";
+import { Cancelled, hasOutcome } from "../errors.ts";
+import type { Held, HeldBytes } from "../held.ts";
+import type { RequestScope } from "../request-scope.ts";
+import { tooLarge } from "./errors.ts";
+import type { SliceQueue, Turns } from "./turns.ts";
 
 interface ResultLimits {
   /** Maximum fields and list items. */
   readonly fields: number;
   /** Maximum bytes as JSON, approximately. */
   readonly bytes: number;
-  /** Maximum errors. Further nullable fields that fail are null without an error. */
-  readonly errors: number;
 }
 
 export interface MeterSettings {
-  /** The queue for the work of the operation. */
-  readonly queue: SliceQueue;
   readonly limits: ResultLimits;
-  /** Creates the error that stops the operation. */
-  readonly tooLarge: (message: string) => GraphQLError;
-  /** Counts memory that the operation takes until it has ended. Throws when its caller takes too much. */
-  readonly hold: (bytes: number) => void;
+  readonly turns: Turns;
+  /** Counts the memory that the operation takes until it has ended. */
+  readonly heldBytes: HeldBytes;
 }
+
+/**
+ * Maximum errors of one result: one per item of the longest page. Each costs as much as hundreds of fields. Further nullable
+ * fields that fail are null without an error.
+ */
+const MAX_ERRORS = 500;
 
 /** A number, a boolean or null. */
 const BYTES_PER_VALUE = 12;
@@ -41,14 +45,16 @@ const FIELDS_PER_HOLD = 2_000;
 
 /** Measures the result of one operation while it is completed, stops it above the limits and divides it into time slices. */
 export class Meter {
-  readonly limits: ResultLimits;
   /** Fields and list items, bytes as JSON, and failed fields so far. Only the meter changes them. */
   fields = 0;
   bytes = 0;
   errors = 0;
   isStopped = false;
-  readonly #settings: MeterSettings;
+  readonly #limits: ResultLimits;
+  readonly #scope: RequestScope;
+  readonly #heldBytes: HeldBytes;
   readonly #queue: SliceQueue;
+  #held: Held | null = null;
   /** The fields whose memory is counted. */
   #heldFields = 0;
   /** Errors that were told, and how many there were when the limit was. */
@@ -57,10 +63,15 @@ export class Meter {
   #reason: unknown;
   #onStop: (reason: unknown) => void = () => {};
 
-  constructor(settings: MeterSettings) {
-    this.limits = settings.limits;
-    this.#settings = settings;
-    this.#queue = settings.queue;
+  /** Measures the operation of a scope, and stops it when the caller disconnects. */
+  constructor(scope: RequestScope, { limits, turns, heldBytes }: MeterSettings) {
+    this.#limits = limits;
+    this.#scope = scope;
+    this.#heldBytes = heldBytes;
+    this.#queue = turns.queueOf(scope.caller);
+    scope.onEnd(() => {
+      if (scope.ended === "left") this.stop(new Cancelled("The caller left."));
+    });
   }
 
   /** Counts fields and bytes. Returns false when the operation is stopped. */
@@ -68,12 +79,12 @@ export class Meter {
     if (this.isStopped) return false;
     this.fields += fields;
     this.bytes += bytes;
-    const { limits } = this;
+    const limits = this.#limits;
     if (this.fields <= limits.fields && this.bytes <= limits.bytes)
       return this.fields - this.#heldFields < FIELDS_PER_HOLD || this.#holdFields();
     const limit =
       this.fields > limits.fields ? `${limits.fields} fields and list items` : `${limits.bytes} bytes`;
-    this.stop(this.#settings.tooLarge(`Expected a result of at most ${limit}, got more.`));
+    this.stop(tooLarge(`Expected a result of at most ${limit}, got more.`));
     return false;
   }
 
@@ -81,7 +92,7 @@ export class Meter {
   hold(bytes: number): boolean {
     if (this.isStopped) return false;
     try {
-      this.#settings.hold(bytes);
+      (this.#held ??= this.#heldBytes.open(this.#scope)).add(bytes);
       return true;
     } catch (error) {
       this.stop(error);
@@ -97,7 +108,7 @@ export class Meter {
 
   /** Counts a failed field. Returns false when its error is above the limit. */
   countError(): boolean {
-    return ++this.errors <= this.limits.errors;
+    return ++this.errors <= MAX_ERRORS;
   }
 
   /**
@@ -105,16 +116,13 @@ export class Meter {
    * outcome stay.
    */
   boundErrors(errors: GraphQLError[]): GraphQLError[] {
-    const { limits } = this;
-    const room = Math.max(0, limits.errors - this.#told);
+    const room = Math.max(0, MAX_ERRORS - this.#told);
     this.#told += errors.length;
-    const all = this.#told + Math.max(0, this.errors - limits.errors);
-    if (all <= Math.max(limits.errors, this.#bounded)) return errors;
+    const all = this.#told + Math.max(0, this.errors - MAX_ERRORS);
+    if (all <= Math.max(MAX_ERRORS, this.#bounded)) return errors;
     this.#bounded = all;
     const outcomes = errors.slice(room).filter(({ originalError }) => hasOutcome(originalError));
-    const rest = this.#settings.tooLarge(
-      `Expected at most ${limits.errors} errors, got ${all}: the others are left out.`,
-    );
+    const rest = tooLarge(`Expected at most ${MAX_ERRORS} errors, got ${all}: the others are left out.`);
     return [...errors.slice(0, room), ...outcomes, rest];
   }
 

@@ -6,7 +6,6 @@ import type { Plan } from "./plan/plan.ts";
 
 type Path = NonNullable<GraphQLError["path"]>;
 
-/** The errors of one failure. */
 interface Group {
   readonly first: GraphQLError;
   readonly failure: Failure;
@@ -46,12 +45,15 @@ export function mergeFailures(
       continue;
     }
     const failure = rootOf(originalError);
-    const key = separate.has(String(path[0]))
-      ? `${path[0]} ${path[1]} ${originalError.code} ${originalError.facts.reference}`
-      : keyOf(originalError, failure);
+    const { code, facts } = originalError;
+    const { reference } = facts;
+    const isSeparate = separate.has(String(path[0]));
+    // What does not exist fails again for each field that refers to it.
+    const common = code === "NOT_FOUND" && reference !== undefined ? reference : failure;
+    const key = isSeparate ? `${path[0]} ${path[1]} ${code} ${reference}` : common;
     const existing = groups.get(key);
     const group = existing ?? { first: error, failure, references: new Set(), paths: new Map() };
-    group.references.add(originalError.facts.reference);
+    group.references.add(reference);
     const nullPath = nullAt(data, path);
     group.paths.set(nullPath.join(" "), nullPath);
     if (existing) continue;
@@ -106,10 +108,6 @@ function nullAt(data: unknown, path: Path): Path {
 
 /** The failure itself: fields share it, and each reference wraps the same error object. */
 const rootOf = (error: Failure): Failure => (error.cause instanceof Failure ? rootOf(error.cause) : error);
-
-/** What the errors of one failure have in common. What does not exist fails anew for each field that refers to it. */
-const keyOf = ({ code, facts: { reference } }: Failure, failure: Failure): unknown =>
-  code === "NOT_FOUND" && reference !== undefined ? reference : failure;
 
 function errorOf({ first, failure, references, paths }: Group): GraphQLError {
   const [reference, ...others] = references;

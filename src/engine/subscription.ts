@@ -16,7 +16,6 @@ export interface EventExecution {
   readonly openContext: (meter: Meter) => PlacedContext;
 }
 
-/** A valid subscription of a caller. */
 export interface StreamSource {
   readonly params: OperationParams;
   /** Opens the stream once its document is valid. Throws when there are too many. */
@@ -62,30 +61,24 @@ export async function openResults(
     return source;
   }
   const events = source[Symbol.asyncIterator]();
-  const done = { done: true, value: undefined } as const;
-
   const finish = async () => {
     scope.end("done");
     await events.return?.();
-    return done;
+    return { done: true, value: undefined } as const;
   };
-  const execute = async (event: unknown): Promise<ExecutionResult> => {
-    const execution = openEvent();
-    const leave = () => execution.scope.end("left");
-    scope.onEnd(leave);
-    try {
-      return await resultOf(event, execution);
-    } finally {
-      scope.offEnd(leave);
-      execution.scope.end("done");
-    }
-  };
-
   const results: Results = {
     next: async () => {
-      const next = await events.next();
-      if (next.done) return finish();
-      return { done: false, value: await execute(next.value) };
+      const { done, value: event } = await events.next();
+      if (done) return finish();
+      const execution = openEvent();
+      const leave = () => execution.scope.end("left");
+      scope.onEnd(leave);
+      try {
+        return { done: false, value: await resultOf(event, execution) };
+      } finally {
+        scope.offEnd(leave);
+        execution.scope.end("done");
+      }
     },
     return: finish,
     [Symbol.asyncIterator]: () => results as AsyncIterator<ExecutionResult>,

@@ -1,5 +1,5 @@
+import { Bulkhead } from "../bulkhead.ts";
 import { AccountRooms, type Caller, type Callers, type Entered } from "../caller.ts";
-import { type Link, TransientList } from "../transient.ts";
 
 /*
  * Time slices for work that could block the event loop. Such work checks whether the slice is over and, if so, waits
@@ -57,55 +57,20 @@ function doAll(all: readonly Work[], from: number): void {
   }
 }
 
-/** Members that take turns: accounts, the callers of an address, or the queues of a caller. */
-class Round {
-  readonly #above: Round | null;
-  readonly #members = new TransientList<Round | SliceQueue>();
-  /** The place in the round above; null while nothing waits. */
-  #place: Link<Round | SliceQueue> | null = null;
-
-  constructor(above: Round | null) {
-    this.#above = above;
-  }
-
-  get isEmpty(): boolean {
-    return this.#members.size === 0;
-  }
-
-  /** Adds a member behind the others. */
-  add(member: Round | SliceQueue): Link<Round | SliceQueue> {
-    this.#place ??= this.#above?.add(this) ?? null;
-    return this.#members.add(member);
-  }
-
-  remove(place: Link<Round | SliceQueue>): void {
-    this.#members.remove(place);
-    if (!this.isEmpty || !this.#place) return;
-    this.#above?.remove(this.#place);
-    this.#place = null;
-  }
-
-  /** Does one piece of work of the first member, which then goes behind the others. */
-  serveNext(): void {
-    const next = this.#members.takeFirst();
-    if (!(next instanceof Round)) return next?.serveNext();
-    next.#place = this.#members.add(next);
-    next.serveNext();
-  }
-}
+const below = (above: Bulkhead<SliceQueue>) => new Bulkhead(above, Number.POSITIVE_INFINITY);
 
 /**
  * The turns of a gateway. Its callers take turns, one piece of work each, and so do the queues of a caller: neither a long
  * queue nor a caller with many queues delays the others.
  */
 export class Turns {
-  readonly #accounts = new Round(null);
-  readonly #rounds: AccountRooms<Round>;
+  readonly #queues = new Bulkhead<SliceQueue>(null, Number.POSITIVE_INFINITY);
+  readonly #callers: AccountRooms<Bulkhead<SliceQueue>>;
 
   constructor(callers: Callers) {
-    this.#rounds = new AccountRooms(callers, {
-      address: () => new Round(this.#accounts),
-      caller: (address) => new Round(address ?? this.#accounts),
+    this.#callers = new AccountRooms(callers, {
+      address: () => below(this.#queues),
+      caller: (address) => below(address ?? this.#queues),
     });
   }
 
@@ -124,35 +89,33 @@ export class Turns {
     };
   };
 
-  /** Creates a queue of a caller. */
   queueOf(caller: Caller): SliceQueue {
     return new SliceQueue(this, caller);
   }
 
-  /** Whether work waits. */
   isWaiting(): boolean {
-    return !this.#accounts.isEmpty;
+    return this.#queues.isReady();
   }
 
   /** Enters a caller with work that waits from now on. Must be left once, when none waits. */
-  enter(caller: Caller): Entered<Round> {
+  enter(caller: Caller): Entered<Bulkhead<SliceQueue>> {
     if (!this.isWaiting()) serveLater(this);
-    return this.#rounds.enter(caller);
+    return this.#callers.enter(caller);
   }
 
   /** Does one piece of work of the next caller. */
   serveNext(): void {
-    this.#accounts.serveNext();
+    this.#queues.takeNext().serveNext();
   }
 }
 
 /** A FIFO queue of one request's work that waits for a time slice. */
 export class SliceQueue {
-  readonly caller: Caller;
+  readonly demand = { positions: 1 };
   readonly #turns: Turns;
-  /** The turns of its caller, and its place in them; null while nothing waits. */
-  #entered: Entered<Round> | null = null;
-  #place: Link<Round | SliceQueue> | null = null;
+  readonly #caller: Caller;
+  /** The queues of its caller; null while nothing waits. */
+  #entered: Entered<Bulkhead<SliceQueue>> | null = null;
   #waiting: Work[] = [];
   /** Index of the first waiting work: shifting a long array is slow. */
   #first = 0;
@@ -160,7 +123,7 @@ export class SliceQueue {
 
   constructor(turns: Turns, caller: Caller) {
     this.#turns = turns;
-    this.caller = caller;
+    this.#caller = caller;
   }
 
   isEmpty(): boolean {
@@ -170,8 +133,9 @@ export class SliceQueue {
   /** Does the work in its turn, in a later turn of the event loop. */
   add(work: Work): void {
     this.#waiting.push(work);
-    this.#entered ??= this.#turns.enter(this.caller);
-    this.#place ??= this.#entered.part.add(this);
+    if (this.#entered) return;
+    this.#entered = this.#turns.enter(this.#caller);
+    this.#entered.part.add(this);
   }
 
   /** Calls back after the last waiting work is done; not after `clear`. */
@@ -181,7 +145,7 @@ export class SliceQueue {
 
   /** Drops all waiting work. */
   clear(): void {
-    this.#empty();
+    this.#entered?.part.remove((queue) => queue === this);
     this.#onEmpty = [];
     this.#leave();
   }
@@ -189,25 +153,18 @@ export class SliceQueue {
   /** Does the first waiting work. The other queues of the caller then go first. */
   serveNext(): void {
     const work = this.#waiting[this.#first++];
-    if (this.isEmpty()) {
-      this.#empty();
-      this.#leave();
-    } else this.#place = this.#entered?.part.add(this) ?? null;
+    this.#entered?.part.leave();
+    if (this.isEmpty()) this.#leave();
+    else this.#entered?.part.add(this);
     work?.();
     if (this.isEmpty()) for (const callback of this.#onEmpty.splice(0)) callback();
   }
 
-  #empty(): void {
+  #leave(): void {
     this.#waiting = [];
     this.#first = 0;
-  }
-
-  #leave(): void {
-    const entered = this.#entered;
-    if (this.#place) entered?.part.remove(this.#place);
-    this.#place = null;
+    this.#entered?.leave();
     this.#entered = null;
-    entered?.leave();
   }
 }
 

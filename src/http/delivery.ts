@@ -131,10 +131,22 @@ export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs 
     response.end();
   };
 
-  return { send, stream, waitingBytes: () => waiting.total };
+  /** Sends a fetch response, whose body may be a stream. */
+  const pass = async (response: ServerResponse, result: Response, caller: Caller): Promise<void> => {
+    const { status, body } = result;
+    const headers = Object.fromEntries(result.headers);
+    if (body && STREAMED.test(result.headers.get("content-type") ?? ""))
+      return stream(response, { status, headers, body }, caller);
+    return send(response, { status, headers, body: await result.text() }, caller);
+  };
+
+  return { send, stream, pass, waitingBytes: () => waiting.total };
 }
 
 export type Delivery = ReturnType<typeof createDelivery>;
 
 /** Whether the connection has nothing left to write, so that a short response need not be counted. */
 const isIdle = ({ socket }: ServerResponse): boolean => socket !== null && socket.writableLength === 0;
+
+/** Media types of incremental results. */
+const STREAMED = /^(?:text\/event-stream|multipart\/mixed)/i;

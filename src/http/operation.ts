@@ -9,7 +9,6 @@ import { onceOver } from "./connection.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
 import { type Context, NotedContext, type GatewayFacts, type Steps } from "../graphql/core/context.ts";
-import { countRequests } from "../live/tick-session.ts";
 import type { Client } from "../rest/client/client.ts";
 import type { Pacing } from "../rest/session/batches.ts";
 import {
@@ -199,9 +198,9 @@ export class OperationContext implements Context {
 
   #openSession(): Session {
     const { request, scope, pacing, onRequest, notes } = this.#source;
-    const { client, shared, bounds } = this.#settings;
+    const { client, shared, bounds: common } = this.#settings;
     const isFresh = wantsFresh(request);
-    const upstream = onRequest ? countRequests(client, onRequest) : client;
-    return openSession(upstream, scope, { shared, bounds, isFresh, pacing, notes });
+    const bounds = onRequest ? { ...common, onRequest } : common;
+    return openSession(client, scope, { shared, bounds, isFresh, pacing, notes });
   }
 }

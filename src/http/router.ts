@@ -105,15 +105,14 @@ export function createRouter(settings: RouterSettings) {
         : "operation";
 
     /**
-     * Runs an operation unless its caller has disconnected: under overload many callers give up before their request is
-     * accepted. Node reads each socket once per turn of the event loop, so a close that follows the request is visible
-     * two turns later.
+     * Runs an operation, whose scope has ended when its caller has disconnected: under overload many callers give up before
+     * their request is accepted. Node reads each socket once per turn of the event loop, so a close that follows the request
+     * is visible two turns later.
      */
     const run = (identity: Identity, response: ServerResponse, body: Buffer | null): void =>
       atEndOfTurn(() =>
         atEndOfTurn(() =>
           takeTurn(identity.caller, () => {
-            if (!response.req.socket.readable) return;
             const state = openRequest(identity, response, requestTimeoutMs);
             const rejection = doors.admit(kindOf(response.req, identity), state.scope);
             if (rejection === null) {

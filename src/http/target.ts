@@ -17,7 +17,7 @@ export function readTarget(request: IncomingMessage): void {
 
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
-/** Whether the target and Host form a URL. Links begin with it where `PUBLIC_URL` is not set. */
+/** Whether the target and Host form a URL. Yoga's adapter would respond with a stack trace if not. */
 export function hasValidUrl({ url = "", headers: { host = "localhost" } }: IncomingMessage): boolean {
   const target = `${host} ${url}`;
   if (target === lastValid) return true;

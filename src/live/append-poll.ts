@@ -1,6 +1,5 @@
 import type { Session } from "../rest/session/session.ts";
 import type { Clock } from "../clock.ts";
-import { type Rest, SharedRest } from "./shared-rest.ts";
 import type { SharedPoll } from "./state-poll.ts";
 import { type LiveStream, openStream, type Reader } from "./stream.ts";
 
@@ -13,6 +12,14 @@ export interface Appended<Position, Item> {
   readonly hasMore: boolean;
   /** The open response, in which that follows; null when it takes another request. */
   readonly rest: Rest<Appended<Position, Item>> | null;
+}
+
+/** The rest of an open response. */
+interface Rest<Part> {
+  /** Reads the next part. Rejects when the response fails. */
+  readonly next: () => Promise<Part>;
+  /** Ends the response. */
+  readonly close: () => void;
 }
 
 /** Something of the service to which items are only appended: a log, a list of metrics. */
@@ -33,11 +40,17 @@ interface Member<Position, Item> {
   /** Whether there is more behind the position already. */
   hasMore: boolean;
   /** The open response from which it reads on; null when it is read by the poll. */
-  rest: SharedRest<Member<Position, Item>, Appended<Position, Item>> | null;
+  rest: {
+    readonly wait: (member: Member<Position, Item>) => void;
+    readonly leave: (member: Member<Position, Item>) => void;
+  } | null;
   reader: Reader | null;
   /** Asks for a read by the poll. `isBehind`: whether what it waits for is there already. */
   readonly onWait: (isBehind: boolean) => void;
 }
+
+/** How long the others wait for a subscriber that takes no part, in milliseconds. It then reads on by itself. */
+const PATIENCE_MS = 5_000;
 
 /** Creates the poll of something that is appended to. It reads for waiting subscribers, each from its own position. */
 export function createAppendPoll<Position, Item>(
@@ -79,18 +92,47 @@ export function createAppendPoll<Position, Item>(
     }
   };
 
-  const shareRest = (rest: Rest<Appended<Position, Item>>, group: readonly Subscriber[], isLast: boolean) =>
-    new SharedRest<Subscriber, Appended<Position, Item>>(clock, rest, group, {
-      onPart: (present, appended) => {
-        deliver(present, appended, isLast);
-        if (appended.items.length === 0) pollFor(present, appended.hasMore);
-      },
+  /**
+   * Lets several subscribers read on together in an open response. Its next part is read when all of them have taken the
+   * last one, so that it is sent once and one part of it is held. Nobody holds it open for long without reading.
+   */
+  const shareRest = (
+    rest: Rest<Appended<Position, Item>>,
+    group: readonly Subscriber[],
+    isLast: boolean,
+  ): NonNullable<Subscriber["rest"]> => {
+    const reading = new Set(group);
+    const ready = new Set<Subscriber>();
+    let isReading = false;
+    const readWhenAllWait = (): void => {
+      if (isReading || ready.size < reading.size) return;
+      isReading = true;
+      cancelTimer();
       // The poll reads on from there, and reports what keeps failing.
-      onFailure: (present) => pollFor(present, true),
-      onLeft: (member) => {
-        member.rest = null;
-      },
+      rest.next().then(passOn, () => pollFor([...reading], true));
+    };
+    const passOn = (appended: Appended<Position, Item>): void => {
+      const present = [...reading];
+      deliver(present, appended, isLast);
+      if (appended.items.length === 0) pollFor(present, appended.hasMore);
+    };
+    const leave = (member: Subscriber): void => {
+      if (!reading.delete(member)) return;
+      ready.delete(member);
+      member.rest = null;
+      if (reading.size > 0) return readWhenAllWait();
+      cancelTimer();
+      rest.close();
+    };
+    const cancelTimer = clock.after(PATIENCE_MS, () => {
+      for (const member of group) if (!ready.has(member)) leave(member);
     });
+    const wait = (member: Subscriber): void => {
+      ready.add(member);
+      readWhenAllWait();
+    };
+    return { wait, leave };
+  };
 
   const pollFor = (group: readonly Subscriber[], isBehind: boolean): void => {
     for (const member of group) {
@@ -99,7 +141,35 @@ export function createAppendPoll<Position, Item>(
     }
   };
 
-  const poll: SharedPoll<Subscriber> = {
+  /** Subscribes from a position. `onWait` is called when the subscriber waits for a read of the poll. */
+  const subscribe = (
+    position: Position,
+    onWait: Subscriber["onWait"],
+    onEnd: () => void,
+  ): LiveStream<Item> => {
+    const member: Subscriber = { position, items: [], hasMore: false, rest: null, reader: null, onWait };
+    const { stream, reader } = openStream<Item>({
+      take: () => {
+        const [item, ...rest] = member.items;
+        member.items = rest;
+        return item ?? null;
+      },
+      onWait: () => {
+        if (member.rest) member.rest.wait(member);
+        else onWait(member.hasMore);
+      },
+      onEnd: () => {
+        members.delete(member);
+        member.rest?.leave(member);
+        onEnd();
+      },
+    });
+    member.reader = reader;
+    members.add(member);
+    return stream;
+  };
+
+  const poll: SharedPoll = {
     isWanted: () => waiting().size > 0,
     read: async (session) => {
       // What is read after the end is known is read to its end: something may have been added before.
@@ -121,55 +191,8 @@ export function createAppendPoll<Position, Item>(
       isOver ||= isLast;
       for (const { reader } of members) reader?.fail(error, isLast);
     },
-    join: (member) => void members.add(member),
-    leave: (member) => {
-      members.delete(member);
-      member.rest?.leave(member);
-    },
     size: () => members.size,
     isOver: () => isOver,
   };
-  return { poll };
-}
-
-export type AppendPoll<Position, Item> = ReturnType<typeof createAppendPoll<Position, Item>>;
-
-interface Callbacks {
-  /** Called when the subscriber waits for a read. `isBehind`: whether what it waits for is there already. */
-  readonly onWait: (isBehind: boolean) => void;
-  readonly onEnd: () => void;
-}
-
-/** Subscribes to a poll from a position. */
-export function readAppended<Position, Item>(
-  { poll }: AppendPoll<Position, Item>,
-  position: Position,
-  { onWait, onEnd }: Callbacks,
-): LiveStream<Item> {
-  const member: Member<Position, Item> = {
-    position,
-    items: [],
-    hasMore: false,
-    rest: null,
-    reader: null,
-    onWait,
-  };
-  const { stream, reader } = openStream<Item>({
-    take: () => {
-      const [item, ...rest] = member.items;
-      member.items = rest;
-      return item ?? null;
-    },
-    onWait: () => {
-      if (member.rest) member.rest.wait(member);
-      else onWait(member.hasMore);
-    },
-    onEnd: () => {
-      poll.leave(member);
-      onEnd();
-    },
-  });
-  member.reader = reader;
-  poll.join(member);
-  return stream;
+  return { ...poll, subscribe };
 }

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { Caller, Callers } from "../caller.ts";
 import { Rate } from "../rate.ts";
 import type { Identity } from "../request-scope.ts";
-import { type AppendSource, createAppendPoll, readAppended } from "./append-poll.ts";
+import { type AppendSource, createAppendPoll } from "./append-poll.ts";
 import type { Clock } from "../clock.ts";
-import { createStatePoll, readStates, type SharedPoll, type StateSource } from "./state-poll.ts";
+import { createStatePoll, type SharedPoll, type StateSource } from "./state-poll.ts";
 import type { LiveStream } from "./stream.ts";
 import { createTicker, type Ticker, type TickSession } from "./ticker.ts";
 
@@ -31,31 +31,12 @@ export interface CallerLive {
   ) => LiveStream<Item>;
 }
 
-/** Polls the service for the subscriptions of all tokens. Tokens share nothing. */
-export interface Live {
-  readonly of: (caller: Caller) => CallerLive;
-  /** Counts an upstream request that an event of the caller causes. */
-  readonly spend: (caller: Caller) => void;
-  /** Number of things that are polled. */
-  readonly polls: () => number;
-}
-
-/** A poll that subscribers can join. */
-interface Joinable {
-  readonly poll: SharedPoll<never>;
-}
-
-/** A poll in the ticker of its token. */
-interface Shared {
-  readonly joined: Joinable;
-  readonly timing: ReturnType<Ticker["add"]>;
-}
-
 /** What is kept for one token, from its first subscription on until a minute after its last poll: reconnecting renews nothing. */
 interface Polls {
   readonly ticker: Ticker;
   readonly rate: Rate;
-  readonly shared: Map<string, Shared>;
+  /** By the keys of their sources. */
+  readonly shared: Map<string, { readonly poll: SharedPoll; readonly timing: ReturnType<Ticker["add"]> }>;
   /** Whether a timer will forget it: one is enough, however often its subscribers come and go. */
   isLeaving: boolean;
 }
@@ -65,7 +46,8 @@ const MINUTE_MS = 60_000;
 /** The share of a minute's requests that may be sent at once. */
 const AT_ONCE = 0.5;
 
-export function createLive({ callers, clock, requestsPerMinute, openSession }: LiveSettings): Live {
+/** Polls the service for the subscriptions of all tokens. Tokens share nothing. */
+export function createLive({ callers, clock, requestsPerMinute, openSession }: LiveSettings) {
   const room = callers.room((caller): Polls => {
     const rate = new Rate({ requests: requestsPerMinute, periodMs: MINUTE_MS }, AT_ONCE);
     // Subscribers with the same token share the requests, so none of their own ids is right.
@@ -88,42 +70,42 @@ export function createLive({ callers, clock, requestsPerMinute, openSession }: L
     });
   };
 
-  /** Joins the poll of a key. `leave` removes the poll with its last subscriber. */
-  const join = <Poll extends Joinable>(caller: Caller, key: string, create: () => Poll) => {
+  /** The poll of a key. `leave` removes it with its last subscriber. */
+  const join = <Shared extends SharedPoll>(caller: Caller, key: string, create: () => Shared) => {
     const polls = caller.partIn(room) ?? caller.enter(room);
     const { shared, ticker } = polls;
     const existing = shared.get(key);
-    const usable = existing?.joined.poll.isOver() ? undefined : existing;
+    const usable = existing?.poll.isOver() ? undefined : existing;
     // Safe: a key belongs to one source.
-    const joined = (usable?.joined as Poll | undefined) ?? create();
-    const timing = usable?.timing ?? ticker.add(joined.poll);
-    if (!usable) shared.set(key, { joined, timing });
+    const poll = (usable?.poll as Shared | undefined) ?? create();
+    const timing = usable?.timing ?? ticker.add(poll);
+    if (!usable) shared.set(key, { poll, timing });
     const leave = (): void => {
-      if (joined.poll.size() > 0) return;
+      if (poll.size() > 0) return;
       timing.remove();
       if (shared.get(key)?.timing === timing) shared.delete(key);
       if (shared.size === 0) forget(caller, polls);
     };
-    return { joined, timing, leave };
+    return { poll, timing, leave };
   };
 
   return {
-    of: (caller) => ({
+    of: (caller: Caller): CallerLive => ({
       watch: (source, next) => {
-        const { joined, timing, leave } = join(caller, source.key, () => createStatePoll(source));
-        const stream = readStates(joined, next, leave);
+        const { poll, timing, leave } = join(caller, source.key, () => createStatePoll(source));
+        const stream = poll.subscribe(next, leave);
         timing.wake();
         return stream;
       },
       tail: (source, position) => {
-        const { joined, timing, leave } = join(caller, source.key, () => createAppendPoll(source, clock));
-        return readAppended(joined, position, {
-          onWait: (isBehind) => (isBehind ? timing.readSoon() : timing.wake()),
-          onEnd: leave,
-        });
+        const { poll, timing, leave } = join(caller, source.key, () => createAppendPoll(source, clock));
+        const onWait = (isBehind: boolean) => (isBehind ? timing.readSoon() : timing.wake());
+        return poll.subscribe(position, onWait, leave);
       },
     }),
-    spend: (caller) => caller.partIn(room)?.rate.spend(clock.now()),
-    polls: () => room.parts().reduce((sum, { ticker }) => sum + ticker.size(), 0),
+    /** Counts an upstream request that an event of the caller causes. */
+    spend: (caller: Caller) => caller.partIn(room)?.rate.spend(clock.now()),
+    /** Number of things that are polled. */
+    polls: (): number => room.parts().reduce((sum, { ticker }) => sum + ticker.size(), 0),
   };
 }

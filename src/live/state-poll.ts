@@ -13,9 +13,8 @@ export interface StateSource<State extends object> {
 }
 
 /** A poll that several subscribers share. */
-export interface SharedPoll<Member> extends Poll {
-  readonly join: (member: Member) => void;
-  readonly leave: (member: Member) => void;
+export interface SharedPoll extends Poll {
+  /** Number of subscribers. */
   readonly size: () => number;
   /** Whether it has failed for good: nobody can join it any more. */
   readonly isOver: () => boolean;
@@ -27,7 +26,22 @@ export function createStatePoll<State extends object>({ read, isFinal }: StateSo
   let state: State | null = null;
   let isOver = false;
 
-  const poll: SharedPoll<Reader> = {
+  /** Subscribes. `next` returns the next event of a state for this subscriber; null when it has seen it all. */
+  const subscribe = <Event>(next: (state: State) => Event | null, onEnd: () => void): LiveStream<Event> => {
+    const { stream, reader } = openStream<Event>({
+      take: () => state && next(state),
+      onWait: () => {},
+      onEnd: () => {
+        readers.delete(reader);
+        onEnd();
+      },
+    });
+    readers.add(reader);
+    if (state && isFinal(state)) reader.end();
+    return stream;
+  };
+
+  const poll: SharedPoll = {
     // Subscribers may take their time to read the final state.
     isWanted: () => readers.size > 0 && !(state && isFinal(state)),
     read: async (session) => {
@@ -46,36 +60,8 @@ export function createStatePoll<State extends object>({ read, isFinal }: StateSo
       isOver ||= isLast;
       for (const reader of readers) reader.fail(error, isLast);
     },
-    join: (reader) => {
-      readers.add(reader);
-      if (state && isFinal(state)) reader.end();
-    },
-    leave: (reader) => void readers.delete(reader),
     size: () => readers.size,
     isOver: () => isOver,
   };
-  return { poll, latest: () => state };
-}
-
-export type StatePoll<State extends object> = ReturnType<typeof createStatePoll<State>>;
-
-/** Subscribes to a poll. `next` returns the next event of a state for this subscriber; null when it has seen it all. */
-export function readStates<State extends object, Event>(
-  { poll, latest }: StatePoll<State>,
-  next: (state: State) => Event | null,
-  onEnd: () => void,
-): LiveStream<Event> {
-  const { stream, reader } = openStream<Event>({
-    take: () => {
-      const state = latest();
-      return state && next(state);
-    },
-    onWait: () => {},
-    onEnd: () => {
-      poll.leave(reader);
-      onEnd();
-    },
-  });
-  poll.join(reader);
-  return stream;
+  return { ...poll, subscribe };
 }

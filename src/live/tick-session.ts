@@ -1,29 +1,8 @@
-import type { Client, Upstream } from "../rest/client/client.ts";
+import type { Client } from "../rest/client/client.ts";
 import { UNPACED } from "../rest/session/batches.ts";
 import { openSession, type SharedSettings } from "../rest/session/session.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import type { TickSession } from "./ticker.ts";
-
-type Opener = Pick<Client, "open">;
-
-/** The client with a callback for each request of its sessions. */
-export const countRequests = (client: Opener, onRequest: () => void): Opener => ({
-  open: (...opening): Upstream => {
-    const upstream = client.open(...opening);
-    const { json, readPart } = upstream;
-    return {
-      ...upstream,
-      json: (...given) => {
-        onRequest();
-        json(...given);
-      },
-      readPart: (...given) => {
-        onRequest();
-        readPart(...given);
-      },
-    };
-  },
-});
 
 interface Settings {
   readonly shared: SharedSettings;
@@ -40,16 +19,16 @@ class TickScope extends RequestScope {
 
 /** Returns a function that opens the session of a tick. */
 export const tickSessions =
-  (client: Opener, { timeoutMs, shared, width }: Settings) =>
+  (client: Pick<Client, "open">, { timeoutMs, shared, width }: Settings) =>
   (identity: Identity, requests: number, onRequest: () => void): TickSession => {
     const scope = new TickScope(identity, timeoutMs);
     let sent = 0;
     // Requests above the number are rejected, not sent.
     const count = () => void (sent++ < requests && onRequest());
     return {
-      session: openSession(countRequests(client, count), scope, {
+      session: openSession(client, scope, {
         shared,
-        bounds: { width, requests, yields: true },
+        bounds: { width, requests, yields: true, onRequest: count },
         isFresh: true,
         pacing: UNPACED,
         notes: null,

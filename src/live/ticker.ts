@@ -26,20 +26,7 @@ interface TickerSettings {
   readonly openSession: (requests: number) => TickSession;
 }
 
-/** Decides when the polls of one token are read. */
-export interface Ticker {
-  /** Adds a poll, which is read soon. Returns a function that removes it. */
-  readonly add: (poll: Poll) => Timing;
-  readonly size: () => number;
-}
-
-interface Timing {
-  /** Reads the poll at the next occasion instead of after its interval. */
-  readonly readSoon: () => void;
-  /** Reads the poll when it is due, now that a subscriber waits. */
-  readonly wake: () => void;
-  readonly remove: () => void;
-}
+export type Ticker = ReturnType<typeof createTicker>;
 
 /** The interval after a change, and the longest one, in milliseconds. It doubles while nothing changes. */
 const FIRST_INTERVAL_MS = 1_000;
@@ -72,7 +59,7 @@ interface Entry {
  * request and reads that one list covers become that list. Polls are due on multiples of their interval since the start:
  * polls with the same interval are due in the same tick.
  */
-export function createTicker({ clock, rate, openSession }: TickerSettings): Ticker {
+export function createTicker({ clock, rate, openSession }: TickerSettings) {
   const entries = new Set<Entry>();
   const start = clock.now();
   /** No poll is read before: the service asked for a pause. */
@@ -168,7 +155,8 @@ export function createTicker({ clock, rate, openSession }: TickerSettings): Tick
   };
 
   return {
-    add: (poll) => {
+    /** Adds a poll, which is read soon. */
+    add: (poll: Poll) => {
       const entry: Entry = {
         poll,
         dueAt: clock.now() + GATHER_MS,
@@ -180,10 +168,12 @@ export function createTicker({ clock, rate, openSession }: TickerSettings): Tick
       entries.add(entry);
       schedule();
       return {
+        /** Reads the poll at the next occasion instead of after its interval. */
         readSoon: () => {
           entry.dueAt = Math.min(entry.dueAt, clock.now());
           schedule();
         },
+        /** Reads the poll when it is due, now that a subscriber waits. */
         wake: schedule,
         remove: () => {
           entries.delete(entry);

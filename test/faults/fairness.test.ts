@@ -128,18 +128,24 @@ describe("one token beside another", () => {
     expect((await service.releaseUntil([light, heavy])).map(firstCodeOf)).toEqual(["ok", "ok"]);
   });
 
-  test("finds a place in the queue, although the other would fill it", async () => {
+  test.each([
+    ["whom the service knows", ["heavy", "light"]],
+    ["whom it has not answered yet", []],
+  ])("finds a place in the queue, although the other would fill it: tokens %s", async (_, known) => {
     const service = await startHoldingRecords();
     const gateway = await startGateway({
       upstream: service,
       env: { UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "4" },
     });
+    for (const token of known) await service.releaseUntil([askFor(gateway, statusOf(1), token)]);
     const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 20 });
     await vi.waitUntil(
       async () => (await metricOf(gateway, "rungraph_upstream_requests_shed_total")) > 0,
       PATIENT,
     );
     const light = askFor(gateway, statusOf(100), "light");
+    // Only then is anything answered: what is answered before makes room for it.
+    await Promise.race([light, waiting(gateway, 5)]);
     const [answer, ...others] = await service.releaseUntil([light, ...heavy]);
     expect(answer).toEqual(RUNNING_ANSWER);
     expect(new Set(others.map(firstCodeOf))).toEqual(new Set(["ok", "SERVICE_OVERLOADED"]));

@@ -82,9 +82,10 @@ const statusOf = (url: string, path: string, origin?: string) =>
 test("pages of other origins cannot connect unless they are allowed, and only /graphql takes connections", async () => {
   const { url } = await startLive([], { env: { CORS_ORIGINS: "https://app.example" } });
   const statuses = [];
-  for (const origin of [undefined, url, "https://app.example", "https://other.example", "null"])
+  const others = ["https://app.example.evil", "https://other.example", "null"];
+  for (const origin of [undefined, url, "https://app.example", ...others])
     statuses.push(await statusOf(url, "/graphql", origin));
-  expect(statuses).toEqual([101, 101, 101, 403, 403]);
+  expect(statuses).toEqual([101, 101, 101, 403, 403, 403]);
   expect(await statusOf(url, "/healthz")).toBe(404);
 });
 

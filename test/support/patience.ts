@@ -1,5 +1,8 @@
-/** For `vi.waitUntil` and `vi.waitFor`: their own second would be too short on a slow machine. */
-export const PATIENT = { timeout: 1_500_000, interval: 5 };
+/**
+ * For `vi.waitUntil` and `vi.waitFor`: their own second would be too short on a slow machine. Longer than most tests may take,
+ * but not for ever: what a test waited for when its time was over goes on beside the tests after it.
+ */
+export const PATIENT = { timeout: 120_000, interval: 5 };
 
 const LONG = "600000";
 

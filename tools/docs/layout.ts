@@ -17,6 +17,10 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "collections whose members come and go with requests",
     imports: [],
   },
+  "bulkhead.ts": {
+    holds: "what waits for its turn: requests for a connection, work for a time slice",
+    imports: ["transient.ts"],
+  },
   "clock.ts": {
     holds: "the time and its timers, which tests move by hand",
     imports: [],
@@ -61,7 +65,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
     imports: [
       "errors.ts",
-      "transient.ts",
+      "bulkhead.ts",
       "caller.ts",
       "request-scope.ts",
       "held.ts",
@@ -76,7 +80,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "one upstream request: admission, retry, breaker, transport, error mapping",
     imports: [
       "errors.ts",
-      "transient.ts",
+      "bulkhead.ts",
       "clock.ts",
       "rate.ts",
       "memory.ts",
@@ -92,6 +96,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: [
       "errors.ts",
       "transient.ts",
+      "bulkhead.ts",
       "memory.ts",
       "caller.ts",
       "request-scope.ts",
@@ -201,6 +206,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "clock.ts",
       "caller.ts",
       "held.ts",
+      "installation.ts",
+      "memory.ts",
       "log.ts",
       "engine",
       "rest/api",
@@ -249,6 +256,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@pothos/core": ["graphql/core", "graphql/operations", "graphql/types"],
   dataloader: ["rest/session"],
   graphql: ["engine", "graphql/core", "graphql/federation", "graphql/schema.ts", "http"],
+  "graphql-yoga": ["http"],
   undici: ["rest/client"],
 };
 

@@ -3,7 +3,6 @@ import { LRUCache } from "lru-cache";
 import * as z from "zod";
 import { rejection } from "../errors.ts";
 
-/** Documents by hash. */
 export type TrustedDocuments = ReadonlyMap<string, string>;
 
 /** Manifest formats: a map of hashes to documents (graphql-codegen, relay-compiler), or Apollo's list of operations. */
@@ -26,7 +25,6 @@ export function parseManifest(text: string): TrustedDocuments | null {
   }
 }
 
-/** The parameters of a GraphQL request. */
 export interface OperationParams {
   readonly query?: string | null | undefined;
   readonly operationName?: string | null | undefined;
@@ -39,7 +37,7 @@ export interface OperationParams {
 }
 
 /** Returns the text of a request's document. Throws `GraphQLError` when there is none or it is not allowed. */
-export type DocumentStore = (params: OperationParams) => string;
+type DocumentStore = (params: OperationParams) => string;
 
 /** The hash from `extensions.persistedQuery.sha256Hash` or `documentId`; null without one. */
 function hashOf({ extensions, documentId }: OperationParams): string | null {
@@ -48,7 +46,6 @@ function hashOf({ extensions, documentId }: OperationParams): string | null {
   return typeof given === "string" ? bare(given) : null;
 }
 
-/** Accepts only the hashes of trusted documents. */
 export const trustedDocuments =
   (documents: TrustedDocuments): DocumentStore =>
   (params) => {
@@ -70,7 +67,7 @@ export const BYTES_PER_CHARACTER = 2;
 
 /**
  * Automatic persisted queries: a client sends a hash, and the document as well once the gateway asks for it. Keeps up to
- * `maxBytes` of texts and evicts the least recently used.
+ * `maxBytes` of texts and evicts the least recently used. Own code: Yoga's plugin covers only Yoga's path.
  */
 export function persistedDocuments(maxBytes: number): DocumentStore {
   const texts = new LRUCache<string, string>({

@@ -4,6 +4,7 @@ import {
   getOperationAST,
   GraphQLError,
   type GraphQLSchema,
+  Kind,
   NoSchemaIntrospectionCustomRule,
   specifiedRules,
   validate,
@@ -11,33 +12,26 @@ import {
   type ValidationRule,
 } from "graphql";
 import { LRUCache } from "lru-cache";
-import { documentError, withExtensions } from "../errors.ts";
+import { documentError, rejection, withExtensions } from "../errors.ts";
 import { type OperationLimits, parseBounded } from "../limits/document.ts";
-import { laterRule } from "../limits/later.ts";
-import { streamedOnceRule } from "../limits/streamed-once.ts";
-import { BYTES_PER_CHARACTER } from "./persisted.ts";
+import { laterRule, streamedOnceRule } from "../limits/later.ts";
+import { BYTES_PER_CHARACTER, type OperationParams } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 
-/** A document that does not validate against the schema. */
-export class InvalidDocument extends Error {
-  readonly validationErrors: readonly GraphQLError[];
+/** The errors of a document that does not validate against the schema. */
+export class InvalidDocument extends AggregateError {}
 
-  constructor(validationErrors: readonly GraphQLError[]) {
-    super("invalid document");
-    this.validationErrors = validationErrors;
-  }
-}
-
-/** A parsed document. */
 export interface PreparedDocument {
   readonly document: DocumentNode;
   /** SHA-256 of its text, in hexadecimal. */
   readonly hash: string;
   /** Estimated heap size with its plans, which grow while they run. */
   readonly bytes: () => number;
-  /** The plan of an operation; null when no operation has that name, or the name is missing and there are several. */
-  readonly planOf: (operationName: string | null | undefined) => Plan | null;
+  /** The plan of an operation. Throws when no operation has that name, or the name is missing and there are several. */
+  readonly planOf: (operationName: OperationName) => Plan;
 }
+
+type OperationName = OperationParams["operationName"];
 
 export interface DocumentSettings {
   readonly schema: GraphQLSchema;
@@ -118,7 +112,7 @@ export function createDocuments({
       bytes: () => bytes,
       planOf: (operationName) => {
         const operation = getOperationAST(document, operationName);
-        if (!operation) return null;
+        if (!operation) throw missingOperation(document, operationName);
         const name = operation.name?.value ?? "";
         const plan = plans.get(name) ?? planner(schema, document, operation, grow);
         plans.set(name, plan);
@@ -143,4 +137,27 @@ export function createDocuments({
       else readOnce.set(prepared.hash, true);
     },
   };
+}
+
+/** Of how many operations an error tells the names. */
+const MAX_NAMES = 10;
+
+/** The error of a document that does not have the operation asked for. Its suggestion says what the document has. */
+function missingOperation({ definitions }: DocumentNode, operationName: OperationName): GraphQLError {
+  const names = definitions.flatMap((definition) =>
+    definition.kind === Kind.OPERATION_DEFINITION ? [definition.name?.value ?? null] : [],
+  );
+  const known = names.filter((name) => name !== null).slice(0, MAX_NAMES);
+  const suggestion =
+    known.length === 0 ? "" : ` Did you mean ${known.map((name) => `"${name}"`).join(", ")}?`;
+  return rejection(`${problemOf(names.length, operationName)}${suggestion}`, "OPERATION_RESOLUTION_FAILURE");
+}
+
+function problemOf(operations: number, operationName: OperationName): string {
+  if (operations === 0) return "Expected an operation, got a document without one.";
+  if (operationName == null)
+    return `Expected operationName, because the document has ${operations} operations.`;
+  // A text that is no name says nothing that helps.
+  const got = /^\w{1,100}$/.test(operationName) ? `"${operationName}"` : "a text that is no name";
+  return `Expected operationName to be the name of an operation of the document, got ${got}.`;
 }

@@ -12,7 +12,7 @@ import {
 import { tooLarge } from "../errors.ts";
 import type { FieldExtensions } from "../field-source.ts";
 import { isOff } from "./later.ts";
-import { type Fragments, fragmentsOf, rootNodesOf } from "./selection.ts";
+import { fragmentsOf, rootNodesOf } from "./selection.ts";
 
 export interface OperationLimits {
   /** Maximum nesting; introspection is exempt. */
@@ -51,7 +51,40 @@ export function parseBounded(text: string, schema: GraphQLSchema, limits: Operat
 
 function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: OperationLimits): void {
   const fragments = fragmentsOf(document);
-  const { sizeOf, fragmentNames, repeats } = walk(fragments);
+  const sizes = new Map<SelectionSetNode, Size>();
+  const fragmentNames = new Set(fragments.keys());
+  /** Fields with arguments or selections, by response name. */
+  const repeats = new Map<string, number>();
+
+  const count = ({ alias, name, selectionSet, arguments: given = [] }: FieldNode): void => {
+    if (!selectionSet && given.length === 0) return;
+    const key = (alias ?? name).value;
+    repeats.set(key, (repeats.get(key) ?? 0) + 1);
+  };
+
+  /** Counts what each selection has, once: nested spreads can grow exponentially. */
+  const sizeOf = (set: SelectionSetNode | undefined): Size => {
+    if (!set) return NOTHING;
+    const known = sizes.get(set);
+    if (known) return known;
+    // A fragment that contains itself is reported by validation.
+    sizes.set(set, NOTHING);
+    const size = { ...NOTHING };
+    for (const node of set.selections) {
+      if (node.kind === Kind.FRAGMENT_SPREAD) fragmentNames.add(node.name.value);
+      if (node.kind === Kind.FIELD) count(node);
+      const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
+      const below = sizeOf(part?.selectionSet);
+      const isLevel = node.kind === Kind.FIELD && node.name.value !== "__schema";
+      if (node.kind !== Kind.FIELD || isLevel)
+        size.depth = Math.max(size.depth, below.depth + Number(isLevel));
+      size.aliases += below.aliases + Number(node.kind === Kind.FIELD && node.alias !== undefined);
+      size.hasLater ||= below.hasLater || isLater(node);
+    }
+    sizes.set(set, size);
+    return size;
+  };
+
   const sized = document.definitions.flatMap((node) =>
     "selectionSet" in node ? [{ node, size: sizeOf(node.selectionSet) }] : [],
   );
@@ -77,61 +110,19 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
 
 /** What a selection has with its fragments expanded. */
 interface Size {
-  readonly depth: number;
-  readonly aliases: number;
-  /** Places that are delivered later. */
-  readonly later: number;
+  depth: number;
+  aliases: number;
+  /** Whether a part is delivered later. */
+  hasLater: boolean;
 }
 
-const NOTHING: Size = { depth: 0, aliases: 0, later: 0 };
-
-/** Counts what each selection has, once: nested spreads can grow exponentially. */
-function walk(fragments: Fragments) {
-  const sizes = new Map<SelectionSetNode, Size>();
-  const fragmentNames = new Set(fragments.keys());
-  /** Fields with arguments or selections, by response name. */
-  const repeats = new Map<string, number>();
-
-  const sizeOf = (set: SelectionSetNode | undefined): Size => {
-    if (!set) return NOTHING;
-    const known = sizes.get(set);
-    if (known) return known;
-    // A fragment that contains itself is reported by validation.
-    sizes.set(set, NOTHING);
-    let [depth, aliases, later] = [0, 0, 0];
-    for (const node of set.selections) {
-      if (isLater(node)) later++;
-      if (node.kind === Kind.FRAGMENT_SPREAD) fragmentNames.add(node.name.value);
-      else if (node.kind === Kind.FIELD) {
-        if (node.alias) aliases++;
-        count(node);
-      }
-      const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      const below = sizeOf(part?.selectionSet);
-      aliases += below.aliases;
-      later += below.later;
-      if (node.kind !== Kind.FIELD) depth = Math.max(depth, below.depth);
-      else if (node.name.value !== "__schema") depth = Math.max(depth, below.depth + 1);
-    }
-    const size = { depth, aliases, later };
-    sizes.set(set, size);
-    return size;
-  };
-
-  const count = ({ alias, name, selectionSet, arguments: given = [] }: FieldNode): void => {
-    if (!selectionSet && given.length === 0) return;
-    const key = (alias ?? name).value;
-    repeats.set(key, (repeats.get(key) ?? 0) + 1);
-  };
-
-  return { sizeOf, fragmentNames, repeats };
-}
+const NOTHING: Size = { depth: 0, aliases: 0, hasLater: false };
 
 /** Checks the fields at the root of an operation, how often each is there, and what may not be said of them. */
 function checkRoot(
   operation: OperationDefinitionNode,
   nodes: readonly SelectionNode[],
-  { later }: Size,
+  { hasLater }: Size,
   schema: GraphQLSchema,
   { queryFields, mutationFields }: OperationLimits,
 ): void {
@@ -145,20 +136,19 @@ function checkRoot(
   if (type === "subscription") {
     // As the specification of September 2025 has it. The execution of graphql-js 16 fails when the field is left out.
     if (nodes.some(isConditional)) refuse("Expected no @skip or @include at the root of a subscription.");
-    if (later > 0) refuse("Expected no @defer or @stream in a subscription: each of its results is whole.");
+    if (hasLater) refuse("Expected no @defer or @stream in a subscription: each of its results is whole.");
     return;
   }
   if (type === "mutation" && nodes.some(isLater))
     refuse("Expected no @defer or @stream at the root of a mutation, only in what it returns.");
-  const counts = new Map<string, number>();
-  for (const node of nodes)
-    if (node.kind === Kind.FIELD) counts.set(node.name.value, (counts.get(node.name.value) ?? 0) + 1);
-  const all = nodes.filter(({ kind }) => kind === Kind.FIELD).length;
+  const names = nodes.flatMap((node) => (node.kind === Kind.FIELD ? [node.name.value] : []));
   const most = type === "query" ? queryFields : mutationFields;
-  if (all > most) throw tooLarge(`Expected at most ${most} fields at the root of a ${type}, got ${all}.`);
+  if (names.length > most)
+    throw tooLarge(`Expected at most ${most} fields at the root of a ${type}, got ${names.length}.`);
   const fields = schema.getRootType(type)?.getFields();
-  for (const [name, count] of counts) {
-    const { maxPerOperation = count }: FieldExtensions = fields?.[name]?.extensions ?? {};
+  for (const name of new Set(names)) {
+    const { maxPerOperation = most }: FieldExtensions = fields?.[name]?.extensions ?? {};
+    const count = names.filter((each) => each === name).length;
     if (count > maxPerOperation) throw tooLarge(`Expected at most ${maxPerOperation} ${name}, got ${count}.`);
   }
 }

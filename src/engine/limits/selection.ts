@@ -64,14 +64,6 @@ export function appliesTo(
   return isAbstractType(wider) && schema.isSubType(wider, type);
 }
 
-/** An operation to be counted. */
-interface SizedOperation {
-  readonly schema: GraphQLSchema;
-  readonly operation: OperationDefinitionNode;
-  readonly fragments: Fragments;
-  readonly variables: Variables;
-}
-
 /** Sizes of operations whose size depends on no variable. */
 const sizes = new WeakMap<OperationDefinitionNode, number>();
 
@@ -81,7 +73,11 @@ const sizes = new WeakMap<OperationDefinitionNode, number>();
  * service are unknown and do not count. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a
  * fragment again at each spread, which is exactly the attack.
  */
-export function sizeOfSelection({ schema, operation, fragments, variables }: SizedOperation): number {
+export function sizeOfSelection(
+  schema: GraphQLSchema,
+  { operation, fragments }: { readonly operation: OperationDefinitionNode; readonly fragments: Fragments },
+  variables: Variables,
+): number {
   const known = sizes.get(operation);
   if (known !== undefined) return known;
   let isFixed = true;

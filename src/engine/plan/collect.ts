@@ -8,14 +8,12 @@ import {
 } from "graphql";
 import type { IsSelected } from "../field-source.ts";
 import { appliesTo, type Fragments } from "../limits/selection.ts";
-import type { Deferral } from "./deferral.ts";
-
-/** Fields by response name. */
-export type NodesByKey = ReadonlyMap<string, FieldNode[]>;
+import type { Deferral } from "./types.ts";
 
 /** The fields that selection sets select on a type, and the deferred fragments that begin there. */
-export interface Collected {
-  readonly nodesByKey: NodesByKey;
+interface Collected {
+  /** By response name. */
+  readonly nodesByKey: ReadonlyMap<string, FieldNode[]>;
   readonly begun: readonly { readonly label: string | null; readonly set: SelectionSetNode }[];
 }
 

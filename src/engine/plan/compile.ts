@@ -1,5 +1,6 @@
 import {
   type FieldNode,
+  getArgumentValues,
   getNullableType,
   type GraphQLField,
   type GraphQLObjectType,
@@ -7,19 +8,19 @@ import {
   type GraphQLSchema,
   isLeafType,
   isNonNullType,
+  Kind,
   type SelectionSetNode,
+  type ValueNode,
 } from "graphql";
-import type { FieldExtensions, PlacedContext, SchemaExtensions, SelectionNeeds } from "../field-source.ts";
+import type {
+  FieldExtensions,
+  PlacedContext,
+  SchemaExtensions,
+  SelectionNeeds,
+  Variables,
+} from "../field-source.ts";
 import { INTROSPECTION } from "../limits/selection.ts";
-import { argumentsOf, noArgs } from "./arguments.ts";
-import {
-  collectFields,
-  type CollectSettings,
-  type NodesByKey,
-  selectedBelow,
-  setsOf,
-  withoutSpread,
-} from "./collect.ts";
+import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
 import { asIsOf, completerOf } from "./complete.ts";
 import type {
   Compilation,
@@ -30,11 +31,10 @@ import type {
   PlannedField,
   Selection,
   Slots,
-  StartRead,
 } from "./types.ts";
 
 /** What the selections of one plan have in common. */
-export interface CompileSettings extends CollectSettings {
+interface CompileSettings extends CollectSettings {
   /** Receives the heap size of each compiled selection, in bytes. */
   readonly onCompiled: (bytes: number) => void;
 }
@@ -43,66 +43,117 @@ export interface CompileSettings extends CollectSettings {
 const BYTES_PER_FIELD = 1_400;
 const BYTES_PER_CHARACTER = 16;
 
-/** A compilation whose selections are compiled. */
-interface Compiling extends Compilation {
-  /** The selection of sets on a type, compiled on first use. `key` tells it apart from the others on that type. */
-  readonly compiled: (type: GraphQLObjectType, key: object, sets: readonly SelectionSetNode[]) => Selection;
-}
-
 /** Compiles the selections of one operation, each on first use. */
-export function createCompilation(settings: CompileSettings): Compiling {
+export function createCompilation(settings: CompileSettings): Compilation {
+  const { schema, deferral } = settings;
   const byType = new Map<GraphQLObjectType, Map<object, Selection>>();
-  const compilation: Compiling = {
-    schema: settings.schema,
-    isIncremental: settings.deferral !== null,
-    streamedOf: (nodes) => settings.deferral?.streamedOf(nodes) ?? null,
+
+  const compiled: Compilation["compiled"] = (type, key, sets) => {
+    const selections = byType.get(type) ?? new Map<object, Selection>();
+    byType.set(type, selections);
+    const selection = selections.get(key) ?? compile(type, sets);
+    selections.set(key, selection);
+    return selection;
+  };
+
+  /** Compiles merged selection sets for an object type. */
+  const compile = (type: GraphQLObjectType, sets: readonly SelectionSetNode[]): Selection => {
+    const { nodesByKey, begun } = collectFields(settings, type, sets);
+    const fields = [...nodesByKey].map(([key, nodes]) => compileField(type, key, nodes));
+    settings.onCompiled(weigh(fields));
+    const deferred = begun.map(({ label, set }) => ({ label, selection: () => compiled(type, set, [set]) }));
+    // Objects of which a part is deferred are not written in one loop, which would pass over it.
+    const plain = fields.map((field) => (deferred.length > 0 ? null : plainFieldOf(type, field)));
+    const isOfRecord = fields.some(({ name }) => extensionsOf(type, name).keys !== undefined);
+    const needs = needsOf(type, fields);
+    return {
+      fields,
+      plain: plain.filter((field) => field !== null),
+      others: fields.filter((_, index) => plain[index] === null),
+      isOfRecord,
+      isKept: isOfRecord && !deferral?.isWithin(sets),
+      deferred,
+      needs: deferred.length > 0 ? { ...needs, deferred: () => needsOfAll(deferred) } : needs,
+      createObject: objectFactory([...nodesByKey.keys()]),
+    };
+  };
+
+  const compileField = (parent: GraphQLObjectType, key: string, nodes: FieldNode[]): PlannedField => {
+    // Every response name has at least one node.
+    const [node] = nodes as [FieldNode];
+    const parentType = parent.name;
+    const name = node.name.value;
+    const keyBytes = key.length + 6;
+    const introspection = parent === schema.getQueryType() ? INTROSPECTION.get(name) : undefined;
+    const definition = introspection ?? parent.getFields()[name];
+    // Each literal in full: spreading objects here took a third of the time to plan a document.
+    if (!definition) {
+      // `__typename`, which every type has.
+      return {
+        name,
+        nodes,
+        key,
+        keyBytes,
+        isNullable: false,
+        resolve: noArgs,
+        argsFor: noArgs,
+        complete: (_, slots, at) => void (slots[at] = parentType),
+        child: null,
+      };
+    }
+    const { prefetch }: FieldExtensions = definition.extensions;
+    const child = childOf(definition, nodes);
+    return {
+      name,
+      nodes,
+      key,
+      keyBytes,
+      isNullable: !isNonNullType(definition.type),
+      resolve: child ?? resolverOf(schema, definition),
+      argsFor: argumentsOf(definition, node),
+      complete: completeOf(definition, { parentType, name, nodes, prefetch }),
+      child,
+    };
+  };
+
+  /** Starts the field's own reads for what is selected below it; null when it has none. */
+  const childOf = (
+    { extensions }: GraphQLField<unknown, unknown>,
+    nodes: readonly FieldNode[],
+  ): PlannedField["child"] => {
+    const { child }: FieldExtensions = extensions;
+    if (!child) return null;
+    // Safe: the engine calls it with parents of the field's type and with its coerced arguments.
+    const start = child.start as (...given: readonly unknown[]) => Promise<unknown>;
+    const isSelected = selectedBelow(settings, nodes);
+    return (parent, args, context) => start(parent, args, context, isSelected);
+  };
+
+  const completeOf = (definition: GraphQLField<unknown, unknown>, field: CompletedField): Complete => {
+    const { type } = definition;
+    if (!isLeafType(getNullableType(type))) return completerOf(compilation, type, field);
+    const complete = leafCompleters.get(definition) ?? completerOf(compilation, type, field);
+    leafCompleters.set(definition, complete);
+    return complete;
+  };
+
+  const compilation: Compilation = {
+    schema,
+    deferral,
+    compiled,
     selectionOf: (type, nodes) => {
       const sets = setsOf(nodes);
       const [only] = sets;
       // Merged sets are told apart by their nodes; the others are shared by all fields that spread the same fragment.
       const key = only && sets.length === 1 ? withoutSpread(settings, type, only) : nodes;
-      return compilation.compiled(type, key, sets);
-    },
-    compiled: (type, key, sets) => {
-      const selections = byType.get(type) ?? new Map<object, Selection>();
-      byType.set(type, selections);
-      const before = selections.get(key);
-      if (before) return before;
-      const selection = compileSelection(settings, compilation, type, sets);
-      selections.set(key, selection);
-      return selection;
+      return compiled(type, key, sets);
     },
   };
   return compilation;
 }
 
-/** Compiles merged selection sets for an object type. */
-export function compileSelection(
-  settings: CompileSettings,
-  compilation: Compiling,
-  type: GraphQLObjectType,
-  sets: readonly SelectionSetNode[],
-): Selection {
-  const { nodesByKey, begun } = collectFields(settings, type, sets);
-  const { deferral } = settings;
-  const selection = selectionOf(settings, compilation, type, nodesByKey);
-  if (!deferral) return selection;
-  const isKept = selection.isKept && !deferral.isWithin(sets);
-  if (begun.length === 0) return { ...selection, isKept };
-  const deferred = begun.map(({ label, set }) => ({
-    label,
-    selection: () => compilation.compiled(type, set, [set]),
-  }));
-  return {
-    ...selection,
-    isKept,
-    // Without plain fields its objects are not written in one loop, which would pass over what is deferred.
-    plain: [],
-    others: selection.fields,
-    needs: { ...selection.needs, deferred: () => needsOfAll(deferred) },
-    deferred,
-  };
-}
+const extensionsOf = (type: GraphQLObjectType, name: string): FieldExtensions =>
+  type.getFields()[name]?.extensions ?? {};
 
 /** What deferred fragments need, with those within them. */
 function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
@@ -113,38 +164,13 @@ function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
   return { keys: all.flatMap(({ keys }) => keys), children: all.flatMap(({ children }) => children) };
 }
 
-/** Compiles collected fields. */
-function selectionOf(
-  settings: CompileSettings,
-  compilation: Compilation,
-  type: GraphQLObjectType,
-  nodesByKey: NodesByKey,
-): Selection {
-  const fields = [...nodesByKey].map(([key, nodes]) => compileField(settings, compilation, type, key, nodes));
-  settings.onCompiled(weigh(fields));
-  const extensionsOf = ({ name }: PlannedField): FieldExtensions => type.getFields()[name]?.extensions ?? {};
-  const plain = fields.map((field) => plainFieldOf(type, field, extensionsOf(field)));
-  const isOfRecord = fields.some((field) => extensionsOf(field).keys !== undefined);
-  return {
-    type,
-    fields,
-    plain: plain.filter((field) => field !== null),
-    others: fields.filter((_, index) => plain[index] === null),
-    isOfRecord,
-    isKept: isOfRecord,
-    deferred: [],
-    needs: needsOf(type, fields),
-    createObject: objectFactory([...nodesByKey.keys()]),
-  };
-}
-
 /** A field as one that shows a key of the record as it is; null for others. */
 function plainFieldOf(
   type: GraphQLObjectType,
   { name, key, keyBytes, isNullable }: PlannedField,
-  { property }: FieldExtensions,
 ): PlainField | null {
   const definition = type.getFields()[name];
+  const { property } = extensionsOf(type, name);
   const leaf = definition && getNullableType(definition.type);
   if (property === undefined || definition?.args.length !== 0 || !isLeafType(leaf)) return null;
   const isAsIs = asIsOf(leaf);
@@ -177,7 +203,7 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
   const keys = new Set<string>();
   const children: SelectionNeeds["children"][number][] = [];
   for (const field of fields) {
-    const extensions: FieldExtensions = type.getFields()[field.name]?.extensions ?? {};
+    const extensions = extensionsOf(type, field.name);
     for (const key of extensions.keys ?? []) keys.add(key);
     const { child } = field;
     if (!extensions.child || !child) continue;
@@ -195,73 +221,8 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
 const contextBelow = (context: PlacedContext, key: string): PlacedContext =>
   context.at ? context.at({ parent: context.place, at: key }) : context;
 
-function compileField(
-  settings: CompileSettings,
-  compilation: Compilation,
-  parent: GraphQLObjectType,
-  key: string,
-  nodes: FieldNode[],
-): PlannedField {
-  // Every response name has at least one node.
-  const [node] = nodes as [FieldNode];
-  const parentType = parent.name;
-  const name = node.name.value;
-  const keyBytes = key.length + 6;
-  const definition = definitionOf(settings.schema, parent, name);
-  // Each literal in full: spreading objects here took a third of the time to plan a document.
-  if (!definition) {
-    return {
-      parentType,
-      name,
-      nodes,
-      key,
-      keyBytes,
-      isNullable: false,
-      resolve: noArgs,
-      argsFor: noArgs,
-      complete: (_, slots, at) => void (slots[at] = parentType),
-      child: null,
-    };
-  }
-  const { prefetch }: FieldExtensions = definition.extensions;
-  const child = childOf(settings, definition, nodes);
-  return {
-    parentType,
-    name,
-    nodes,
-    key,
-    keyBytes,
-    isNullable: !isNonNullType(definition.type),
-    resolve: child ?? resolverOf(settings.schema, definition),
-    argsFor: argumentsOf(definition, node),
-    complete: completeOf(compilation, definition, { parentType, name, nodes, prefetch }),
-    child,
-  };
-}
-
 /** Completers of single scalars and enums, by field: they are the same wherever the field is selected. */
 const leafCompleters = new WeakMap<GraphQLField<unknown, unknown>, Complete>();
-
-function completeOf(
-  compilation: Compilation,
-  definition: GraphQLField<unknown, unknown>,
-  field: CompletedField,
-): Complete {
-  if (!isLeafType(getNullableType(definition.type))) return completerOf(compilation, definition.type, field);
-  const complete = leafCompleters.get(definition) ?? completerOf(compilation, definition.type, field);
-  leafCompleters.set(definition, complete);
-  return complete;
-}
-
-/** The field of a name; null for `__typename`, which every type has. */
-function definitionOf(
-  schema: GraphQLSchema,
-  parent: GraphQLObjectType,
-  name: string,
-): GraphQLField<unknown, unknown> | null {
-  const introspection = parent === schema.getQueryType() ? INTROSPECTION.get(name) : undefined;
-  return introspection ?? parent.getFields()[name] ?? null;
-}
 
 /** The field's resolver, by default its property. */
 function resolverOf(
@@ -277,16 +238,24 @@ function resolverOf(
   return (parent, args, context) => resolve(parent, args, context, info);
 }
 
-/** Starts the field's own reads for what is selected below it; null when it has none. */
-function childOf(
-  settings: CompileSettings,
-  { extensions }: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
-): StartRead | null {
-  const { child }: FieldExtensions = extensions;
-  if (!child) return null;
-  // Safe: the engine calls it with parents of the field's type and with its coerced arguments.
-  const start = child.start as (...given: readonly unknown[]) => Promise<unknown>;
-  const isSelected = selectedBelow(settings, nodes);
-  return (parent, args, context) => start(parent, args, context, isSelected);
+const NO_ARGS = {};
+const noArgs = (): object => NO_ARGS;
+
+/** Returns a function that coerces a field's arguments: once when they contain no variable. */
+function argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode): PlannedField["argsFor"] {
+  if (definition.args.length === 0) return noArgs;
+  const argsFor = (variables: Variables): object => getArgumentValues(definition, node, variables);
+  if (hasVariable(node)) return argsFor;
+  let args: object | null = null;
+  return (variables) => (args ??= argsFor(variables));
+}
+
+const hasVariable = ({ arguments: given = [] }: FieldNode): boolean =>
+  given.some(({ value }) => isVariable(value));
+
+/** Whether a value is or contains a variable. */
+function isVariable(value: ValueNode): boolean {
+  if (value.kind === Kind.LIST) return value.values.some(isVariable);
+  if (value.kind === Kind.OBJECT) return value.fields.some((field) => isVariable(field.value));
+  return value.kind === Kind.VARIABLE;
 }

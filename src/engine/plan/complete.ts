@@ -22,6 +22,7 @@ import type {
   ListItems,
   Run,
   Selection,
+  Site,
   Slots,
 } from "./types.ts";
 
@@ -99,9 +100,12 @@ function completeList(
   field: CompletedField,
   isNullable: boolean,
 ): Complete {
-  const completeItem = completerOf(compilation, itemType, field);
-  const isItemNullable = !isNonNullType(itemType);
-  const streamed = compilation.streamedOf(field.nodes);
+  const item: Site = {
+    nodes: field.nodes,
+    isNullable: !isNonNullType(itemType),
+    complete: completerOf(compilation, itemType, field),
+  };
+  const streamed = compilation.deferral?.streamedOf(field.nodes);
   return (value, slots, at, above, run) => {
     if (typeof value !== "object" || value === null || !(Symbol.iterator in value)) {
       throw new GraphQLError(
@@ -119,19 +123,16 @@ function completeList(
     slots[at] = list;
     const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
     // Items are awaited later, or never when the operation is stopped: prevents unhandled rejections.
-    if (Array.isArray(all)) for (const item of all) if (item instanceof Promise) item.catch(() => {});
-    if (streamed && all.length > count) {
-      const { label } = streamed;
-      const rest = { label, place: container, items: all, from: count };
-      run.later?.push({ ...rest, field, isItemNullable, completeItem });
-    }
+    if (Array.isArray(all)) for (const each of all) if (each instanceof Promise) each.catch(() => {});
+    if (streamed && all.length > count)
+      run.later?.push({ label: streamed.label, place: container, items: all, from: count, item });
     const completeFrom = (first: number): void => {
       for (let index = first; index < count; index++) {
         if (index > first && index % STRIDE === 0 && isSliceOver()) {
           defer(run, () => completeFrom(index));
           return;
         }
-        settle(all.at(index), completeItem, field, itemSlots, index, container, isItemNullable, run);
+        settle(all.at(index), item, itemSlots, index, container, run);
         if (container.isNulled || run.meter.isStopped) return;
       }
     };
@@ -146,7 +147,6 @@ function completeObject(
   isNullable: boolean,
 ): Complete {
   let selection: Selection | null = null;
-  const complete = completeFieldsOf(compilation, field);
   return (value, slots, at, above, run) => {
     selection ??= compilation.selectionOf(type, field.nodes);
     if (isPlain(selection)) {
@@ -155,7 +155,7 @@ function completeObject(
       if (writePlain(selection, value, values, run)) return;
     }
     const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
-    completeSelected(selection, value, field, container, run, complete);
+    completeSelected(selection, value, field, container, run);
   };
 }
 
@@ -169,7 +169,6 @@ function completeAbstract(
   isNullable: boolean,
 ): Complete {
   const { schema, selectionOf } = compilation;
-  const complete = completeFieldsOf(compilation, field);
   const selections = new Map<unknown, Selection>();
   const select = (name: unknown): Selection => {
     const object = typeof name === "string" ? schema.getType(name) : null;
@@ -185,21 +184,9 @@ function completeAbstract(
     const name: unknown = type.resolveType?.(value, run.context, null as never, type);
     const selection = selections.get(name) ?? select(name);
     const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
-    completeSelected(selection, value, field, container, run, complete);
+    completeSelected(selection, value, field, container, run);
   };
 }
-
-/** Completes the fields of an object whose parts may be delivered later: of a field, or of the root. */
-export const completeAndDefer =
-  (field: CompletedField | null): typeof completeFields =>
-  (selection, object, container, run) => {
-    const { deferred } = selection;
-    if (deferred.length > 0) run.later?.push({ fragments: deferred, object, field, place: container });
-    completeFields(selection, object, container, run);
-  };
-
-const completeFieldsOf = ({ isIncremental }: Compilation, field: CompletedField): typeof completeFields =>
-  isIncremental ? completeAndDefer(field) : completeFields;
 
 /** Prefetches what the fields of an object need, and completes them. */
 export function completeSelected(
@@ -208,11 +195,10 @@ export function completeSelected(
   field: CompletedField,
   container: Container,
   run: Run,
-  complete = completeFields,
 ): void {
   const { slots, at, parent, isNullable } = container;
   if (!field.prefetch || !isNullable || !parent) {
-    complete(selection, value, container, run);
+    completeFields(selection, value, field, container, run);
     return;
   }
   const { children } = selection.needs;
@@ -220,13 +206,21 @@ export function completeSelected(
   // Safe: the field's declaration matches the prefetch with its objects and context.
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
   const loaded = prefetch(value, selection.needs, contextAt(run.context, parent, at), run.variables);
-  const completeLoaded = (object: unknown): void => complete(selection, object, container, run);
-  settle(loaded, completeLoaded, field, slots, at, parent, isNullable, run);
+  const complete = (object: unknown): void => completeFields(selection, object, field, container, run);
+  settle(loaded, { nodes: field.nodes, isNullable, complete }, slots, at, parent, run);
 }
 
-/** Completes the fields of an object that is loaded. */
-export function completeFields(selection: Selection, object: unknown, container: Container, run: Run): void {
+/** Completes the fields of an object that is loaded: of a field, or of the root. */
+export function completeFields(
+  selection: Selection,
+  object: unknown,
+  field: CompletedField | null,
+  container: Container,
+  run: Run,
+): void {
   const { meter, completed } = run;
+  const { deferred } = selection;
+  if (deferred.length > 0) run.later?.push({ fragments: deferred, object, field, place: container });
   const record = recordOf(selection, object, run);
   const known = record && completed.get(selection)?.get(record);
   if (known) {

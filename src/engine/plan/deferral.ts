@@ -1,5 +1,4 @@
 import {
-  type FieldNode,
   getDirectiveValues,
   GraphQLError,
   type GraphQLSchema,
@@ -10,16 +9,7 @@ import {
 } from "graphql";
 import type { Variables } from "../field-source.ts";
 import type { Fragments } from "../limits/selection.ts";
-import type { Streamed } from "./types.ts";
-
-/** What `@defer` and `@stream` of one operation say with its variables. */
-export interface Deferral {
-  /** What `@defer` says of a fragment; null when it is not deferred. */
-  readonly deferredOf: (node: SelectionNode) => { readonly label: string | null } | null;
-  readonly streamedOf: (nodes: readonly FieldNode[]) => Streamed | null;
-  /** Whether anything in selection sets is deferred or streamed. */
-  readonly isWithin: (sets: readonly SelectionSetNode[]) => boolean;
-}
+import type { Deferral } from "./types.ts";
 
 const labelOf = ({ label }: Readonly<Record<string, unknown>>): string | null =>
   typeof label === "string" ? label : null;

@@ -1,6 +1,6 @@
 import type { GraphQLError } from "graphql";
 import { isSliceOver } from "../turns.ts";
-import { completeAndDefer, completeSelected } from "./complete.ts";
+import { completeFields, completeSelected } from "./complete.ts";
 import { NullPlaces } from "./null-places.ts";
 import { type Delivered, openQueue, type Part, type Pieces } from "./pieces.ts";
 import { end, isDropped, pathOf, settle } from "./run.ts";
@@ -32,11 +32,11 @@ const TOGETHER = 64;
 
 /** Delivers what the first result leaves for later. `onReady` is called when its parts are made; with null if there are none. */
 export function deliverLater(
-  common: Pick<Run, "context" | "variables" | "meter" | "onError" | "halt">,
-  whole: Pick<Run, "errors" | "later"> & { readonly data: Slots | null },
+  first: Run,
+  whole: Slots | null,
   onReady: (pieces: Pieces | null) => void,
 ): void {
-  const { meter } = common;
+  const { meter } = first;
   const completed: Run["completed"] = new Map();
   const nulls = new NullPlaces();
   const queue = openQueue(meter);
@@ -60,7 +60,7 @@ export function deliverLater(
   };
 
   /** Makes the parts of what a run has left. */
-  const makeParts = ({ later }: Pick<Run, "later">, onMade: (parts: readonly Waiting[]) => void): void => {
+  const makeParts = ({ later }: Run, onMade: (parts: readonly Waiting[]) => void): void => {
     const parts: Waiting[] = [];
     const make = (left: LaterFragments | LaterItems): void => {
       const { place } = left;
@@ -94,7 +94,7 @@ export function deliverLater(
 
   const openRun = (onEnd: (errors: GraphQLError[], parts: readonly Waiting[]) => void): Run => {
     const run: Run = {
-      ...common,
+      ...first,
       errors: [],
       completed,
       pending: 1,
@@ -119,20 +119,19 @@ export function deliverLater(
       nulls.enter(errors, data, part.path);
       deliver({ part, data, errors, isLast: true }, parts);
     });
-    const completeFields = completeAndDefer(field);
     const complete = (value: unknown): void => {
-      if (field && place.isNullable)
-        completeSelected(selection(), value, field, container, run, completeFields);
-      else completeFields(selection(), value, container, run);
+      if (field && place.isNullable) completeSelected(selection(), value, field, container, run);
+      else completeFields(selection(), value, field, container, run);
     };
-    if (field && parent) settle(object, complete, field, slots, at, parent, true, run);
+    if (field && parent)
+      settle(object, { nodes: field.nodes, isNullable: true, complete }, slots, at, parent, run);
     else complete(object);
     end(run);
   };
 
   /** Completes the items of a list side by side, and delivers them in their order. */
   const beginItems = (part: Part, list: LaterItems): void => {
-    const { place, items, from, field, isItemNullable, completeItem } = list;
+    const { place, items, from, item } = list;
     const values: unknown[] = Array.from({ length: items.length }, () => null);
     // Safe: an array's items are keyed by their index.
     const slots = values as unknown as Slots;
@@ -155,7 +154,7 @@ export function deliverLater(
         for (let ready = complete.get(next); ready; ready = complete.get(next)) next = ready();
       });
       while (index < Math.min(items.length, start + TOGETHER) && run.pending === 1 && !above.isNulled)
-        settle(items.at(index), completeItem, field, slots, index++, above, isItemNullable, run);
+        settle(items.at(index), item, slots, index++, above, run);
       if (index < items.length) beginAll([{ part, begin: () => beginSome(index) }]);
       end(run);
     };
@@ -172,9 +171,9 @@ export function deliverLater(
     beginAll(following);
   };
 
-  makeParts(whole, (parts) => {
+  makeParts(first, (parts) => {
     if (parts.length === 0) return onReady(null);
-    nulls.enter(whole.errors, whole.data, []);
+    nulls.enter(first.errors, whole, []);
     queue.open(
       parts.map((each) => each.part),
       () => beginAll(parts),

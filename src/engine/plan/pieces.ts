@@ -29,7 +29,6 @@ export interface Delivered {
   isLast: boolean;
 }
 
-/** One piece of a result. */
 export interface Piece {
   readonly delivered: readonly Delivered[];
   readonly hasNext: boolean;
@@ -48,7 +47,6 @@ export interface Pieces {
 /** Maximum deliveries of one piece, so that its errors are converted in a few milliseconds. */
 const MAX_DELIVERED = 500;
 
-/** Opens the queue of an operation's pieces. */
 export function openQueue(meter: Meter) {
   /** The parts of which something follows. */
   const open = new Set<Part>();
@@ -120,6 +118,35 @@ export function openQueue(meter: Meter) {
       first = parts;
       for (const part of parts) open.add(part);
       begin = onBegin;
+    },
+  };
+}
+
+/** Converts the errors of a part of a result, given as a whole result that contains only this part. */
+export type PublicErrors = (part: {
+  readonly errors: GraphQLError[];
+  readonly data: unknown;
+}) => GraphQLError[];
+
+/** The pieces with errors that callers may see. Calls `onEnd` after the last piece and when nobody reads on. */
+export function withPublicErrors(pieces: Pieces, convert: PublicErrors, onEnd: () => void): Pieces {
+  const converted = (delivered: Delivered): Delivered => {
+    const { part, data = null, items, from = 0, errors } = delivered;
+    if (errors.length === 0) return delivered;
+    const value = items ? Object.fromEntries(items.map((item, index) => [from + index, item])) : data;
+    const whole = part.path.reduceRight<unknown>((below, key) => ({ [key]: below }), value);
+    return { ...delivered, errors: convert({ errors, data: whole }) };
+  };
+  return {
+    pending: pieces.pending,
+    next: async () => {
+      const piece = await pieces.next();
+      if (!piece?.hasNext) onEnd();
+      return piece && { ...piece, delivered: piece.delivered.map(converted) };
+    },
+    return: () => {
+      pieces.return();
+      onEnd();
     },
   };
 }

@@ -15,7 +15,7 @@ import {
 import type { PlacedContext, Variables } from "../field-source.ts";
 import { type Fragments, fragmentsOf } from "../limits/selection.ts";
 import type { Meter } from "../meter.ts";
-import { compileSelection, createCompilation } from "./compile.ts";
+import { createCompilation } from "./compile.ts";
 import { createDeferral } from "./deferral.ts";
 import { deliverLater } from "./later.ts";
 import type { Pieces } from "./pieces.ts";
@@ -70,8 +70,15 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
     const isLeftOut = (node: SelectionNode): boolean =>
       node.directives?.length ? isSkipped(node, variables) : false;
     const deferral = isLater ? createDeferral(schema, fragments, variables, operation) : null;
-    const settings = { schema, fragments, isLeftOut, deferral, onCompiled: onGrown };
-    const root = compileSelection(settings, createCompilation(settings), rootType, [operation.selectionSet]);
+    const { compiled: compile } = createCompilation({
+      schema,
+      fragments,
+      isLeftOut,
+      deferral,
+      onCompiled: onGrown,
+    });
+    const { selectionSet } = operation;
+    const root = compile(rootType, selectionSet, [selectionSet]);
     roots.set(combination, root);
     return root;
   };
@@ -108,17 +115,18 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
         onResult({ errors: [error], data: null });
         meter.stop(error);
       };
-      const common = { context, variables: coerced, meter, onError, halt };
       const later: Run["later"] = isLater ? [] : null;
       const onEnd = () => {
         const whole = failures.length === 0 ? result : { errors: failures, ...result };
         if (!later || later.length === 0) return onResult(whole);
-        deliverLater(common, { later, data: result.data, errors: failures }, (pieces) =>
-          onResult(whole, pieces),
-        );
+        deliverLater(run, result.data, (pieces) => onResult(whole, pieces));
       };
       const run: Run = {
-        ...common,
+        context,
+        variables: coerced,
+        meter,
+        onError,
+        halt,
         errors: failures,
         completed: new Map(),
         pending: 1,

@@ -3,7 +3,7 @@ import { hasOutcome, OneOfSeveral } from "../../errors.ts";
 import type { PlacedContext, Recorded } from "../field-source.ts";
 import { sizeOf } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
-import type { Complete, FieldSite, Container, Run, Selection, Slots } from "./types.ts";
+import type { Container, Run, Selection, Site, Slots } from "./types.ts";
 
 /*
  * Runs a plan. Each value is written into its slot of the result, promises when they resolve; a counter of pending
@@ -30,11 +30,11 @@ export function runFields(
     try {
       value = field.resolve(parent, field.argsFor(variables), contextAt(context, container, field.key));
     } catch (error) {
-      fail(error, field, slots, field.key, container, field.isNullable, run);
+      fail(error, field, slots, field.key, container, run);
       if (container.isNulled) return;
       continue;
     }
-    settle(value, field.complete, field, slots, field.key, container, field.isNullable, run);
+    settle(value, field, slots, field.key, container, run);
     if (container.isNulled) return;
   }
 }
@@ -66,19 +66,17 @@ export const contextAt = (context: PlacedContext, above: Container, at: string |
 /** Completes a value, now or when its promise resolves. */
 export function settle(
   value: unknown,
-  complete: Complete,
-  field: FieldSite,
+  site: Site,
   slots: Slots,
   at: string | number,
   above: Container,
-  isNullable: boolean,
   run: Run,
 ): void {
   if (!(value instanceof Promise)) {
     try {
-      complete(value, slots, at, above, run);
+      site.complete(value, slots, at, above, run);
     } catch (error) {
-      fail(error, field, slots, at, above, isNullable, run);
+      fail(error, site, slots, at, above, run);
     }
     return;
   }
@@ -88,11 +86,11 @@ export function settle(
   void value.then(
     (given: unknown) =>
       inTurn(run, () => {
-        settle(given, complete, field, slots, at, above, isNullable, run);
+        settle(given, site, slots, at, above, run);
         end(run);
       }),
     (error: unknown) => {
-      fail(error, field, slots, at, above, isNullable, run);
+      fail(error, site, slots, at, above, run);
       end(run);
     },
   );
@@ -123,17 +121,16 @@ export function end(run: Run): void {
 /** Reports an error and propagates null to the value itself or its nearest nullable ancestor. */
 function fail(
   error: unknown,
-  field: FieldSite,
+  { nodes, isNullable }: Site,
   slots: Slots,
   at: string | number,
   above: Container,
-  isNullable: boolean,
   run: Run,
 ): void {
   if (run.meter.isStopped || isDropped(above)) return;
   if (run.onError === "HALT") {
     const whole = error instanceof OneOfSeveral ? error.ofAll() : error;
-    return run.halt(locate(whole, field, at, above));
+    return run.halt(locate(whole, nodes, at, above));
   }
   const isNull = isNullable || run.onError === "NULL";
   if (isNull) {
@@ -141,7 +138,7 @@ function fail(
     // Errors with an unknown outcome are reported even above the limit.
     if (!run.meter.countError() && !hasOutcome(error)) return;
   }
-  run.errors.push(locate(error, field, at, above));
+  run.errors.push(locate(error, nodes, at, above));
   if (isNull) return;
   for (let container: Container | null = above; container; container = container.parent) {
     container.isNulled = true;
@@ -158,9 +155,8 @@ export function isDropped(above: Container): boolean {
   return false;
 }
 
-function locate(error: unknown, { nodes }: FieldSite, at: string | number, above: Container): GraphQLError {
-  return locatedError(error, [...nodes], [...pathOf(above), at]);
-}
+const locate = (error: unknown, nodes: Site["nodes"], at: string | number, above: Container): GraphQLError =>
+  locatedError(error, [...nodes], [...pathOf(above), at]);
 
 /** The path of an object or list in the result. */
 export function pathOf(place: Container): (string | number)[] {

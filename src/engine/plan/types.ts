@@ -1,14 +1,19 @@
-import type { FieldNode, GraphQLError, GraphQLObjectType, GraphQLSchema } from "graphql";
+import type {
+  FieldNode,
+  GraphQLError,
+  GraphQLObjectType,
+  GraphQLSchema,
+  SelectionNode,
+  SelectionSetNode,
+} from "graphql";
 import type { PlacedContext, Prefetch, ResultPlace, SelectionNeeds, Variables } from "../field-source.ts";
 import type { Meter } from "../meter.ts";
 
 /** A compiled selection on one object type at one place of a document. */
 export interface Selection {
-  readonly type: GraphQLObjectType;
   readonly fields: readonly PlannedField[];
   /** Those of the fields that show a key of the object or of its record as it is. */
   readonly plain: readonly PlainField[];
-  /** The other fields. */
   readonly others: readonly PlannedField[];
   /** Whether its objects are `Recorded`. */
   readonly isOfRecord: boolean;
@@ -28,11 +33,19 @@ export interface DeferredFragment {
   readonly selection: () => Selection;
 }
 
-/** What `@stream` says of a list. */
-export interface Streamed {
+interface Streamed {
   readonly label: string | null;
   /** Number of items that are delivered with the list. */
   readonly initialCount: (variables: Variables) => number;
+}
+
+/** What `@defer` and `@stream` of one operation say with its variables. */
+export interface Deferral {
+  /** What `@defer` says of a fragment; null when it is not deferred. */
+  readonly deferredOf: (node: SelectionNode) => { readonly label: string | null } | null;
+  readonly streamedOf: (nodes: readonly FieldNode[]) => Streamed | null;
+  /** Whether anything in selection sets is deferred or streamed. */
+  readonly isWithin: (sets: readonly SelectionSetNode[]) => boolean;
 }
 
 /** A field that shows a key of the object or of its record, of a type whose values are mostly written as they are. */
@@ -51,28 +64,24 @@ export interface CompletedObject {
   readonly bytes: number;
 }
 
-/** A field at one place of a document, as its errors locate it. */
-export interface FieldSite {
-  readonly parentType: string;
-  readonly name: string;
+/** How values at one place of a document are completed, and the nodes that locate their errors. */
+export interface Site {
   readonly nodes: readonly FieldNode[];
+  readonly isNullable: boolean;
+  readonly complete: Complete;
 }
 
 /** One response name of a selection. */
-export interface PlannedField extends FieldSite {
+export interface PlannedField extends Site {
+  readonly name: string;
   readonly key: string;
   /** Bytes of `"key":` with a comma and brackets. */
   readonly keyBytes: number;
-  readonly isNullable: boolean;
   readonly resolve: (parent: unknown, args: object, context: PlacedContext) => unknown;
   readonly argsFor: (variables: Variables) => object;
-  readonly complete: Complete;
-  /** Starts the field's own reads; null when it has none. */
-  readonly child: StartRead | null;
+  /** Starts the field's own reads, which need only the address of the parent; null when it has none. */
+  readonly child: ((parent: unknown, args: object, context: PlacedContext) => Promise<unknown>) | null;
 }
-
-/** Starts reads that need only the address of the parent. */
-export type StartRead = (parent: unknown, args: object, context: PlacedContext) => Promise<unknown>;
 
 /** The values of an object or list of the result. */
 export type Slots = Record<string | number, unknown>;
@@ -102,7 +111,6 @@ export interface Container extends ResultPlace {
  */
 export type ErrorBehavior = "NULL" | "PROPAGATE" | "HALT";
 
-/** How an operation is run. */
 export interface RunBehavior {
   readonly onError: ErrorBehavior;
   /** Whether the result may come in pieces. */
@@ -128,7 +136,6 @@ export interface Run {
   readonly later: (LaterFragments | LaterItems)[] | null;
 }
 
-/** The deferred fragments of an object. */
 export interface LaterFragments {
   readonly fragments: readonly DeferredFragment[];
   readonly object: unknown;
@@ -138,38 +145,34 @@ export interface LaterFragments {
 }
 
 /** The items of a list: an array, or `MadeItems`. */
-export interface ListItems<Item = unknown> {
-  readonly length: number;
-  readonly at: (index: number) => Item | undefined;
-}
+export type ListItems = Pick<readonly unknown[], "length" | "at">;
 
 /** The items of a list that are delivered later. */
 export interface LaterItems {
   readonly label: string | null;
-  /** The list itself. */
   readonly place: Container;
-  /** All items of the list. */
   readonly items: ListItems;
   /** Index of the first that is delivered later. */
   readonly from: number;
-  readonly field: FieldSite;
-  readonly isItemNullable: boolean;
-  readonly completeItem: Complete;
+  readonly item: Site;
 }
 
 /** A field whose objects are completed. */
-export interface CompletedField extends FieldSite {
+export interface CompletedField {
+  readonly parentType: string;
+  readonly name: string;
+  readonly nodes: readonly FieldNode[];
   /** Prefetches the selection of the field's objects where they are nullable. */
   readonly prefetch: Prefetch | undefined;
 }
 
-/** The compiled selections of a plan, for completing values. */
+/** The compiled selections of a plan, for completing values. Each is compiled on first use. */
 export interface Compilation {
   readonly schema: GraphQLSchema;
-  /** Whether parts of the result are delivered later. */
-  readonly isIncremental: boolean;
-  /** What `@stream` says of a field; null without it. */
-  readonly streamedOf: (nodes: readonly FieldNode[]) => Streamed | null;
-  /** The selection on a type below a field. Compiled on first use. */
+  /** What is delivered later; null for nothing. */
+  readonly deferral: Deferral | null;
+  /** The selection of sets on a type. `key` tells it apart from the others on that type. */
+  readonly compiled: (type: GraphQLObjectType, key: object, sets: readonly SelectionSetNode[]) => Selection;
+  /** The selection on a type below a field. */
   readonly selectionOf: (type: GraphQLObjectType, nodes: readonly FieldNode[]) => Selection;
 }

@@ -3,8 +3,7 @@ import type { ClusterRecord, NodeRecord } from "../../rest/api/cluster-records.t
 import type { Get } from "../../rest/api/endpoint.ts";
 import { type RunKind, uncapital } from "../../rest/api/kind.ts";
 import { cluster, experimentJob as ofExperiment, runs, user } from "../../rest/api/kinds.ts";
-import { project as ofProject } from "../../rest/api/project.ts";
-import type { ProjectRecord } from "../../rest/api/optional-records.ts";
+import { project as ofProject, type ProjectRecord } from "../../rest/api/project.ts";
 import type { ExperimentJobRecord, RunnableRecord, UserRecord } from "../../rest/api/records.ts";
 import {
   type ExperimentJobAddress,

@@ -1,5 +1,5 @@
 import { runs } from "../../rest/api/kinds.ts";
-import type { CodeReferenceRecord } from "../../rest/api/optional-records.ts";
+import type { CodeReferenceRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";

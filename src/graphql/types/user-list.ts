@@ -1,6 +1,5 @@
 import type { Get } from "../../rest/api/endpoint.ts";
-import { project } from "../../rest/api/project.ts";
-import type { ProjectRecord } from "../../rest/api/optional-records.ts";
+import { project, type ProjectRecord } from "../../rest/api/project.ts";
 import type { Bookmark, Page } from "../../rest/api/page.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";

@@ -3,7 +3,11 @@ import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { rejection } from "../../engine/errors.ts";
 import { isErrorCode, statusOf } from "../../errors.ts";
 
-/* Reads the GraphQL parameters of a request, and writes its result. */
+/*
+ * Reads the GraphQL parameters of a request. Own code: Yoga's parsers report a GET with malformed `variables` as an
+ * internal error, use the first of two parameters with the same name, silently replace invalid UTF-8, and accept any
+ * type for `operationName` and `documentId`.
+ */
 
 type ParamType = "string" | "object";
 
@@ -28,7 +32,7 @@ export function parseQueryString(text: string): OperationParams {
   const params = Object.entries(PARAMS).map(([name, type]) => {
     const [value, ...more] = search.getAll(name);
     if (more.length > 0) throw badRequest(`${name}: expected one value, got ${more.length + 1}`);
-    // An empty parameter counts as absent.
+    // As in Yoga, an empty parameter counts as absent.
     if (!value) return [name, undefined];
     return [name, type === "object" ? parseJson(value, `${name}: expected ${EXPECTED[type]}`) : value];
   });

@@ -1,13 +1,18 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Engine, Operation } from "../../engine/engine.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { OpenStream, Results } from "../../engine/subscription.ts";
 import type { Clock } from "../../clock.ts";
+import type { RequestScope } from "../../request-scope.ts";
 import { onceOver } from "../connection.ts";
 import type { Delivery } from "../delivery.ts";
-import { encodeResult, PRIVATE } from "./encoding.ts";
+import { parseBody, parseQueryString, encodeResult, PRIVATE } from "./encoding.ts";
 
-/* Subscriptions as server-sent events, in the distinct connections mode of the GraphQL-over-SSE protocol. */
+/*
+ * Subscriptions as server-sent events, in the distinct connections mode of the GraphQL-over-SSE protocol. Own code:
+ * Yoga's codec has a fixed interval of comments and two web streams for each subscriber, which take more memory than
+ * everything else of a subscription.
+ */
 
 interface Settings {
   readonly engine: Engine;
@@ -78,6 +83,15 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
   };
 
   return {
+    /** The parameters of a request for a subscription; null when it is none. */
+    paramsOf: async (
+      request: IncomingMessage,
+      body: Buffer | null,
+      scope: RequestScope,
+    ): Promise<OperationParams | null> => {
+      const params = readParams(request, body);
+      return params && (await engine.typeOf(params, scope)) === "subscription" ? params : null;
+    },
     serve: async (
       response: ServerResponse,
       { params, operation, openStream, onResult }: StreamRequest,
@@ -106,6 +120,19 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       for (const [response, end] of open) close(response, end);
     },
   };
+}
+
+/** The parameters of a request; null when they cannot be read, which the handler of single results reports. */
+export function readParams(
+  { method, url = "" }: IncomingMessage,
+  body: Buffer | null,
+): OperationParams | null {
+  try {
+    if (body) return parseBody(body);
+    return method === "GET" ? parseQueryString(url.split("?")[1] ?? "") : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The headers of an event stream. */

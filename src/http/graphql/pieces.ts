@@ -7,7 +7,8 @@ import { PRIVATE, toJson } from "./encoding.ts";
 
 /*
  * Results in pieces over HTTP: `multipart/mixed` as "Incremental Delivery over HTTP" has it, or an event stream. The pieces
- * are those of graphql-js 17 (`pending`, `incremental`, `completed`), or for `deferSpec=20220824` those of August 2022.
+ * are those of graphql-js 17 (`pending`, `incremental`, `completed`), or for `deferSpec=20220824` those of August 2022. Own
+ * code: Yoga's plugin for them needs graphql-js 17 as the executor.
  */
 
 /** How a caller accepts a result in pieces. */

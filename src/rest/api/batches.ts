@@ -4,7 +4,6 @@ import type { Paging, Profile } from "./profile.ts";
 import type { MetricRecord } from "./records.ts";
 import type { RunAddress } from "./reference.ts";
 
-/** Query parameters. */
 export type Query = Readonly<Record<string, string>>;
 
 /** One read of a run, with what decides whether it can be batched. */
@@ -21,31 +20,20 @@ export interface RunRead {
 export type Find = (read: RunRead) => unknown;
 
 /** One list request that covers several reads, and how to find the response for each in it. */
-export interface ListRead<At, Answer> {
-  readonly endpoint: Get<At, Answer>;
-  readonly at: At;
+interface ListRead {
+  readonly endpoint: Get<RunAddress, unknown>;
+  readonly at: RunAddress;
   readonly query: Query;
-  readonly find: (answer: Answer) => Find;
+  readonly find: (answer: unknown) => Find;
 }
 
 /** How one list request can replace many reads of an endpoint. */
 export interface Batch {
-  /** The endpoint whose reads are batched. */
   readonly endpoint: Get<RunAddress, unknown>;
   /** A key that is equal for reads that one list can cover; null when the read cannot be batched. */
   readonly common: (read: RunRead) => string | null;
-  /** Passes the list that covers these reads to `use`, because only the batch knows the types of its endpoint. */
-  readonly list: <Result>(
-    reads: readonly [RunRead, ...RunRead[]],
-    use: <At, Answer>(list: ListRead<At, Answer>) => Result,
-  ) => Result;
-  /** Maximum reads of one request. */
+  readonly list: (reads: readonly [RunRead, ...RunRead[]]) => ListRead;
   readonly maxReads: number;
-}
-
-interface InProject {
-  readonly owner: string;
-  readonly project: string;
 }
 
 /** How a server filters a list by ids. */
@@ -59,7 +47,7 @@ export interface IdRules {
 /** Batches reads of records by the list's id filter, provided that list items have the keys that are needed. */
 export function byIds<R extends { readonly id: number }>(
   endpoint: Get<RunAddress, R>,
-  list: Get<InProject, Page<R>>,
+  list: Get<Pick<RunAddress, "owner" | "project">, Page<R>>,
   { ids: { parameter, value, separator, max }, paging, omitted: omittedInLists }: IdRules,
 ): Batch {
   const omitted = new Set<PropertyKey>(omittedInLists);
@@ -69,19 +57,20 @@ export function byIds<R extends { readonly id: number }>(
     endpoint,
     common: ({ at: { owner, project }, keys }) =>
       keys?.every((key) => !omitted.has(key)) ? `${owner}/${project}` : null,
-    list: (reads, use) =>
-      use({
-        endpoint: list,
-        at: reads[0].at,
-        query: {
-          [parameter]: value.replace("{ids}", () => reads.map(({ at }) => at.id).join(separator)),
-          ...(size && { [size]: `${maxReads}` }),
-        },
-        find: ({ results }) => {
-          const found = new Map(results.map((record) => [`${record.id}`, record]));
-          return ({ at }) => found.get(at.id);
-        },
-      }),
+    list: (reads) => ({
+      endpoint: list,
+      at: reads[0].at,
+      query: {
+        [parameter]: value.replace("{ids}", () => reads.map(({ at }) => at.id).join(separator)),
+        ...(size && { [size]: `${maxReads}` }),
+      },
+      find: (answer) => {
+        // Safe: it is the response of the list.
+        const { results } = answer as Page<R>;
+        const found = new Map(results.map((record) => [`${record.id}`, record]));
+        return ({ at }) => found.get(at.id);
+      },
+    }),
     maxReads,
   };
 }
@@ -97,19 +86,20 @@ export function byGroup(
   return {
     endpoint,
     common: ({ group, query }) => (group && isFirstPage(query) ? Object.values(group).join("/") : null),
-    list: ([{ at, group }], use) =>
-      use({
-        endpoint: list,
-        at: group ?? at,
-        query: {},
-        find: ({ results, next, count }) => {
-          // With a next page an experiment may have more; a record without an experiment could belong to any of them.
-          const isWhole = !next && (count ?? 0) <= results.length;
-          return isWhole && results.every(({ experiment }) => experiment != null)
-            ? pagesOf(results)
-            : () => undefined;
-        },
-      }),
+    list: ([{ at, group }]) => ({
+      endpoint: list,
+      at: group ?? at,
+      query: {},
+      find: (answer) => {
+        // Safe, as above.
+        const { results, next, count } = answer as Page<MetricRecord>;
+        // With a next page an experiment may have more; a record without an experiment could belong to any of them.
+        const isWhole = !next && (count ?? 0) <= results.length;
+        return isWhole && results.every(({ experiment }) => experiment != null)
+          ? pagesOf(results)
+          : () => undefined;
+      },
+    }),
     maxReads: Number.POSITIVE_INFINITY,
   };
 }

@@ -1,12 +1,9 @@
 import { InputError } from "../../errors.ts";
 
 /*
- * The languages in which servers take filters of lists. A condition is the same for all of them; a language writes it, and
- * refuses what it cannot say, so that no value changes the meaning of a filter and no filter crashes the server.
+ * The language in which servers take filters of lists, that of Polyaxon 0.x: `status:~running|failed,metric.loss:<0.5`. What it
+ * cannot say is refused, so that no value changes the meaning of a filter and no filter crashes the server.
  */
-
-export const FILTER_LANGUAGES = ["polyaxon"] as const;
-export type FilterLanguage = (typeof FILTER_LANGUAGES)[number];
 
 /** A condition that a run meets. */
 export interface Condition {
@@ -31,14 +28,13 @@ export const hasMetric = (argument: string, name: string): Condition => ({
 
 /** Writes conditions, all of which are to be met, and adds a filter that is already in the language. */
 export const writeFilter = (conditions: readonly Condition[], query: string | null | undefined): string =>
-  [...conditions.map(inPolyaxon), ...(query ? [query] : [])].join(",");
+  [...conditions.map(written), ...(query ? [query] : [])].join(",");
 
-/** The language of Polyaxon 0.x, as in `status:~running|failed,metric.loss:<0.5`. */
-function inPolyaxon({ argument, key, name, operator, operands }: Condition): string {
+function written({ argument, key, name, operator, operands }: Condition): string {
   const { spelling, isValid, expected } = KEYS[key];
   const faulty = operands.find((operand) => !isValid(operand));
   if (faulty !== undefined) throw refused(argument, expected, faulty);
-  const named = name === undefined ? spelling : `${spelling}.${polyaxonName(argument, key, name)}`;
+  const named = name === undefined ? spelling : `${spelling}.${checkedName(argument, key, name)}`;
   return `${named}:${OPERATORS[operator]}${operands.join("|")}`;
 }
 
@@ -93,18 +89,18 @@ const KEYS = {
  * The server makes a path of a name: `.` and `__` divide it, an integer is an index into a list, and quotes or `%` reach the
  * database.
  */
-const POLYAXON_NAME = /^(?! )(?!.*__)(?=.*\p{L})[\p{L}\p{M}\p{N}_/@+#() -]*[\p{L}\p{M}\p{N}/@+#()-]$/u;
+const NAME = /^(?! )(?!.*__)(?=.*\p{L})[\p{L}\p{M}\p{N}_/@+#() -]*[\p{L}\p{M}\p{N}/@+#()-]$/u;
 
 /** What the server reads as an operator at the end of a path. It has none there for a metric, which is always compared. */
-const POLYAXON_OPERATORS = new Set(
+const WORDS = new Set(
   "contained_by contains endswith exact gt gte has_any_keys has_key has_keys icontains iendswith iexact in iregex isnull istartswith lt lte range regex startswith".split(
     " ",
   ),
 );
 
-function polyaxonName(argument: string, key: Condition["key"], name: string): string {
-  const isOperator = key === "declaration" && POLYAXON_OPERATORS.has(name);
-  if (POLYAXON_NAME.test(name) && !isOperator) return name;
+function checkedName(argument: string, key: Condition["key"], name: string): string {
+  const isOperator = key === "declaration" && WORDS.has(name);
+  if (NAME.test(name) && !isOperator) return name;
   throw refused(
     `${argument}.name`,
     "a name that the server can filter by: letters, digits, spaces and - _ / @ + # ( ), not `__` or a word of the server such as `range`",
@@ -113,20 +109,18 @@ function polyaxonName(argument: string, key: Condition["key"], name: string): st
 }
 
 /** What the releases 0.2 to 0.6 have under a name of their own in the table of experiments: an order by such a metric crashes them. */
-const POLYAXON_COLUMNS = new Set(
+const COLUMNS = new Set(
   "backend build_job build_job_id chart_views clones cloning_strategy code_reference code_reference_id config content created_at data_refs declarations deleted description experiment_group experiment_group_id finished_at framework id in_cluster is_managed jobs last_metric metric metric_id metrics name original_experiment original_experiment_id outputs outputs_refs outputs_refs_id params persistence project project_id readme run_env selections started_at status status_id statuses tags tensorboard_jobs updated_at user user_id uuid".split(
     " ",
   ),
 );
 
-const COLUMNS: Readonly<Record<FilterLanguage, ReadonlySet<string>>> = { polyaxon: POLYAXON_COLUMNS };
-
 /**
  * Checks the name of a metric in an order: letters, digits and underscores, because servers ignore an order that they cannot
  * read, and no column of the server. Throws `InputError`.
  */
-export function checkOrderName(argument: string, name: string, language: FilterLanguage | null): void {
-  const isColumn = language !== null && COLUMNS[language].has(name);
+export function checkOrderName(argument: string, name: string, hasLanguage: boolean): void {
+  const isColumn = hasLanguage && COLUMNS.has(name);
   if (/^(?=.*\p{L})[\p{L}\p{Nd}_]+$/u.test(name) && !/__|_$/.test(name) && !isColumn) return;
   throw refused(
     argument,

@@ -18,7 +18,6 @@ type Act = Command<RunAddress, undefined>;
 export interface RecordKind {
   /** What profiles call its lists and its records. */
   readonly records: string;
-  /** The keys of its record. */
   readonly keys: readonly string[];
   /** The endpoints that are not in the document. */
   readonly optional?: Named;

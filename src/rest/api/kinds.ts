@@ -1,7 +1,6 @@
 import { Cluster, Node } from "./cluster-records.ts";
 import { type AnyEndpoint, del, get, json, optional, optionalJson, patch, post } from "./endpoint.ts";
 import { commonOptional, outputOptional, P, type RecordKind, type Revision, type RunKind } from "./kind.ts";
-import { CodeReference } from "./optional-records.ts";
 import { project } from "./project.ts";
 import { Bytes, Nothing, Text } from "./reader.ts";
 import {
@@ -11,6 +10,7 @@ import {
   BookmarkedJobs,
   Build,
   Builds,
+  CodeReference,
   Experiment,
   EXPERIMENT_JOB_KEYS,
   ExperimentJob,

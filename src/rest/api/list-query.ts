@@ -63,7 +63,7 @@ function metricOrderQuery(
 ): Query {
   const parameters = metricOrders[direction] ?? lacking("the order by a metric", "METRIC_ORDERS");
   checkLength(METRIC_ARGUMENT, name);
-  checkOrderName(METRIC_ARGUMENT, name, language);
+  checkOrderName(METRIC_ARGUMENT, name, language !== null);
   return Object.fromEntries(
     Object.entries(parameters).map(([key, value]) => [key, value.replaceAll("{metric}", () => name)]),
   );

@@ -17,7 +17,6 @@ const files: Check<readonly FileEntry[] | null | undefined> = Object.assign(
   { item: isFile },
 );
 
-/** One folder of the outputs of a run. */
 const OutputFolderKeys = { dirs: texts, files };
 export type OutputFolderRecord = RecordOf<typeof OutputFolderKeys>;
 

@@ -1,7 +1,6 @@
 import { jsonWithList } from "./reader.ts";
 import { integer, isObject, placeOf, type Read, requiredRecords, text } from "./record.ts";
 
-/** One page of a list. */
 export interface Page<Item> {
   readonly count?: number | null | undefined;
   /** The link to the next page. Null or empty on the last page. */
@@ -9,7 +8,6 @@ export interface Page<Item> {
   readonly results: readonly Item[];
 }
 
-/** Creates the reader of a page of items. */
 export const pageOf = <Item>(item: Read<Item>) =>
   jsonWithList({ count: integer, next: text, results: requiredRecords }, "results", item);
 

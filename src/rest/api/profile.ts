@@ -2,15 +2,41 @@ import * as z from "zod";
 import { isObject } from "./record.ts";
 import { type AnyEndpoint, overrideFault, spellingOf } from "./endpoint.ts";
 import { recordKinds, runKinds, sections } from "./kinds.ts";
-import { Filters, MetricOrders, Orders, Paging } from "./profile-lists.ts";
-import { mapped, section, textOf } from "./profile-section.ts";
 
 /*
  * The format of profiles, which describe servers. Built-in profiles and the files of `UPSTREAM_PROFILE` use it; its JSON
  * Schema is generated from here, descriptions included.
  */
 
-/** An override of an endpoint, or null. */
+/** A strict object, with our own error messages. */
+const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject(shape, {
+    error: ({ code }) =>
+      code === "unrecognized_keys" ? `expected only ${Object.keys(shape).join(", ")}` : "expected an object",
+  });
+
+/** A table with each row replaced. */
+export const mapped = <Name extends string, Row, Result>(
+  table: Readonly<Record<Name, Row>>,
+  replace: (row: Row, name: Name) => Result,
+) =>
+  // Safe: the names are those of the table.
+  Object.fromEntries(
+    (Object.keys(table) as Name[]).map((name) => [name, replace(table[name], name)]),
+  ) as Readonly<Record<Name, Result>>;
+
+/** Text that matches `form`. `expected` completes the error message. */
+const textOf = (form: RegExp, expected: string) =>
+  z.string({ error: `expected ${expected}` }).regex(form, { error: `expected ${expected}` });
+
+const parameter = textOf(/^[\w.[\]-]{1,100}$/, "the name of a query parameter");
+const query = z.record(parameter, z.string({ error: "expected text" }), {
+  error: "expected query parameters and their values",
+});
+const maxItems = z
+  .int({ error: "expected a whole number above 0" })
+  .positive({ error: "expected a whole number above 0" });
+
 const overrideOf = (endpoint: AnyEndpoint) =>
   z
     .string({ error: "expected a method and a path, or null" })
@@ -33,7 +59,85 @@ const Authorization = section({
   ),
 });
 
-/** For each of these kinds, keys of its records. */
+/* How lists are described: their pages, orders and filters. */
+
+const Paging = z.discriminatedUnion(
+  "by",
+  [
+    section({
+      by: z.literal("link"),
+      parameters: z
+        .record(parameter, z.enum(["size", "offset", "page", "cursor"]))
+        .describe("The parameters that are taken of a link, and what each tells."),
+    }).describe("Each page has a link to the next one."),
+    section({
+      by: z.literal("offset"),
+      parameter: parameter.describe("Takes how many items to skip."),
+      size: parameter
+        .nullable()
+        .default(null)
+        .describe("Takes how many items a page shall have; null where nothing does."),
+      maxSize: maxItems
+        .nullable()
+        .default(null)
+        .describe("Most items that a page can have; null: any number."),
+    }).describe("Places are counted in items."),
+  ],
+  {
+    error: ({ code }) =>
+      code === "invalid_union" ? "expected link or offset" : "expected an object with the key by",
+  },
+);
+
+const order = query
+  .nullable()
+  .describe("The query parameters that ask for this order; null where the server has none such.");
+
+const Orders = section({
+  UPDATED_DESC: order,
+  UPDATED_ASC: order,
+  CREATED_DESC: order,
+  CREATED_ASC: order,
+  STARTED_DESC: order,
+  STARTED_ASC: order,
+  FINISHED_DESC: order,
+  FINISHED_ASC: order,
+});
+
+const metricOrder = query
+  .refine((parameters) => Object.values(parameters).some((value) => value.includes("{metric}")), {
+    error: "expected {metric} in the value of a parameter",
+  })
+  .nullable()
+  .describe(
+    "The query parameters that ask for this order of experiments: {metric} stands for the name of the metric. Null where the server has none such.",
+  );
+
+const MetricOrders = section({ ASC: metricOrder, DESC: metricOrder });
+
+const Ids = section({
+  parameter: parameter.describe("Takes the filter."),
+  value: textOf(/^(?:(?!\{ids\})[^])*\{ids\}(?:(?!\{ids\})[^])*$/, "text with {ids} in it once").describe(
+    "The filter: {ids} stands for the ids.",
+  ),
+  separator: textOf(/^.+$/s, "text").describe("Stands between two ids."),
+  max: maxItems.describe("Most ids of one filter."),
+});
+
+const Filters = section({
+  query: parameter
+    .nullable()
+    .describe("Takes a filter in the server's own language; null where nothing does."),
+  language: z
+    .enum(["polyaxon"])
+    .nullable()
+    .describe("The language of these filters, where the gateway can write it; null where it cannot."),
+  group: parameter
+    .nullable()
+    .describe("Takes the id of a group, whose experiments are listed; null where nothing does."),
+  ids: Ids.nullable().describe("How lists of runs are filtered by ids; null where they cannot be."),
+});
+
 const keysOf = (kinds: typeof recordKinds) =>
   section(Object.fromEntries(kinds.map(({ records, keys }) => [records, z.array(z.enum(keys))])));
 
@@ -143,7 +247,6 @@ const DEPTHS: Readonly<Record<keyof Profile, number>> = {
   inputs: 2,
 };
 
-/** Extends a profile. */
 export const extend = (base: Profile, written: z.output<typeof WrittenProfile>): Profile =>
   // Safe: a section that is merged has the keys of both, with their types.
   mapped(DEPTHS, (depth, name) => merge(base[name], written[name], depth)) as unknown as Profile;

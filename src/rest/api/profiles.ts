@@ -1,8 +1,7 @@
 import type * as z from "zod";
 import { spellingOf } from "./endpoint.ts";
 import { optionalEndpoints, runs, sections } from "./kinds.ts";
-import { extend, type Profile, type ProfileName, WrittenProfile } from "./profile.ts";
-import { mapped } from "./profile-section.ts";
+import { extend, mapped, type Profile, type ProfileName, WrittenProfile } from "./profile.ts";
 import { GROUP_COUNTERS } from "./records.ts";
 
 type Overrides = NonNullable<WrittenProfile["endpoints"]>;

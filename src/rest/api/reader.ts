@@ -40,14 +40,6 @@ export const json = <Answer>(read: Read<Answer>): Reader<Answer> => ({
   read: (body) => readWhole(read, body),
 });
 
-/** Takes all steps at once. */
-function readAll<Answer>(steps: Iterator<undefined, Reading<Answer>>): Reading<Answer> {
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
-}
-
 /**
  * Creates a reader of JSON responses with a long list under a key. The table accepts any records there; they are read one
  * by one, which allows pauses.
@@ -72,7 +64,14 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
     return { answer: (items === list ? answer : { ...answer, [key]: items }) as Answer, faults };
   }
 
-  return { form: "json", read: (body) => readAll(steps(body)), steps };
+  const readAll = (body: unknown): Reading<Answer> => {
+    const all = steps(body);
+    for (;;) {
+      const step = all.next();
+      if (step.done) return step.value;
+    }
+  };
+  return { form: "json", read: readAll, steps };
 };
 
 /** `Whole` with a list of `Item` under a key; null or absent only where its check allows it. */

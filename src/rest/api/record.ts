@@ -22,7 +22,6 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const isString = (value: unknown) => typeof value === "string";
 
-/** A check that all values of a type pass. */
 const passing = <Value>(passes: Typeof, check: (value: unknown) => value is Value): Check<Value> =>
   Object.assign(check, { passes });
 
@@ -58,7 +57,6 @@ export const requiredRecords = (value: unknown): value is readonly unknown[] =>
 export const records = (value: unknown): value is readonly unknown[] | null | undefined =>
   value == null || requiredRecords(value);
 
-/** A list of strings. */
 export const texts: Check<readonly string[] | null | undefined> = Object.assign(
   (value: unknown): value is readonly string[] | null | undefined =>
     value == null || (Array.isArray(value) && value.every(isString)),
@@ -229,14 +227,11 @@ export function readWhole<Record>(
   return { answer, faults };
 }
 
-/** The documented keys of an object, read on first use, and the whole object as received. */
-export interface WithRaw<Known> {
-  readonly known: Known;
-  readonly raw: Readonly<Record<string, unknown>>;
-}
-
-/** A class: V8 gives each object literal with a getter a hidden class of its own. */
-export class Raw<Known> implements WithRaw<Known> {
+/**
+ * The documented keys of an object, read on first use, and the whole object as received. A class: V8 gives each object
+ * literal with a getter a hidden class of its own.
+ */
+export class Raw<Known> {
   readonly raw: Readonly<Record<string, unknown>>;
   readonly #read: Read<Known>;
   #reading: Reading<Known> | null = null;

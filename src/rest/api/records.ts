@@ -6,7 +6,6 @@ import {
   Raw,
   recordOf,
   type RecordOf,
-  type WithRaw,
   byName,
   flag,
   id,
@@ -154,7 +153,7 @@ const HptuningKeys = {
   matrix: byName,
   random_search: { n_experiments: integer },
 };
-export type HptuningRecord = WithRaw<RecordOf<typeof HptuningKeys>>;
+export type HptuningRecord = Raw<RecordOf<typeof HptuningKeys>>;
 
 /** Parses the settings of a hyperparameter search. */
 export const openHptuning = (raw: Readonly<Record<string, unknown>>): HptuningRecord =>
@@ -192,6 +191,16 @@ export const GROUP_COUNTERS = [
   "num_stopped_experiments",
 ] as const satisfies readonly (keyof GroupRecord)[];
 
+/** The code that an experiment ran, as an optional endpoint sends it. Of an experiment without one, the service sends empty texts. */
+const CodeReferenceKeys = {
+  branch: text,
+  commit: text,
+  head: text,
+  is_dirty: flag,
+  git_url: text,
+};
+export type CodeReferenceRecord = RecordOf<typeof CodeReferenceKeys>;
+
 const UserKeys = { username: text, email: text, is_superuser: flag };
 export type UserRecord = RecordOf<typeof UserKeys>;
 
@@ -211,6 +220,7 @@ export const Job = json(readJob);
 export const Statuses = pageOf(recordOf(StatusKeys));
 export const Build = json(readBuild);
 export const Group = json(readGroup);
+export const CodeReference = json(recordOf(CodeReferenceKeys));
 export const User = json(recordOf(UserKeys));
 export const Experiments = pageOf(readExperiment);
 export const Jobs = pageOf(readJob);

@@ -6,7 +6,6 @@ import {
   Raw,
   recordOf,
   type RecordOf,
-  type WithRaw,
   type Check,
   integer,
   isObject,
@@ -26,7 +25,7 @@ const ConfigKeys = {
   kind: text,
   run: { cmd: text },
 };
-export type RunConfigRecord = WithRaw<RecordOf<typeof ConfigKeys>>;
+export type RunConfigRecord = Raw<RecordOf<typeof ConfigKeys>>;
 
 const readConfig = recordOf(ConfigKeys);
 

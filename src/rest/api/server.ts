@@ -24,7 +24,6 @@ export interface Server {
   readonly batchOf: (endpoint: AnyEndpoint) => Batch | null;
 }
 
-/** Applies a profile to the documented endpoints. */
 export function describeServer(profile: Profile): Server {
   const overrides = overridesOf(profile);
   const has = (endpoint: AnyEndpoint) => Boolean(overrides.get(endpoint));

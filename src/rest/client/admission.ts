@@ -1,7 +1,8 @@
 import { AccountRooms, type Caller, type Callers } from "../../caller.ts";
 import type { RequestScope } from "../../request-scope.ts";
+import type { Ticket } from "./allowance.ts";
 import type { Breaker } from "./breaker.ts";
-import { Bulkhead } from "./bulkhead.ts";
+import { Bulkhead } from "../../bulkhead.ts";
 import { type OperationBounds, OperationQueue } from "./operation-queue.ts";
 
 /** The share of the connections that only proven callers may use. */
@@ -23,8 +24,8 @@ export interface AdmissionSettings {
 export class Admission {
   readonly #settings: AdmissionSettings;
   readonly #breaker: Pick<Breaker, "isHalfOpen">;
-  readonly #root: Bulkhead;
-  readonly #bulkheads: AccountRooms<Bulkhead>;
+  readonly #root: Bulkhead<Ticket>;
+  readonly #bulkheads: AccountRooms<Bulkhead<Ticket>>;
   #shed = 0;
   #isServing = false;
   #isScheduled = false;
@@ -33,7 +34,7 @@ export class Admission {
   constructor(settings: AdmissionSettings, callers: Callers, breaker: Pick<Breaker, "isHalfOpen">) {
     this.#settings = settings;
     this.#breaker = breaker;
-    this.#root = new Bulkhead(null, settings.connections);
+    this.#root = new Bulkhead<Ticket>(null, settings.connections);
     const { connections, connectionsPerCaller } = settings;
     // The service may be slow to reject a token: whoever invents tokens must leave connections to proven callers.
     const strangers = new Bulkhead(this.#root, connections - Math.floor(connections * PROVEN_SHARE));
@@ -104,4 +105,4 @@ export class Admission {
   }
 }
 
-const waitingIn = (bulkhead: Bulkhead | undefined): number => bulkhead?.waiting ?? 0;
+const waitingIn = (bulkhead: Bulkhead<Ticket> | undefined): number => bulkhead?.waiting ?? 0;

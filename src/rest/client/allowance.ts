@@ -1,7 +1,9 @@
-import type { Caller, Callers } from "../../caller.ts";
+import type { Caller } from "../../caller.ts";
 import { Memory } from "../../memory.ts";
 import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
+import type { EndpointName } from "../api/endpoint.ts";
+import { Bulkhead, type Demand } from "../../bulkhead.ts";
 
 /** The share of the requests that may be sent at once: a page loads in one go. */
 const AT_ONCE = 0.75;
@@ -24,14 +26,31 @@ const KEPT_MS = 4_000_000;
 /** Above this many requests at a time the token has recovered from a refusal. */
 const RECOVERED = 64;
 
-/** An operation whose reads wait for an allowance. */
-interface Waiting {
-  /** How many of its reads wait. */
-  held(allowance: Allowance): number;
-  /** Takes one of them, and lets it pass. */
-  passNext(allowance: Allowance): void;
-  /** Rejects them if their turn comes too late. */
-  rejectLate(allowance: Allowance): void;
+/** A request of an operation that waits for its turn. */
+export interface Ticket {
+  readonly endpoint: EndpointName;
+  /** Requests for which more positions wait go first. */
+  readonly demand: Demand;
+  /** Whether it is another attempt of an admitted request, which does not count. */
+  readonly isRetry: boolean;
+  readonly queue: {
+    /** Its turn for a connection has come. */
+    readonly admit: (ticket: Ticket) => void;
+    /** Its allowance has let it pass. */
+    readonly pass: (ticket: Ticket) => void;
+    /** Rejects the waiting reads that an allowance will let pass too late. */
+    readonly rejectLate: (allowance: Allowance) => void;
+  };
+  /** Whether it may wait for its allowance. */
+  readonly isPatient: boolean;
+  /** What it counts against; null for a request without a token. */
+  readonly allowance: Allowance | null;
+  /** Called when the request may be sent. */
+  admitted(): void;
+  /** Begins a probe of the service unless one is under way. Calls back when its outcome is known. */
+  probe(resume: () => void): void;
+  /** Called instead of `admitted` when the request will not be sent. */
+  rejected(error: Error): void;
 }
 
 /**
@@ -39,8 +58,8 @@ interface Waiting {
  * are not allowed yet wait here. Commands are sent all the same, and count.
  */
 export class Allowance {
-  /** The operations with reads that wait, in the order of their turns. */
-  readonly #waiting = new Set<Waiting>();
+  /** The reads that wait; those of each operation in a bulkhead below. */
+  readonly waiting = new Bulkhead<Ticket>(null, Number.POSITIVE_INFINITY);
   readonly #clock: Clock;
   readonly #rate: Rate | null;
   readonly #reserved: number;
@@ -63,9 +82,7 @@ export class Allowance {
 
   /** How long a read would wait behind others, in milliseconds. `yields`: also behind what operations may need. */
   waitMs(yields: boolean): number {
-    let ahead = yields ? this.#reserved : 0;
-    for (const operation of this.#waiting) ahead += operation.held(this);
-    return this.#waitMs(ahead);
+    return this.#waitMs(this.waiting.waiting + (yields ? this.#reserved : 0));
   }
 
   #waitMs(ahead: number): number {
@@ -75,7 +92,7 @@ export class Allowance {
 
   /** Takes a request if it is allowed now. Otherwise it may wait. */
   take(yields: boolean): boolean {
-    if (this.#waiting.size > 0 || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
+    if (this.waiting.isReady() || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
     this.spend();
     return true;
   }
@@ -98,21 +115,10 @@ export class Allowance {
     return this.#flying > this.#width || this.#clock.now() < this.#pausedUntil;
   }
 
-  /** Takes back a request that was not sent. */
   giveBack(): void {
     this.#flying--;
     this.#unsent--;
-    this.#advance();
-  }
-
-  /** Adds an operation with reads that wait. */
-  wait(operation: Waiting): void {
-    this.#waiting.add(operation);
-    this.#advance();
-  }
-
-  leave(operation: Waiting): void {
-    this.#waiting.delete(operation);
+    this.advance();
   }
 
   /** Must be called once for each request that was sent when it ends, with the pause that the service asks for; null: it was allowed. */
@@ -121,57 +127,38 @@ export class Allowance {
     if (pauseMs !== null) this.#refuse(pauseMs);
     else if (this.#width < RECOVERED && this.#clock.now() >= this.#pausedUntil) this.#width *= 2;
     else if (this.#width === RECOVERED) this.#width = Number.POSITIVE_INFINITY;
-    this.#advance();
+    this.advance();
   }
 
   /** Lets the waiting reads pass that are allowed now, and comes back for the others. */
-  #advance(): void {
+  advance(): void {
     this.#cancelTimer();
-    for (const operation of this.#waiting) {
-      if (this.#flying >= this.#width) return;
+    while (this.waiting.isReady() && this.#flying < this.#width) {
       const ms = this.#waitMs(0);
       if (ms > 0) {
-        this.#cancelTimer = this.#clock.after(Math.ceil(ms), () => this.#advance());
+        this.#cancelTimer = this.#clock.after(Math.ceil(ms), () => this.advance());
         return;
       }
-      // Behind the others, whom this loop reaches first.
-      this.#waiting.delete(operation);
-      if (operation.held(this) > 1) this.#waiting.add(operation);
       this.spend();
-      operation.passNext(this);
+      const ticket = this.waiting.takeNext();
+      ticket.queue.pass(ticket);
     }
   }
 
   #refuse(pauseMs: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + pauseMs);
     this.#width = 1;
-    for (const operation of this.#waiting) operation.rejectLate(this);
+    for (const queue of new Set(this.waiting.tickets().map((ticket) => ticket.queue))) queue.rejectLate(this);
   }
 }
 
-/** The allowances of all tokens. */
-export class Allowances {
-  readonly #clock: Clock;
-  readonly #callers: Callers;
-  readonly #limit: RateLimit | null;
-  readonly #kept = new Memory<Allowance>(KEPT_MS);
-
-  constructor(clock: Clock, callers: Callers, limit: RateLimit | null) {
-    this.#clock = clock;
-    this.#callers = callers;
-    this.#limit = limit;
-  }
-
-  /** The allowance of a caller's token. */
-  of(caller: Caller): Allowance {
-    const allowance = this.#kept.get(caller) ?? new Allowance(this.#clock, this.#limit);
+/** Returns a function that gives the allowance of a caller's token. */
+export function createAllowances(clock: Clock, limit: RateLimit | null): (caller: Caller) => Allowance {
+  const kept = new Memory<Allowance>(KEPT_MS);
+  return ({ key }) => {
+    const allowance = kept.get(key) ?? new Allowance(clock, limit);
     // Counts its time from now on.
-    this.#kept.set(caller, allowance);
+    kept.set(key, allowance);
     return allowance;
-  }
-
-  /** The allowance of another token than that of a request: one that it has signed in with. */
-  ofToken(token: string, { address }: Caller): Allowance {
-    return this.of(this.#callers.of(token, address));
-  }
+  };
 }

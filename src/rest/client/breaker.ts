@@ -10,19 +10,9 @@ const PAUSE_MS = 5_000;
 /** Maximum callers recorded per second. */
 const MAX_CALLERS = 100;
 
-export interface Breaker {
-  /** Admits a request and returns its generation. Throws `UpstreamError` unless the circuit is closed. */
-  readonly enter: () => number;
-  /** Records what the outcome of a request shows about the service. */
-  readonly leave: (generation: number, callerKey: string, shown: ServiceState) => void;
-  /** Whether requests wait for the outcome of a probe instead of failing. */
-  readonly isHalfOpen: () => boolean;
-  /** Begins a probe unless one is under way. Calls back when its outcome is known. */
-  readonly wait: (asker: ScopedRequest, resume: () => void) => void;
-  readonly circuit: () => "closed" | "open";
-}
+export type Breaker = ReturnType<typeof createBreaker>;
 
-export interface BreakerSettings {
+interface BreakerSettings {
   /** Milliseconds since any fixed point; never goes back. */
   readonly now: () => number;
   /** Asks the service on behalf of the circuit, for less than `PAUSE_MS`. Calls back once with whether it is up. */
@@ -43,7 +33,7 @@ interface Second {
  * Creates the circuit breaker of the service. Own code: cockatiel counts a disconnected caller as a success, its probe is
  * the request of a caller and ends with it, and its sampling keeps old windows while there is no traffic.
  */
-export function createBreaker({ now, probe }: BreakerSettings): Breaker {
+export function createBreaker({ now, probe }: BreakerSettings) {
   let recent: Second[] = [];
   /** When the next probe may begin; null while the circuit is closed. */
   let probeAt: number | null = null;
@@ -92,15 +82,19 @@ export function createBreaker({ now, probe }: BreakerSettings): Breaker {
   };
 
   return {
-    enter: () => {
+    /** Admits a request and returns its generation. Throws `UpstreamError` unless the circuit is closed. */
+    enter: (): number => {
       if (probeAt !== null) throw circuitOpen();
       return generation;
     },
-    leave: (begun, callerKey, shown) => {
+    /** Records what the outcome of a request shows about the service. */
+    leave: (begun: number, callerKey: string, shown: ServiceState): void => {
       if (begun === generation && shown !== "unknown") count(callerKey, shown === "down");
     },
-    isHalfOpen: () => probeAt !== null && (isProbing || now() >= probeAt),
-    wait: (asker, resume) => {
+    /** Whether requests wait for the outcome of a probe instead of failing. */
+    isHalfOpen: (): boolean => probeAt !== null && (isProbing || now() >= probeAt),
+    /** Begins a probe unless one is under way. Calls back when its outcome is known. */
+    wait: (asker: ScopedRequest, resume: () => void): void => {
       waiting.add(resume);
       if (isProbing) return;
       isProbing = true;
@@ -114,7 +108,7 @@ export function createBreaker({ now, probe }: BreakerSettings): Breaker {
         for (const callback of resumed) callback();
       });
     },
-    circuit: () => (probeAt === null ? "closed" : "open"),
+    circuit: () => (probeAt === null ? ("closed" as const) : ("open" as const)),
   };
 }
 

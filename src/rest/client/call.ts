@@ -1,9 +1,10 @@
-import { pause, type RequestScope } from "../../request-scope.ts";
-import type { Allowance, Allowances } from "./allowance.ts";
+import type { RequestScope } from "../../request-scope.ts";
+import type { Caller } from "../../caller.ts";
+import type { Allowance, Ticket } from "./allowance.ts";
 import type { OperationQueue } from "./operation-queue.ts";
 import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
 import type { Breaker } from "./breaker.ts";
-import type { Demand, Ticket } from "./bulkhead.ts";
+import type { Demand } from "../../bulkhead.ts";
 import type { Held } from "../../held.ts";
 import type { RequestHeaders, UpstreamRequest } from "./request.ts";
 import { isThrottled, throttledMs } from "./retry.ts";
@@ -14,12 +15,12 @@ export interface Operation {
   readonly headers: RequestHeaders;
   readonly queue: OperationQueue;
   readonly held: Held;
-  /** The allowance of its token. */
   readonly allowance: Allowance;
 }
 
 interface CallSettings extends AttemptSettings {
-  readonly allowances: Allowances;
+  /** The allowance of a token of the caller: its own, or one that it has signed in with. */
+  readonly allowanceOf: (token: string, caller: Caller) => Allowance;
   readonly breaker: Breaker;
 }
 
@@ -60,7 +61,10 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     this.#settings = settings;
     this.#send = send;
     this.#outcome = outcome;
-    this.allowance = allowanceOf(request, operation, settings);
+    const { scope, allowance } = operation;
+    const { token = scope.token } = request;
+    if (token === scope.token) this.allowance = allowance;
+    else this.allowance = token === null ? null : settings.allowanceOf(token, scope.caller);
     this.#enter();
   }
 
@@ -116,11 +120,13 @@ export class Call<Part> implements Ticket, Outcome<Part> {
   }
 }
 
-function allowanceOf(
-  { token }: UpstreamRequest<unknown>,
-  { scope, allowance }: Operation,
-  { allowances }: CallSettings,
-): Allowance | null {
-  if (token === undefined || token === scope.token) return allowance;
-  return token === null ? null : allowances.ofToken(token, scope.caller);
+/** Calls back after a pause, or as soon as the scope ends. */
+function pause(ms: number, scope: RequestScope, callback: () => void): void {
+  const finish = () => {
+    clearTimeout(timer);
+    scope.offEnd(finish);
+    callback();
+  };
+  const timer = setTimeout(finish, ms);
+  scope.onEnd(finish);
 }

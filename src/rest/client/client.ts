@@ -2,12 +2,13 @@ import type { Caller, Callers } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { Admission, type AdmissionSettings } from "./admission.ts";
-import { Allowances } from "./allowance.ts";
+import { createAllowances } from "./allowance.ts";
 import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
+import { type ConnectorSettings, createConnector } from "./connector.ts";
 import { createBreaker } from "./breaker.ts";
 import { Call, type Operation } from "./call.ts";
 import { throttledError } from "./failure.ts";
-import type { Held, HeldBytes } from "../../held.ts";
+import type { HeldBytes } from "../../held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
 import { createProbe } from "./probe.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
@@ -18,7 +19,8 @@ import { createTransport, type StreamedResponse, type TransportSettings } from "
 
 export interface ClientSettings
   extends
-    TransportSettings,
+    Omit<TransportSettings, "connect">,
+    ConnectorSettings,
     AdmissionSettings,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly dialect: Dialect;
@@ -26,7 +28,6 @@ export interface ClientSettings
   /** Counts the bytes of responses, after decompression. */
   readonly heldBytes: HeldBytes;
   readonly callers: Callers;
-  /** Maximum retries of a failed GET. */
   readonly retries: number;
   /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
@@ -37,29 +38,18 @@ export interface ClientSettings
 /** Reads part of a stream, and ends it unless that is kept. Calls `hold` with the number of bytes that it keeps. */
 export type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) => void) => Promise<Part>;
 
-/** Sends the upstream requests of one scope. */
-export interface Upstream {
-  /** Reads a whole response. A failed GET may be retried; a command never is. */
-  readonly json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => void;
-  /** Reads part of a log. */
-  readonly readPart: <Part>(
-    request: UpstreamRequest<unknown>,
-    read: ReadPart<Part>,
-    outcome: Outcome<Part>,
-  ) => void;
-  /** The bytes of responses that the scope holds. */
-  readonly held: Held;
-}
-
 /** The load of the upstream queue and the state of the circuit. */
 export type Pressure = ReturnType<Client["pressure"]>;
 export type Client = ReturnType<typeof createClient>;
+/** Sends the upstream requests of one scope. */
+export type Upstream = ReturnType<Client["open"]>;
 
 /** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
   const { dialect } = settings;
   const secretsFor = ({ token }: RequestScope) => [token, ...dialect.secrets];
-  const transport = createTransport(settings);
+  const wireSettings = { ...settings, connect: createConnector(settings) };
+  const transport = createTransport(wireSettings);
   const common = {
     retries: createRetries(settings.retries),
     onFailure: settings.onFailure,
@@ -67,7 +57,6 @@ export function createClient(settings: ClientSettings) {
     openSpan: settings.openSpan,
   };
 
-  /** Sends a request and reads its whole response. */
   const whole =
     <Answer>(request: UpstreamRequest<Answer>, reading: JsonSettings): Send<Answer> =>
     (attempt, wire) =>
@@ -89,15 +78,19 @@ export function createClient(settings: ClientSettings) {
   });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const admission = new Admission(settings, settings.callers, breaker);
-  const allowances = new Allowances(settings.clock, settings.callers, dialect.rateLimit);
-  const attempts = { ...common, breaker, allowances };
+  const allowanceOf = createAllowances(settings.clock, dialect.rateLimit);
+  const calls = {
+    ...common,
+    breaker,
+    allowanceOf: (token: string, { address }: Caller) => allowanceOf(settings.callers.of(token, address)),
+  };
 
   /** Streams a response and reads it as long as `read` takes. */
   const stream =
     <Part>(read: (response: StreamedResponse, attempt: Attempt<Part>) => Promise<Part>): Send<Part> =>
     (attempt, wire) => {
       const { scope, request } = attempt;
-      openStream(settings, wire, scope)
+      openStream(wireSettings, wire, scope)
         .then((response) => {
           attempt.respond(response.status);
           return checkStream(request, response, secretsFor(scope)).then((checked) => read(checked, attempt));
@@ -110,21 +103,31 @@ export function createClient(settings: ClientSettings) {
 
   return {
     /** Opens the upstream requests of a scope within its limits. */
-    open: (scope: RequestScope, bounds: OperationBounds): Upstream => {
+    open: (scope: RequestScope, bounds: OperationBounds) => {
       const held = settings.heldBytes.open(scope);
       const operation: Operation = {
         scope,
         headers: new RequestHeaders(dialect, scope),
         queue: admission.open(scope, bounds),
         held,
-        allowance: allowances.of(scope.caller),
+        allowance: allowanceOf(scope.caller),
       };
       const takeTurn = settings.turnsFor(scope.caller);
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
+      const call = <Part>(request: UpstreamRequest<unknown>, send: Send<Part>, outcome: Outcome<Part>) => {
+        bounds.onRequest?.();
+        void new Call(calls, operation, request, send, outcome);
+      };
       return {
-        json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) =>
-          void new Call(attempts, operation, request, whole(request, reading), outcome),
-        readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>, outcome: Outcome<Part>) => {
+        /** Reads a whole response. A failed GET may be retried; a command never is. */
+        json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>): void =>
+          call(request, whole(request, reading), outcome),
+        /** Reads part of a log. */
+        readPart: <Part>(
+          request: UpstreamRequest<unknown>,
+          read: ReadPart<Part>,
+          outcome: Outcome<Part>,
+        ): void => {
           const send = stream<Part>(async (response, attempt) => {
             try {
               return await read(response, (bytes) => {
@@ -136,15 +139,16 @@ export function createClient(settings: ClientSettings) {
               throw error;
             }
           });
-          void new Call(attempts, operation, request, send, outcome);
+          call(request, send, outcome);
         },
+        /** The bytes of responses that the scope holds. */
         held,
       };
     },
 
     /** Opens a download. It is not queued, because its duration depends on the caller. */
     stream: async (request: UpstreamRequest<unknown>, scope: RequestScope) => {
-      const allowance = allowances.of(scope.caller);
+      const allowance = allowanceOf(scope.caller);
       if (!allowance.take(false)) throw throttledError(request.endpoint, allowance.waitMs(false));
       if (breaker.isHalfOpen()) await new Promise<void>((resume) => breaker.wait({ request, scope }, resume));
       return new Promise<StreamedResponse>((resolve, reject) => {
@@ -160,7 +164,7 @@ export function createClient(settings: ClientSettings) {
         };
         let attempt: Attempt<StreamedResponse>;
         try {
-          attempt = new Attempt(attempts, request, scope, outcome, null);
+          attempt = new Attempt(calls, request, scope, outcome, null);
         } catch (error) {
           allowance.giveBack();
           throw error;

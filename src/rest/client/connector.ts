@@ -11,7 +11,7 @@ export interface ConnectorSettings {
   /** An HTTP proxy that supports CONNECT; null for direct connections. */
   readonly proxy: URL | null;
   /** PEM: authorities to trust in place of the default ones, and the client certificate with its key. */
-  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  readonly tls: Readonly<Record<"ca" | "cert" | "key", string | undefined>>;
 }
 
 /**
@@ -19,7 +19,8 @@ export interface ConnectorSettings {
  * and both need the same proxy and certificates.
  */
 export function createConnector({ connectTimeoutMs, proxy, tls }: ConnectorSettings): Connector {
-  const connect = buildConnector({ ...tls, timeout: connectTimeoutMs });
+  const given = Object.fromEntries(Object.entries(tls).filter(([, pem]) => pem !== undefined));
+  const connect = buildConnector({ ...given, timeout: connectTimeoutMs });
   if (!proxy) return connect;
   return (target, callback) =>
     openTunnel(proxy, authorityOf(target), connectTimeoutMs, (error, socket) => {
@@ -29,7 +30,6 @@ export function createConnector({ connectTimeoutMs, proxy, tls }: ConnectorSetti
     });
 }
 
-/** Connector options for a URL. */
 export const targetOf = ({ host, hostname, port, protocol }: URL): buildConnector.Options => ({
   host,
   hostname: withoutBrackets(hostname),

@@ -35,7 +35,8 @@ export function mapErrorResponse(
 const mayHaveBeenDone = ({ status }: ErrorResponse): boolean =>
   (status >= 500 && status !== 503) || status === 302 || status === 303 || status === 304;
 
-interface Mapped {
+/** What a failure means to callers. */
+export interface Mapped {
   readonly code: ErrorCode;
   readonly message: string;
 }

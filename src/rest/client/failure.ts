@@ -1,9 +1,9 @@
 import errors from "undici/lib/core/errors.js";
 import { TooLarge, NotUnderstood } from "./body.ts";
-import { Cancelled, DeadlineError, type ErrorCode, OVERLOADED, UpstreamError } from "../../errors.ts";
+import { Cancelled, DeadlineError, OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { EndpointName } from "../api/endpoint.ts";
-import { MAX_RETRY_AFTER_SECONDS, THROTTLED } from "./error-mapping.ts";
+import { type Mapped, MAX_RETRY_AFTER_SECONDS, THROTTLED } from "./error-mapping.ts";
 import { TimedOut, TransportError } from "./transport.ts";
 
 const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
@@ -17,15 +17,10 @@ const CERTIFICATE =
 /** The gateway itself lacks file descriptors, ports or memory. */
 const LOCAL = /^(?:PROXY_)?(?:EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)$/;
 
-interface Failure {
-  readonly code: ErrorCode;
-  readonly message: string;
-}
-
-const OUT_OF_REACH: Failure = { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach." };
+const OUT_OF_REACH: Mapped = { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach." };
 
 /** Classifies the cause of a failure. Returns null for a bug of the gateway. */
-function classify(cause: unknown, wasSent: boolean): Failure | null {
+function classify(cause: unknown, wasSent: boolean): Mapped | null {
   const code = codeOf(cause);
   if (LOCAL.test(code)) return { code: "SERVICE_OVERLOADED", message: OVERLOADED };
   // Thrown by the byte limits while the response is received.

@@ -1,21 +1,20 @@
 import { OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { Caller } from "../../caller.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import type { Allowance } from "./allowance.ts";
-import { Bulkhead, type Ticket } from "./bulkhead.ts";
+import type { Allowance, Ticket } from "./allowance.ts";
+import { Bulkhead } from "../../bulkhead.ts";
 import { endedError, throttledError } from "./failure.ts";
 
-/** Limits of one operation. */
 export interface OperationBounds {
-  /** Maximum concurrent upstream requests. */
   readonly width: number;
   /** Maximum upstream requests in total. Retries do not count. */
   readonly requests: number;
   /** Whether it leaves the token's allowance to others that may need it. */
   readonly yields: boolean;
+  /** Called for each request, those above the maximum included. */
+  readonly onRequest?: () => void;
 }
 
-/** The queues of all operations. */
 interface Queues {
   isQueueFull(caller: Caller): boolean;
   serve(): void;
@@ -26,7 +25,7 @@ interface Queues {
 export class OperationQueue {
   readonly #admission: Queues;
   readonly #scope: RequestScope;
-  readonly #bulkhead: Bulkhead;
+  readonly #bulkhead: Bulkhead<Ticket>;
   readonly #bounds: OperationBounds;
   /** Requests that were sent, retries not counted. */
   #sent = 0;
@@ -34,10 +33,10 @@ export class OperationQueue {
   #unsent = 0;
   #exceeded: UpstreamError | null = null;
   /** Reads that are not allowed yet, by their allowance; null until there is one. */
-  #held: Map<Allowance, Bulkhead> | null = null;
+  #held: Map<Allowance, Bulkhead<Ticket>> | null = null;
   #hasBegun = false;
 
-  constructor(admission: Queues, scope: RequestScope, bulkhead: Bulkhead, bounds: OperationBounds) {
+  constructor(admission: Queues, scope: RequestScope, bulkhead: Bulkhead<Ticket>, bounds: OperationBounds) {
     this.#admission = admission;
     this.#scope = scope;
     this.#bulkhead = bulkhead;
@@ -57,11 +56,11 @@ export class OperationQueue {
     // Commands do not wait: people click once.
     if (endpoint.method !== "GET") allowance?.spend();
     else if (allowance && !allowance.take(this.#bounds.yields)) return this.#hold(ticket, allowance);
-    this.#pass(ticket);
+    this.pass(ticket);
   }
 
   /** The allowance has let a request pass: it waits for a connection. */
-  #pass(ticket: Ticket): void {
+  pass(ticket: Ticket): void {
     this.#bulkhead.add(ticket);
     this.#admission.serveSoon();
   }
@@ -90,30 +89,18 @@ export class OperationQueue {
     }
   }
 
-  held(allowance: Allowance): number {
-    return this.#held?.get(allowance)?.waiting ?? 0;
-  }
-
-  passNext(allowance: Allowance): void {
-    const ticket = this.#held?.get(allowance)?.takeNext();
-    if (ticket) this.#pass(ticket);
-  }
-
   /** Rejects the reads that will not be allowed in time, now that an allowance pauses for longer. */
   rejectLate(allowance: Allowance): void {
     const waitMs = allowance.waitMs(this.#bounds.yields);
-    if (waitMs === 0) return;
     const isInTime = this.#isInTime(waitMs);
-    const held = this.#held?.get(allowance);
-    const late = held?.remove(({ isPatient }) => !isInTime || !isPatient) ?? [];
-    if (held?.waiting === 0) allowance.leave(this);
-    for (const ticket of late) ticket.rejected(throttledError(ticket.endpoint, waitMs));
+    if (waitMs > 0) this.#refuse(allowance, waitMs, ({ isPatient }) => !isInTime || !isPatient);
   }
 
   close(): void {
     // They were not refused: others had their turns until then.
     if (this.#scope.ended === "deadline")
-      for (const [allowance, held] of this.#held ?? []) this.#refuse(allowance, held);
+      for (const allowance of this.#held?.keys() ?? [])
+        this.#refuse(allowance, allowance.waitMs(this.#bounds.yields), () => true);
     this.#drop(
       () => true,
       ({ endpoint }) => endedError(endpoint, this.#scope, false),
@@ -126,17 +113,16 @@ export class OperationQueue {
     if (!ticket.isPatient || !this.#isInTime(waitMs))
       return ticket.rejected(throttledError(ticket.endpoint, waitMs));
     this.#held ??= new Map();
-    const held = this.#held.get(allowance) ?? new Bulkhead(null, Number.POSITIVE_INFINITY);
+    const held = this.#held.get(allowance) ?? new Bulkhead(allowance.waiting, Number.POSITIVE_INFINITY);
     this.#held.set(allowance, held);
     held.add(ticket);
-    allowance.wait(this);
+    allowance.advance();
   }
 
-  /** Rejects the reads that wait for an allowance. */
-  #refuse(allowance: Allowance, held: Bulkhead): void {
-    const waitMs = allowance.waitMs(this.#bounds.yields);
-    allowance.leave(this);
-    for (const ticket of held.remove(() => true)) ticket.rejected(throttledError(ticket.endpoint, waitMs));
+  /** Rejects reads that wait for an allowance. */
+  #refuse(allowance: Allowance, waitMs: number, isRefused: (ticket: Ticket) => boolean): void {
+    for (const ticket of this.#held?.get(allowance)?.remove(isRefused) ?? [])
+      ticket.rejected(throttledError(ticket.endpoint, waitMs));
   }
 
   /** A read for which others only have to end is always in time. */
@@ -145,12 +131,8 @@ export class OperationQueue {
   }
 
   #drop(isDropped: (ticket: Ticket) => boolean, errorOf: (ticket: Ticket) => Error): void {
-    for (const [allowance, held] of this.#held ?? []) {
-      const dropped = held.remove(isDropped);
-      // Before others take their places.
-      if (held.waiting === 0) allowance.leave(this);
-      for (const ticket of dropped) ticket.rejected(errorOf(ticket));
-    }
+    for (const held of this.#held?.values() ?? [])
+      for (const ticket of held.remove(isDropped)) ticket.rejected(errorOf(ticket));
     for (const ticket of this.#bulkhead.remove(isDropped)) {
       ticket.allowance?.giveBack();
       ticket.rejected(errorOf(ticket));

@@ -1,11 +1,10 @@
 import type { Command, EndpointName, Get } from "../api/endpoint.ts";
 import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import type { Demand } from "./bulkhead.ts";
+import type { Demand } from "../../bulkhead.ts";
 
 type Endpoint<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
 
-/** Notes each attempt of one request. */
 export interface RequestNote {
   /** Notes that it waits for its turn from now on. */
   readonly wait: () => void;
@@ -38,7 +37,6 @@ export interface UpstreamRequest<Answer> {
   readonly range?: Readonly<Record<string, string>> | null;
 }
 
-/** A request, and the scope that it belongs to. */
 export interface ScopedRequest {
   readonly request: UpstreamRequest<unknown>;
   readonly scope: RequestScope;

@@ -1,6 +1,7 @@
 import { UpstreamError } from "../../errors.ts";
 import { parseJson } from "../api/parse-json.ts";
 import type { Reading } from "../api/record.ts";
+import type { Attempt } from "./attempt.ts";
 import { NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
 import type { EndpointName } from "../api/endpoint.ts";
@@ -20,12 +21,6 @@ export interface JsonSettings {
   readonly secrets: Secrets;
 }
 
-/** Receives the parsed response, or the error. */
-interface Outcome<Answer> {
-  succeed(answer: Answer): void;
-  fail(error: unknown): void;
-}
-
 /** Texts that no error message may contain, besides those of the request itself. */
 type Secrets = readonly (string | null)[];
 
@@ -34,12 +29,12 @@ export function readResponse<Answer>(
   request: UpstreamRequest<Answer>,
   response: WholeResponse,
   { onFault, takeTurn, secrets }: JsonSettings,
-  outcome: Outcome<Answer>,
+  attempt: Attempt<Answer>,
 ): void {
   const { endpoint } = request;
   const finish = ({ answer, faults }: Reading<Answer>): void => {
     for (const place of faults) onFault(endpoint.path, place);
-    outcome.succeed(answer);
+    attempt.succeed(answer);
   };
   const next = (steps: Iterator<undefined, Reading<Answer>>): void => {
     try {
@@ -47,19 +42,19 @@ export function readResponse<Answer>(
       if (step.done) finish(step.value);
       else takeTurn(() => next(steps));
     } catch (error) {
-      outcome.fail(withFacts(error, request, response));
+      attempt.fail(withFacts(error, request, response));
     }
   };
   try {
     if (response.status >= 300) throw errorOf(request, response, response.body, secrets);
     const reader = endpoint.answer;
     // The body is ignored: the document describes none.
-    if (reader.form !== "json") return outcome.succeed(reader.read().answer);
+    if (reader.form !== "json") return attempt.succeed(reader.read().answer);
     const json = parse(response.body);
     if (reader.steps) next(reader.steps(json));
     else finish(reader.read(json));
   } catch (error) {
-    outcome.fail(withFacts(error, request, response));
+    attempt.fail(withFacts(error, request, response));
   }
 }
 

@@ -11,24 +11,16 @@ const WINDOW_MS = 10_000;
 const MAX_PAUSE_MS = 2_000;
 const FIRST_PAUSE_MS = 100;
 
-/** The previous attempts of a request. */
 interface Tried {
   readonly attempts: number;
   /** Number of attempts that the service throttled. */
   readonly throttled: number;
 }
 
-export interface Retries {
-  /** Number of retries with backoff since the start. */
-  readonly total: () => number;
-  /** Counts an attempt of any request. */
-  readonly count: () => void;
-  /** The pause before the next attempt, in milliseconds; null when a retry cannot help or would be too late. */
-  readonly pauseAfter: (error: unknown, tried: Tried, scope: RequestScope) => number | null;
-}
+export type Retries = ReturnType<typeof createRetries>;
 
 /** Decides about retries. Shared by all callers, so that retries cannot multiply the load on a failing service. */
-export function createRetries(maxRetries: number): Retries {
+export function createRetries(maxRetries: number) {
   let windowStart = Date.now();
   let attempts = 0;
   let retries = 0;
@@ -50,12 +42,15 @@ export function createRetries(maxRetries: number): Retries {
   };
 
   return {
+    /** Number of retries with backoff since the start. */
     total: () => total,
+    /** Counts an attempt of any request. */
     count: () => {
       startWindow();
       attempts++;
     },
-    pauseAfter: (error, tried, scope) => {
+    /** The pause before the next attempt, in milliseconds; null when a retry cannot help or would be too late. */
+    pauseAfter: (error: unknown, tried: Tried, scope: RequestScope): number | null => {
       const inTime = (ms: number) => (Date.now() + ms < scope.deadline ? ms : null);
       const requestedMs = requestedPauseMs(error);
       // Known servers throttle in normal operation: one retry after the pause that they ask for, for which it waits in line.
@@ -73,7 +68,6 @@ export function createRetries(maxRetries: number): Retries {
   };
 }
 
-/** Exponential backoff with full jitter. */
 const backoffMs = (attempts: number): number =>
   Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempts - 1));
 

@@ -68,10 +68,8 @@ export function openStream(
       // The decoded stream reports errors.
       response.on("error", () => {});
       endWhenSilent(response, idleTimeoutMs);
-      const header = (name: string) => {
-        const value = response.headers[name];
-        return (Array.isArray(value) ? value[0] : value) ?? null;
-      };
+      // Only `set-cookie` is a list.
+      const header = (name: string) => response.headers[name]?.toString() ?? null;
       const open = async (): Promise<StreamedResponse> => {
         const { statusCode: status = 0 } = response;
         if (status < 200) throw new NotUnderstood();

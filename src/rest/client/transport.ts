@@ -10,7 +10,6 @@ export interface TransportSettings {
   readonly connect: Connector;
   /** Maximum connections for whole responses. Each stream opens another one. */
   readonly connections: number;
-  /** Connect timeout in milliseconds. */
   readonly connectTimeoutMs: number;
   /** Maximum time until the response headers, in milliseconds. */
   readonly headersTimeoutMs: number;
@@ -70,28 +69,19 @@ export class TimedOut extends Error {}
 /** Maximum bytes of an error body: enough for any message. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Receives the outcome of a request, once. */
-interface Receiver<Response> {
+interface Receiver {
   /** Receives the number of bytes held. May throw. */
   readonly onBytes: (count: number) => void;
-  readonly onResponse: (response: Response) => void;
+  readonly onResponse: (response: WholeResponse) => void;
   /** Receives a `TransportError`, at the latest on a timeout or at the end of the scope. */
   readonly onFailure: (error: TransportError) => void;
-}
-
-export interface Transport {
-  /** Sends a request and reads its whole response. */
-  readonly send: (request: WireRequest, scope: RequestScope, receiver: Receiver<WholeResponse>) => void;
-  /** Opens and closes a connection without sending anything. Rejects when that fails. */
-  readonly reach: () => Promise<void>;
-  readonly close: () => Promise<void>;
 }
 
 /**
  * Creates the transport for whole responses, with keep-alive. Uses `dispatch` with a handler that never pauses: undici 7
  * crashes the process when the connection of a paused response closes (nodejs/undici#5360), as gunicorn's do.
  */
-export function createTransport(settings: TransportSettings): Transport {
+export function createTransport(settings: TransportSettings) {
   const { upstreamUrl, connect, maxJsonBytes, responseTimeoutMs } = settings;
   const pool = new Pool(upstreamUrl.origin, {
     connections: settings.connections,
@@ -100,30 +90,30 @@ export function createTransport(settings: TransportSettings): Transport {
     bodyTimeout: settings.idleTimeoutMs,
   });
 
-  const reach = () =>
-    new Promise<void>((resolve, reject) => {
-      connect(targetOf(upstreamUrl), (error, socket) => {
-        if (error) return reject(error);
-        socket.destroy();
-        resolve();
-      });
-    });
-
   return {
-    send: (request, scope, receiver) => {
+    /** Sends a request and reads its whole response. */
+    send: (request: WireRequest, scope: RequestScope, receiver: Receiver): void => {
       const handler = new ResponseHandler(scope, receiver, request.wantsBody ? maxJsonBytes : null);
       handler.start(responseTimeoutMs);
       pool.dispatch(request, handler);
     },
-    reach,
-    close: () => pool.destroy(),
+    /** Opens and closes a connection without sending anything. Rejects when that fails. */
+    reach: () =>
+      new Promise<void>((resolve, reject) => {
+        connect(targetOf(upstreamUrl), (error, socket) => {
+          if (error) return reject(error);
+          socket.destroy();
+          resolve();
+        });
+      }),
+    close: (): Promise<void> => pool.destroy(),
   };
 }
 
 /** Collects a response and calls its receiver once, whichever callbacks undici calls. */
 class ResponseHandler {
   readonly #scope: RequestScope;
-  readonly #receiver: Receiver<WholeResponse>;
+  readonly #receiver: Receiver;
   /** Maximum bytes of the body after decompression; null when the body of a response that is no error is ignored. */
   readonly #maxBytes: number | null;
   readonly #onScopeEnd = (): void => this.#fail(new TimedOut());
@@ -135,7 +125,7 @@ class ResponseHandler {
   #encoding: string | null = null;
   #body: Collector | null = null;
 
-  constructor(scope: RequestScope, receiver: Receiver<WholeResponse>, maxBytes: number | null) {
+  constructor(scope: RequestScope, receiver: Receiver, maxBytes: number | null) {
     this.#scope = scope;
     this.#receiver = receiver;
     this.#maxBytes = maxBytes;
@@ -196,9 +186,13 @@ class ResponseHandler {
 
   async #decode(head: ResponseHead, encoding: string, body: Buffer): Promise<void> {
     try {
-      const response = await decode(head, encoding, body, this.#maxBytes ?? MAX_ERROR_BYTES);
-      this.#receiver.onBytes(response.body.length);
-      this.#succeed(response);
+      const isError = head.status >= 300;
+      const limit = isError ? MAX_ERROR_BYTES : (this.#maxBytes ?? MAX_ERROR_BYTES);
+      const decode = async () => decodeBody(body, encodingsOf(encoding), limit);
+      // The status of an error is used even when its body cannot be decoded.
+      const decoded = await (isError ? decode().catch(() => NO_BODY) : decode());
+      this.#receiver.onBytes(decoded.length);
+      this.#succeed({ ...head, body: decoded });
     } catch (error) {
       this.#fail(error);
     }
@@ -228,18 +222,6 @@ const NO_BODY = Buffer.alloc(0);
 
 /** How long an ignored body may occupy its connection, in milliseconds. */
 const IGNORED_BODY_MS = 1_000;
-
-async function decode(
-  head: ResponseHead,
-  encoding: string,
-  body: Buffer,
-  maxBytes: number,
-): Promise<WholeResponse> {
-  if (head.status < 300) return { ...head, body: await decodeBody(body, encodingsOf(encoding), maxBytes) };
-  // The status of an error is used even when its body cannot be decoded.
-  const decoded = async () => decodeBody(body, encodingsOf(encoding), MAX_ERROR_BYTES);
-  return { ...head, body: await decoded().catch(() => NO_BODY) };
-}
 
 /** The headers of a response that are looked at. */
 type Headers = { readonly [Name in (typeof HEADERS)[number]]?: string | undefined };

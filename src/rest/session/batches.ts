@@ -1,6 +1,7 @@
 import DataLoader from "dataloader";
 import { batchFaultOf, UpstreamError } from "../../errors.ts";
-import type { Batch, Find, ListRead, Query, RunRead } from "../api/batches.ts";
+import type { Memory } from "../../memory.ts";
+import type { Batch, Find, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { ReadPart } from "../client/client.ts";
@@ -8,7 +9,6 @@ import type { ReadNotes } from "./notes.ts";
 import { noToken } from "../client/failure.ts";
 import { serialize } from "./position.ts";
 import { Read, type Reader, type ReadTarget } from "./reads.ts";
-import type { RefusedBatches } from "./refused-batches.ts";
 
 export interface ReadOptions {
   readonly query?: Query | undefined;
@@ -40,9 +40,9 @@ export const UNPACED: Pacing = {
 
 interface BatchSettings {
   readonly server: Server;
-  readonly refused: RefusedBatches;
+  readonly refused: Memory<ReadonlySet<Batch>>;
+  readonly onRefused: (route: string) => void;
   readonly pacing: Pacing;
-  /** Null unless notes are wanted. */
   readonly notes: ReadNotes | null;
 }
 
@@ -130,9 +130,9 @@ export class Batches {
   prefetchList(endpoint: AnyEndpoint, run: RunRead): void {
     const part = this.#partOf(endpoint, run);
     if (!part) return;
-    const list = part.batch.list([run], ({ endpoint: of, at, query }) => this.load(of, at, { query }));
+    const list = part.batch.list([run]);
     // The reads that need the list report its failure.
-    list.catch(() => {});
+    this.load(list.endpoint, list.at, { query: list.query }).catch(() => {});
   }
 
   #open(target: ReadTarget, key: string): Read {
@@ -161,7 +161,7 @@ export class Batches {
     const { server, refused } = this.#settings;
     const batch = server.batchOf(endpoint);
     const common = batch?.common(run) ?? null;
-    if (!batch || common === null || refused.has(this.#reader.scope.caller, batch)) return null;
+    if (!batch || common === null || refused.get(this.#reader.scope.caller.key)?.has(batch)) return null;
     return { batch, run, common };
   }
 
@@ -223,14 +223,8 @@ export class Batches {
    */
   #startList({ batch, members }: Group): readonly Read[] {
     const [{ read: only, run: first }, ...others] = members;
-    const { target, find } = batch.list(
-      [first, ...others.map(({ run }) => run)],
-      // Safe: a read returns the response of its own endpoint.
-      <At, Answer>({ endpoint, at, query, find: findIn }: ListRead<At, Answer>) => ({
-        target: this.#targetOf(endpoint, at, { query }),
-        find: (response: unknown) => findIn(response as Answer),
-      }),
-    );
+    const { endpoint, at, query, find } = batch.list([first, ...others.map(({ run }) => run)]);
+    const target = this.#targetOf(endpoint, at, { query });
     if (others.length === 0 && !this.#reads.has(target.key)) return [only];
     const list = this.#readWhole(target);
     for (const { read } of members) {
@@ -242,12 +236,19 @@ export class Batches {
       if (batchFaultOf(error) !== "refused") return;
       // The list itself is rejected only if every single read succeeds.
       Promise.all(members.map(({ read }) => this.#readSingle(read))).then(
-        () => this.#settings.refused.add(this.#reader.scope.caller, batch),
+        () => this.#refuse(batch),
         () => {},
       );
     });
     for (const { read, run } of members) read.resolve(pick(found, run, () => this.#readSingle(read)));
     return [];
+  }
+
+  #refuse(batch: Batch): void {
+    const { refused, onRefused } = this.#settings;
+    const { key } = this.#reader.scope.caller;
+    refused.set(key, new Set(refused.get(key)).add(batch));
+    onRefused(batch.endpoint.path);
   }
 }
 

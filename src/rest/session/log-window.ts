@@ -48,7 +48,6 @@ class OpenLog {
   readonly #maxBytes: number;
   /** Whether the log is known to end before the position, by its length: nothing is read then. */
   readonly #isBehind: boolean;
-  /** Position of the next window. */
   #position: number;
   /** Bytes before the next window that have not been received yet. */
   #toSkip: number;

@@ -31,7 +31,6 @@ export interface ReadNotes {
   readonly open: (key: string, response: Promise<unknown>) => ReadNote;
 }
 
-/** Notes about an operation. */
 export interface SessionNotes {
   readonly openReads: () => ReadNotes;
   readonly openCommand: () => RequestNote;

@@ -3,12 +3,11 @@ import type { RequestScope } from "../../request-scope.ts";
 import type { Batch, RunRead } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { Outcome } from "../client/attempt.ts";
-import type { Demand } from "../client/bulkhead.ts";
+import type { Demand } from "../../bulkhead.ts";
 import type { ReadPart, Upstream } from "../client/client.ts";
 import { endedError } from "../client/failure.ts";
 import type { ReadNote } from "./notes.ts";
 
-/** What a read asks for. */
 export interface ReadTarget {
   readonly endpoint: Get<never, unknown>;
   /** The endpoint as this server has it. */
@@ -29,7 +28,6 @@ export interface Sharing {
   find(key: string): Read | undefined;
   /** The last response to an equal read, for use while the service gives none; undefined without one. */
   findStale(key: string): Read | undefined;
-  /** Adds a read whose request begins. */
   add(read: Read): void;
   /** Removes a read whose request has failed. `isForNow`: a kept response may still be true, and stays. */
   remove(read: Read, isForNow: boolean): void;
@@ -37,9 +35,11 @@ export interface Sharing {
   keep(read: Read): void;
   /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
   endSharing(): void;
-  /** Reports a read that needs no request of its own. */
-  report(from: "in flight" | "kept" | "stale"): void;
-  now(): number;
+  readonly settings: {
+    readonly now: () => number;
+    /** Receives each read that needs no request of its own. */
+    readonly onShared: (from: "in flight" | "kept" | "stale") => void;
+  };
 }
 
 /** An operation that reads. */
@@ -117,7 +117,7 @@ export class Read implements Demand, Outcome<unknown> {
     started.push(this);
     const equal = this.#ask(reader);
     if (!equal) return;
-    shared?.report(equal.isAnswered ? "kept" : "in flight");
+    shared?.settings.onShared(equal.isAnswered ? "kept" : "in flight");
     this.note?.serve(equal.isAnswered ? "cache" : "joined");
   }
 
@@ -170,8 +170,8 @@ export class Read implements Demand, Outcome<unknown> {
     const stale = mayBeStale ? shared?.findStale(this.target.key) : undefined;
     if (!shared || !stale) return this.reject(error);
     this.#reader = reader;
-    shared.report("stale");
-    this.note?.stale(shared.now() - stale.began);
+    shared.settings.onShared("stale");
+    this.note?.stale(shared.settings.now() - stale.began);
     stale.#deliver(this);
   }
 

@@ -1,13 +1,12 @@
-import type { RunRead } from "../api/batches.ts";
+import type { Batch, RunRead } from "../api/batches.ts";
 import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/operation-queue.ts";
 import type { Client, ReadPart, Upstream } from "../client/client.ts";
-import { Memory } from "../../memory.ts";
+import type { Memory } from "../../memory.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions } from "./batches.ts";
-import type { RefusedBatches } from "./refused-batches.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { SessionNotes } from "./notes.ts";
 import type { Read, Reader } from "./reads.ts";
@@ -16,16 +15,16 @@ import type { SharedReads } from "./shared-reads.ts";
 /** What the sessions of a gateway share. */
 export interface SharedSettings {
   readonly server: Server;
-  readonly refused: RefusedBatches;
-  /** The login names of callers. */
+  /**
+   * The batches whose lists the server rejects although it serves the single reads. For each caller, because the cause may be
+   * the input or the rights of one caller.
+   */
+  readonly refused: Memory<ReadonlySet<Batch>>;
+  /** Receives the route of a batch that is refused from now on. */
+  readonly onRefused: (route: string) => void;
   readonly viewers: Memory<string>;
   readonly reads: SharedReads;
 }
-
-/** How long a login name is remembered, in milliseconds. */
-const VIEWER_KEPT_MS = 600_000;
-
-export const rememberViewers = () => new Memory<string>(VIEWER_KEPT_MS);
 
 export interface SessionSettings {
   readonly shared: SharedSettings;
@@ -40,36 +39,19 @@ export interface SessionSettings {
 export type Wants = Pick<ReadOptions, "query" | "part">;
 
 /** Sends the reads and commands of one GraphQL request. */
-export interface Session {
-  readonly server: Server;
-  /** Throws `UpstreamError` when the caller has no token. Nothing is sent then. */
-  readonly requireToken: () => void;
-  /**
-   * Reads from an endpoint. Equal reads share one response or one error, also with other operations of the token.
-   * Rejects with `InputError` when a path parameter is invalid, and with `UpstreamError` when the request fails.
-   */
-  readonly read: <At, Answer>(endpoint: Get<At, Answer>, at: At, wants?: Wants) => Promise<Answer>;
-  /** Prefetches the list that covers many reads like this one, if the server has one. */
-  readonly prefetchList: <At>(endpoint: Get<At, unknown>, run: RunRead) => void;
-  /** Reads part of a log. Equal reads share it. */
-  readonly window: <At>(endpoint: Get<At, undefined>, at: At, window: WindowRequest) => Promise<LogWindow>;
-  /**
-   * Sends a command, without retries. Reads that start later send new requests, even if the command fails: the service
-   * may have done it.
-   */
-  readonly send: <At, Answer, Body>(
-    endpoint: Command<At, Answer, Body>,
-    at: At,
-    body: Body,
-  ) => Promise<Answer>;
-  /** The login name of the user of the token, if the service has told it before; otherwise null. */
-  readonly knownViewer: () => string | null;
-  readonly learnViewer: (username: string) => void;
-  /** Ends the sharing with other operations of the caller: reads that start later send new requests. */
-  readonly endSharing: () => void;
-  /** Opens a session with another token. Both share only the limits. */
-  readonly as: (token: string) => Session;
-}
+export type Session = Pick<
+  TokenSession,
+  | "server"
+  | "requireToken"
+  | "read"
+  | "prefetchList"
+  | "window"
+  | "send"
+  | "knownViewer"
+  | "learnViewer"
+  | "endSharing"
+  | "as"
+>;
 
 export function openSession(
   client: Pick<Client, "open">,
@@ -79,7 +61,7 @@ export function openSession(
   return new TokenSession(client.open(scope, settings.bounds), scope, settings, scope.token);
 }
 
-class TokenSession implements Session, Reader {
+class TokenSession implements Reader {
   readonly server: Server;
   readonly upstream: Upstream;
   readonly scope: RequestScope;
@@ -107,24 +89,35 @@ class TokenSession implements Session, Reader {
     });
   }
 
+  /** Throws `UpstreamError` when the caller has no token. Nothing is sent then. */
   requireToken(): void {
     if (this.token === null) throw noToken();
   }
 
+  /**
+   * Reads from an endpoint. Equal reads share one response or one error, also with other operations of the token.
+   * Rejects with `InputError` when a path parameter is invalid, and with `UpstreamError` when the request fails.
+   */
   // Safe: equal reads have one type of response, and windows have keys of their own.
   read<At, Answer>(endpoint: Get<At, Answer>, at: At, wants: Wants = {}): Promise<Answer> {
     return this.#batches.load(endpoint, at, wants) as Promise<Answer>;
   }
 
+  /** Prefetches the list that covers many reads like this one, if the server has one. */
   prefetchList<At>(endpoint: Get<At, unknown>, run: RunRead): void {
     this.#batches.prefetchList(endpoint, run);
   }
 
+  /** Reads part of a log. Equal reads share it. */
   window<At>(endpoint: Get<At, undefined>, at: At, request: WindowRequest): Promise<LogWindow> {
     const window = { key: JSON.stringify(request), read: partOf(request) };
     return this.#batches.load(endpoint, at, { window }) as Promise<LogWindow>;
   }
 
+  /**
+   * Sends a command, without retries. Reads that start later send new requests, even if the command fails: the service
+   * may have done it.
+   */
   async send<At, Answer, Body>(endpoint: Command<At, Answer, Body>, at: At, body: Body): Promise<Answer> {
     try {
       const offered = this.server.offered(endpoint);
@@ -146,31 +139,32 @@ class TokenSession implements Session, Reader {
     }
   }
 
+  /** The login name of the user of the token, if the service has told it before; otherwise null. */
   knownViewer(): string | null {
     if (this.token === null || this.token !== this.scope.token) return null;
-    return this.#settings.shared.viewers.get(this.scope.caller) ?? null;
+    return this.#settings.shared.viewers.get(this.scope.caller.key) ?? null;
   }
 
   learnViewer(username: string): void {
-    if (this.token === this.scope.token) this.#settings.shared.viewers.set(this.scope.caller, username);
+    if (this.token === this.scope.token) this.#settings.shared.viewers.set(this.scope.caller.key, username);
   }
 
+  /** Ends the sharing with other operations of the caller: reads that start later send new requests. */
   endSharing(): void {
     this.scope.caller.partIn(this.#settings.shared.reads.room)?.endSharing();
   }
 
+  /** Opens a session with another token. Both share only the limits. */
   as(token: string): Session {
     return new TokenSession(this.upstream, this.scope, this.#settings, token);
   }
 
   #openBatches(): Batches {
     const { shared, pacing, notes } = this.#settings;
-    const { server, refused } = shared;
-    return new Batches(this, { server, refused, pacing, notes: notes?.openReads() ?? null });
+    return new Batches(this, { ...shared, pacing, notes: notes?.openReads() ?? null });
   }
 }
 
-/** Reads a window and counts its bytes. */
 const partOf =
   (window: WindowRequest): ReadPart<LogWindow> =>
   async (response, hold) => {

@@ -1,7 +1,9 @@
 import { LRUCache } from "lru-cache";
 import type { Caller, Callers, Room } from "../../caller.ts";
 import { TransientMap } from "../../transient.ts";
-import { freshnessOf } from "../api/freshness.ts";
+import type { AnyEndpoint } from "../api/endpoint.ts";
+import { cluster } from "../api/kinds.ts";
+import { isObject } from "../api/record.ts";
 import type { Read, Sharing } from "./reads.ts";
 
 export interface SharingSettings {
@@ -18,6 +20,14 @@ export interface SharingSettings {
 }
 
 const ENTRY_BYTES = 1_000;
+
+const SELDOM_CHANGING: ReadonlySet<AnyEndpoint> = new Set<AnyEndpoint>([cluster.read, cluster.node]);
+
+/** How many times longer a response is kept: the cluster, its machines and the record of a run that has ended seldom change. */
+const freshnessOf = ({ target, value }: Read): number =>
+  SELDOM_CHANGING.has(target.endpoint) || (isObject(value) && typeof value["finished_at"] === "string")
+    ? 5
+    : 1;
 
 /** What the gateway keeps for reads: a room with those of each caller, and one cache. */
 export class SharedReads {
@@ -49,6 +59,7 @@ export class SharedReads {
  * promise, which fails with the operation that made it, and know neither limits nor commands.
  */
 class CallerReads implements Sharing {
+  readonly settings: SharingSettings;
   readonly #all: SharedReads;
   readonly #caller: Caller;
   readonly #inFlight = new TransientMap<Read>();
@@ -57,23 +68,24 @@ class CallerReads implements Sharing {
   constructor(all: SharedReads, caller: Caller) {
     this.#all = all;
     this.#caller = caller;
+    this.settings = all.settings;
   }
 
   find(key: string): Read | undefined {
     const read = this.#inFlight.get(key);
     if (read) return read.isOpen ? read : undefined;
     const kept = this.#keptOf(key);
-    return kept && this.#all.settings.now() <= kept.freshUntil ? kept : undefined;
+    return kept && this.settings.now() <= kept.freshUntil ? kept : undefined;
   }
 
   findStale(key: string): Read | undefined {
-    const { staleMs, now } = this.#all.settings;
+    const { staleMs, now } = this.settings;
     const kept = staleMs > 0 ? this.#keptOf(key) : undefined;
     return kept && now() - kept.began <= staleMs ? kept : undefined;
   }
 
   add(read: Read): void {
-    read.began = this.#all.settings.now();
+    read.began = this.settings.now();
     this.#inFlight.set(read.target.key, read);
   }
 
@@ -85,13 +97,14 @@ class CallerReads implements Sharing {
   }
 
   keep(read: Read): void {
-    const { kept, room, settings } = this.#all;
-    const { key, endpoint } = read.target;
+    const { kept, room } = this.#all;
+    const { settings } = this;
+    const { key } = read.target;
     if (this.#inFlight.get(key) !== read) return;
     this.#inFlight.delete(key);
     this.#drop(key);
     if (!kept) return;
-    if (settings.ttlMs > 0) read.freshUntil = read.began + settings.ttlMs * freshnessOf(endpoint, read.value);
+    if (settings.ttlMs > 0) read.freshUntil = read.began + settings.ttlMs * freshnessOf(read);
     const until = Math.max(read.freshUntil, read.began + settings.staleMs);
     const ttl = Math.floor(until - settings.now());
     if (ttl <= 0) return;
@@ -111,14 +124,6 @@ class CallerReads implements Sharing {
   endSharing(): void {
     for (const { target } of this.#inFlight.values()) this.#inFlight.delete(target.key);
     for (const read of this.#kept.values()) this.#all.kept?.delete(read);
-  }
-
-  report(from: "in flight" | "kept" | "stale"): void {
-    this.#all.settings.onShared(from);
-  }
-
-  now(): number {
-    return this.#all.settings.now();
   }
 
   #keptOf(key: string): Read | undefined {

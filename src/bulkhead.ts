@@ -1,51 +1,29 @@
-import { type Link, TransientList } from "../../transient.ts";
-import type { EndpointName } from "../api/endpoint.ts";
-import type { Allowance } from "./allowance.ts";
+import { type Link, TransientList } from "./transient.ts";
 
 /** The positions of an operation's result that wait for a request now. */
 export interface Demand {
   readonly positions: number;
 }
 
-/** A request that waits for its turn. */
-export interface Ticket {
-  readonly endpoint: EndpointName;
-  /** Requests for which more positions wait go first. */
-  readonly demand: Demand;
-  /** Whether it is another attempt of an admitted request, which does not count. */
-  readonly isRetry: boolean;
-  /** The queue of its operation. */
-  readonly queue: { readonly admit: (ticket: Ticket) => void };
-  /** Whether it may wait for its allowance. */
-  readonly isPatient: boolean;
-  /** What it counts against; null for a request without a token. */
-  readonly allowance: Allowance | null;
-  /** Called when the request may be sent. */
-  admitted(): void;
-  /** Begins a probe of the service unless one is under way. Calls back when its outcome is known. */
-  probe(resume: () => void): void;
-  /** Called instead of `admitted` when the request will not be sent. */
-  rejected(error: Error): void;
-}
-
 /**
  * A bulkhead limits concurrent requests to `width` and serves waiting ones in turn. Bulkheads form a tree: the root for
- * all callers, one per caller, one per operation. A request is admitted when every bulkhead above it has room.
+ * all callers, one per caller, one per operation. A request is admitted when every bulkhead above it has room. Work that
+ * waits for a time slice takes turns in the same way.
  */
-export class Bulkhead {
-  readonly #parent: Bulkhead | null;
+export class Bulkhead<Ticket extends { readonly demand: Demand }> {
+  readonly #parent: Bulkhead<Ticket> | null;
   readonly #width: number;
   /** Child bulkheads that are ready, in the order of their turns. */
-  readonly #ready = new TransientList<Bulkhead>();
+  readonly #ready = new TransientList<Bulkhead<Ticket>>();
   /** The place in the turns of the parent; null while the bulkhead is not ready. */
-  #turn: Link<Bulkhead> | null = null;
-  /** The waiting requests of an operation. */
+  #turn: Link<Bulkhead<Ticket>> | null = null;
+  /** The waiting requests of an operation, or the queues of a caller. */
   #tickets: Ticket[] = [];
   running = 0;
   /** Number of waiting requests, descendants included. */
   waiting = 0;
 
-  constructor(parent: Bulkhead | null, width: number) {
+  constructor(parent: Bulkhead<Ticket> | null, width: number) {
     this.#parent = parent;
     this.#width = width;
   }
@@ -72,6 +50,11 @@ export class Bulkhead {
   /** One of the waiting requests that there is room for; undefined when the bulkhead is not ready. */
   peek(): Ticket | undefined {
     return this.#ready.first?.member.peek() ?? this.#tickets[0];
+  }
+
+  /** The waiting requests that there is room for, descendants included. */
+  tickets(): Ticket[] {
+    return [...this.#tickets, ...this.#ready.members().flatMap((each) => each.tickets())];
   }
 
   /** Removes the next request, which runs from now on. The bulkhead must be ready. */

@@ -1,0 +1,30 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import pino from "pino";
+import { expect, test } from "vitest";
+import { serve } from "../../src/serve.ts";
+import { configOf } from "../support/config-of.ts";
+import { gate } from "../support/gate.ts";
+import { listen } from "../support/listen.ts";
+import { OUTPUTS_OF_42 } from "../support/one-read.ts";
+import { STORY_SETTINGS } from "../support/story-settings.ts";
+
+test("a download that has not ended after DRAIN_TIMEOUT_MS is cut off, here and at the service", async () => {
+  const left = gate();
+  const url = await listen((_, response: ServerResponse) => {
+    response.writeHead(200).write("begun");
+    void once(response, "close").then(left.open);
+  });
+  const serving = await serve({
+    config: configOf({ ...STORY_SETTINGS, HOST: "127.0.0.1", PORT: "0", DRAIN_TIMEOUT_MS: "300" }),
+    upstreamUrl: new URL(url),
+    log: pino({ level: "silent" }),
+  });
+  const download = await fetch(`http://127.0.0.1:${serving.port}${OUTPUTS_OF_42}`, {
+    headers: { authorization: "token t0ken" },
+  });
+  const text = download.text().catch(String);
+  await Promise.all([serving.drain(), left.opened]);
+  // A cut file must not look whole.
+  expect(await text).toBe("TypeError: terminated");
+});

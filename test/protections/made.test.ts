@@ -1,0 +1,38 @@
+import { describe, expect, test } from "vitest";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { firstCodeOf } from "../support/one-read.ts";
+import { askInPieces } from "../support/pieces.ts";
+
+const times = (count: number, part: string) => Array.from({ length: count }, () => part).join(" ");
+
+describe("what an operation makes counts against MAX_UPSTREAM_BYTES, beside what it has read:", () => {
+  async function start() {
+    const rows = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, name: "run" }));
+    const service = await startFake(({ path }) => {
+      if (path.includes("/logs")) return { text: "\n".repeat(5_000) };
+      if (path.includes("/experiments?")) return { json: { count: 100, next: null, results: rows } };
+      return { json: { count: 0, next: null, results: [], id: 42, name: "run" } };
+    });
+    const env = { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: "100000" };
+    return startGateway({ upstream: service, env });
+  }
+
+  test.each([
+    ["fields and items", '{ experiment(id: "ada.mnist.42") { logs { lines } } }'],
+    [
+      "reads that are started",
+      '{ project(owner: "ada", name: "mnist") { experiments(first: 100) { nodes { statuses { totalCount } } } } }',
+    ],
+  ])("%s", async (_, query) => {
+    const { ask } = await start();
+    expect(firstCodeOf(await ask(query))).toBe("REQUEST_LIMIT_EXCEEDED");
+  });
+
+  test("parts that are delivered later", async () => {
+    const { url } = await start();
+    const query = `{ experiment(id: "ada.mnist.42") { id ${times(90, "... @defer { name }")} } }`;
+    const pieces = await askInPieces(url, { query }, { authorization: "token t0ken" });
+    expect(JSON.stringify(pieces)).toContain("REQUEST_LIMIT_EXCEEDED");
+  });
+});

@@ -1,0 +1,61 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { type Gateway, startGateway } from "../support/gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { ASK_STATUS, RUNNING_RECORD } from "../support/one-read.ts";
+import { stopwatchRuns } from "../support/stopwatch.ts";
+
+const HEAVY = 100;
+const LIGHT = 10;
+
+/** A request with a document that no other has: it waits for its caller's turns to be read. */
+const requestOf = (token: string, number: number) => {
+  const body = JSON.stringify({ query: `query Q${number} { gateway { version } }` });
+  return [
+    "POST /graphql HTTP/1.1",
+    "Host: gateway",
+    `Authorization: token ${token}`,
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+    `\r\n${body}`,
+  ].join("\r\n");
+};
+
+/** Sends the requests in one turn of the event loop, each on its connection, and gives what each is answered. */
+async function sendAtOnce(gateway: Pick<Gateway, "url">, requests: readonly string[]) {
+  const { port } = new URL(gateway.url);
+  const sockets = requests.map(() => connect(Number(port), "127.0.0.1"));
+  onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  stopwatchRuns();
+  requests.forEach((request, index) => sockets[index]?.write(request));
+  return sockets.map((socket) => once(socket, "data"));
+}
+
+/** How many of the others were answered before all of a known token that came last. */
+async function answeredBefore(tokenOf: (number: number) => string): Promise<number> {
+  const gateway = await startGateway({
+    upstream: await startFake(() => ({ json: RUNNING_RECORD })),
+    env: { MAX_OPERATIONS: "1000", MAX_OPERATIONS_PER_TOKEN: "1000" },
+  });
+  for (const token of ["known", "heavy"]) await gateway.ask(ASK_STATUS, {}, { token });
+  const answers = await sendAtOnce(gateway, [
+    ...Array.from({ length: HEAVY }, (_, number) => requestOf(tokenOf(number), number)),
+    ...Array.from({ length: LIGHT }, (_, number) => requestOf("known", HEAVY + number)),
+  ]);
+  let answered = 0;
+  for (const answer of answers.slice(0, HEAVY)) void answer.then(() => answered++);
+  await Promise.all(answers.slice(HEAVY));
+  const before = answered;
+  await Promise.all(answers);
+  return before;
+}
+
+test("the documents of one token are read between those of another, however many the other has sent", async () => {
+  expect(await answeredBefore(() => "heavy")).toBeLessThan(HEAVY / 2);
+});
+
+test("the documents of a known token are read between those of twenty invented ones, which share the turns of their address", async () => {
+  expect(await answeredBefore((number) => `invented${number % 20}`)).toBeLessThan(HEAVY / 2);
+});

@@ -1,0 +1,29 @@
+import { expect, vi } from "vitest";
+import { isFull } from "./cases.ts";
+
+/*
+ * A test has 10 s (`vitest.config.ts`), so that one that hangs fails soon. These have more, by their files: a machine under load
+ * takes ten times as long. `npx vitest run --testTimeout=60000` gives it to the others as well.
+ */
+
+/** Browsers, installs, processes by the dozen, full heaps. */
+const MINUTES =
+  /\/(?:browser|deploy|ecosystem|examples|memory|nodes|package)\/|\/(?:build|built-demo|contributing|framing|plans|process|same-answers|schema-care|tracing|worst)\.test/;
+
+/** Seconds each, processes, or deadlines that pass, which are longer on a slow machine (`withDeadline`). */
+const SLOW =
+  /\/(?:agents|docs|later|recorded|stories)\/|\/faults\/(?!fairness|bounds)|\/(?:access|compression|doors|drain|explain|host|in-flight|keep-alive|long-logs|missing|never-twice|outcome|plan|random-commands|retries|sockets|streams|timeouts|web-socket-floods)\.test/;
+
+/** Property tests, which have all their cases with `FULL=1`, as some of those have. */
+const PROPERTIES = /\/(?:lists|logs|metrics)\/|\/(?:every-command|json-answers|tokens)\.test/;
+
+function timeOutOf(path: string): number | null {
+  const isSlow = SLOW.test(path);
+  if (MINUTES.test(path) || (isFull && (isSlow || PROPERTIES.test(path)))) return 600_000;
+  return isSlow ? 60_000 : null;
+}
+
+// What a file of the same worker has set before.
+vi.resetConfig();
+const ms = timeOutOf(expect.getState().testPath ?? "");
+if (ms !== null) vi.setConfig({ testTimeout: ms, hookTimeout: ms });

@@ -1,0 +1,73 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Protection, PROTECTIONS, titlePattern } from "./protections.ts";
+
+/*
+ * Breaks each protection in a copy of the repository and runs the test that must be red then: `npm run mutants`, or
+ * `npm run mutants -- drain` for the rows that contain a word. Ends with code 1 when a test is not red.
+ */
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const LEFT_OUT = new Set([".git", "node_modules", "dist"]);
+
+const [, , word = ""] = process.argv;
+const folder = mkdtempSync(join(tmpdir(), "mutants-"));
+const report = join(folder, "report.json");
+
+/** How long a test may take, in milliseconds: without some protections the gateway is busy for ever. */
+const TIME_OUT_MS = 180_000;
+
+type Outcome = "red" | "GREEN" | "NOT RUN";
+
+/** Runs the test of a row. */
+async function outcomeOf({ path, title }: Protection["test"]): Promise<Outcome> {
+  rmSync(report, { force: true });
+  const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
+  const named = [path, "--testNamePattern", titlePattern(title), "--project", process.version];
+  const args = [vitest, "run", ...named, "--reporter", "json", "--outputFile", report];
+  // Detached, so that its workers end with it.
+  const run = spawn(process.execPath, args, { cwd: folder, stdio: "ignore", detached: true });
+  const timer = setTimeout(() => process.kill(-(run.pid ?? 0), "SIGKILL"), TIME_OUT_MS);
+  const [, signal] = (await once(run, "exit")) as [number | null, NodeJS.Signals | null];
+  clearTimeout(timer);
+  if (signal === "SIGKILL") return "red";
+  // Where the file cannot be loaded there is none.
+  if (!existsSync(report)) return "NOT RUN";
+  // Safe: the reporter writes these.
+  const counts = JSON.parse(readFileSync(report, "utf8")) as Record<
+    "numFailedTests" | "numPassedTests",
+    number
+  >;
+  if (counts.numFailedTests > 0) return "red";
+  return counts.numPassedTests > 0 ? "GREEN" : "NOT RUN";
+}
+
+async function isRed({ what, test, change: { path, from, to } }: Protection): Promise<boolean> {
+  const file = join(folder, path);
+  const text = readFileSync(file, "utf8");
+  // Texts to replace with may contain `$`.
+  writeFileSync(
+    file,
+    text.replaceAll(from, () => to),
+  );
+  const outcome = await outcomeOf(test);
+  writeFileSync(file, text);
+  process.stdout.write(`${outcome.padEnd(8)}${what}\n`);
+  return outcome === "red";
+}
+
+try {
+  cpSync(ROOT, folder, { recursive: true, filter: (path) => !LEFT_OUT.has(basename(path)) });
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  const rows = PROTECTIONS.filter((row) => `${JSON.stringify(row)} ${row.change.from.source}`.includes(word));
+  let red = 0;
+  for (const row of rows) if (await isRed(row)) red++;
+  process.stdout.write(`${red} of ${rows.length} red\n`);
+  process.exitCode = red < rows.length ? 1 : 0;
+} finally {
+  rmSync(folder, { recursive: true });
+}
