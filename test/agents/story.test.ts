@@ -15,7 +15,7 @@ async function start(env: Record<string, string> = {}, options: Parameters<typeo
 const READING =
   `StartPage ExperimentPage NestedRunGraph StatusTimeline MetricChart SearchPage BuildPage ClusterPage
   GroupGraph BestRuns Origin ProjectPage RunLog Bookmarks OutputFiles SearchSummary CompareRuns FindRuns WhyFailed
-  FindProjects ActiveRuns ProjectSummary MachineLoad graphql_query graphql_schema`.split(/\s+/);
+  FindProjects ActiveRuns ProjectSummary MachineLoad FindJobs graphql_query graphql_schema`.split(/\s+/);
 
 interface BestRuns {
   readonly group: { readonly experiments: { readonly nodes: readonly { readonly id: string }[] } };

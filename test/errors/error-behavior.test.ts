@@ -97,7 +97,7 @@ test("with HALT an error in a later piece is the last one", async () => {
 test("each event of a subscription has it", async () => {
   const { url } = await startWorld();
   const query = `subscription {
-    runUpdated(id: "ada.mnist.42") {
+    runUpdated(id: "ada.mnist.experiments.42") {
       run { ... on Experiment { tooMany: statuses(first: 0) { totalCount } } }
     }
   }`;

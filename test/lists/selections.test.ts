@@ -130,7 +130,7 @@ describe("a filter by a group", () => {
 
   test("is a condition where the server has no parameter for it", async () => {
     const { ask, calls } = await startSelections(
-      profileFile("extends: polyaxon-0.2\nfilters: {groups: null}", "no-parameter.yaml"),
+      profileFile("extends: polyaxon-0.2\nfilters: {group: null}", "no-parameter.yaml"),
     );
     expect(await ask(filtered('{groups: "ada.mnist.1"}'))).toEqual(found("10", "11"));
     expect(calls()).toEqual(["GET ada/mnist/experiments?query=group%3A1"]);

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { Seen, Told } from "../support/fake.ts";
 import { globalId } from "../support/ids.ts";
-import { FIRST_POLL, type LiveRun, startLive } from "../support/live-service.ts";
+import { FIRST_POLL, type LiveRun, startLive, rowOf } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 
 /*
@@ -31,7 +31,7 @@ const listed =
     const found = runs
       .filter((run) => query === "" || values.split("|").includes(valueOf(run)))
       .toSorted((one, other) => (other.updated_at ?? "").localeCompare(one.updated_at ?? ""))
-      .map((run) => ({ unique_name: `ada.mnist.${run.id}`, ...run }));
+      .map(rowOf);
     const results = found.slice(0, Number(params.get("limit") ?? 20));
     return { json: { count: found.length, next: null, results } };
   };

@@ -152,7 +152,9 @@ describe("a server that only a file describes", () => {
       [
         "resumeExperiment",
         "CAPABILITY_UNAVAILABLE",
-        expect.stringMatching(/ does not offer POST \{owner\}\/\{project\}\/experiments\/\{id\}\/resume\/\b/),
+        expect.stringMatching(
+          / does not offer POST \{owner\}\/\{project\}\/experiments\/\{id\}\/resume\/\.$/,
+        ),
       ],
     ]);
     expect(calls()).toEqual([]);

@@ -32,9 +32,9 @@ test("a name is what the service wrote, whatever the caller wrote; only where th
     }`),
   ).toEqual({ data: { a: experiment, b: experiment, c: experiment, d: job } });
   const representations = [
-    ["Experiment", "ada.mnist.99.12"],
+    ["Experiment", "ada.mnist.1.12"],
     ["Experiment", "ada.mnist.4242"],
-    ["ExperimentJob", "ada.mnist.12.7.worker"],
+    ["ExperimentJob", "ada.mnist.1.12.7.master"],
     ["Job", "ada.mnist.jobs.3"],
     ["Group", "ada.mnist.1"],
   ].map(([__typename, uniqueName]) => ({ __typename, uniqueName }));

@@ -27,6 +27,14 @@ export const FIRST_POLL = 20;
 const RUN = /^\/api\/v1\/ada\/mnist\/experiments\/(\d+)\/$/;
 const LIST = /^\/api\/v1\/ada\/mnist\/experiments\?/;
 
+/** What the service tells of a run. */
+export const rowOf = (run: LiveRun) => ({
+  unique_name: `ada.mnist.${run.id}`,
+  started_at: null,
+  finished_at: null,
+  ...run,
+});
+
 /**
  * A service with experiments of `ada/mnist` that the story changes, behind a gateway whose clock the story moves. `answer`
  * goes first.
@@ -38,7 +46,7 @@ export async function startLive(
     ...options
   }: Omit<GatewayOptions, "upstream" | "clock"> & { answer?: (seen: Seen) => Told | undefined } = {},
 ) {
-  const records = () => runs.map((run) => ({ unique_name: `ada.mnist.${run.id}`, ...run }));
+  const records = () => runs.map(rowOf);
   const service = await startFake((seen) => {
     const told = answer(seen);
     if (told) return told;

@@ -21,7 +21,7 @@ const resolveType = ({ kind }: Resource) => kind.name;
 const entity = fieldsOf();
 
 Entity.implement({
-  description: "An object with a global id, as Relay's `Node`, which is the name of machines here.",
+  description: "An object with a global id, by which Relay finds it: global object identification.",
   resolveType,
   fields: (t) => ({
     id: t.id({
