@@ -1,5 +1,3 @@
-import type { GraphQLSchema } from "graphql";
-
 /*
  * Metadata in a field's `extensions`, read by the plan and the limits. The engine knows neither the service nor its
  * records, so the types here are loose; the schema code that declares fields checks them.
@@ -92,7 +90,7 @@ export interface FieldExtensions {
 /** Metadata in the schema's `extensions`. */
 export interface SchemaExtensions {
   /** The schema that introspection shows, where that is another one. */
-  readonly introspected?: () => GraphQLSchema;
+  readonly introspected?: () => object;
 }
 
 /** Metadata in a scalar's `extensions`. */
