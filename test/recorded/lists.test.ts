@@ -170,7 +170,8 @@ function cursorAt(offset: number, line: Line, route: string): string {
   const address = route
     .split("/")
     .flatMap((part, index) => (part.startsWith("{") ? [[part.slice(1, -1), given[index]]] : []));
-  const list = { endpoint: { path: route }, address: Object.fromEntries(address) as object };
+  const narrowing = route === "{owner}" ? "" : undefined;
+  const list = { endpoint: { path: route }, address: Object.fromEntries(address) as object, narrowing };
   // Safe: the mark of a list is made of these two.
   return opaque(`offset=${offset}#0#${markOf(list as Parameters<typeof markOf>[0])}`);
 }
