@@ -101,10 +101,10 @@ export function createGraphqlHandler(settings: Settings): Execute {
         return streams.serve(response, { params, operation, openStream: open, onResult });
       }
       // It may hold the place of a stream.
-      const rejection = doors.admit("operation", scope);
-      if (rejection) {
-        facts.codes = [rejection.code];
-        return send({ errors: [publicError(rejection)] }, "application/graphql-response+json");
+      const refused = doors.admit("operation", scope);
+      if (refused) {
+        facts.codes = [refused.code];
+        return send({ errors: [publicError(refused)] }, "application/graphql-response+json");
       }
     }
     const accept = resultTypeFor(request.headers.accept);
