@@ -18,12 +18,12 @@ const tooManySelected = (most: number) =>
     `Expected at most ${most} fields with fragments expanded and for each item of a list argument, got more.`,
   );
 
-/** Fragments each of which spreads the next one in four places: `Project { experiment job buildJob group }`. */
+/** Fragments each of which spreads the next one in four places: `Project { experiments jobs buildJobs groups }`. */
 const doubling = (levels: number) =>
   times(levels, (level) => {
     const next = level + 1 < levels ? `project { ...F${level + 1} }` : "id";
-    const links = ["experiment", "job", "buildJob", "group"];
-    const fields = links.map((link) => `${link}(internalId: "1") { ${next} }`);
+    const links = ["experiments", "jobs", "buildJobs", "groups"];
+    const fields = links.map((link) => `${link}(first: 1) { nodes { ${next} } }`);
     return `fragment F${level} on Project { ${fields.join(" ")} }`;
   });
 

@@ -139,11 +139,25 @@ function everything(type: GraphQLNamedType, depth: number): string {
   return `{ __typename ${selected.join(" ")} }`;
 }
 
-function all(name: string): string {
+function all(name: string, depth = 3): string {
   const type = schema.getType(name);
   if (!type) throw new TypeError(`the schema has no type ${name}`);
-  return everything(type, 3);
+  return everything(type, depth);
 }
+
+/** What is kept of each kind, of which lists of entities tell only the id. */
+const KEPT = ["bookmarks", "archives"].flatMap((list) =>
+  Object.entries({
+    JOB: "Job",
+    BUILD_JOB: "BuildJob",
+    GROUP: "Group",
+    PROJECT: "Project",
+    EXPERIMENT: "Experiment",
+  }).map(
+    ([kind, type]) =>
+      `${list}${kind}: ${list}(kind: ${kind}, first: 3) { nodes { ... on ${type} ${all(type, 0)} } }`,
+  ),
+);
 
 /** What they ask the service for. */
 const SHAPES = [
@@ -163,6 +177,7 @@ const QUERIES = [
   `{ job(id: "alice.mnist.jobs.1") ${all("Job")} buildJob(id: "alice.mnist.builds.1") ${all("BuildJob")} }`,
   `{ group(id: "alice.mnist.1") ${all("Group")} }`,
   `{ project(id: "alice.mnist") ${all("Project")} }`,
+  `{ viewer { ${KEPT.join(" ")} } }`,
   `{ viewer ${all("User")} cluster ${all("Cluster")} node(sequence: 1) ${all("Node")} experimentJob(id: "alice.mnist.1.1.master") ${all("ExperimentJob")} }`,
 ];
 
