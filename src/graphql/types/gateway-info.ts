@@ -72,7 +72,7 @@ const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement
     }),
     maxRootFields: t.exposeInt("maxRootFields", {
       nullable: false,
-      description: "Maximum number of fields at the root of a query. A mutation may have half as many.",
+      description: "Maximum number of fields at the root of a mutation.",
     }),
     maxIds: t.int({
       nullable: false,
