@@ -17,7 +17,7 @@ const ROW = `nodes {
 const listOf = (first: number, after?: string): string =>
   `experiments(first: ${first}${after ? `, after: "${after}"` : ""})`;
 
-const project = (fields: string) => `{ project(owner: "root", name: "quick-start") { ${fields} } }`;
+const project = (fields: string) => `{ project(id: "root.quick-start") { ${fields} } }`;
 
 const list = (first: number): Operation =>
   operation("List", `query List ${project(`${listOf(first)} { ${ROW} }`)}`);

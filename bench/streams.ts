@@ -69,7 +69,7 @@ function watch(gateway: Running, token: string, run: number): ClientRequest {
     });
   });
   sent.on("error", () => {});
-  const query = `subscription ($id: ID!) { runUpdated(id: $id) { isFinal run { uniqueName status updatedAt } } }`;
+  const query = `subscription ($id: ID!) { runUpdated(id: $id) { run { uniqueName isFinished status updatedAt } } }`;
   sent.end(JSON.stringify({ query, variables: { id } }));
   return sent;
 }

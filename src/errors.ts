@@ -160,12 +160,12 @@ const TABLE = {
     meaning: "The document is not valid against the schema.",
   },
   PERSISTED_QUERY_NOT_FOUND: {
-    status: 200,
+    status: 404,
     service: "unknown",
     meaning: "The hash is not known, or not any more. Send the document with it.",
   },
   PERSISTED_QUERY_MISMATCH: {
-    status: 200,
+    status: 400,
     service: "unknown",
     meaning: "The hash is not that of the document.",
   },

@@ -25,8 +25,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
 import type { Batch } from "./rest/api/batches.ts";
-import type { ProfileName } from "./rest/api/profile.ts";
-import { builtInProfile } from "./rest/api/profiles.ts";
+import { type BuiltInName, builtInProfile } from "./rest/api/profiles.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { describeService } from "./service.ts";
@@ -42,7 +41,7 @@ export interface GatewayOptions {
   /** The token that GraphiQL starts with. Only the demo has one. */
   readonly exampleToken?: string;
   /** The profile when the settings name none. The demo sets it. */
-  readonly profile?: ProfileName;
+  readonly profile?: BuiltInName;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */

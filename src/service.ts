@@ -38,7 +38,6 @@ const factsOf = (config: Config, server: Server): GatewayFacts => ({
   version,
   upstreamApiVersion: server.profile.apiVersion,
   capabilities: server.capabilities,
-  maxDepth: config.MAX_DEPTH,
   maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
   maxRootFields: config.MAX_ROOT_FIELDS,
   maxPageSize: config.MAX_PAGE_SIZE,

@@ -9,11 +9,10 @@ export async function openUpstream(config: Config) {
   const service = await import("../demo/service.ts");
   const demo = await service.startDemo({ activity: true });
   const options = {
-    // The demo is such a server without a throttle.
-    config: { ...config, UPSTREAM_RATE_LIMIT: config.UPSTREAM_RATE_LIMIT ?? null },
+    config,
     upstreamUrl: new URL(demo.url),
     exampleToken: demo.users[0]?.token ?? "",
-    profile: "polyaxon-0.4" as const,
+    profile: "demo" as const,
   };
   return { demo, options };
 }

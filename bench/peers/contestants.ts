@@ -76,7 +76,7 @@ const tailcall: Contestant = {
   read: (key, value) => {
     if (key === "internalId") return String(value);
     if (key === "status") return String(value).toUpperCase();
-    if ((key === "lastMetric" || key === "values") && value instanceof Object && !Array.isArray(value))
+    if ((key === "latestMetrics" || key === "values") && value instanceof Object && !Array.isArray(value))
       return named(value);
     return value;
   },

@@ -22,15 +22,15 @@ const ROW = `fragment Row on Experiment {
 
 const LONG_ROW = `fragment Row on Experiment {
   internalId uuid name uniqueName user { username } description createdAt updatedAt startedAt finishedAt status
-  project { uniqueName } jobCount isClone bookmarked lastMetric { name value } config { raw }
+  project { uniqueName } jobCount isClone isBookmarked latestMetrics { name value } config { raw }
   buildJob {
     internalId uuid name uniqueName user { username } description createdAt updatedAt startedAt finishedAt status
-    project { uniqueName } config { raw } nodeScheduled { name } jobCount experimentCount dockerfile commit bookmarked
+    project { uniqueName } config { raw } nodeScheduled { name } jobCount experimentCount dockerfile commit isBookmarked
   }
   experimentGroup {
     internalId uuid name uniqueName user { username } description createdAt updatedAt startedAt finishedAt status
     project { uniqueName } concurrency searchAlgorithm currentIteration content hptuning { raw }
-    experimentCounts { total succeeded } bookmarked
+    experimentCounts { total succeeded } isBookmarked
   }
 }`;
 
@@ -42,7 +42,7 @@ const RECORD = `query Q1($id: ID!) {
 
 const PAGE_TEXT = `query Q2($id: ID!) {
   experiment(id: $id) {
-    internalId name uniqueName status lastMetric { name value }
+    internalId name uniqueName status latestMetrics { name value }
     buildJob { internalId uniqueName dockerfile commit status }
     experimentGroup {
       internalId uniqueName searchAlgorithm concurrency experimentCounts { total } hptuning { raw }
@@ -77,13 +77,13 @@ export const OPERATIONS: readonly Operation[] = [
   operation("Q3u", `query Q3 { ${WIDE} } ${ROW}`, [{}], true),
 ];
 
-const inProject = (fields: string) => `{ project(owner: "root", name: "quick-start") { ${fields} } }`;
+const inProject = (fields: string) => `{ project(id: "root.quick-start") { ${fields} } }`;
 
 /** A table of runs, as a page about a project shows it. */
 export const TABLE = operation(
   "Q5",
   `query Q5 ${inProject(`experiments(first: 50) { nodes {
-    internalId uniqueName status startedAt finishedAt lastMetric { name value }
+    internalId uniqueName status startedAt finishedAt latestMetrics { name value }
     buildJob { internalId uniqueName status }
     experimentGroup { internalId uniqueName searchAlgorithm }
     jobs(first: 1) { nodes { internalId uniqueName role status } }

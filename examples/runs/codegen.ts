@@ -20,8 +20,6 @@ const config: CodegenConfig = {
           DateTime: "string",
           JSON: "unknown",
           ParameterValue: "string | number | boolean",
-          // Of Apollo Federation: only a schema that a gateway tells has it.
-          _Any: "unknown",
         },
       },
     },

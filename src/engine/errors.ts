@@ -59,7 +59,11 @@ const withoutValues = (message: string): string =>
     .replace(/(String cannot represent a non string value): .*$/s, "$1")
     .replace(/((?:cannot represent|Expected|expected) [^:{["]*): *["{[].*$/s, "$1")
     .replace(/(Expected value of type "[^"]+"), found .*$/s, "$1")
-    .replace(/(found|Unexpected) (String|BlockString|Int|Float) ".*$/s, "$1 $2");
+    .replace(/(found|Unexpected) (String|BlockString|Int|Float) ".*$/s, "$1 $2")
+    .replace(/^Unknown argument "(?:last|before)" .*$/s, (text) => `${text} ${FORWARD}`);
+
+const FORWARD =
+  "Lists go forward: expected `first`, and `order` with the other `direction` for the last items.";
 
 /** The error of a document as callers see it, with a code and its status unless it has its own. */
 export const documentError = (error: GraphQLError, code: ErrorCode): GraphQLError =>

@@ -87,6 +87,12 @@ export interface FieldExtensions {
   readonly errorsStaySeparate?: boolean;
 }
 
+/** Metadata in the schema's `extensions`. */
+export interface SchemaExtensions {
+  /** The schema that introspection shows, where that is another one. */
+  readonly introspected?: () => object;
+}
+
 /** Metadata in a scalar's `extensions`. */
 export interface ScalarExtensions {
   /** Whether a value needs no serialization. */

@@ -17,15 +17,15 @@ import "./operations/runs.ts";
 import "./types/experiment-job.ts";
 import "./types/project.ts";
 import "./types/run-commands.ts";
-import "./types/root-lists.ts";
 import "./operations/projects.ts";
+import "./operations/record-metric.ts";
+import "./operations/restart.ts";
 import "./types/build-job.ts";
 import "./types/experiment.ts";
 import "./types/group.ts";
 import "./types/job.ts";
 import "./types/run.ts";
 import "./types/stop.ts";
-import "./types/many.ts";
 import "./analysis/metric-summary.ts";
 import "./analysis/summary-field.ts";
 import "./subscriptions/experiment-metric-recorded.ts";
@@ -35,15 +35,15 @@ import "./subscriptions/runs-updated.ts";
 
 builder.queryType({
   description:
-    "Queries. A field is null with an error (`extensions.code`) if what it reads cannot be loaded.",
+    "Queries. A field whose reads fail is null, with an error whose `extensions.code` tells why. What a description requires is one of `gateway.capabilities`.",
 });
 builder.mutationType({
   description:
-    "Mutations. The fields of one request run in order, each with fresh reads. A field is null with an error (`extensions.code`) if the service rejected the write or did not respond; `extensions.outcome` is `unknown` if the write may have taken effect. A write is never sent twice.",
+    "Mutations. They run in order, and no write is sent twice. One that fails is null with an error; `extensions.outcome` is `unknown` where it may have taken effect. A record in a payload is read after the command, if more than its address is selected.",
 });
 builder.subscriptionType({
   description:
-    "Subscriptions, by server-sent events or WebSocket. The gateway polls the service for all subscriptions of a token together. Failures of the service are tolerated for a minute, then reported as an error; any other error ends the subscription.",
+    "Subscriptions, by server-sent events or WebSocket. The gateway polls the service, whose failures it tolerates for a minute.",
 });
 
 const build = (): GraphQLSchema => prefetchResources(toSubgraphSchema());

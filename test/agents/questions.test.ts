@@ -47,11 +47,13 @@ const ANSWERS: readonly object[] = [
       },
     },
   },
-  { runs: { nodes: among({ uniqueName: "ada.mnist.1.12" }) } },
+  { project: { experiments: { nodes: among({ uniqueName: "ada.mnist.1.12" }) } } },
   {
-    runs: {
-      totalCount: 5,
-      nodes: [5, 4, 3, 2, 1].map((id) => ({ uniqueName: `ada.mnist.${id}`, user: { username: "ada" } })),
+    project: {
+      experiments: {
+        totalCount: 5,
+        nodes: [5, 4, 3, 2, 1].map((id) => ({ uniqueName: `ada.mnist.${id}`, user: { username: "ada" } })),
+      },
     },
   },
   {
@@ -148,11 +150,15 @@ test("nobody takes an experiment for the group of the same name", async () => {
   const { use } = await startAgent();
   const isOf = (type: string) => ({ isError: false, result: { data: { run: { __typename: type } } } });
   for (const tool of ["WhyFailed", "StatusTimeline"]) {
-    expect(await use(tool, { id: "ada.mnist.1" })).toMatchObject(isOf("Experiment"));
-    expect(await use(tool, { id: "ada.mnist.1", kind: "GROUP" })).toMatchObject(isOf("Group"));
+    expect(await use(tool, { id: "ada.mnist.experiments.1" })).toMatchObject(isOf("Experiment"));
+    expect(await use(tool, { id: "ada.mnist.groups.1" })).toMatchObject(isOf("Group"));
+    const { text, isError } = await use(tool, { id: "ada.mnist.1" });
+    expect([text, isError]).toEqual([
+      expect.stringMatching(/ada\.mnist\.experiments\.1.*ada\.mnist\.groups\.1/),
+      true,
+    ]);
   }
-  // Groups have no log, so the name says enough.
-  expect((await use("RunLog", { id: "ada.mnist.1", lines: 1 })).result).toMatchObject({
+  expect((await use("RunLog", { id: "ada.mnist.experiments.1", lines: 1 })).result).toMatchObject({
     data: { run: { status: "SUCCEEDED", logs: { lines: [expect.any(String)] } } },
   });
 });

@@ -15,7 +15,7 @@ async function start(env: Record<string, string> = {}, options: Parameters<typeo
 const READING =
   `StartPage ExperimentPage NestedRunGraph StatusTimeline MetricChart SearchPage BuildPage ClusterPage
   GroupGraph BestRuns Origin ProjectPage RunLog Bookmarks OutputFiles SearchSummary CompareRuns FindRuns WhyFailed
-  FindProjects ActiveRuns ProjectSummary MachineLoad graphql_query graphql_schema`.split(/\s+/);
+  FindProjects ActiveRuns ProjectSummary MachineLoad FindJobs graphql_query graphql_schema`.split(/\s+/);
 
 interface BestRuns {
   readonly group: { readonly experiments: { readonly nodes: readonly { readonly id: string }[] } };
@@ -33,7 +33,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
       id: "ada.mnist.1",
       metric: "loss",
       direction: "ASC",
-      filter: { status: ["SUCCEEDED"] },
+      filter: { statuses: ["SUCCEEDED"] },
     });
     // The result of the shipped operation.
     const [best] = (result["data"] as BestRuns).group.experiments.nodes;
@@ -63,7 +63,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
 
   test("that may only read has no tool that changes anything", async () => {
     const { use, calls, client } = await start({}, { era });
-    const input = { query: `mutation { stopJob(id: "ada.mnist.jobs.2") { job { id } } }` };
+    const input = { query: `mutation { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id } } }` };
     await expect(use("graphql_mutation", input)).rejects.toThrow("Tool graphql_mutation not found");
     await expect(use("Restart", { id: "ada.mnist.42" })).rejects.toThrow("Tool Restart not found");
     expect((await use("graphql_query", input)).result).toEqual({
@@ -87,7 +87,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
       "BookmarkRuns",
       "graphql_mutation",
     ]);
-    const query = `mutation Stop { stopJob(id: "ada.mnist.jobs.2") { job { id phase } } }`;
+    const query = `mutation Stop { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id phase } } }`;
     expect((await use("graphql_mutation", { query })).result).toEqual({
       data: { stopJob: { job: { id: "Sm9iOmFkYS9tbmlzdC8y", phase: "ACTIVE" } } },
     });
@@ -209,9 +209,9 @@ describe("limits", () => {
   test("a result is bounded for the agent that reads it, and not for others", async () => {
     const { use, ask } = await startLong();
     const select = (fields: string) => `{ experiment(id: "ada.mnist.42") { ${fields} } }`;
-    const once = await use("graphql_query", { query: select("declarations") });
+    const once = await use("graphql_query", { query: select('declaration(name: "text")') });
     expect(once).toMatchObject({ isError: false, result: { data: { experiment: {} } } });
-    const twice = select("a: declarations b: declarations");
+    const twice = select('a: declaration(name: "text") b: declaration(name: "text")');
     expect((await use("graphql_query", { query: twice })).result).toMatchObject({ errors: [TOO_LONG] });
     expect((await ask(twice)).errors).toBe(undefined);
   });
@@ -222,7 +222,7 @@ describe("limits", () => {
       (await client.callTool({ name, arguments: input })).content.map((each) =>
         each.type === "text" ? each.text : "",
       );
-    const [, missing] = await texts("WhyFailed", { id: "ada.mnist.999" });
+    const [, missing] = await texts("WhyFailed", { id: "ada.mnist.experiments.999" });
     expect(missing).toBe("FindProjects lists projects. FindRuns lists the runs of one, also by words.");
     const [, nonsense] = await texts("BestRuns", { id: "nonsense", metric: "loss", direction: "ASC" });
     expect(nonsense).toBe(
@@ -237,7 +237,7 @@ describe("limits", () => {
 
   test("a mutation whose result is too long may have taken effect, and says so", async () => {
     const { use, service } = await startLong();
-    const query = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { a: declarations b: declarations } } }`;
+    const query = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { a: declaration(name: "text") b: declaration(name: "text") } } }`;
     const { code } = TOO_LONG.extensions;
     expect((await use("graphql_mutation", { query })).result).toMatchObject({
       data: null,

@@ -13,7 +13,7 @@ async function start(env: Record<string, string>) {
 
 const OURS = new URL("../../schema/persisted-documents.json", import.meta.url);
 
-const ANY_RUN = "Global id, or unique name such as `ada.mnist.jobs.3`.";
+const ANY_RUN = "Global id, or unique name.";
 
 const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 const WRITES = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };
@@ -29,21 +29,14 @@ describe("the tool of a shipped operation", () => {
     expect(tools.find(({ name }) => name === "RunLog")).toEqual({
       name: "RunLog",
       title: "Run log",
-      description:
-        "What did a run print? The last lines of its log. `id` is a global id or a unique name; groups have no log.",
+      description: "What did a run print? The last lines of its log. Groups have none.",
       inputSchema: {
         type: "object",
         properties: {
           id: { type: "string", description: ANY_RUN },
-          kind: {
-            type: "string",
-            enum: expect.arrayContaining(["EXPERIMENT", "JOB", "BUILD_JOB", "GROUP"]),
-            description: "Kind of the run, for a unique name that several kinds can have.",
-            default: "EXPERIMENT",
-          },
           lines: {
             type: "integer",
-            description: "Returns this many last lines instead of the first bytes (1 to 5000).",
+            description: "So many last lines, 1 to 5000, instead of the first bytes.",
             default: 100,
           },
         },
@@ -62,26 +55,22 @@ describe("the tool of a shipped operation", () => {
   test("describes a filter without what agents would read twice", async () => {
     const { client } = await start({});
     const { tools } = await client.listTools();
-    const { statuses, project } = tools.find(({ name }) => name === "FindRuns")?.inputSchema.properties ?? {};
+    const { filter, project } = tools.find(({ name }) => name === "FindRuns")?.inputSchema.properties ?? {};
     expect(project).toMatchObject({
-      description: "Global id, or unique name such as `ada.mnist`, of the project.",
+      description: "Global id, or name such as `ada.mnist`.",
     });
-    const items = { type: "string", enum: expect.arrayContaining(["FAILED"]) };
+    const { statuses } = (filter as { readonly properties: Readonly<Record<string, object>> }).properties;
     expect(statuses).toEqual({
-      type: "object",
-      description: expect.any(String),
-      properties: {
-        in: { type: "array", description: "The run has one of them.", items },
-        notIn: { type: "array", description: "The run has none of them.", items },
-      },
-      additionalProperties: false,
+      type: "array",
+      description: "Statuses, without `OTHER`.",
+      items: { type: "string", enum: expect.arrayContaining(["FAILED"]) },
     });
   });
 
   test("tells which arguments it takes", async () => {
     const { use, calls } = await start({});
     expect(await use("RunLog", { id: "x", line: 5 })).toEqual({
-      text: expect.stringContaining('expected only id, kind, lines, got "line"'),
+      text: expect.stringContaining('expected only id, lines, got "line"'),
       result: {},
       isError: true,
     });
@@ -127,12 +116,12 @@ describe("the tools of trusted documents", () => {
     const { client } = await start({
       MCP: "write",
       TRUSTED_DOCUMENTS: trusting(
-        `query Runs($of: ID!, $orderBy: RunOrder = CREATED_ASC, $deep: Boolean!, $names: [String!]) {
-          group(id: $of) { experiments(orderBy: $orderBy) { nodes { id @include(if: $deep) lastMetric(names: $names) { name } } } }
+        `query Runs($of: ID!, $order: RunOrder = { field: CREATED_AT }, $deep: Boolean!, $names: [String!]) {
+          group(id: $of) { experiments(order: $order) { nodes { id @include(if: $deep) latestMetrics(names: $names) { name } } } }
         }`,
-        `mutation Record($id: ID!, $input: CreateExperimentMetricInput!, $note: String, $config: JSON) {
+        `mutation Record($id: ID!, $input: CreateExperimentMetricInput!, $note: String, $with: JSON) {
           createExperimentMetric(id: $id, input: $input) { metric { id } }
-          updateExperiment(id: $id, input: { description: $note, config: $config }) { experiment { id } }
+          restartExperiment(id: $id, input: { description: $note, declarations: $with }) { experiment { id } }
         }`,
       ),
     });
@@ -156,11 +145,16 @@ describe("the tools of trusted documents", () => {
         description: expect.stringMatching(/^group: \w+/),
         inputSchema: object(["of", "deep"], {
           of: { type: "string", description: expect.stringContaining("`ada.mnist.5`") },
-          orderBy: {
-            type: "string",
-            enum: expect.arrayContaining(["CREATED_ASC", "CREATED_DESC"]),
+          order: {
+            type: "object",
+            properties: {
+              field: { type: "string", enum: expect.arrayContaining(["CREATED_AT"]), description },
+              metric: { type: "string", description },
+              direction: { type: "string", enum: ["ASC", "DESC"], description, default: "DESC" },
+            },
             description,
-            default: "CREATED_ASC",
+            default: { field: "CREATED_AT" },
+            additionalProperties: false,
           },
           deep: { type: "boolean", description: "Included when true." },
           names: { type: "array", items: { type: "string" }, description },
@@ -170,12 +164,12 @@ describe("the tools of trusted documents", () => {
       {
         name: "Record",
         title: "Record",
-        description: expect.stringMatching(/^createExperimentMetric: .+\nupdateExperiment: .+/),
+        description: expect.stringMatching(/^createExperimentMetric: .+\nrestartExperiment: .+/),
         inputSchema: object(["id", "input"], {
           id: { type: "string", description },
           input: { ...object(["values"], { values }), description },
           note: { type: "string", description },
-          config: { description },
+          with: { description },
         }),
         annotations: WRITES,
       },

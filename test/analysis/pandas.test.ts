@@ -71,7 +71,7 @@ test.skipIf(python === null).each([1, 2, 3])(
     const service = await startFake((seen) => pageOf(rows, seen));
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     // Safe: these fields are asked for.
-    const { data } = (await ask(`{ project(owner: "ada", name: "mnist") { experiments { summary {
+    const { data } = (await ask(`{ project(id: "ada.mnist") { experiments { summary {
     metrics { ${STATISTICS} }
     groups(by: ["lr"]) { values { value } metrics { ${STATISTICS} } }
     importance(metric: "loss") { name correlation }

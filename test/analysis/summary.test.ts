@@ -15,7 +15,7 @@ async function startRuns(
     env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
   });
   const list = (args: string, fields: string) =>
-    ask(`{ project(owner: "ada", name: "mnist") { experiments${args} { ${fields} } } }`);
+    ask(`{ project(id: "ada.mnist") { experiments${args} { ${fields} } } }`);
   return { list, calls: service.calls };
 }
 
@@ -203,7 +203,7 @@ test("importance is the rank correlation of a metric with each parameter that ha
 test("a page and two summaries read the list in its order and once as a whole", async () => {
   const { list, calls } = await startRuns(ROWS, { env: { MAX_PAGE_SIZE: "2" } });
   const { data } = await list(
-    "(first: 1, orderBy: CREATED_DESC)",
+    "(first: 1, order: { field: CREATED_AT })",
     `nodes { uniqueName } summary { scanned isComplete } again: summary { statuses { count } } part: summary(scan: 3) { scanned total isComplete }`,
   );
   expect(data).toEqual({
@@ -230,10 +230,13 @@ test("a page and two summaries read the list in its order and once as a whole", 
 
 test("the page that the arguments name is not read where only figures are selected", async () => {
   const { list, calls } = await startRuns(ROWS);
-  const cursor = await list("(first: 2, orderBy: CREATED_DESC)", "pageInfo { endCursor }");
+  const cursor = await list("(first: 2, order: { field: CREATED_AT })", "pageInfo { endCursor }");
   expect(cursor.errors).toBeUndefined();
   const after = JSON.stringify((cursor.data as Paged).project.experiments.pageInfo.endCursor);
-  const { data } = await list(`(first: 2, after: ${after}, orderBy: CREATED_DESC)`, "summary { scanned }");
+  const { data } = await list(
+    `(first: 2, after: ${after}, order: { field: CREATED_AT })`,
+    "summary { scanned }",
+  );
   expect({ data }).toEqual(summaryOf({ scanned: 5 }));
   expect(calls().slice(1)).toEqual([WHOLE]);
 });

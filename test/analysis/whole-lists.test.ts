@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { failure, outcomeOf } from "../support/errors.ts";
 import { pageOf, row } from "../support/exported.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -17,9 +16,7 @@ async function startRuns(count: number, env: Record<string, string> = {}) {
       last_metric: { loss: index },
     }),
   );
-  const service = await startFake((seen) =>
-    seen.path.includes("/jobs") ? { json: { count: 0, next: null, results: [] } } : pageOf(rows, seen),
-  );
+  const service = await startFake((seen) => pageOf(rows, seen));
   const gateway = await startGateway({
     upstream: service,
     env: { UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RATE_LIMIT: "off", ...env },
@@ -35,7 +32,7 @@ test("many summaries of one list are made in pieces, and read their runs once", 
   const summaries = Array.from({ length: 100 }, (_, index) => `s${index}: ${summaryOf(`loss${index}`)}`).join(
     " ",
   );
-  const asked = () => ask(`{ project(owner: "ada", name: "mnist") { experiments { ${summaries} } } }`);
+  const asked = () => ask(`{ project(id: "ada.mnist") { experiments { ${summaries} } } }`);
   // The second time the document is known and the responses are kept: only the figures are made.
   const before = await asked();
   expect(before.errors).toBeUndefined();
@@ -47,32 +44,4 @@ test("many summaries of one list are made in pieces, and read their runs once", 
   expect(calls()).toHaveLength(8);
   // In one piece it is almost all.
   expect(longest / all).toBeLessThan(0.3);
-});
-
-test("the list of runs at the root has figures of experiments, and of no other kind", async () => {
-  const { ask, calls } = await startRuns(3);
-  const answer = await ask(`{
-    runs(project: "ada.mnist", first: 1) { nodes { uniqueName } summary { scanned best(metric: "loss", direction: DESC) { uniqueName } } }
-    jobs: runs(project: "ada.mnist", kind: JOB) { totalCount summary { scanned } }
-  }`);
-  const { data, errors } = outcomeOf(answer);
-  expect(data).toEqual({
-    runs: {
-      nodes: [{ uniqueName: "ada.mnist.1" }],
-      summary: { scanned: 3, best: { uniqueName: "ada.mnist.3" } },
-    },
-    jobs: { totalCount: 0, summary: null },
-  });
-  expect(errors).toEqual([
-    failure(
-      "jobs.summary",
-      "BAD_USER_INPUT",
-      "summary: expected a list of experiments, such as `kind: EXPERIMENT`",
-    ),
-  ]);
-  expect(calls()).toEqual([
-    "GET ada/mnist/experiments?limit=1",
-    "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500",
-    "GET ada/mnist/jobs",
-  ]);
 });

@@ -22,7 +22,10 @@ describe("metrics of the experiments of a group", () => {
     ["all of each", "metrics { totalCount nodes { internalId values { name value } } }"],
     ["as series", 'metricSeries(names: ["loss"], maxPoints: 10) { name totalPoints times values }'],
     ["as summaries", "metricSummaries { name count mean min { value step } last { value } }"],
-    ["in both forms", 'metrics(first: 1) { nodes { value(name: "loss") } } metricSeries { name values }'],
+    [
+      "in both forms",
+      'metrics(first: 1) { nodes { values(names: ["loss"]) { value } } } metricSeries { name values }',
+    ],
   ])("take one request, %s", async (_, fields) => {
     const { batching, single, calls } = await startBoth();
     const document = `{ group(id: "ada.mnist.1") { experiments(first: 24) { nodes { uniqueName ${fields} } } } }`;
@@ -35,30 +38,36 @@ describe("metrics of the experiments of a group", () => {
 
   test("behind a cursor are asked for alone, and go on where the page of the group ended", async () => {
     const { batching, single, calls } = await startBoth();
-    const page = `query ($after: String) { group(id: "ada.mnist.1") { experiments(query: "id:9|10") { nodes {
-      metrics(first: 3, after: $after) { nodes { internalId } pageInfo { endCursor hasNextPage } }
+    const page = `query ($after: String, $of: String!) { group(id: "ada.mnist.1") { experiments(query: $of) { nodes {
+      internalId metrics(first: 3, after: $after) { nodes { internalId } pageInfo { endCursor hasNextPage } }
     } } } }`;
     interface Metrics {
       readonly group: {
-        readonly experiments: { readonly nodes: readonly { metrics: { pageInfo: { endCursor: string } } }[] };
+        readonly experiments: {
+          readonly nodes: readonly {
+            internalId: string;
+            metrics: { pageInfo: { endCursor: string } };
+          }[];
+        };
       };
     }
-    const first = await batching.ask<Metrics, object>(page);
-    expect(first).toEqual(await single.ask(page));
+    const first = await batching.ask<Metrics, object>(page, { of: "id:9|10" });
+    expect(first).toEqual(await single.ask(page, { of: "id:9|10" }));
     calls();
-    const after = first.data.group.experiments.nodes[0]?.metrics.pageInfo.endCursor;
-    const second = await batching.ask(page, { after });
+    // A cursor belongs to the list of one experiment.
+    const [of] = first.data.group.experiments.nodes;
+    const further = { of: `id:${of?.internalId}`, after: of?.metrics.pageInfo.endCursor };
+    const second = await batching.ask(page, further);
     expect(calls()).toEqual([
-      "GET ada/mnist/experiments/10/metrics?limit=3&offset=3",
-      "GET ada/mnist/experiments/9/metrics?limit=3&offset=3",
-      "GET ada/mnist/experiments?group=1&query=id%3A9%7C10",
+      `GET ada/mnist/experiments/${of?.internalId}/metrics?limit=3&offset=3`,
+      `GET ada/mnist/experiments?group=1&query=id%3A${of?.internalId}`,
     ]);
-    expect(second).toEqual(await single.ask(page, { after }));
+    expect(second).toEqual(await single.ask(page, further));
   });
 
   test("of several groups take one request for each; those of no group are asked for alone", async () => {
     const { batching, single, calls } = await startBoth();
-    const document = `{ project(owner: "ada", name: "mnist") {
+    const document = `{ project(id: "ada.mnist") {
       experiments(query: "id:1|9|10|42|47|48") { nodes { uniqueName metrics(first: 1) { totalCount } } }
     } }`;
     const answer = await batching.ask(document);

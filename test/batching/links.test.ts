@@ -38,15 +38,15 @@ describe("links of a kind", () => {
   test("that name one record of different fields ask for it once as well", async () => {
     const { ask, calls } = await startBuilds();
     const { data, errors } = await ask<object, object>(`{
-      project(owner: "ada", name: "mnist") {
-        a: buildJob(internalId: "1") { status }
-        b: buildJob(internalId: "1") { name phase }
-        c: buildJob(internalId: "2") { bookmarked }
-      }
+      a: buildJob(id: "ada.mnist.builds.1") { status }
+      b: buildJob(id: "ada.mnist.builds.1") { name phase }
+      c: buildJob(id: "ada.mnist.builds.2") { isBookmarked }
     }`);
     expect(errors).toBeUndefined();
     expect(data).toEqual({
-      project: { a: { status: "SUCCEEDED" }, b: { name: null, phase: "SUCCEEDED" }, c: { bookmarked: null } },
+      a: { status: "SUCCEEDED" },
+      b: { name: null, phase: "SUCCEEDED" },
+      c: { isBookmarked: null },
     });
     // Names and bookmarks are missing in these rows although lists have them: both are read as a whole.
     expect(calls()).toEqual([...alone(["1", "2"]), byIds(["1", "2"])]);
@@ -55,8 +55,8 @@ describe("links of a kind", () => {
   test("of two projects take one request for each", async () => {
     const { ask, calls } = await startBuilds();
     const { errors } = await ask(`{
-      mnist: project(owner: "ada", name: "mnist") { experiments(first: 3) { nodes { buildJob { status } } } }
-      speech: project(owner: "ada", name: "speech") { experiments(first: 2) { nodes { buildJob { status } } } }
+      mnist: project(id: "ada.mnist") { experiments(first: 3) { nodes { buildJob { status } } } }
+      speech: project(id: "ada.speech") { experiments(first: 2) { nodes { buildJob { status } } } }
     }`);
     expect(errors).toBeUndefined();
     expect(calls()).toEqual([byIds(["1", "2", "3"]), byIds(["1", "2"], "speech")]);
@@ -91,16 +91,14 @@ describe("a record that is wanted in part and as a whole", () => {
   test("is read once, as a whole", async () => {
     const { ask, calls } = await startBuilds();
     const { data, errors } = await ask<object, object>(`{
-      project(owner: "ada", name: "mnist") {
-        a: buildJob(internalId: "1") { status }
-        b: buildJob(internalId: "1") { commit }
-        c: buildJob(internalId: "2") { status }
-        d: buildJob(internalId: "3") { status }
-      }
+      a: buildJob(id: "ada.mnist.builds.1") { status }
+      b: buildJob(id: "ada.mnist.builds.1") { commit }
+      c: buildJob(id: "ada.mnist.builds.2") { status }
+      d: buildJob(id: "ada.mnist.builds.3") { status }
     }`);
     expect(errors).toBeUndefined();
     const status = { status: "SUCCEEDED" };
-    expect(data).toEqual({ project: { a: status, b: { commit: "c1" }, c: status, d: status } });
+    expect(data).toEqual({ a: status, b: { commit: "c1" }, c: status, d: status });
     expect(calls()).toEqual([...alone(["1"]), byIds(["2", "3"])]);
   });
 });
@@ -119,7 +117,7 @@ describe("an id that does not come back from a batch", () => {
       {
         at: "project.experiments.nodes.1.buildJob",
         code: "NOT_FOUND",
-        message: "Not found.",
+        message: "Not found: ada.mnist.builds.2.",
         reference: "ada.mnist.builds.2",
         upstream: { method: "GET", route: "{owner}/{project}/builds/{id}/", status: 404 },
       },
@@ -169,9 +167,9 @@ describe("a server that does not take the filter", () => {
   test("is asked for no record twice, although the whole of it is wanted elsewhere", async () => {
     const { ask, calls } = await startBuilds({ byIds: () => REFUSED_FILTER });
     const { data, errors } = await ask<object, object>(`{
-      project(owner: "ada", name: "mnist") {
-        a: buildJob(internalId: "1") { status }
-        b: buildJob(internalId: "2") { status }
+      a: buildJob(id: "ada.mnist.builds.1") { status }
+      b: buildJob(id: "ada.mnist.builds.2") { status }
+      project(id: "ada.mnist") {
         experiments(first: 2) { nodes { buildJob { commit } } }
       }
     }`);
@@ -186,7 +184,7 @@ describe("a server that does not take the filter", () => {
     const { ask, calls } = await startBuilds({
       byIds: (ids) => (ids.includes("nonsense:1") ? REFUSED_FILTER : buildRows(ids)),
     });
-    await ask(`{ project(owner: "ada", name: "mnist") { buildJobs(query: "nonsense:1") { totalCount } } }`);
+    await ask(`{ project(id: "ada.mnist") { buildJobs(query: "nonsense:1") { totalCount } } }`);
     calls();
     await ask(buildsOf(3));
     expect(calls()).toEqual([byIds(upTo(3))]);

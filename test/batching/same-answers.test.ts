@@ -51,8 +51,8 @@ const entities = (...names: readonly string[]) => `entities(ids: ${JSON.stringif
 
 const MATERIAL = {
   roots: [
-    ['project(owner: "ada", name: "mnist")', "Project"],
-    ['project(owner: "grace", name: "vision")', "Project"],
+    ['project(id: "ada.mnist")', "Project"],
+    ['project(id: "grace.vision")', "Project"],
     ['group(id: "ada.mnist.1")', "Group"],
     ['group(id: "ada.mnist.2")', "Group"],
     ["viewer", "User"],

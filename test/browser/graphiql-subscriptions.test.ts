@@ -93,13 +93,13 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await run(page);
     await expect.poll(() => shownIn(page), SHOWN).toContain('"ada.mnist.42"');
 
-    const cut = `data: {"data": {"runUpdated": {"isFinal": false}}}\n\n`;
+    const cut = `data: {"data": {"runUpdated": {"reason": "CHANGED"}}}\n\n`;
     await page.route("**/graphql", (route) =>
       route.fulfill({ headers: { "content-type": "text/event-stream" }, body: cut }),
     );
     await openOperation(page, "LiveStatus");
     await run(page);
-    await expect.poll(() => shownIn(page), SHOWN).toMatch(/"endedAt"[^]*"isFinal"/);
+    await expect.poll(() => shownIn(page), SHOWN).toMatch(/"endedAt"[^]*"reason"/);
   });
 
   test("asks who is signed out to sign in, also for a subscription", async () => {

@@ -78,7 +78,9 @@ describe("what is selected beyond the address is read once, after the command", 
     const { ask } = await startGateway({ upstream: service });
     const names = [idOf(commandCalled("stopExperiment")), "ada.mnist.3"];
     for (const id of names) {
-      expect(await ask(`mutation { stopExperiment(id: "${id}") { experiment { uniqueName } } }`)).toEqual({
+      expect(
+        await ask(`mutation { stopExperiment(id: "${id}", force: true) { experiment { uniqueName } } }`),
+      ).toEqual({
         data: { stopExperiment: { experiment: { uniqueName: "ada.mnist.2.3" } } },
       });
     }

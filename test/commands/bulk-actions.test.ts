@@ -22,6 +22,7 @@ const REQUESTS = [
   "POST ada/mnist/experiments/42/bookmark/",
   "GET ada/mnist/experiments/42/",
   "POST ada/mnist/experiments/42/metrics",
+  "GET ada/mnist/jobs/2/",
   "POST ada/mnist/jobs/2/stop",
   "GET ada/mnist/jobs/2/",
   "POST ada/mnist/groups/2/tensorboard/start",
@@ -35,7 +36,7 @@ const JUST_NOW = expect.stringMatching(/^2026-06-01T12:00:00\.000\d{3}\+00:00$/)
 
 const done = {
   describe: { experiment: { id: ids.experiment, description: "The best so far", updatedAt: JUST_NOW } },
-  keep: { experiment: { id: ids.experiment, bookmarked: true } },
+  keep: { experiment: { id: ids.experiment, isBookmarked: true } },
   record: {
     metric: {
       id: expect.any(String),

@@ -1,10 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { startWilling } from "../support/any-command.ts";
 import { everyNth } from "../support/cases.ts";
-import { commands, idOf } from "../support/commands.ts";
+import { type Command, commands, idOf } from "../support/commands.ts";
 import { codesOf } from "../support/errors.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
+
+/** The type of its payload, which follows from its kind. */
+function payloadOf({ name, kind }: Command): string {
+  const own = `${name.charAt(0).toUpperCase()}${name.slice(1)}Payload`;
+  if (name.startsWith("delete")) return kind ? "DeletedRun" : "DeletePayload";
+  if (["login", "activateUser", "createExperimentMetric", `stop${kind}`].includes(name)) return own;
+  return `${kind ?? "User"}Payload`;
+}
 
 describe("every writing row of the service's document has its mutation:", () => {
   test.each(commands.map((command) => [command.row, command.name, command] as const))(
@@ -14,7 +22,7 @@ describe("every writing row of the service's document has its mutation:", () => 
       const byId = mutation.replace(/id: "[^"]+"/, `id: "${idOf(command)}"`);
       const service = await startWilling();
       const { ask } = await startGateway({ upstream: service, token: "t0ken" });
-      const payload = { __typename: `${name.charAt(0).toUpperCase()}${name.slice(1)}Payload` };
+      const payload = { __typename: payloadOf(command) };
       for (const spelled of [mutation, byId]) {
         expect(await ask(`mutation { done: ${spelled} { __typename } }`)).toEqual({
           data: { done: payload },

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 
 const RUNNING = { last_status: "running", started_at: "2026-02-01T10:00:00+01:00", finished_at: null };
 const FINISHED = { ...RUNNING, last_status: "succeeded", finished_at: "2026-02-01T11:00:00+01:00" };
@@ -32,20 +33,20 @@ const notFound = expect.objectContaining({ extensions: expect.objectContaining({
 test("experiments of a project are stopped by one request, and each is told for itself", async () => {
   const service = await startMany();
   const { ask } = await startGateway({ upstream: service, env });
-  const ids = `["ada.mnist.2", "ada.mnist.404", "ada.mnist.12", "ada.mnist.3", "ada.mnist.2"]`;
-  const answer = await ask<{ stopExperiments: object }, object>(
-    `mutation { stopExperiments(ids: ${ids}, ifActive: true) { results { isSent experiment { uniqueName } } } }`,
+  const ids = ["2", "404", "12", "3", "2"].map((id) => `"ada.mnist.experiments.${id}"`);
+  const answer = await ask<{ stopRuns: object }, object>(
+    `mutation { stopRuns(ids: [${ids.join()}]) { results { isSent run { uniqueName } } } }`,
   );
-  expect(answer.data?.stopExperiments).toEqual({
+  expect(answer.data?.stopRuns).toEqual({
     results: [
-      { isSent: true, experiment: { uniqueName: "ada.mnist.2" } },
+      { isSent: true, run: { uniqueName: "ada.mnist.2" } },
       null,
-      { isSent: false, experiment: { uniqueName: "ada.mnist.12" } },
-      { isSent: true, experiment: { uniqueName: "ada.mnist.3" } },
-      { isSent: true, experiment: { uniqueName: "ada.mnist.2" } },
+      { isSent: false, run: { uniqueName: "ada.mnist.12" } },
+      { isSent: true, run: { uniqueName: "ada.mnist.3" } },
+      { isSent: true, run: { uniqueName: "ada.mnist.2" } },
     ],
   });
-  expect(answer.errors).toEqual([expect.objectContaining({ path: ["stopExperiments", "results", 1] })]);
+  expect(answer.errors).toEqual([expect.objectContaining({ path: ["stopRuns", "results", 1] })]);
   expect(answer.errors).toEqual([notFound]);
   const [list, missing, stop, ...more] = service.inOrder();
   expect([list, missing, stop]).toEqual([
@@ -58,21 +59,35 @@ test("experiments of a project are stopped by one request, and each is told for 
   expect(service.seen()[2]?.body).toBe(`{"ids": [2, 3]}`);
 });
 
-test("what one project refuses does not hide what another one has done", async () => {
+test("what one project refuses does not hide what another one has done, or the command of a single run", async () => {
   const service = await startMany();
   const { ask } = await startGateway({ upstream: service, env });
-  const answer = await ask<{ deleteExperiments: object }, object>(
-    `mutation { deleteExperiments(ids: ["ada.mnist.2", "bob.words.3"]) { deletedIds } }`,
+  const ids = [
+    "ada.mnist.experiments.2",
+    "bob.words.experiments.3",
+    "ada.mnist.experiments.4",
+    "eve.x.jobs.5",
+  ];
+  const answer = await ask<{ deleteRuns: object }, object>(
+    `mutation { deleteRuns(ids: ${JSON.stringify(ids)}) { results { deletedId } } }`,
   );
-  expect(answer.data?.deleteExperiments).toEqual({ deletedIds: ["RXhwZXJpbWVudDphZGEvbW5pc3QvMg", null] });
+  expect(answer.data?.deleteRuns).toEqual({
+    results: [
+      { deletedId: globalId("Experiment:ada/mnist/2") },
+      null,
+      { deletedId: globalId("Experiment:ada/mnist/4") },
+      { deletedId: globalId("Job:eve/x/5") },
+    ],
+  });
   expect(answer.errors).toEqual([
     expect.objectContaining({
-      path: ["deleteExperiments", "deletedIds", 1],
+      path: ["deleteRuns", "results", 1],
       extensions: expect.objectContaining({ code: "FORBIDDEN" }),
     }),
   ]);
   expect(service.calls().filter((call) => call.startsWith("DELETE"))).toEqual([
     "DELETE ada/mnist/experiments/delete",
-    "DELETE bob/words/experiments/delete",
+    "DELETE bob/words/experiments/3/",
+    "DELETE eve/x/jobs/5/",
   ]);
 });

@@ -15,7 +15,7 @@ test("recording a metric reads what is selected beyond it once, afterwards", asy
   const { ask } = await startGateway({ upstream: service });
   const record = (selection: string) =>
     ask(`mutation { done: ${commandCalled("createExperimentMetric").mutation} {
-      metric { id internalId createdAt values { name value } } experiment { ${selection} }
+      metric { id internalId createdAt values { name value } experiment { ${selection} } }
     } }`);
   const metric = {
     id: globalId("MetricRecord:ada/mnist/3/9"),
@@ -24,10 +24,12 @@ test("recording a metric reads what is selected beyond it once, afterwards", asy
     values: [{ name: "loss", value: 0.5 }],
   };
   const post = "POST ada/mnist/experiments/3/metrics";
-  expect(await record("internalId")).toEqual({ data: { done: { metric, experiment: { internalId: "3" } } } });
+  expect(await record("internalId")).toEqual({
+    data: { done: { metric: { ...metric, experiment: { internalId: "3" } } } },
+  });
   expect(service.inOrder()).toEqual([post]);
-  expect(await record("lastMetric { name value }")).toEqual({
-    data: { done: { metric, experiment: { lastMetric: [{ name: "loss", value: 0.5 }] } } },
+  expect(await record("latestMetrics { name value }")).toEqual({
+    data: { done: { metric: { ...metric, experiment: { latestMetrics: [{ name: "loss", value: 0.5 }] } } } },
   });
   expect(service.inOrder()).toEqual([post, post, "GET ada/mnist/experiments/3/"]);
 });

@@ -39,11 +39,8 @@ const READ = "GET ada/mnist/experiments/3/";
 
 describe("a name with the number of another group gets no command:", () => {
   test.each([
-    ["stopRun", ""],
-    ["bookmarkRun", ""],
-    ["archiveRun", ""],
-    ["deleteRun", ""],
-    ["stopExperiment", ""],
+    ["stopExperiment", ", force: true"],
+    ["bookmarkExperiment", ""],
     ["deleteExperiment", ""],
     ["updateExperiment", `, input: { description: "d" }`],
     ["restartExperiment", ""],
@@ -55,24 +52,40 @@ describe("a name with the number of another group gets no command:", () => {
     expect(errorsOf(answer)).toEqual([
       {
         at: "done",
-        code: "BAD_USER_INPUT",
-        message: `id: expected the name of a run, got "${SLIP}"; run 3 is ada.mnist.2.3`,
+        code: "NOT_FOUND",
+        message: `Not found: ${SLIP}. The name of number 3 is ada.mnist.2.3.`,
       },
     ]);
     expect(sent()).toEqual([READ]);
   });
 
-  test.each(["deleteRuns", "stopRuns", "deleteExperiments", "stopExperiments"])(
-    "%s, nor do the others that are named",
+  test.each(["deleteRuns", "stopRuns", "bookmarkRuns", "archiveRuns"])(
+    "%s, and the others that are named do",
     async (mutation) => {
       const { ask, sent } = await start();
       const answer = await ask(
-        `mutation { done: ${mutation}(ids: ["ada.mnist.2.4", "${SLIP}"]) { __typename } }`,
+        `mutation { done: ${mutation}(ids: ["ada.mnist.2.4", "${SLIP}"]) { results { __typename } } }`,
       );
       expect(errorsOf(answer)).toMatchObject([
-        { at: "done", message: `ids[1]: expected the name of a run, got "${SLIP}"; run 3 is ada.mnist.2.3` },
+        { at: "done.results.1", message: `Not found: ${SLIP}. The name of number 3 is ada.mnist.2.3.` },
       ]);
-      expect(sent().filter((request) => !request.startsWith("GET "))).toEqual([]);
+      const commands = sent().filter((request) => !request.startsWith("GET "));
+      expect(commands).toHaveLength(1);
+      expect(commands).not.toContain(expect.stringContaining("/3"));
     },
   );
+});
+
+test.each([
+  ["experiment", SLIP, "number 3 is ada.mnist.2.3"],
+  ["run", SLIP, "number 3 is ada.mnist.2.3"],
+  ["entity", SLIP, "number 3 is ada.mnist.2.3"],
+])("%s does not find it under another name, whatever is selected", async (field, id, own) => {
+  const { ask } = await start();
+  expect(errorsOf(await ask(`{ ${field}(id: "${id}") { id } }`))).toEqual([
+    { at: field, code: "NOT_FOUND", message: `Not found: ${id}. The name of ${own}.` },
+  ]);
+  expect(await ask(`{ ${field}(id: "ada.mnist.2.3") { ... on Experiment { uniqueName } } }`)).toEqual({
+    data: { [field]: { uniqueName: "ada.mnist.2.3" } },
+  });
 });

@@ -38,7 +38,7 @@ const REFUSALS: readonly Row[] = [
   [json(400, { a: ["Not a number."] }), "BAD_USER_INPUT", "a: Not a number."],
   [detail(401, "Invalid token."), "UNAUTHENTICATED", "Invalid token."],
   [detail(403, FORBIDDEN), "FORBIDDEN", FORBIDDEN],
-  [detail(404, "Not found."), "NOT_FOUND", "Not found."],
+  [detail(404, "No such run."), "NOT_FOUND", "No such run."],
   [detail(409, "Already stopped."), "CONFLICT", "Already stopped."],
   [html(418), "UPSTREAM_ERROR", "The service answered 418."],
   [redirect(301), "UPSTREAM_BAD_RESPONSE", REDIRECTED],
@@ -161,8 +161,8 @@ describe("a command that was not sent has not happened:", () => {
   });
 
   const two = `mutation {
-    first: stopExperiment(id: "ada.mnist.3") { __typename }
-    second: stopExperiment(id: "ada.mnist.4") { __typename }
+    first: stopExperiment(id: "ada.mnist.3", force: true) { __typename }
+    second: stopExperiment(id: "ada.mnist.4", force: true) { __typename }
   }`;
 
   test("the operation may cause no further request", async () => {

@@ -22,18 +22,18 @@ describe("the fields of one request", () => {
     });
     const { ask } = await startGateway({ upstream: service });
     const answer = await ask(`mutation {
-      a: stopExperiment(id: "ada.mnist.3") { experiment { description } }
+      a: stopExperiment(id: "ada.mnist.3", force: true) { experiment { description } }
       b: bookmarkExperiment(id: "ada.mnist.3") { experiment { description } }
       c: unbookmarkExperiment(id: "ada.mnist.3") { experiment { id } }
-      d: restartExperiment(id: "ada.mnist.3") { source { description } }
-      e: stopExperiment(id: "ada.mnist.3") { experiment { description } }
+      d: restartExperiment(id: "ada.mnist.3") { experiment { description } }
+      e: stopExperiment(id: "ada.mnist.3", force: true) { experiment { description } }
     }`);
     expect(answer).toEqual({
       data: {
         a: { experiment: { description: "after 1" } },
         b: { experiment: { description: "after 2" } },
         c: { experiment: { id: globalId("Experiment:ada/mnist/3") } },
-        d: { source: { description: "after 4" } },
+        d: { experiment: { description: "after 4" } },
         e: { experiment: { description: "after 5" } },
       },
     });
@@ -45,7 +45,6 @@ describe("the fields of one request", () => {
       read,
       `DELETE ${act}/unbookmark/`,
       `POST ${act}/restart/`,
-      read,
       `POST ${act}/stop`,
       read,
     ]);
@@ -59,17 +58,17 @@ describe("the fields of one request", () => {
     });
     const { ask } = await startGateway({ upstream: service });
     const answer = await ask(`mutation {
-      before: bookmarkExperiment(id: "ada.mnist.3") { experiment { bookmarked } }
-      refused: stopExperiment(id: "ada.mnist.3") { experiment { bookmarked } }
-      wrong: stopExperiment(id: "nonsense") { experiment { bookmarked } }
-      after: bookmarkExperiment(id: "ada.mnist.3") { experiment { bookmarked } }
+      before: bookmarkExperiment(id: "ada.mnist.3") { experiment { isBookmarked } }
+      refused: stopExperiment(id: "ada.mnist.3", force: true) { experiment { isBookmarked } }
+      wrong: stopExperiment(id: "nonsense", force: true) { experiment { isBookmarked } }
+      after: bookmarkExperiment(id: "ada.mnist.3") { experiment { isBookmarked } }
     }`);
     expect(outcomeOf(answer)).toEqual({
       data: {
-        before: { experiment: { bookmarked: true } },
+        before: { experiment: { isBookmarked: true } },
         refused: null,
         wrong: null,
-        after: { experiment: { bookmarked: true } },
+        after: { experiment: { isBookmarked: true } },
       },
       errors: [
         failure("refused", "CONFLICT", "Already stopped.", {
@@ -95,7 +94,7 @@ describe("the fields of one request", () => {
     const { ask } = await startGateway({ upstream: service });
     const { data } = await ask(`mutation {
       a: bookmarkExperiment(id: "ada.mnist.3") { experiment { description } }
-      b: stopExperiment(id: "ada.mnist.3") { experiment { description } }
+      b: stopExperiment(id: "ada.mnist.3", force: true) { experiment { description } }
       c: bookmarkExperiment(id: "ada.mnist.3") { experiment { description } }
     }`);
     expect(data).toEqual({
@@ -122,8 +121,8 @@ test("when the caller leaves during a command, those behind it are not sent", as
     headers: { "content-type": "application/json", authorization: "token t0ken" },
     body: JSON.stringify({
       query: `mutation {
-        a: stopExperiment(id: "ada.mnist.3") { __typename }
-        b: stopExperiment(id: "ada.mnist.4") { __typename }
+        a: stopExperiment(id: "ada.mnist.3", force: true) { __typename }
+        b: stopExperiment(id: "ada.mnist.4", force: true) { __typename }
       }`,
     }),
     signal: leaving.signal,
@@ -131,7 +130,9 @@ test("when the caller leaves during a command, those behind it are not sent", as
   await hasArrived;
   leaving.abort();
   await expect(asked).rejects.toThrow("aborted");
-  expect(await gateway.ask(`mutation { stopExperiment(id: "ada.mnist.9") { __typename } }`)).toEqual({
+  expect(
+    await gateway.ask(`mutation { stopExperiment(id: "ada.mnist.9", force: true) { __typename } }`),
+  ).toEqual({
     data: { stopExperiment: { __typename: "StopExperimentPayload" } },
   });
   expect(calls).toEqual(["POST ada/mnist/experiments/3/stop", "POST ada/mnist/experiments/9/stop"]);

@@ -63,23 +63,26 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 interface Shown {
   readonly uniqueName: string;
   readonly description: string | null;
-  readonly bookmarked: boolean;
+  readonly isBookmarked: boolean;
   readonly rawStatus: string;
   readonly isClone: boolean;
   readonly original: { readonly uniqueName: string } | null;
-  readonly lastMetric: Values;
+  readonly latestMetrics: Values;
   readonly metrics: { readonly totalCount: number };
 }
 
 const STATE =
-  "uniqueName description bookmarked rawStatus isClone original { uniqueName } lastMetric { name value } metrics { totalCount }";
+  "uniqueName description isBookmarked rawStatus isClone original { uniqueName } latestMetrics { name value } metrics { totalCount }";
 
 /** An experiment as the model has it: what it shows, and what will still happen to it by itself. */
 interface Modelled {
   shown: Shown;
   plan: readonly Happening[];
 }
-type Happening = { readonly at: number } & ({ readonly rawStatus: string } | { readonly lastMetric: Values });
+type Happening = { readonly at: number } & (
+  | { readonly rawStatus: string }
+  | { readonly latestMetrics: Values }
+);
 
 const byName = (given: Values): Values => given.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
@@ -112,8 +115,8 @@ function createModel(found: readonly Shown[]) {
     modelled.shown = { ...modelled.shown, ...changed };
   };
   const measured = ({ shown }: Modelled, recorded: Values) => ({
-    lastMetric: byName([
-      ...new Map([...shown.lastMetric, ...recorded].map((each) => [each.name, each])).values(),
+    latestMetrics: byName([
+      ...new Map([...shown.latestMetrics, ...recorded].map((each) => [each.name, each])).values(),
     ]),
     metrics: { totalCount: shown.metrics.totalCount + 1 },
   });
@@ -125,7 +128,7 @@ function createModel(found: readonly Shown[]) {
     const root = roots.get(source.shown.uniqueName) ?? "";
     const epochs = Array.from({ length: EPOCHS }, (_, epoch) => ({
       at: now + (FIRST_EPOCH + epoch * EPOCH) * 1_000,
-      lastMetric: Object.entries(measure(id, DECLARATIONS[root] ?? null, epoch)).map(([name, number]) => ({
+      latestMetrics: Object.entries(measure(id, DECLARATIONS[root] ?? null, epoch)).map(([name, number]) => ({
         name,
         value: number,
       })),
@@ -135,11 +138,11 @@ function createModel(found: readonly Shown[]) {
       shown: {
         uniqueName,
         description: source.shown.description,
-        bookmarked: false,
+        isBookmarked: false,
         rawStatus: "created",
         isClone: true,
         original: { uniqueName: source.shown.uniqueName },
-        lastMetric: [],
+        latestMetrics: [],
         metrics: { totalCount: 0 },
       },
       plan: [...statuses, ...epochs].toSorted((a, b) => a.at - b.at),
@@ -160,7 +163,7 @@ function createModel(found: readonly Shown[]) {
           modelled,
           "rawStatus" in happening
             ? { rawStatus: happening.rawStatus }
-            : measured(modelled, happening.lastMetric),
+            : measured(modelled, happening.latestMetrics),
         );
       }
     }
@@ -186,8 +189,8 @@ function createModel(found: readonly Shown[]) {
     if (taken.act === "delete") return remove(modelled);
     if (taken.act === "restart" || taken.act === "resume" || taken.act === "copy") return clone(modelled);
     if (taken.act === "stop") stop(modelled);
-    if (taken.act === "bookmark") change(modelled, { bookmarked: true });
-    if (taken.act === "unbookmark") change(modelled, { bookmarked: false });
+    if (taken.act === "bookmark") change(modelled, { isBookmarked: true });
+    if (taken.act === "unbookmark") change(modelled, { isBookmarked: false });
     if (taken.act === "update") change(modelled, { description: taken.description });
     if (taken.act === "record") change(modelled, measured(modelled, taken.values));
     return modelled;
@@ -200,16 +203,16 @@ function createModel(found: readonly Shown[]) {
 const MUTATIONS: Readonly<Record<Exclude<Step["act"], "wait">, string>> = {
   bookmark: `bookmarkExperiment(id: $id) { experiment { ${STATE} } }`,
   unbookmark: `unbookmarkExperiment(id: $id) { experiment { ${STATE} } }`,
-  stop: `stopExperiment(id: $id) { experiment { ${STATE} } }`,
+  stop: `stopExperiment(id: $id, force: true) { experiment { ${STATE} } }`,
   restart: `restartExperiment(id: $id) { experiment { ${STATE} } }`,
   resume: `resumeExperiment(id: $id) { experiment { ${STATE} } }`,
   copy: `copyExperiment(id: $id) { experiment { ${STATE} } }`,
   update: `updateExperiment(id: $id, input: $input) { experiment { ${STATE} } }`,
-  record: `createExperimentMetric(id: $id, input: $input) { experiment { ${STATE} } }`,
+  record: `createExperimentMetric(id: $id, input: $input) { metric { experiment { ${STATE} } } }`,
   delete: `deleteExperiment(id: $id) { deletedId }`,
 };
 const INPUTS: Readonly<Record<string, string>> = {
-  update: ", $input: UpdateExperimentInput!",
+  update: ", $input: UpdateRunInput!",
   record: ", $input: CreateExperimentMetricInput!",
 };
 
@@ -288,8 +291,10 @@ test("whatever is done in whatever order, the gateway shows what a small model s
           const modelled = model.runs.get(id);
           const after = modelled && model.act(modelled, taken);
           if (after && !names.includes(after.shown.uniqueName)) names.push(after.shown.uniqueName);
+          const experiment = after && { experiment: after.shown };
+          const shown = taken.act === "record" ? { metric: experiment } : experiment;
           expect(answer).toEqual({
-            data: { done: modelled ? (after ? { experiment: after.shown } : DELETED) : null },
+            data: { done: modelled ? (after ? shown : DELETED) : null },
             codes: modelled ? [] : ["NOT_FOUND"],
           });
         }

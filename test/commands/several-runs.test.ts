@@ -19,7 +19,7 @@ const startAny = async () => {
 
 describe("a mutation of several runs", () => {
   test.each([
-    ["stopRuns", "", "POST", "/stop"],
+    ["stopRuns", ", force: true", "POST", "/stop"],
     ["bookmarkRuns", "", "POST", "/bookmark/"],
     ["bookmarkRuns", ", isBookmarked: false", "DELETE", "/unbookmark/"],
     ["archiveRuns", "", "POST", "/archive"],
@@ -32,32 +32,12 @@ describe("a mutation of several runs", () => {
     expect(sent()).toEqual(PATHS.map((path) => `${method} ada/mnist/${path}${end}`).toSorted());
   });
 
-  test("takes names that tell their kind beside names whose kind is told", async () => {
-    const { ask, sent } = await startAny();
-    const ids = `["ada.mnist.jobs.5", "ada.mnist.3", "${globalId("Group:ada/mnist/2")}"]`;
-    const mutation = (kind: string) =>
-      `mutation { bookmarkRuns(ids: ${ids}, kind: ${kind}) { results { run { id } } } }`;
-    const results = ["Job:ada/mnist/5", "Experiment:ada/mnist/3", "Group:ada/mnist/2"].map((address) => ({
-      run: { id: globalId(address) },
-    }));
-    expect(await ask(mutation("EXPERIMENT"))).toEqual({ data: { bookmarkRuns: { results } } });
-    const commands = ["experiments/3", "groups/2", "jobs/5"].map(
-      (path) => `POST ada/mnist/${path}/bookmark/`,
-    );
-    expect(sent()).toEqual(commands);
-    expect(outcomeOf(await ask(mutation("JOB"))).errors).toMatchObject([
-      {
-        code: "BAD_USER_INPUT",
-        message: expect.stringMatching(/^ids\[1\]: .*which can name Experiment or Group$/),
-      },
-    ]);
-    expect(sent()).toEqual(commands);
-  });
-
   test("sends one command for a run that is named twice", async () => {
     const { ask, sent } = await startAny();
     const ids = `["ada.mnist.jobs.5", "${globalId("Job:ada/mnist/5")}", "ada.mnist.jobs.5"]`;
-    const { data } = await ask(`mutation { stopRuns(ids: ${ids}) { results { isSent run { id } } } }`);
+    const { data } = await ask(
+      `mutation { stopRuns(ids: ${ids}, force: true) { results { isSent run { id } } } }`,
+    );
     const stopped = { isSent: true, run: { id: globalId("Job:ada/mnist/5") } };
     expect(data).toEqual({ stopRuns: { results: [stopped, stopped, stopped] } });
     expect(sent()).toEqual(["POST ada/mnist/jobs/5/stop"]);
@@ -74,13 +54,13 @@ describe("a mutation of several runs", () => {
       data: { bookmarkRuns: { results: [{ run: { id: globalId("Job:ada/mnist/5") } }, null] } },
       errors: [
         {
-          ...failure("bookmarkRuns.results.1", "NOT_FOUND", "Not found."),
+          ...failure("bookmarkRuns.results.1", "NOT_FOUND", "Not found: ada.mnist.jobs.6."),
           upstream: { method: "POST", route: "{owner}/{project}/jobs/{id}/bookmark/", status: 404 },
         },
       ],
     });
     expect(await ask(mutation("__typename"))).toEqual({
-      data: { bookmarkRuns: { __typename: "BookmarkRunsPayload" } },
+      data: { bookmarkRuns: { __typename: "RunsPayload" } },
     });
   });
 
@@ -92,7 +72,7 @@ describe("a mutation of several runs", () => {
     );
     const { ask } = await startGateway({ upstream: service, env });
     const ids = `["ada.mnist.jobs.5", "ada.mnist.builds.7"]`;
-    const { data } = await ask(`mutation { stopRuns(ids: ${ids}, ifActive: true) { results { isSent } } }`);
+    const { data } = await ask(`mutation { stopRuns(ids: ${ids}) { results { isSent } } }`);
     expect(data).toEqual({ stopRuns: { results: [{ isSent: false }, { isSent: true }] } });
     expect(service.calls()).toEqual([
       "GET ada/mnist/builds/7/",
@@ -105,7 +85,7 @@ describe("a mutation of several runs", () => {
     ["[]", "ids: expected 1 to 100 ids, got 0"],
     [
       `["ada.mnist.jobs.5", "ada.mnist.3"]`,
-      'ids[1]: expected a global id, or `kind: EXPERIMENT` or `kind: GROUP` as well, got "ada.mnist.3", which can name Experiment or Group',
+      'ids[1]: expected ada.mnist.experiments.3 or ada.mnist.groups.3, got "ada.mnist.3", which can be the name of either',
     ],
     [
       JSON.stringify(Array.from({ length: 101 }, (_, id) => `ada.mnist.jobs.${id}`)),
@@ -146,7 +126,7 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
   const ids = [1, 2, 3, 4, 5, 6].map((id) => `"ada.mnist.jobs.${id}"`).join();
 
   test("of several runs, for each of them", async () => {
-    const mutation = `mutation { stopRuns(ids: [${ids}], ifActive: true) { results { isSent } } }`;
+    const mutation = `mutation { stopRuns(ids: [${ids}]) { results { isSent } } }`;
     expect(await halted(mutation)).toEqual({
       data: null,
       errors: [
@@ -159,7 +139,7 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
   });
 
   test("of one run, whose record fails afterwards", async () => {
-    const mutation = `mutation { stopJob(id: "ada.mnist.jobs.1") { job { experiment: project { experiments(first: 0) { totalCount } } } } }`;
+    const mutation = `mutation { stopJob(id: "ada.mnist.jobs.1", force: true) { job { experiment: project { experiments(first: 0) { totalCount } } } } }`;
     expect(await halted(mutation)).toEqual({
       data: null,
       errors: [expect.objectContaining({ code: "BAD_USER_INPUT", outcome: "unknown" })],
@@ -167,7 +147,7 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
   });
 
   test("and of a root field that fails no more than that", async () => {
-    const { errors } = await halted(`mutation { stopJob(id: "ada.mnist.jobs.2") { isSent } }`);
+    const { errors } = await halted(`mutation { stopJob(id: "ada.mnist.jobs.2", force: true) { isSent } }`);
     expect(errors).toEqual([expect.objectContaining({ code: "FORBIDDEN" })]);
     expect(errors[0]).not.toHaveProperty("outcome");
   });

@@ -28,25 +28,13 @@ const SUCCEEDED = { ...RUNNING, last_status: "succeeded", finished_at: "2026-02-
 describe.each(stops)("$name", (stop) => {
   const { field, read } = stop;
   test.each([
-    ["of a finished run with `ifActive` sends nothing", SUCCEEDED, true, "SUCCEEDED", [read]],
-    [
-      "of an active run with `ifActive` is sent after a read",
-      RUNNING,
-      true,
-      "STOPPED",
-      [read, callOf(stop), read],
-    ],
-    [
-      "of a finished run without `ifActive` is sent at once",
-      SUCCEEDED,
-      false,
-      "STOPPED",
-      [callOf(stop), read],
-    ],
-  ])("%s", async (_, state, ifActive, status, requests) => {
+    ["of a finished run sends nothing", SUCCEEDED, false, "SUCCEEDED", [read]],
+    ["of an active run is sent after a read", RUNNING, false, "STOPPED", [read, callOf(stop), read]],
+    ["of a finished run with `force` is sent at once", SUCCEEDED, true, "STOPPED", [callOf(stop), read]],
+  ])("%s", async (_, state, force, status, requests) => {
     const service = await startRuns(state);
     const { ask } = await startGateway({ upstream: service });
-    expect(await ask(stopOf(stop, `ifActive: ${ifActive}`))).toEqual({
+    expect(await ask(stopOf(stop, `force: ${force}`))).toEqual({
       data: { done: { isSent: status === "STOPPED", [field]: { status, isFinished: true } } },
     });
     expect(service.inOrder()).toEqual(requests);
@@ -63,9 +51,7 @@ test("whether a run has finished is not told from what was kept for others", asy
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/"]);
   Object.assign(state, SUCCEEDED);
   expect(
-    await ask(
-      `mutation { stopExperiment(id: "ada.mnist.3", ifActive: true) { isSent experiment { status } } }`,
-    ),
+    await ask(`mutation { stopExperiment(id: "ada.mnist.3") { isSent experiment { status } } }`),
   ).toEqual({ data: { stopExperiment: { isSent: false, experiment: { status: "SUCCEEDED" } } } });
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/experiments/3/"]);
 });

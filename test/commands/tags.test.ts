@@ -44,7 +44,16 @@ test("labels are added where there are none, beside another change", async () =>
 
 test.each([
   [`{ tags: ["a"], addTags: ["b"] }`, "input.tags: expected `tags`, or `addTags` and `removeTags`, got both"],
-  [`{ addTags: ["a"], removeTags: ["a"] }`, "input.removeTags: expected other labels than in `addTags`"],
+  [`{ addTags: ["a"], removeTags: ["a"] }`, "input.removeTags: expected other tags than in `addTags`"],
+  // Servers could not be asked for such a tag.
+  [
+    `{ tags: ["a", "b,c"] }`,
+    'input.tags[1]: expected text without `,`, `|`, `:`, `..`, a sign of comparison or `~` at its start, or space around it, got "b,c"',
+  ],
+  [
+    `{ addTags: [""] }`,
+    'input.addTags[0]: expected text without `,`, `|`, `:`, `..`, a sign of comparison or `~` at its start, or space around it, got ""',
+  ],
 ])("%s is refused unsent", async (input, message) => {
   const { ask, sent } = await startTagged([]);
   expect(outcomeOf(await ask(update("Experiment", input)))).toEqual({

@@ -6,11 +6,11 @@ import { startGateway } from "../support/gateway.ts";
 import type { ProfileName } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 
-const UPDATE = `mutation ($input: UpdateExperimentInput!) {
+const UPDATE = `mutation ($input: UpdateRunInput!) {
   updateExperiment(id: "ada.mnist.3", input: $input) { experiment { name tags readme description } }
 }`;
 
-const SEND = `mutation ($input: UpdateExperimentInput!) {
+const SEND = `mutation ($input: UpdateRunInput!) {
   updateExperiment(id: "ada.mnist.3", input: $input) { __typename }
 }`;
 
@@ -60,7 +60,7 @@ describe("an update of name, tags and readme", () => {
       {
         at: "updateExperiment",
         code: "CAPABILITY_UNAVAILABLE",
-        message: `The server behind this gateway does not offer \`${field}\` as input. \`gateway.capabilities\` tells what there is.`,
+        message: `The server behind this gateway does not offer \`${field}\` as input: it lacks the capability \`UPDATE_${field.toUpperCase()}\`.`,
       },
     ]);
     expect(sent()).toEqual([]);

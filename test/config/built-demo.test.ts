@@ -58,7 +58,7 @@ test("a mutation changes what is asked next", async () => {
   const input = { description: `on ${process.version}` };
   const id = "ada.mnist.jobs.2";
   await ask(
-    "mutation ($id: ID!, $input: UpdateJobInput!) { updateJob(id: $id, input: $input) { job { id } } }",
+    "mutation ($id: ID!, $input: UpdateRunInput!) { updateJob(id: $id, input: $input) { job { id } } }",
     {
       id,
       input,
@@ -76,9 +76,9 @@ test("a WebSocket is told of a run, whose end is the subscription's", async () =
     retryAttempts: 0,
   });
   onTestFinished(() => void client.dispose());
-  const query = `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/28")}") { isFinal run { status } } }`;
+  const query = `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/28")}") { run { status isFinished } } }`;
   const results = client.iterate({ query });
-  const value = { data: { runUpdated: { isFinal: true, run: { status: "SUCCEEDED" } } } };
+  const value = { data: { runUpdated: { run: { status: "SUCCEEDED", isFinished: true } } } };
   expect(await results.next()).toEqual({ done: false, value });
   expect(await results.next()).toEqual({ done: true, value: undefined });
 });

@@ -289,7 +289,12 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
         (port) => tokens.find((token) => replicasOf(token).includes(port)) ?? "",
       );
       const [killed = 0] = replicasOf(writer);
-      const written = post(false, url, writer, `mutation { stopJob(id: "ada.mnist.jobs.1") { job { id } } }`);
+      const written = post(
+        false,
+        url,
+        writer,
+        `mutation { stopJob(id: "ada.mnist.jobs.1", force: true) { job { id } } }`,
+      );
       const commands = () => service.seen().filter(({ method }) => method === "POST");
       await vi.waitUntil(() => commands().length === 1, PATIENT);
       replicas.kill(killed, "SIGKILL");

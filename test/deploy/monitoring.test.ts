@@ -87,7 +87,7 @@ async function scrape(): Promise<string> {
   const { data } = await ask(run);
   await ask(`{ experiment(id: "ada.mnist.4242") { status } }`);
   await ask("{ canary }");
-  await ask(`mutation { stopJob(id: "ada.mnist.jobs.2") { job { id } } }`);
+  await ask(`mutation { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id } } }`);
   await ask("", undefined, { headers: { "content-type": "text/plain" } });
   await fetch(`${url}/graphql`, {
     method: "POST",

@@ -123,19 +123,18 @@ endpoints:
 omittedInLists: { notebooks: [node_scheduled] }
 `;
   const { ask } = await startChanged(service.url, profileFile(profile));
-  const answer = await ask(`{ project(owner: "ada", name: "mnist") {
-    notebooks(filter: { status: [RUNNING] }) { nodes { id status } }
-    notebook(internalId: "7") { __typename nodeScheduled { name } buildJob { id } }
-  } }`);
+  const answer = await ask(`{ project(id: "ada.mnist") {
+    notebooks(filter: { statuses: [RUNNING] }) { nodes { id status } }
+  } notebook(id: "ada.mnist.notebooks.7") { __typename nodeScheduled { name } buildJob { id } } }`);
   const node = { id: globalId("Notebook:ada/mnist/7"), status: "RUNNING" };
   const read = { __typename: "Notebook", nodeScheduled: { name: "gpu-1" }, buildJob: null };
-  expect(answer).toEqual({ data: { project: { notebooks: { nodes: [node] }, notebook: read } } });
+  expect(answer).toEqual({ data: { project: { notebooks: { nodes: [node] } }, notebook: read } });
   const { data, errors } = await ask(`mutation {
-    stopNotebook(id: "ada.mnist.notebooks.7") { notebook { internalId } }
+    stopNotebook(id: "ada.mnist.notebooks.7", force: true) { notebook { internalId } }
     pauseJob(id: "ada.mnist.jobs.2") { job { id } }
   }`);
   expect(data).toEqual({ stopNotebook: { notebook: { internalId: "7" } }, pauseJob: null });
-  expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["UPSTREAM_UNSUPPORTED"]);
+  expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["CAPABILITY_UNAVAILABLE"]);
   expect(service.inOrder().filter((call) => call.startsWith("POST"))).toEqual([
     "POST ada/mnist/notebook-7/halt",
   ]);

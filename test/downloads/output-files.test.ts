@@ -24,7 +24,7 @@ async function startFiles(told: Readonly<Record<string, Told>>) {
 
 const folder = (path: string | null) =>
   `{ experiment(id: "ada.mnist.42") { outputFiles${path === null ? "" : `(path: ${JSON.stringify(path)})`} {
-    path folders { name path } files { name path bytes url }
+    folders { name path } files { name path bytes url }
   } } }`;
 
 const MISSING: Told = {
@@ -56,12 +56,10 @@ describe("the output files of a run", () => {
       url: `${gateway.url}${FILE}?path=${encodeURIComponent(path)}`,
     });
     expect(await shown(gateway)).toEqual({
-      path: "",
       folders: ["checkpoints", "plots"].map((name) => ({ name, path: name })),
       files: [file("a b+c%.bin", 5e9), file("z.txt", 3), file("ü", null)],
     });
     expect(await shown(gateway, "checkpoints/best")).toEqual({
-      path: "checkpoints/best",
       folders: [],
       files: [file("checkpoints/best/model.bin", 7)],
     });
@@ -116,7 +114,7 @@ describe("the output files of a run", () => {
   test("are not asked of a server that does not offer them", async () => {
     const { ask, calls, demo, url } = await startProfile("polyaxon-0.2");
     const answer = await ask<unknown, object>(
-      `{ job(id: "ada.mnist.jobs.1") { status outputFiles { path } } }`,
+      `{ job(id: "ada.mnist.jobs.1") { status outputFiles { files { path } } } }`,
     );
     expect(answer.data).toEqual({ job: { status: "SUCCEEDED", outputFiles: null } });
     expect(errorsOf(answer)).toMatchObject([{ at: "job.outputFiles", code: "CAPABILITY_UNAVAILABLE" }]);
@@ -229,7 +227,7 @@ describe("the download of one file", () => {
     expect(await response.json()).toEqual({
       errors: [
         {
-          message: "Not found.",
+          message: "Not found: x of ada.mnist.experiments.42.",
           extensions: {
             code: "NOT_FOUND",
             requestId: "story-1",

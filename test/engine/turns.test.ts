@@ -12,7 +12,7 @@ import { stopwatchRuns } from "../support/stopwatch.ts";
 const DOCUMENTS = 40;
 
 /** A valid subscription, of which no two are one text. */
-const subscription = (number: number) => `subscription S${number} { runUpdated(id: "no id") { isFinal } }`;
+const subscription = (number: number) => `subscription S${number} { runUpdated(id: "no id") { reason } }`;
 const query = (number: number) => `query Q${number} { gateway { version } }`;
 
 /** Sends documents in one go, and calls back for each answer. */

@@ -72,7 +72,7 @@ test("with HALT the first error is the only one, and there is no data", async ()
 
 test("with HALT no command is sent after one that failed", async () => {
   const { post, calls } = await startWorld();
-  const stop = (id: string) => `stopExperiment(id: "${id}") { deletedId: __typename }`;
+  const stop = (id: string) => `stopExperiment(id: "${id}", force: true) { deletedId: __typename }`;
   const query = `mutation { first: ${stop("nonsense")} second: ${stop("ada.mnist.42")} }`;
   expect(await post({ query, variables: {}, onError: "HALT" })).toEqual({
     data: null,
@@ -97,7 +97,7 @@ test("with HALT an error in a later piece is the last one", async () => {
 test("each event of a subscription has it", async () => {
   const { url } = await startWorld();
   const query = `subscription {
-    runUpdated(id: "ada.mnist.42", kind: EXPERIMENT) {
+    runUpdated(id: "ada.mnist.experiments.42") {
       run { ... on Experiment { tooMany: statuses(first: 0) { totalCount } } }
     }
   }`;

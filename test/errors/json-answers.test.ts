@@ -14,11 +14,13 @@ async function start() {
     /** What is read of a text that is the value of a key, or the code of the error. */
     valueOf: async (text: string | Buffer) => {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
-      told = Buffer.concat([Buffer.from('{"id": 2, "declarations": '), bytes, Buffer.from("}")]);
-      const answer = (await ask(`{ experiment(id: "ada.mnist.2") { declarations } }`)) as Answer<{
-        readonly experiment: { readonly declarations: unknown } | null;
+      told = Buffer.concat([Buffer.from('{"id": 2, "declarations": {"it": '), bytes, Buffer.from("}}")]);
+      const answer = (await ask(
+        `{ experiment(id: "ada.mnist.2") { it: declaration(name: "it") } }`,
+      )) as Answer<{
+        readonly experiment: { readonly it: unknown } | null;
       }>;
-      return answer.errors ? firstCodeOf(answer) : { value: answer.data.experiment?.declarations };
+      return answer.errors ? firstCodeOf(answer) : { value: answer.data.experiment?.it };
     },
   };
 }

@@ -51,7 +51,7 @@ const refusals: [string, Told, string, string][] = [
   ["403 with a page", html(403), "FORBIDDEN", "The service does not allow this."],
   ["404 with an object", detail(404, "No such row."), "NOT_FOUND", "No such row."],
   ["404 with a bare string", json(404, "It is gone."), "NOT_FOUND", "It is gone."],
-  ["404 with nothing", { status: 404, text: "" }, "NOT_FOUND", "Not found."],
+  ["404 with nothing", { status: 404, text: "" }, "NOT_FOUND", "Not found: ada.mnist.experiments.42."],
   ["404 with a page", html(404), "UPSTREAM_UNSUPPORTED", notOffered],
   ["405 with an object", detail(405, 'Method "GET" not allowed.'), "UPSTREAM_UNSUPPORTED", notOffered],
   ["405 with nothing", html(405, ""), "UPSTREAM_UNSUPPORTED", notOffered],

@@ -31,13 +31,13 @@ test.each<[string, object, string, number, number]>([
     200,
     400,
   ],
-  ["an unknown hash", { extensions: { persistedQuery } }, "PERSISTED_QUERY_NOT_FOUND", 200, 200],
+  ["an unknown hash", { extensions: { persistedQuery } }, "PERSISTED_QUERY_NOT_FOUND", 200, 404],
   [
     "another hash",
     ofQuery("{ __typename }", { extensions: { persistedQuery } }),
     "PERSISTED_QUERY_MISMATCH",
     200,
-    200,
+    400,
   ],
   [
     "an unknown operation name",

@@ -78,10 +78,10 @@ test("NaN, Infinity and a byte order mark do not make an answer unreadable", asy
   const text = `\uFEFF{"id": 42, "last_metric": {"a": NaN, "b": -Infinity, "c": 1}}`;
   const service = await startFake(() => jsonText(text));
   const { ask } = await startGateway({ upstream: service });
-  expect(await ask(`{ experiment(id: "ada.mnist.42") { lastMetric { name value raw } } }`)).toEqual({
+  expect(await ask(`{ experiment(id: "ada.mnist.42") { latestMetrics { name value raw } } }`)).toEqual({
     data: {
       experiment: {
-        lastMetric: [
+        latestMetrics: [
           { name: "a", value: null, raw: null },
           { name: "b", value: null, raw: null },
           { name: "c", value: 1, raw: 1 },

@@ -9,14 +9,14 @@ const ROWS = [1, 2, 3, 4, 5].map((id) => row(id));
 
 describe("an export", () => {
   const runs = (search: string) => `${PROJECT}/runs.csv${search}`;
-  const both = { orderBy: "CREATED_ASC", orderByMetric: { name: "a", direction: "ASC" } };
+  const both = { order: { field: "CREATED_AT", metric: "a" } };
   test.each<[string, string, RegExp]>([
     ["of an experiment", `${globalId("Experiment:ada/mnist/1")}/runs.csv`, /^id: expected the id of a Group/],
     ["of nothing", "nothing/runs.csv", /^id: expected a global id or a name such as .*, got "nothing"$/],
     [
       "with an unknown parameter",
       runs("?first=1"),
-      /^expected parameters .* query, filter, .*, got "first"$/,
+      /^expected parameters .* filter, query, .*, got "first"$/,
     ],
     [
       "with a parameter twice",
@@ -45,15 +45,15 @@ describe("an export", () => {
     ["with an unknown filter", runs(query({ filter: { nope: 1 } })), /^filter: Field "nope" is not defined/],
     [
       "with an unknown status",
-      runs(query({ filter: { status: ["NOPE"] } })),
-      /^filter\.status\.0: Value "NOPE"/,
+      runs(query({ filter: { statuses: ["NOPE"] } })),
+      /^filter\.statuses\.0: Value "NOPE"/,
     ],
-    ["with an unknown order", runs("?orderBy=SIZE"), /^orderBy: Value "SIZE" does not exist/],
     [
-      "with two orders",
-      runs(query(both)),
-      /^orderByMetric: expected `orderBy` or `orderByMetric`, got both$/,
+      "with an unknown order",
+      runs(query({ order: { field: "SIZE" } })),
+      /^order\.field: Value "SIZE" does not exist/,
     ],
+    ["with two orders", runs(query(both)), /^order: expected .*`field`.*`metric`/],
   ])("%s is 400, and nothing is sent", async (_, path, message) => {
     const { get, calls } = await startExports(ROWS);
     const response = await get(path);

@@ -115,11 +115,11 @@ describe("runs as CSV", () => {
   });
 
   test.each<[string, Record<string, unknown>, string]>([
-    ["a filter", { filter: { status: ["RUNNING"] } }, `${SORT}&query=status%3Arunning`],
-    ["an order", { orderBy: "FINISHED_DESC" }, "sort=-finished_at%2C-created_at"],
+    ["a filter", { filter: { statuses: ["RUNNING"] } }, `${SORT}&query=status%3Arunning`],
+    ["an order", { order: { field: "FINISHED_AT" } }, "sort=-finished_at%2C-created_at"],
     [
       "an order by a metric",
-      { orderByMetric: { name: "loss", direction: "ASC" } },
+      { order: { metric: "loss", direction: "ASC" } },
       "sort=metric.loss%2C-created_at",
     ],
     ["the server's own language", { query: "tags:good" }, `${SORT}&query=tags%3Agood`],

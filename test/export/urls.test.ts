@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { GROUP, PROJECT, row, startExports } from "../support/exported.ts";
 
 const URLS = `{
-  project(owner: "ada", name: "mnist") { runsUrl metricsUrl(format: NDJSON) }
+  project(id: "ada.mnist") { runsUrl metricsUrl(format: NDJSON) }
   group(id: "ada.mnist.5") { runsUrl(format: NDJSON) metricsUrl }
 }`;
 

@@ -116,18 +116,18 @@ test("an object of values has at most 10,000 names; with more it reads as null",
   }));
   const { ask } = await startGateway({ upstream: service });
   const query = `{
-    experiment(id: "ada.mnist.42") { name lastMetric(names: ["n9999"]) { value } lastMetricValue(name: "n9999") }
+    experiment(id: "ada.mnist.42") { name latestMetrics(names: ["n9999"]) { value } lastMetricValue(name: "n9999") }
     group(id: "ada.mnist.5") { name hptuning { concurrency matrix { name } } }
   }`;
   const within = (await ask(query)) as Answer<{ group: { hptuning: { matrix: unknown[] } } }>;
   expect(within.data).toMatchObject({
-    experiment: { name: "base", lastMetric: [{ value: 9999 }], lastMetricValue: 9999 },
+    experiment: { name: "base", latestMetrics: [{ value: 9999 }], lastMetricValue: 9999 },
   });
   expect(within.data.group.hptuning.matrix).toHaveLength(10_000);
   names = 10_001;
   expect(await ask(query)).toEqual({
     data: {
-      experiment: { name: "base", lastMetric: null, lastMetricValue: null },
+      experiment: { name: "base", latestMetrics: null, lastMetricValue: null },
       group: { name: "search", hptuning: { concurrency: 2, matrix: null } },
     },
   });

@@ -48,7 +48,7 @@ describe("what an operation selects is counted with its fragments expanded, befo
   });
 
   const ID = '"ada.mnist.42"';
-  const STEP = 'a: project(owner: "ada", name: "mnist")';
+  const STEP = 'a: project(id: "ada.mnist")';
   const SELECTED: [string, number, string, object?][] = [
     ["fields of one name", 2, "{ __typename __typename }"],
     ["an object and its fields", 3, `{ ${STEP} { id name } }`],
@@ -124,7 +124,7 @@ describe("what is completed is counted while it is made", () => {
       env: { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_PAGE_SIZE: "500", MAX_RESULT_FIELDS: "1003" },
     });
     const page = (fields: string) =>
-      `{ project(owner: "ada", name: "mnist") { experiments(first: 500) { nodes { ${fields} } } } }`;
+      `{ project(id: "ada.mnist") { experiments(first: 500) { nodes { ${fields} } } } }`;
     // `project`, `experiments`, `nodes`; 500 items with a field each.
     expect(await ask(page("name"))).toMatchObject({
       data: { project: { experiments: { nodes: { length: 500 } } } },
@@ -134,8 +134,8 @@ describe("what is completed is counted while it is made", () => {
     });
   });
 
-  const startConfig = async (declarations: unknown, env: Record<string, string> = {}) => {
-    const service = await startFake(() => ({ json: { id: 42, declarations } }));
+  const startConfig = async (it: unknown, env: Record<string, string> = {}) => {
+    const service = await startFake(() => ({ json: { id: 42, declarations: { it } } }));
     return startGateway({ upstream: service, env });
   };
   const bytes = (most: number) => tooLarge(`Expected a result of at most ${most} bytes, got more.`);
@@ -147,7 +147,7 @@ describe("what is completed is counted while it is made", () => {
     ["values 190 levels deep", Array(10).fill(JSON.parse("[".repeat(190) + "]".repeat(190)))],
   ])("bytes of %s", async (_, value) => {
     const { ask } = await startConfig(value, { MAX_RESULT_BYTES: "1000" });
-    expect(await ask('{ experiment(id: "ada.mnist.42") { declarations } }')).toEqual({
+    expect(await ask('{ experiment(id: "ada.mnist.42") { declaration(name: "it") } }')).toEqual({
       errors: bytes(1_000),
     });
   });
@@ -158,7 +158,7 @@ describe("what is completed is counted while it is made", () => {
     const env = { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_RESULT_BYTES: "99000" };
     const { ask } = await startGateway({ upstream: service, env });
     const rows = (alias: string) =>
-      ask(`{ project(owner: "ada", name: "mnist") { experiments { nodes { ${alias}: name } } } }`);
+      ask(`{ project(id: "ada.mnist") { experiments { nodes { ${alias}: name } } } }`);
     expect((await rows("a")).errors).toBeUndefined();
     expect(await rows("a".repeat(1_000))).toEqual({ errors: bytes(99_000) });
   });
@@ -186,7 +186,7 @@ describe("what is completed is counted while it is made", () => {
     );
     const { ask } = await startGateway({ upstream: service, env: { MAX_RESULT_FIELDS: "50" } });
     const answer = await ask(
-      'mutation { a: stopJob(id: "ada.mnist.jobs.1") { job { tags } } b: stopJob(id: "ada.mnist.jobs.2") { job { tags } } }',
+      'mutation { a: stopJob(id: "ada.mnist.jobs.1", force: true) { job { tags } } b: stopJob(id: "ada.mnist.jobs.2", force: true) { job { tags } } }',
     );
     expect(answer).toEqual({
       data: null,
@@ -216,11 +216,11 @@ describe("validation is bounded", () => {
   test.each([
     [
       "Expected one name for at most 150 fields with arguments or selections, got 400.",
-      `{ project(owner: "ada", name: "mnist") { ${times(400, () => 'experiment(internalId: "1") { id }')} } }`,
+      `{ project(id: "ada.mnist") { ${times(400, () => 'experiment(internalId: "1") { id }')} } }`,
     ],
     [
       "Expected at most 100 fragments, got 300.",
-      `{ project(owner: "ada", name: "mnist") { ${times(300, (index) => `...F${index}`)} } } ${times(300, (index) => `fragment F${index} on Project { id }`)}`,
+      `{ project(id: "ada.mnist") { ${times(300, (index) => `...F${index}`)} } } ${times(300, (index) => `fragment F${index} on Project { id }`)}`,
     ],
     [
       "Expected at most 100 fragments, got 900.",
@@ -242,8 +242,7 @@ describe("validation is bounded", () => {
 });
 
 describe("the event loop has its turns", () => {
-  const ROWS =
-    '{ project(owner: "ada", name: "mnist") { experiments(first: 40) { nodes { id name project { id } } } } }';
+  const ROWS = '{ project(id: "ada.mnist") { experiments(first: 40) { nodes { id name project { id } } } } }';
 
   test.each([
     ["rows with an object each", ROWS, 80],

@@ -233,7 +233,9 @@ describe("a service that fails again and again", () => {
     service.heal();
     const hold = holdAll();
     service.fail(/users\/$/, hold.fault);
-    const stopping = gateway.ask(`mutation { stopExperiment(id: "ada.mnist.1") { experiment { status } } }`);
+    const stopping = gateway.ask(
+      `mutation { stopExperiment(id: "ada.mnist.1", force: true) { experiment { status } } }`,
+    );
     await hold.arrived(1);
     expect(service.calls().slice(20)).toEqual(["GET users/"]);
     hold.release();
@@ -297,7 +299,7 @@ test("a service that lets nobody connect is out of reach after UPSTREAM_CONNECT_
   expect((await gateway.ask(read)).errors?.map(({ extensions }) => extensions)).toEqual([
     { ...facts, upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/" } },
   ]);
-  const command = `mutation { stopExperiment(id: "ada.mnist.1") { experiment { id } } }`;
+  const command = `mutation { stopExperiment(id: "ada.mnist.1", force: true) { experiment { id } } }`;
   expect((await gateway.ask(command)).errors?.map(({ extensions }) => extensions)).toEqual([
     { ...facts, upstream: { method: "POST", route: "{owner}/{project}/experiments/{id}/stop" } },
   ]);

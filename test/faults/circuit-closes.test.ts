@@ -80,7 +80,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     (id) => `{ experiment(id: "ada.mnist.${id}") { statuses(first: 4) { nodes { status } } } }`,
   ),
   "a mutation with a read after it": asking(
-    (id) => `mutation { stopExperiment(id: "ada.mnist.${id}") { experiment { status } } }`,
+    (id) => `mutation { stopExperiment(id: "ada.mnist.${id}", force: true) { experiment { status } } }`,
   ),
   "a login": asking(() => `mutation { login(input: { username: "ada", password: "x" }) { token } }`),
   "a download": ({ gateway }, numbers) =>

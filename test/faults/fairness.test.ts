@@ -339,7 +339,7 @@ describe("what one caller does to the others", () => {
       write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
     );
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });
-    const stop = `mutation { stopJob(id: "ada.mnist.jobs.3") { job { id } } }`;
+    const stop = `mutation { stopJob(id: "ada.mnist.jobs.3", force: true) { job { id } } }`;
     expect(firstCodeOf(await askFor(gateway, stop))).toBe("ok");
     await vi.waitUntil(() => service.open() === 0, PATIENT);
   });

@@ -162,7 +162,7 @@ const QUERIES = [
   `{ experiment(id: "alice.mnist.1") ${all("Experiment")} }`,
   `{ job(id: "alice.mnist.jobs.1") ${all("Job")} buildJob(id: "alice.mnist.builds.1") ${all("BuildJob")} }`,
   `{ group(id: "alice.mnist.1") ${all("Group")} }`,
-  `{ project(owner: "alice", name: "mnist") ${all("Project")} }`,
+  `{ project(id: "alice.mnist") ${all("Project")} }`,
   `{ viewer ${all("User")} cluster ${all("Cluster")} node(sequence: 1) ${all("Node")} experimentJob(id: "alice.mnist.1.1.master") ${all("ExperimentJob")} }`,
 ];
 
@@ -227,9 +227,11 @@ test("poison in thousands of recorded answers makes no slip of ours", async () =
 
 test("a JSON value may have any key: `then` makes no promise of it", async () => {
   const odd: unknown = JSON.parse(`{ "then": "that", "toJSON": 1 }`);
-  const service = await startFake(() => ({ json: { id: 5, declarations: odd, config: odd } }));
+  const service = await startFake(() => ({ json: { id: 5, declarations: { odd }, config: odd } }));
   const { ask } = await startGateway({ upstream: service });
-  expect(await ask(`{ experiment(id: "alice.mnist.5") { declarations config { raw } } }`)).toEqual({
-    data: { experiment: { declarations: odd, config: { raw: odd } } },
+  expect(
+    await ask(`{ experiment(id: "alice.mnist.5") { declaration(name: "odd") config { raw } } }`),
+  ).toEqual({
+    data: { experiment: { declaration: odd, config: { raw: odd } } },
   });
 });

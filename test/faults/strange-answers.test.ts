@@ -59,7 +59,7 @@ describe("an encoding that is none of those that are known", () => {
 });
 
 const SHORT_COMMANDS = {
-  "a stop": `mutation { it: stopExperiment(id: "ada.mnist.42") { experiment { id } } }`,
+  "a stop": `mutation { it: stopExperiment(id: "ada.mnist.42", force: true) { experiment { id } } }`,
   "an update": `mutation { it: updateExperiment(id: "ada.mnist.42", input: { description: "x" }) { experiment { id } } }`,
   "a deletion": `mutation { it: deleteExperiment(id: "ada.mnist.42") { __typename } }`,
   "a login": `mutation { it: login(input: { username: "ada", password: "x" }) { token } }`,

@@ -57,7 +57,7 @@ describe("an answer of the service cannot bring the gateway down", () => {
   ])("by its depth: %s", async (_, text) => {
     const service = await startFaultServer(() => ({ text, headers: { "content-type": "application/json" } }));
     const { ask } = await startGateway({ upstream: service });
-    const query = `{ experiment(id: "ada.mnist.42") { name declarations config { cmd: version } } gateway { __typename } }`;
+    const query = `{ experiment(id: "ada.mnist.42") { name declarations { name value } config { cmd: version } } gateway { __typename } }`;
     const answer = (await ask(query)) as Answer<{ gateway: object }>;
     expect(codesOf(answer)).not.toContain("INTERNAL_SERVER_ERROR");
     expect(answer.data.gateway).toEqual({ __typename: "GatewayInfo" });
@@ -76,13 +76,13 @@ describe("an answer of the service cannot bring the gateway down", () => {
     const { ask } = await startGateway({ upstream: service });
     const fields = names.map((name) => `a${name}: lastMetricValue(name: "${name}")`).join(" ");
     const query = `{ experiment(id: "ada.mnist.42") {
-      declarations lastMetric(names: ["__proto__"]) { name value } ${fields} other: lastMetricValue(name: "valueOf")
+      declarations { name value } latestMetrics(names: ["__proto__"]) { name value } ${fields} other: lastMetricValue(name: "valueOf")
     } }`;
     expect(await ask(query)).toEqual({
       data: {
         experiment: {
-          declarations: JSON.parse('{"__proto__": {"polluted": true}}'),
-          lastMetric: [{ name: "__proto__", value: 1 }],
+          declarations: [{ name: "__proto__", value: { polluted: true } }],
+          latestMetrics: [{ name: "__proto__", value: 1 }],
           ...Object.fromEntries(names.map((name) => [`a${name}`, 1])),
           other: null,
         },

@@ -104,7 +104,15 @@ test.each<[string | Buffer, object]>([
   [Buffer.from(withQuery('"variables":{}'), "utf16le"), NO_JSON],
   [Buffer.from(ofQuery("{ __typename #é\n }"), "latin1"), NO_UTF8],
   ["{}", NO_QUERY],
-  ['{"documentId":"canary"}', NO_QUERY],
+  [
+    '{"documentId":"canary"}',
+    {
+      status: 200,
+      errors: [
+        "PERSISTED_QUERY_NOT_FOUND: Expected the text of the document: this gateway knows none by `documentId`.",
+      ],
+    },
+  ],
   ['{"query":["{__typename}"]}', noString("query", "array")],
   [`{"query":5,${hashed("5")}}`, noString("query", "number")],
   ['{"query":" "}', unparsed("Syntax Error: Unexpected <EOF>.")],

@@ -16,7 +16,7 @@ function inPieces(text: string): ReadableStream {
 }
 
 describe("bodies of requests", () => {
-  const STOP = `mutation { stopJob(id: "ada.mnist.jobs.2") { job { id } } }`;
+  const STOP = `mutation { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id } } }`;
   const form = new FormData();
   form.set("operations", operationText(STOP));
   form.set("map", "{}");

@@ -122,7 +122,7 @@ const GET_READY = "GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n";
 
 /** What is sent on connections that were open before, and how it is answered. */
 const rest = "Host: g\r\nAuthorization: token t\r\n";
-const STREAM = "subscription%7BrunUpdated(id:%22ada.mnist.1%22)%7BisFinal%7D%7D";
+const STREAM = "subscription%7BrunUpdated(id:%22ada.mnist.1%22)%7Breason%7D%7D";
 const WEB_SOCKET = `Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==`;
 const UPGRADE = `GET /graphql HTTP/1.1\r\n${rest}${WEB_SOCKET}\r\n\r\n`;
 const LATE = [

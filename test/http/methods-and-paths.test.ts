@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { startGateway } from "../support/gateway.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 
 describe("methods and paths", () => {
@@ -26,7 +26,8 @@ describe("methods and paths", () => {
     );
     const headers = { ...JSON_BODY, accept: "text/html" };
     const { status, text } = await sendTo(`${url}/graphql`, { headers, body });
-    expect([status, text]).toEqual([406, ""]);
+    const { errors } = JSON.parse(text) as Answer<never>;
+    expect([status, errors?.map(({ extensions }) => extensions["code"])]).toEqual([406, ["BAD_REQUEST"]]);
     expect(calls()).toEqual([]);
   });
 

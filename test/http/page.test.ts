@@ -134,7 +134,7 @@ describe("the page", () => {
     const { url } = await startDemoGateway();
     const { operations, careful } = settingsIn(await openPage(url));
     expect(operations.filter(({ about }) => !/^[A-Z].*[.?]$/.test(about))).toEqual([]);
-    const deletions = "BuildJob Experiment Experiments Group Job Project Run Runs User".split(" ");
+    const deletions = "BuildJob Experiment Group Job Project Runs User".split(" ");
     expect(careful.toSorted()).toEqual([
       "activateUser",
       ...deletions.map((kind) => `delete${kind}`),

@@ -164,7 +164,7 @@ test("what a mutation returns may be deferred: it is read after the command", as
     return { json: path.includes("builds") ? BUILD : EXPERIMENT };
   });
   const { url } = await startGateway({ upstream });
-  const query = `mutation { stopExperiment(id: "ada.mnist.3") {
+  const query = `mutation { stopExperiment(id: "ada.mnist.3", force: true) {
     isSent ... @defer { experiment { buildJob { description } } }
   } }`;
   const pieces = await askInPieces(url, { query }, SIGNED_IN);
@@ -189,12 +189,12 @@ test.each([
     "Expected no @defer or @stream in a subscription: each of its results is whole.",
   ],
   [
-    `mutation { ... @defer { stopExperiment(id: "a.b.1") { isSent } } }`,
+    `mutation { ... @defer { stopExperiment(id: "a.b.1", force: true) { isSent } } }`,
     "Expected no @defer or @stream at the root of a mutation, only in what it returns.",
   ],
   [`{ experiment(id: "a.b.1") @stream { id } }`, "Expected @stream on a list, got it on experiment."],
   [
-    `{ entities(ids: []) @stream { id } ... @defer { entities(ids: []) { uniqueName } } }`,
+    `{ entities(ids: []) @stream { id } ... @defer { entities(ids: []) { __typename } } }`,
     "Expected one selection of entities where it has @stream, got several: use an alias.",
   ],
   [

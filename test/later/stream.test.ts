@@ -20,7 +20,7 @@ async function start() {
   });
   const { url } = await startGateway({ upstream, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
   const ask = (nodes: string, variables = {}) => {
-    const list = `project(owner: "ada", name: "mnist") { experiments(first: 3) { ${nodes} } }`;
+    const list = `project(id: "ada.mnist") { experiments(first: 3) { ${nodes} } }`;
     const query = nodes.includes("$")
       ? `query ($count: Int! = 1, $on: Boolean! = true) { ${list} }`
       : `{ ${list} }`;

@@ -102,7 +102,7 @@ test.each(["completes it", "closes its connection"])(
 
 test("a mutation does not come over a WebSocket", async () => {
   const { client, calls } = await start();
-  const query = `mutation { stopExperiment(id: "ada.mnist.3") { isSent ... @defer { __typename } } }`;
+  const query = `mutation { stopExperiment(id: "ada.mnist.3", force: true) { isSent ... @defer { __typename } } }`;
   await expect(client.iterate({ query }).next()).rejects.toMatchObject([
     { extensions: { code: "BAD_REQUEST" } },
   ]);

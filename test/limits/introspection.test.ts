@@ -24,11 +24,11 @@ describe("the schema through introspection", () => {
   const GUESSES: readonly [query: string, variables?: object][] = [
     ["{ viewer { usernam } }"],
     [`{ experiment(id: "x", idd: "x") { id } }`],
-    [`{ group(id: "x") { experiments(orderBy: CREATED_ASD) { totalCount } } }`],
+    [`{ group(id: "x") { experiments(order: { field: CREATED_ASD }) { totalCount } } }`],
     [`mutation { login(input: { username: "a", password: "b", usernme: "a" }) { token } }`],
     [
-      `query G($o: RunOrder) { group(id: "x") { experiments(orderBy: $o) { totalCount } } }`,
-      { o: "CREATED_ASD" },
+      `query G($o: RunOrder) { group(id: "x") { experiments(order: $o) { totalCount } } }`,
+      { o: { field: "CREATED_ASD" } },
     ],
     [
       `mutation L($i: LoginInput!) { login(input: $i) { token } }`,

@@ -11,7 +11,8 @@ describe("limits of an operation", () => {
     `{ experiment(id: "ada.mnist.42") { ${"original { ".repeat(levels - 2)} id ${"} ".repeat(levels - 2)} } }`;
   const login = (alias: string) =>
     `${alias}: login(input: { username: "ada", password: "canary-${alias}" }) { token }`;
-  const stop = (index: number) => `m${index}: stopJob(id: "ada.mnist.jobs.2") { job { internalId } }`;
+  const stop = (index: number) =>
+    `m${index}: stopJob(id: "ada.mnist.jobs.2", force: true) { job { internalId } }`;
 
   test.each<[string, string, string]>([
     ["too deep", deep(17), "OPERATION_TOO_DEEP"],

@@ -56,7 +56,7 @@ test("120 event streams that one token opens at once are all open, however few o
   // No two documents are one text: they wait for the caller's turns to be read.
   const variables = { id: globalId(`Experiment:ada/mnist/${AT_ONCE}`) };
   const requestOf = (number: number) => {
-    const query = `subscription S${number}($id: ID!) { runUpdated(id: $id) { isFinal run { ${fields} } } }`;
+    const query = `subscription S${number}($id: ID!) { runUpdated(id: $id) { reason run { ${fields} } } }`;
     const body = JSON.stringify({ query, variables });
     const head =
       "POST /graphql HTTP/1.1\r\nHost: gateway\r\nAuthorization: token ada\r\nAccept: text/event-stream\r\n";

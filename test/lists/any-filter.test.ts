@@ -35,14 +35,18 @@ const day = fc
   .map((date) => date.toISOString().slice(0, 10));
 
 const membersOf = (values: typeof texts, name: typeof text, days: typeof text) => ({
-  name: values,
-  user: values,
+  names: values,
+  users: values,
   allTags: values,
   notTags: values,
-  rawStatus: values,
-  createdAt: fc.record({ from: days, before: days }, { requiredKeys: ["from"] }),
+  rawStatuses: values,
+  createdAt: fc
+    .record({ from: days, before: days }, { requiredKeys: ["from"] })
+    .filter(({ from, before }) => before === undefined || from < before),
   metrics: fc.array(
-    fc.record({ name, atLeast: number, lessThan: number }, { requiredKeys: ["name", "atLeast"] }),
+    fc
+      .record({ name, atLeast: number, lessThan: number }, { requiredKeys: ["name", "atLeast"] })
+      .filter(({ atLeast, lessThan }) => lessThan === undefined || atLeast < lessThan),
     { minLength: 1, maxLength: 2 },
   ),
   declarations: fc.array(fc.record({ name, values }), { minLength: 1, maxLength: 2 }),
@@ -71,9 +75,9 @@ const isJson = (value: string) =>
 
 /** What a filter says, in the order in which it is written. */
 const saidBy = ({ createdAt, metrics = [], declarations = [], ...input }: Input): Said[] => [
-  ...set("name", input.name),
-  ...set("status", input.rawStatus),
-  ...set("user.username", input.user),
+  ...set("name", input.names),
+  ...set("status", input.rawStatuses),
+  ...set("user.username", input.users),
   ...(input.allTags ?? []).flatMap((tag) => set("tags", [tag])),
   ...set("tags", input.notTags, true),
   ...bound("created_at", ">=", createdAt?.from),
@@ -88,7 +92,7 @@ const saidBy = ({ createdAt, metrics = [], declarations = [], ...input }: Input)
   ),
 ];
 
-const QUERY = `query ($filter: ExperimentFilter) { project(owner: "ada", name: "mnist") {
+const QUERY = `query ($filter: RunFilter) { project(id: "ada.mnist") {
   experiments(filter: $filter) { totalCount }
 } }`;
 

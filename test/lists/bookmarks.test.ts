@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { startRows } from "./rows.ts";
 
-const QUERY = `query ($first: Int, $after: String) { user(username: "ada") { bookmarkedJobs(first: $first, after: $after) {
-  nodes { uniqueName }
+const QUERY = `query ($first: Int, $after: String) { user(username: "ada") { bookmarks(kind: JOB, first: $first, after: $after) {
+  nodes { ... on Job { uniqueName } }
   edges { cursor }
   totalCount
   pageInfo { hasNextPage endCursor }
@@ -10,7 +10,7 @@ const QUERY = `query ($first: Int, $after: String) { user(username: "ada") { boo
 
 interface Bookmarks {
   readonly user: {
-    readonly bookmarkedJobs: {
+    readonly bookmarks: {
       readonly nodes: readonly object[];
       readonly totalCount: number;
       readonly edges: readonly { readonly cursor: string }[];
@@ -35,7 +35,7 @@ test.each([1, 2, 3, 4, undefined])(
     let after: string | null = null;
     for (let hasNext = true; hasNext;) {
       const answer: { data: Bookmarks } = await ask<Bookmarks, object>(QUERY, { first, after });
-      const { nodes, edges, pageInfo, totalCount } = answer.data.user.bookmarkedJobs;
+      const { nodes, edges, pageInfo, totalCount } = answer.data.user.bookmarks;
       expect(totalCount).toBe(5);
       expect(edges).toHaveLength(nodes.length);
       found.push(...nodes);
@@ -49,7 +49,7 @@ test.each([1, 2, 3, 4, undefined])(
 test("the cursor of an item points after it, also where one before it is left out", async () => {
   const { ask } = await startRows(ROWS);
   const { data } = await ask<Bookmarks, object>(QUERY, {});
-  const after = data.user.bookmarkedJobs.edges[1]?.cursor;
+  const after = data.user.bookmarks.edges[1]?.cursor;
   const rest = await ask<Bookmarks, object>(QUERY, { after });
-  expect(rest.data.user.bookmarkedJobs.nodes).toEqual(namesOf(5));
+  expect(rest.data.user.bookmarks.nodes).toEqual(namesOf(5));
 });

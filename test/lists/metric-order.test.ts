@@ -1,12 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
 import { POLYAXON, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject, startRows } from "./rows.ts";
 
-const QUERY = `query ($first: Int = 24, $after: String, $order: MetricOrder, $filter: ExperimentFilter, $query: String) {
+const QUERY = `query ($first: Int = 24, $after: String, $order: RunOrder, $filter: RunFilter, $query: String) {
   group(id: "ada.mnist.1") {
-    experiments(first: $first, after: $after, orderByMetric: $order, filter: $filter, query: $query) {
+    experiments(first: $first, after: $after, order: $order, filter: $filter, query: $query) {
       nodes { loss: lastMetricValue(name: "loss") }
       totalCount
       pageInfo { endCursor }
@@ -27,7 +29,7 @@ interface Runs {
 const lossesIn = ({ group }: Runs) => group.experiments.nodes.map(({ loss }) => loss);
 
 const LIST = "GET ada/mnist/experiments?group=1";
-const LARGEST = { name: "loss", direction: "DESC" };
+const LARGEST = { metric: "loss", direction: "DESC" };
 const HAS_LOSS = "metric.loss%3A%3E%3D-1e308";
 
 describe("the order by a metric", () => {
@@ -35,7 +37,7 @@ describe("the order by a metric", () => {
     "ascending ends with the runs that lack it; descending leaves them out, with %s",
     async (profile) => {
       const { ask, calls } = await startProfile(profile);
-      const ascending = await ask<Runs, object>(QUERY, { order: { name: "loss", direction: "ASC" } });
+      const ascending = await ask<Runs, object>(QUERY, { order: { metric: "loss", direction: "ASC" } });
       const losses = lossesIn(ascending.data);
       const known = losses.filter((loss) => loss !== null);
       expect(losses).toEqual([...known.toSorted((a, b) => a - b), null]);
@@ -52,21 +54,47 @@ describe("the order by a metric", () => {
   test.each([
     [{ filter: { metrics: { name: "loss", lessThan: 0.5 } } }, "metric.loss:<0.5"],
     [{ filter: { metrics: { name: "accuracy" } } }, "metric.accuracy:>=-1e308,metric.loss:>=-1e308"],
-    [{ filter: { status: "FAILED" }, query: "id:1" }, "status:failed,metric.loss:>=-1e308,id:1"],
+    [{ filter: { statuses: "FAILED" }, query: "id:1" }, "status:failed,metric.loss:>=-1e308,id:1"],
   ])("descending, with %j, the server filters by %s", async (variables, filter) => {
-    const { ask, filters } = await startRows([{ id: 1, last_metric: null }]);
+    const { ask, filters } = await startRows([{ id: 1, last_metric: { loss: 1 } }]);
     await ask(QUERY, { order: LARGEST, ...variables });
     expect(filters()).toEqual([filter]);
   });
 });
 
+const UNKNOWN = 'order.metric: expected a metric of the list, got "lss", which no experiment has';
+
+test.each([
+  ["largest first, where the list without the condition has some", "DESC", [[], [{ id: 1 }]], 2],
+  ["smallest first, where the first one lacks it", "ASC", [[{ id: 1, last_metric: { loss: 1 } }]], 1],
+] as const)("a metric that no experiment has is told: %s", async (_, direction, pages, requests) => {
+  let page = 0;
+  const service = await startFake(() => {
+    const results = pages[page++] ?? [];
+    return { json: { count: results.length, next: null, results } };
+  });
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const list = `experiments(order: { metric: "lss", direction: ${direction} }) { totalCount }`;
+  expect(errorsOf(await ask(inProject(list)))).toEqual([
+    failure("project.experiments", "BAD_USER_INPUT", UNKNOWN),
+  ]);
+  expect(service.calls()).toHaveLength(requests);
+});
+
+test("a list without experiments is empty by any metric", async () => {
+  const { ask } = await startRows([]);
+  expect(await ask(inProject(`experiments(order: { metric: "lss" }) { totalCount }`))).toEqual({
+    data: { project: { experiments: { totalCount: 0 } } },
+  });
+});
+
 const PLAIN = "a name that the server can sort by: letters, digits and single _ in between";
 const OWN = "a name that the server has no column of its own for";
-const ascending = (name: string) => `orderByMetric: { name: ${JSON.stringify(name)}, direction: ASC }`;
+const ascending = (name: string) => `order: { metric: ${JSON.stringify(name)}, direction: ASC }`;
 const refusal = (name: string, expected: string) => [
   JSON.stringify(name),
   ascending(name),
-  `orderByMetric.name: expected ${expected}, got ${JSON.stringify(name)}`,
+  `order.metric: expected ${expected}, got ${JSON.stringify(name)}`,
 ];
 
 test.each([
@@ -79,12 +107,7 @@ test.each([
   [
     "a name too long for a URL",
     ascending("m".repeat(50_000)),
-    "orderByMetric.name: expected at most 2000 characters, got 50000",
-  ],
-  [
-    "two orders",
-    `${ascending("loss")}, orderBy: CREATED_ASC`,
-    "orderByMetric: expected `orderBy` or `orderByMetric`, got both",
+    "order.metric: expected at most 2000 characters, got 50000",
   ],
 ])("an order by %s is refused, since the server would ignore it or crash", async (_, args, message) => {
   const { ask, calls } = await startRows([]);
@@ -98,16 +121,16 @@ test("a server of a file is asked in its own parameters, and for no direction th
     'extends: polyaxon-0.4\nmetricOrders: {ASC: null, DESC: {order_by: "metrics/{metric}", direction: desc}}';
   const { ask, calls } = await startRows([], { UPSTREAM_PROFILE: profileFile(profile) });
   const experiments = (direction: string) =>
-    inProject(`experiments(orderByMetric: {name: "loss", direction: ${direction}}) { totalCount }`);
+    inProject(`experiments(order: {metric: "loss", direction: ${direction}}) { totalCount }`);
   expect(errorsOf(await ask(experiments("DESC")))).toEqual([]);
   expect(errorsOf(await ask(experiments("ASC")))).toEqual([
     failure(
       "project.experiments",
       "CAPABILITY_UNAVAILABLE",
-      "The server behind this gateway does not offer the order by a metric. `gateway.capabilities` tells what there is.",
+      "The server behind this gateway does not offer the order by a metric: it lacks the capability `METRIC_ORDERS`.",
     ),
   ]);
-  expect(calls()).toEqual([
+  expect(calls()).toContain(
     "GET ada/mnist/experiments?order_by=metrics%2Floss&direction=desc&query=metric.loss%3A%3E%3D-1e308",
-  ]);
+  );
 });

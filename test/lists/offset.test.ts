@@ -5,8 +5,8 @@ import { startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import { startRows } from "./rows.ts";
 
-const QUERY = `query ($first: Int, $offset: Int, $after: String) { project(owner: "ada", name: "mnist") {
-  experiments(first: $first, offset: $offset, after: $after, orderBy: CREATED_ASC) {
+const QUERY = `query ($first: Int, $offset: Int, $after: String) { project(id: "ada.mnist") {
+  experiments(first: $first, offset: $offset, after: $after, order: { field: CREATED_AT, direction: ASC }) {
     nodes { internalId }
     pageInfo { hasPreviousPage hasNextPage endCursor }
     totalCount
@@ -71,7 +71,7 @@ describe("a page at an offset", () => {
       { offset: 20 },
       { UPSTREAM_PROFILE: linked },
       "CAPABILITY_UNAVAILABLE",
-      "The server behind this gateway does not offer pages at an offset. `gateway.capabilities` tells what there is.",
+      "The server behind this gateway does not offer pages at an offset: it lacks the capability `OFFSETS`.",
     ],
   ])("is refused with %j and the settings %j, without a request", async (args, env, code, message) => {
     const { ask, calls } = await startRows([], env);

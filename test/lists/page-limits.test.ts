@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { idsOfPage, listErrorsOf, openList, rowsOf, startPaging } from "../support/child-lists.ts";
 import { startFake } from "../support/fake.ts";
@@ -6,6 +7,13 @@ import { opaque } from "../support/ids.ts";
 
 const LIST = "Experiment.metrics";
 const PATH = "ada/mnist/experiments/42/metrics";
+/** What the mark of its cursors is made of. */
+const MARKED = [
+  "{owner}/{project}/experiments/{id}/metrics",
+  { owner: "ada", project: "mnist", id: "42" },
+  {},
+  null,
+];
 const numbers = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
@@ -39,6 +47,10 @@ test("metricSeries has all points of a page longer than MAX_PAGE_SIZE", async ()
 });
 
 describe("a cursor that somebody wrote", () => {
+  /** The cursor with a position of its own, and what tells that it belongs to the list. */
+  const forged = (text: string) =>
+    opaque(`${text}#${createHash("sha1").update(JSON.stringify(MARKED)).digest("base64url").slice(0, 8)}`);
+
   test.each([
     ["a longer page", "document", "limit=900000#0", "limit=500&offset=0"],
     ["a longer page further on", "document", "limit=900000&offset=40#2", "limit=500&offset=42"],
@@ -51,7 +63,7 @@ describe("a cursor that somebody wrote", () => {
   ])("cannot ask for %s, with %s: %s", async (_, UPSTREAM_PROFILE, text, query) => {
     const service = await startPaging(rowsOf(10), 5);
     const { page } = await openList(service, LIST, { UPSTREAM_PROFILE, MAX_PAGE_SIZE: "500" });
-    await page({ after: opaque(text) });
+    await page({ after: forged(text) });
     expect(service.calls()).toEqual([`GET ${PATH}${query && `?${query}`}`]);
   });
 
@@ -60,9 +72,9 @@ describe("a cursor that somebody wrote", () => {
     async (text) => {
       const service = await startPaging(rowsOf(10), 5);
       const { tryPage } = await openList(service, LIST);
-      expect(listErrorsOf(await tryPage({ after: opaque(text) }))).toMatchObject([
+      expect(listErrorsOf(await tryPage({ after: forged(text) }))).toMatchObject([
         {
-          message: `after: expected a cursor of this list, got "${opaque(text)}"`,
+          message: `after: expected a cursor of this list, got "${forged(text)}"`,
           extensions: { code: "BAD_USER_INPUT" },
         },
       ]);

@@ -66,7 +66,7 @@ interface Jobs {
   };
 }
 
-const JOBS = `query ($first: Int, $after: String) { project(owner: "ada", name: "mnist") {
+const JOBS = `query ($first: Int, $after: String) { project(id: "ada.mnist") {
   jobs(first: $first, after: $after) {
     edges { cursor node { internalId } } pageInfo { hasNextPage hasPreviousPage } totalCount
   }

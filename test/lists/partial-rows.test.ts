@@ -4,15 +4,15 @@ import { startProfile } from "../support/profiles.ts";
 import { inProject, startRows } from "./rows.ts";
 
 const EVERY_RUN = `id internalId uuid uniqueName name description status rawStatus phase isFinished createdAt updatedAt
-  startedAt finishedAt user { username } project { uniqueName } tags bookmarked`;
+  startedAt finishedAt user { username } project { uniqueName } tags isBookmarked`;
 
 /** What the rows of a list hold of each kind, and what only the whole record holds. */
 const ROWS = {
   Experiment: {
     list: 'experiments(first: 3, query: "id:42|9|43")',
     calls: "ada/mnist/experiments?query=id%3A42%7C9%7C43&limit=3",
-    within: `original { uniqueName } experimentGroup { uniqueName } buildJob { uniqueName } declarations
-      lastMetric { name value } lastMetricValue(name: "loss")`,
+    within: `original { uniqueName } experimentGroup { uniqueName } buildJob { uniqueName } declarations { name value }
+      latestMetrics { name value } lastMetricValue(name: "loss")`,
     beyond: "config { kind run { cmd } } resources jobCount isClone hasTensorboard",
   },
   Job: {
@@ -49,7 +49,7 @@ describe("the rows of a list are partial records", () => {
       const { list, calls: listCall, within, beyond } = ROWS[kind];
       const nodesOf = async (fields: string) => {
         const { data, errors } = await ask<{ project: { list: { nodes: readonly Named[] } } }, object>(
-          `{ project(owner: "ada", name: "mnist") { list: ${list} { nodes { ${EVERY_RUN} ${fields} } } } }`,
+          `{ project(id: "ada.mnist") { list: ${list} { nodes { ${EVERY_RUN} ${fields} } } } }`,
         );
         expect(errors).toBeUndefined();
         return data.project.list.nodes;

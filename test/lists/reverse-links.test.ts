@@ -22,7 +22,7 @@ describe("the runs of a build", () => {
   test("can be filtered and ordered like any list", async () => {
     const { ask, calls } = await startRows(rows);
     await ask(`{ buildJob(id: "ada.mnist.builds.7") { experiments(
-      filter: { statuses: { in: [RUNNING] } }, query: "tags:a", order: { field: CREATED, direction: DESC }
+      filter: { statuses: [RUNNING] }, query: "tags:a", order: { field: CREATED_AT, direction: DESC }
     ) { nodes { internalId } } } }`);
     expect(calls()).toEqual([
       `${EXPERIMENTS}?sort=-created_at%2C-updated_at&query=build%3A7%2Cstatus%3Arunning%2Ctags%3Aa`,
@@ -64,7 +64,7 @@ describe("clones", () => {
     const declared = rows.map((row, index) => ({ ...row, declarations: { lr: index } }));
     const { ask, calls } = await startRows(declared);
     const { data } = await ask(
-      query(`(filter: { users: { in: ["ada"] }, declarations: [{ name: "lr", atLeast: 1 }] })`),
+      query(`(filter: { users: ["ada"], declarations: [{ name: "lr", atLeast: 1 }] })`),
     );
     expect(data).toMatchObject({ experiment: { clones: { nodes: [{ internalId: "7" }], totalCount: 1 } } });
     expect(calls()).toEqual([`${EXPERIMENTS}?query=user.username%3Aada&limit=500`]);

@@ -27,4 +27,4 @@ export async function startRows(
 }
 
 /** An operation on fields of a project. */
-export const inProject = (fields: string) => `{ project(owner: "ada", name: "mnist") { ${fields} } }`;
+export const inProject = (fields: string) => `{ project(id: "ada.mnist") { ${fields} } }`;

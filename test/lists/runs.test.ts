@@ -56,9 +56,9 @@ test.each([
 test("a list of a project that nobody knows, or that is not the caller's, is an error in its place", async () => {
   const { ask, demo } = await startProfile();
   const projects = `{
-    unknown: project(owner: "ada", name: "nothing") { name jobs { totalCount } }
-    secret: project(owner: "ada", name: "speech") { name jobs { totalCount } }
-    open: project(owner: "ada", name: "mnist") { jobs { totalCount } }
+    unknown: project(id: "ada.nothing") { name jobs { totalCount } }
+    secret: project(id: "ada.speech") { name jobs { totalCount } }
+    open: project(id: "ada.mnist") { jobs { totalCount } }
   }`;
   const answer = await ask(projects, {}, { token: tokenOf(demo, "grace") });
   expect(answer.data).toEqual({
@@ -70,7 +70,9 @@ test("a list of a project that nobody knows, or that is not the caller's, is an 
   const forbidden = "You do not have permission to perform this action.";
   expect(sortedErrorsOf(answer)).toEqual([
     failure("secret.jobs", "FORBIDDEN", forbidden, { upstream: { ...upstream, status: 403 } }),
-    failure("unknown.jobs", "NOT_FOUND", "Not found.", { upstream: { ...upstream, status: 404 } }),
+    failure("unknown.jobs", "NOT_FOUND", "Not found: ada.nothing.", {
+      upstream: { ...upstream, status: 404 },
+    }),
   ]);
 });
 

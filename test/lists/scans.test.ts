@@ -28,8 +28,8 @@ interface Found {
   readonly project: { readonly experiments: Page | null };
 }
 
-const LIST = `query ($filter: ExperimentFilter, $first: Int, $after: String, $offset: Int) {
-  project(owner: "ada", name: "mnist") { experiments(filter: $filter, first: $first, after: $after, offset: $offset) {
+const LIST = `query ($filter: RunFilter, $first: Int, $after: String, $offset: Int) {
+  project(id: "ada.mnist") { experiments(filter: $filter, first: $first, after: $after, offset: $offset) {
     nodes { internalId } totalCount scan { rowsRead isComplete } pageInfo { hasNextPage endCursor }
   } }
 }`;
@@ -77,7 +77,7 @@ describe("parameters are compared with", () => {
 test("what the server can compare narrows the scan, and texts alone need none", async () => {
   const { ask, service } = await startRuns([{ act: "relu", lr: 0.1 }]);
   const act = { name: "act", values: ["relu"] };
-  const narrowed = { status: ["RUNNING"], declarations: [act, { name: "lr", values: ["0.1"] }] };
+  const narrowed = { statuses: ["RUNNING"], declarations: [act, { name: "lr", values: ["0.1"] }] };
   expect(await pageOf(ask, { filter: narrowed })).toMatchObject({
     nodes: [{ internalId: "1" }],
     scan: { rowsRead: 1, isComplete: true },
@@ -168,7 +168,7 @@ test.each([
     "rows without parameters",
     { profile: "extends: polyaxon-0.4\nomittedInLists: {experiments: [declarations]}" },
     wanted("0.1"),
-    "The server behind this gateway does not offer filters by parameters other than texts. `gateway.capabilities` tells what there is.",
+    "The server behind this gateway does not offer filters by parameters other than texts.",
   ],
   [
     "an offset, which counts rows and not matches",
@@ -216,7 +216,7 @@ test.each([
 ])("a subscription scans no lists: %j is refused", async (filter, message) => {
   const { url, calls } = await startRuns([{ lr: 0.1 }]);
   const watcher = await subscribe(url, {
-    query: `subscription ($filter: ExperimentFilter) { runsUpdated(of: "ada.mnist", filter: $filter) { reason } }`,
+    query: `subscription ($filter: RunFilter) { runsUpdated(of: "ada.mnist", filter: $filter) { reason } }`,
     variables: { filter },
   });
   expect(await watcher.next()).toMatchObject({

@@ -70,8 +70,8 @@ describe("a filter by a group", () => {
     "is the server's parameter, which finds those of a selection, with %s",
     async (profile) => {
       const { ask, calls } = await startSelections(profile);
-      expect(await ask(filtered('{group: "ada.mnist.4"}'))).toEqual(found("10", "20", "30"));
-      await ask(filtered('{group: "ada.mnist.4", status: FAILED}'));
+      expect(await ask(filtered('{groups: "ada.mnist.4"}'))).toEqual(found("10", "20", "30"));
+      await ask(filtered('{groups: "ada.mnist.4", statuses: FAILED}'));
       expect(calls()).toEqual([
         "GET ada/mnist/experiments?group=4",
         "GET ada/mnist/experiments?group=4&query=status%3Afailed",
@@ -81,7 +81,7 @@ describe("a filter by a group", () => {
 
   test("of several searches is written as a condition once their records show that none is a selection", async () => {
     const { ask, calls } = await startSelections();
-    const filter = '{group: ["ada.mnist.1", "ada.mnist.2"]}';
+    const filter = '{groups: ["ada.mnist.1", "ada.mnist.2"]}';
     expect(await ask(filtered(filter))).toEqual(found("10", "11", "20"));
     expect(calls()).toEqual([
       "GET ada/mnist/experiments?query=group%3A1%7C2",
@@ -91,26 +91,21 @@ describe("a filter by a group", () => {
 
   test("of several groups is asked for at once where the server has no selections", async () => {
     const { ask, calls } = await startSelections("polyaxon-0.2");
-    expect(await ask(filtered('{group: ["ada.mnist.1", "ada.mnist.2"]}'))).toEqual(found("10", "11", "20"));
+    expect(await ask(filtered('{groups: ["ada.mnist.1", "ada.mnist.2"]}'))).toEqual(found("10", "11", "20"));
     expect(calls()).toEqual(["GET ada/mnist/experiments?query=group%3A1%7C2"]);
   });
 
   test.each([
-    ["of several groups", "project.experiments", filtered('{group: ["ada.mnist.1", "ada.mnist.4"]}')],
-    [
-      "left out",
-      "project.experiments",
-      filtered('{groups: {notIn: ["ada.mnist.4"]}}'),
-      "filter.groups.notIn",
-    ],
+    ["of several groups", "project.experiments", filtered('{groups: ["ada.mnist.1", "ada.mnist.4"]}')],
+    ["left out", "project.experiments", filtered('{notGroups: ["ada.mnist.4"]}'), "filter.notGroups"],
     [
       "of the list of another group",
       "group.experiments",
-      '{ group(id: "ada.mnist.1") { experiments(filter: {group: "ada.mnist.4"}) { totalCount } } }',
+      '{ group(id: "ada.mnist.1") { experiments(filter: {groups: "ada.mnist.4"}) { totalCount } } }',
     ],
   ])(
     "is refused if one %s is a selection, since the server would leave out its experiments",
-    async (_, at, query, argument = "filter.group") => {
+    async (_, at, query, argument = "filter.groups") => {
       const { ask } = await startSelections();
       expect(errorsOf(await ask(query))).toEqual([
         failure(
@@ -124,8 +119,8 @@ describe("a filter by a group", () => {
 
   test("can be left out, and builds likewise", async () => {
     const { ask, calls } = await startSelections();
-    await ask(filtered('{groups: {notIn: ["ada.mnist.1"]}}'));
-    await ask(filtered('{builds: {in: ["ada.mnist.builds.1"], notIn: ["ada.mnist.builds.2"]}}'));
+    await ask(filtered('{notGroups: ["ada.mnist.1"]}'));
+    await ask(filtered('{builds: ["ada.mnist.builds.1"], notBuilds: ["ada.mnist.builds.2"]}'));
     expect(calls()).toEqual([
       "GET ada/mnist/experiments?query=build%3A1%2Cbuild%3A%7E2",
       "GET ada/mnist/experiments?query=group%3A%7E1",
@@ -137,7 +132,7 @@ describe("a filter by a group", () => {
     const { ask, calls } = await startSelections(
       profileFile("extends: polyaxon-0.2\nfilters: {group: null}", "no-parameter.yaml"),
     );
-    expect(await ask(filtered('{group: "ada.mnist.1"}'))).toEqual(found("10", "11"));
+    expect(await ask(filtered('{groups: "ada.mnist.1"}'))).toEqual(found("10", "11"));
     expect(calls()).toEqual(["GET ada/mnist/experiments?query=group%3A1"]);
   });
 });

@@ -95,7 +95,7 @@ test("projects are found by words as well", async () => {
 
 test("words go with what the server compares, and with figures of the list", async () => {
   const { ask, calls } = await startRows(ROWS);
-  const filter = `filter: { words: "baseline", statuses: { in: [FAILED] } }`;
+  const filter = `filter: { words: "baseline", statuses: [FAILED] }`;
   expect(await ask(inProject(`experiments(${filter}) { summary { total isComplete } }`))).toMatchObject({
     data: { project: { experiments: { summary: { total: 2, isComplete: true } } } },
   });

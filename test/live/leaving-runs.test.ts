@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { Seen, Told } from "../support/fake.ts";
 import { globalId } from "../support/ids.ts";
-import { FIRST_POLL, type LiveRun, startLive } from "../support/live-service.ts";
+import { FIRST_POLL, type LiveRun, startLive, rowOf } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 
 /*
@@ -31,21 +31,21 @@ const listed =
     const found = runs
       .filter((run) => query === "" || values.split("|").includes(valueOf(run)))
       .toSorted((one, other) => (other.updated_at ?? "").localeCompare(one.updated_at ?? ""))
-      .map((run) => ({ unique_name: `ada.mnist.${run.id}`, ...run }));
+      .map(rowOf);
     const results = found.slice(0, Number(params.get("limit") ?? 20));
     return { json: { count: found.length, next: null, results } };
   };
 
-const RUNNING = { filter: { status: ["RUNNING"] } };
+const RUNNING = { filter: { statuses: ["RUNNING"] } };
 
 /** Watches the runs of a project; `move` lets a second pass, after which the list is read again. */
 async function watchRuns(runs: LiveRun[], variables: object, env: Record<string, string> = RELEASE_04) {
   const live = await startLive(runs, { env, answer: listed(runs) });
   const subscribe = () =>
     live.subscribe({
-      query: `subscription ($of: ID!, $filter: ExperimentFilter, $first: Int) {
+      query: `subscription ($of: ID!, $filter: RunFilter, $first: Int) {
         runsUpdated(of: $of, filter: $filter, first: $first) {
-          reason previousStatus isFinal run { uniqueName status }
+          reason previousStatus run { uniqueName status isFinished }
         }
       }`,
       variables: { of: globalId("Project:ada/mnist"), ...variables },
@@ -60,12 +60,11 @@ const told = (
   id: number,
   status: string,
   previousStatus: string | null,
-  isFinal = false,
+  isFinished = false,
 ) => ({
   reason,
   previousStatus,
-  isFinal,
-  run: { uniqueName: `ada.mnist.${id}`, status },
+  run: { uniqueName: `ada.mnist.${id}`, status, isFinished },
 });
 
 const query = (text: string) => `query=${encodeURIComponent(text)}`;
@@ -199,7 +198,7 @@ test("a run whose state cannot be read for now is told when it can, and the list
   });
   const watcher = await live.subscribe({
     query: `subscription { runsUpdated(of: "${globalId("Project:ada/mnist")}", query: "status:running") {
-      reason previousStatus isFinal run { uniqueName status }
+      reason previousStatus run { uniqueName status isFinished }
     } }`,
   });
   const next = async () => (await watcher.next())?.data?.["runsUpdated"];

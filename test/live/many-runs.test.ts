@@ -38,7 +38,7 @@ test("the runs of a group are one request per poll: first those of the page, the
   const { subscribe, advance, reach, requests } = await startLive(runs, RELEASE_04);
   const watcher = await subscribe({
     query: `subscription ($of: ID!) {
-      runsUpdated(of: $of) { previousStatus isFinal run { uniqueName status } }
+      runsUpdated(of: $of) { previousStatus run { uniqueName status isFinished } }
     }`,
     variables: { of: globalId("Group:ada/mnist/9") },
   });
@@ -60,12 +60,12 @@ test("a typed filter of watched runs is written into each poll, and checked befo
   const { subscribe, advance, requests } = await startLive(experiments(1), RELEASE_04);
   const watching = (variables: object) =>
     subscribe({
-      query: `subscription ($of: ID!, $kind: RunKind!, $filter: ExperimentFilter) {
+      query: `subscription ($of: ID!, $kind: RunKind!, $filter: RunFilter) {
         runsUpdated(of: $of, kind: $kind, filter: $filter, query: "independent:true") { run { uniqueName } }
       }`,
       variables: { of: globalId("Project:ada/mnist"), ...variables },
     });
-  const filter = { status: ["RUNNING"], metrics: [{ name: "loss", lessThan: 0.5 }] };
+  const filter = { statuses: ["RUNNING"], metrics: [{ name: "loss", lessThan: 0.5 }] };
   const refused = await watching({ kind: "JOB", filter });
   expect(await refused.next()).toMatchObject({
     errors: [

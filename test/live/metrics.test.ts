@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { globalId, opaque } from "../support/ids.ts";
+import { globalId } from "../support/ids.ts";
 import { experimentId, FIRST_POLL, startLive } from "../support/live-service.ts";
 
 const RECORDED = `subscription ($id: ID!, $after: String) {
-  experimentMetricRecorded(id: $id, after: $after) { internalId value(name: "loss") }
+  experimentMetricRecorded(id: $id, after: $after) { internalId values(names: ["loss"]) { value } }
 }`;
 
 const METRICS = "GET ada/mnist/experiments/1/metrics";
@@ -30,7 +30,7 @@ async function startMeasured() {
 }
 
 const told = (id: number) => ({
-  data: { experimentMetricRecorded: { internalId: `${id}`, value: id / 10 } },
+  data: { experimentMetricRecorded: { internalId: `${id}`, values: [{ value: id / 10 }] } },
 });
 
 test("metric records that appear after the subscription began are told, and the stream ends with the experiment", async () => {
@@ -54,11 +54,13 @@ test("metric records that appear after the subscription began are told, and the 
 });
 
 test.each([
-  ["a cursor of the list", opaque("offset=1#0")],
+  ["a cursor of the list", null],
   ["the id of a record", globalId("MetricRecord:ada/mnist/1/1")],
-])("behind %s no record is lost and none is told twice", async (_, after) => {
-  const { record, follow, advance, reach } = await startMeasured();
-  const reader = await follow(after);
+])("behind %s no record is lost and none is told twice", async (_, id) => {
+  const { ask, record, follow, advance, reach } = await startMeasured();
+  const list = `{ experiment(id: "ada.mnist.1") { metrics(first: 1) { pageInfo { endCursor } } } }`;
+  const { data } = await ask<{ experiment: { metrics: { pageInfo: { endCursor: string } } } }, object>(list);
+  const reader = await follow(id ?? data.experiment.metrics.pageInfo.endCursor);
   advance(FIRST_POLL);
   expect([await reader.next(), await reader.next()]).toEqual([told(2), told(3)]);
   record(4);

@@ -6,8 +6,7 @@ const WATCH = (id: string) => `subscription { runUpdated(${id}) { run { id uniqu
 test("a run is watched by its id or its name, with one poll for both", async () => {
   const { watch, subscribe, advance, requests } = await startLive([{ id: 1, last_status: "running" }]);
   const watchers = await Promise.all([
-    subscribe({ query: WATCH(`id: "ada.mnist.1", kind: EXPERIMENT`) }),
-    subscribe({ query: WATCH(`id: "ada.mnist.2.1"`) }),
+    subscribe({ query: WATCH(`id: "ada.mnist.experiments.1"`) }),
     subscribe({ query: WATCH(`id: "${experimentId(1)}"`) }),
   ]);
   const byId = await watch(1);
@@ -22,7 +21,7 @@ test("a run is watched by its id or its name, with one poll for both", async () 
 test.each([
   [
     `runUpdated(id: "ada.mnist.1") { run { id } }`,
-    "id: expected a global id, or `kind: EXPERIMENT` or `kind: GROUP` as well",
+    "id: expected ada.mnist.experiments.1 or ada.mnist.groups.1, got",
   ],
   [`runLogAppended(id: "ada.mnist") { text }`, "id: expected a global id or a name such as ada.mnist.42"],
   [

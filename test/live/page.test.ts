@@ -18,7 +18,7 @@ test.each([
   const watcher = await subscribe(url, { query, token: tokenOf(demo, "ada") });
   advance(FIRST_POLL);
   expect(await watcher.next()).toMatchObject({
-    data: { runUpdated: { isFinal: true, run: { status: "SUCCEEDED" } } },
+    data: { runUpdated: { run: { status: "SUCCEEDED", isFinished: true } } },
   });
   expect(await watcher.next()).toBe(null);
 });

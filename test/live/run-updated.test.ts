@@ -127,6 +127,8 @@ test("a run of which only keys change that the gateway does not know has not cha
       json: {
         id: 1,
         unique_name: "ada.mnist.1",
+        started_at: null,
+        finished_at: null,
         last_status: reads < 2 ? "running" : "succeeded",
         total_run: ++reads,
       },

@@ -56,8 +56,8 @@ test("limits of documents hold for subscriptions, which have one root field", as
   const codes = [];
   for (const query of [
     `subscription { runUpdated(id: "x") { run { project { owner { username } } } } }`,
-    `subscription { runUpdated(id: "x") { isFinal previousStatus run { id } } }`,
-    `subscription { a: runUpdated(id: "x") { isFinal } b: runUpdated(id: "y") { isFinal } }`,
+    `subscription { runUpdated(id: "x") { reason previousStatus run { id } } }`,
+    `subscription { a: runUpdated(id: "x") { reason } b: runUpdated(id: "y") { reason } }`,
   ]) {
     const told = await (await subscribe({ query })).next();
     codes.push(told?.errors?.map(({ extensions }) => extensions["code"]));
@@ -66,9 +66,9 @@ test("limits of documents hold for subscriptions, which have one root field", as
 });
 
 test.each([
-  `subscription ($id: ID!, $no: Boolean!) { runUpdated(id: $id) @include(if: $no) { isFinal } }`,
-  `subscription ($id: ID!, $no: Boolean!) { ... @include(if: $no) { runUpdated(id: $id) { isFinal } } }`,
-  `subscription ($id: ID!) { ...Root } fragment Root on Subscription { runUpdated(id: $id) @skip(if: true) { isFinal } }`,
+  `subscription ($id: ID!, $no: Boolean!) { runUpdated(id: $id) @include(if: $no) { reason } }`,
+  `subscription ($id: ID!, $no: Boolean!) { ... @include(if: $no) { runUpdated(id: $id) { reason } } }`,
+  `subscription ($id: ID!) { ...Root } fragment Root on Subscription { runUpdated(id: $id) @skip(if: true) { reason } }`,
 ])("the one root field of a subscription cannot be left out: %s", async (query) => {
   const { subscribe, logged } = await startLive(RUNNING);
   const told = await (await subscribe({ query, variables: { id: experimentId(1), no: false } })).next();

@@ -28,7 +28,6 @@ describe("a window from the start of a log", () => {
       startByte: 0,
       endCursor: expect.any(String),
       hasMore: false,
-      contentType: "text/html; charset=utf-8",
     });
     expect(log.calls()).toEqual([LOG_CALL]);
   });
@@ -71,7 +70,6 @@ describe("a window from the start of a log", () => {
     expect(await readWindowOf(gateway, { maxBytes: 4 })).toMatchObject({
       text: "one\n",
       hasMore: true,
-      contentType: "text/plain",
     });
   });
 

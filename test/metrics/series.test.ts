@@ -187,7 +187,7 @@ test("many series of a long list are made in small pieces, and are all the same"
   expect(longest / all).toBeLessThan(0.3);
 });
 
-test("metrics and lastMetric keep any name, a value as it came and a number when it is one", async () => {
+test("metrics and latestMetrics keep any name, a value as it came and a number when it is one", async () => {
   const service = await startFake(({ path }) => ({
     text: path.endsWith("metrics")
       ? `{"count": 1, "results": [{"id": 1, "values": {"__proto__": 1, "constructor": "high"}}]}`
@@ -195,11 +195,11 @@ test("metrics and lastMetric keep any name, a value as it came and a number when
   }));
   const { ask } = await startGateway({ upstream: service });
   const answer = await ask(`{ experiment(id: "ada.mnist.42") {
-    lastMetric { name value raw }
+    latestMetrics { name value raw }
     proto: lastMetricValue(name: "__proto__")
     constructor: lastMetricValue(name: "constructor")
     absent: lastMetricValue(name: "toString")
-    metrics { nodes { values { name value raw } value(name: "__proto__") absent: value(name: "toString") } }
+    metrics { nodes { values { name value raw } some: values(names: ["__proto__", "toString"]) { value } } }
   } }`);
   const values = (proto: object, constructor: object) => [
     { name: "__proto__", ...proto },
@@ -209,11 +209,11 @@ test("metrics and lastMetric keep any name, a value as it came and a number when
   expect(answer).toEqual({
     data: {
       experiment: {
-        lastMetric: values({ value: null, raw: { a: 1 } }, { value: 2, raw: 2 }),
+        latestMetrics: values({ value: null, raw: { a: 1 } }, { value: 2, raw: 2 }),
         proto: null,
         constructor: 2,
         absent: null,
-        metrics: { nodes: [{ values: recorded, value: 1, absent: null }] },
+        metrics: { nodes: [{ values: recorded, some: [{ value: 1 }] }] },
       },
     },
   });

@@ -154,8 +154,8 @@ describe("an explained operation", () => {
     const explained = await explain(
       gateway,
       `mutation {
-        a: stopExperiment(id: "ada.mnist.3") { experiment { status } }
-        b: stopExperiment(id: "ada.mnist.3") { experiment { statuses(first: 3) { nodes { status } } } }
+        a: stopExperiment(id: "ada.mnist.3", force: true) { experiment { status } }
+        b: stopExperiment(id: "ada.mnist.3", force: true) { experiment { statuses(first: 3) { nodes { status } } } }
       }`,
     );
     expect(explained.requests.map(({ round, fields }) => [round, fields])).toEqual([

@@ -120,7 +120,7 @@ describe("the log of the gateway", () => {
       d: experiment(id: "ada.mnist.4") { status }
       e: buildJob(id: "ada.mnist.builds.5") { status }
       f: group(id: "ada.mnist.6") { id description }
-      g: project(owner: "ada", name: "canary") { description }
+      g: project(id: "ada.canary") { description }
     }`;
     await ask(query, {}, { headers: { "x-request-id": "page-7" } });
     const headers = { authorization: "token t0ken", "x-request-id": "page-8" };

@@ -85,7 +85,7 @@ describe("the metrics of the gateway", () => {
     const service = await startFake(() => answers.shift() ?? { json: { id: 2, last_status: "running" } });
     const { ask, url } = await startGateway({ upstream: service, env: { UPSTREAM_RETRIES: "2" } });
     await ask(`{ job(id: "ada.mnist.jobs.1") { status } }`);
-    await ask(`mutation { stopJob(id: "ada.mnist.jobs.1") { job { id } } }`);
+    await ask(`mutation { stopJob(id: "ada.mnist.jobs.1", force: true) { job { id } } }`);
     await ask("{ __typename }");
     await ask("{ canary }");
     expect(service.inOrder()).toEqual([
@@ -137,7 +137,7 @@ describe("the metrics of the gateway", () => {
     const { ask, url } = await startDemoGateway();
     await ask(`query Page { viewer { username } }`);
     await ask(`query Page { job(id: "ada.mnist.jobs.4242") { status } }`);
-    await ask(`mutation Page { stopJob(id: "ada.mnist.jobs.2") { job { id } } }`);
+    await ask(`mutation Page { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id } } }`);
     await ask(VIEWER);
     await ask(`query ${"Long".repeat(50)} { __typename }`);
     expect(await linesOf(url, "rungraph_named_operations_total")).toEqual([

@@ -18,15 +18,15 @@ describe("capabilities", () => {
   test("that are not there are null with an error, without a request; the rest of the answer is there", async () => {
     const { ask, calls } = await startProfile("document");
     const answer = await ask(`{
-      project(owner: "ada", name: "mnist") {
+      project(id: "ada.mnist") {
         name
         experiments { totalCount }
         jobs { totalCount }
         buildJobs { totalCount }
         groups { totalCount }
         owner { username projects { totalCount } }
-        group(internalId: "1") { name experiments { totalCount } }
       }
+      group(id: "ada.mnist.1") { name experiments { totalCount } }
       experimentJob(id: "ada.mnist.42.22.master") { role logs { text } }
     }`);
     expect(answer.data).toEqual({
@@ -37,18 +37,30 @@ describe("capabilities", () => {
         buildJobs: null,
         groups: null,
         owner: { username: "ada", projects: null },
-        group: { name: "sweep", experiments: null },
       },
+      group: { name: "sweep", experiments: null },
       experimentJob: { role: "master", logs: null },
     });
-    const project = ["buildJobs", "experiments", "group.experiments", "groups", "jobs", "owner.projects"];
-    const message =
-      "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.";
-    expect(sortedErrorsOf(answer)).toEqual(
-      ["experimentJob.logs", ...project.map((field) => `project.${field}`)].map((at) =>
-        failure(at, "CAPABILITY_UNAVAILABLE", message),
+    const lists = { buildJobs: "builds", experiments: "experiments", groups: "groups", jobs: "jobs" };
+    const lacking = (at: string, endpoint: string, capability = "LISTS") =>
+      failure(
+        at,
+        "CAPABILITY_UNAVAILABLE",
+        `The server behind this gateway does not offer GET ${endpoint}: it lacks the capability \`${capability}\`.`,
+      );
+    const logs = "{owner}/{project}/experiments/{experiment}/jobs/{id}/logs";
+    expect(sortedErrorsOf(answer)).toEqual([
+      lacking("experimentJob.logs", logs, "EXPERIMENT_JOB_LOGS"),
+      failure(
+        "group.experiments",
+        "CAPABILITY_UNAVAILABLE",
+        "The server behind this gateway does not offer lists of the experiments of a group.",
       ),
-    );
+      ...Object.entries(lists).map(([field, path]) =>
+        lacking(`project.${field}`, `{owner}/{project}/${path}`),
+      ),
+      lacking("project.owner.projects", "{owner}"),
+    ]);
     expect(calls()).toEqual(["GET ada/mnist/experiments/42/jobs/22/", "GET ada/mnist/groups/1/"]);
   });
 });

@@ -49,18 +49,18 @@ describe("rows that a profile spells differently", () => {
       const answer = await ask(`mutation {
       resumeJob(id: "ada.mnist.jobs.1") { job { id } }
       copyJob(id: "ada.mnist.jobs.1") { job { id } }
-      restartJob(id: "ada.mnist.jobs.1") { source { uniqueName } }
+      restartJob(id: "ada.mnist.jobs.1") { job { id } }
     }`);
       expect(answer.data).toEqual({
         resumeJob: null,
         copyJob: null,
-        restartJob: { source: { uniqueName: "ada.mnist.jobs.1" } },
+        restartJob: { job: { id: expect.any(String) } },
       });
       expect(errorsOf(answer)).toEqual(
         ["resume", "copy"].map((verb) => ({
           at: `${verb}Job`,
-          code: "UPSTREAM_UNSUPPORTED",
-          message: `This server does not offer POST {owner}/{project}/jobs/{id}/${verb}.`,
+          code: "CAPABILITY_UNAVAILABLE",
+          message: `The server behind this gateway does not offer POST {owner}/{project}/jobs/{id}/${verb}.`,
         })),
       );
       expect(calls()).toEqual(["POST ada/mnist/jobs/1/restart"]);
@@ -70,8 +70,8 @@ describe("rows that a profile spells differently", () => {
   test("with the document they are sent as it spells them", async () => {
     const { ask, calls } = await startProfile("document");
     await ask(`mutation {
-      resumeJob(id: "ada.mnist.jobs.1") { source { id } }
-      copyJob(id: "ada.mnist.jobs.1") { source { id } }
+      resumeJob(id: "ada.mnist.jobs.1") { job { id } }
+      copyJob(id: "ada.mnist.jobs.1") { job { id } }
     }`);
     expect(calls()).toEqual(["POST ada/mnist/jobs/1/copy", "POST ada/mnist/jobs/1/resume"]);
   });

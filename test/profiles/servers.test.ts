@@ -27,8 +27,8 @@ interface Experiments {
   readonly project: { readonly experiments: Page };
 }
 
-const EXPERIMENTS = `query ($first: Int, $after: String) { project(owner: "ada", name: "mnist") {
-  experiments(first: $first, after: $after, orderBy: CREATED_ASC) {
+const EXPERIMENTS = `query ($first: Int, $after: String) { project(id: "ada.mnist") {
+  experiments(first: $first, after: $after, order: { field: CREATED_AT, direction: ASC }) {
     edges { cursor node { internalId } } totalCount pageInfo { hasNextPage endCursor }
   }
 } }`;
@@ -64,8 +64,8 @@ describe("a server that only a file describes", () => {
     const { ask, calls } = await startDescribed();
     const answer = await ask(`{
       viewer { projects { nodes { name } totalCount } }
-      project(owner: "ada", name: "mnist") {
-        experiments(first: 1, orderBy: UPDATED_DESC, query: "status is running") { nodes { internalId status } }
+      project(id: "ada.mnist") {
+        experiments(first: 1, order: { field: UPDATED_AT }, query: "status is running") { nodes { internalId status } }
         groups { nodes { uniqueName experiments(first: 2) { nodes { internalId } totalCount pageInfo { hasNextPage } } } }
       }
     }`);
@@ -104,7 +104,7 @@ describe("a server that only a file describes", () => {
   ])("is asked for many records at once, unless its lists omit what is wanted: %s", async (field, images) => {
     const { ask, calls } = await startDescribed();
     const { errors } = await ask(
-      `{ project(owner: "ada", name: "mnist") { experiments(first: 2) { nodes { buildJob { ${field} } } } } }`,
+      `{ project(id: "ada.mnist") { experiments(first: 2) { nodes { buildJob { ${field} } } } } }`,
     );
     expect(errors).toBeUndefined();
     expect(calls()).toEqual([
@@ -115,7 +115,7 @@ describe("a server that only a file describes", () => {
 
   test("takes commands where it has them, and the token in its own words, whatever the caller wrote", async () => {
     const { ask, tracker, calls } = await startDescribed();
-    const stop = `mutation { stopExperiment(id: "ada.mnist.7") { experiment { uniqueName config { kind } } } }`;
+    const stop = `mutation { stopExperiment(id: "ada.mnist.7", force: true) { experiment { uniqueName config { kind } } } }`;
     const stopped = {
       data: { stopExperiment: { experiment: { uniqueName: "ada.mnist.7", config: { kind: "experiment" } } } },
     };
@@ -131,28 +131,30 @@ describe("a server that only a file describes", () => {
   test("is not asked for what it does not have, and the answer says so", async () => {
     const { ask, calls } = await startDescribed();
     const answer = await ask(`{
-      project(owner: "ada", name: "mnist") {
+      project(id: "ada.mnist") {
         name
         jobs { totalCount }
-        experiments(orderBy: CREATED_DESC) { totalCount }
+        experiments(order: { field: CREATED_AT }) { totalCount }
       }
     }`);
     expect(answer.data).toEqual({ project: { name: "mnist", jobs: null, experiments: null } });
     const lacking = (at: string, what: string) => [
       `project.${at}`,
       "CAPABILITY_UNAVAILABLE",
-      `The server behind this gateway does not offer ${what}. \`gateway.capabilities\` tells what there is.`,
+      `The server behind this gateway does not offer ${what}.`,
     ];
     expect(errorsOf(answer)).toEqual([
       lacking("experiments", "the order CREATED_DESC"),
-      lacking("jobs", "this"),
+      lacking("jobs", "GET {owner}/{project}/jobs: it lacks the capability `LISTS`"),
     ]);
     const resumed = await ask(`mutation { resumeExperiment(id: "ada.mnist.7") { experiment { id } } }`);
     expect(errorsOf(resumed)).toEqual([
       [
         "resumeExperiment",
-        "UPSTREAM_UNSUPPORTED",
-        "This server does not offer POST {owner}/{project}/experiments/{id}/resume/.",
+        "CAPABILITY_UNAVAILABLE",
+        expect.stringMatching(
+          / does not offer POST \{owner\}\/\{project\}\/experiments\/\{id\}\/resume\/\.$/,
+        ),
       ],
     ]);
     expect(calls()).toEqual([]);
@@ -190,9 +192,9 @@ describe("a file that extends a built-in profile", () => {
       },
     });
     const answer = await ask(`mutation {
-      stopJob(id: "ada.mnist.jobs.1") { job { id } }
+      stopJob(id: "ada.mnist.jobs.1", force: true) { job { id } }
       revokeSuperuser(username: "grace") { user { username } }
-      stopExperiment(id: "ada.mnist.42") { experiment { statuses(first: 1) { totalCount } } }
+      stopExperiment(id: "ada.mnist.42", force: true) { experiment { statuses(first: 1) { totalCount } } }
     }`);
     expect(calls()).toEqual([
       "DELETE mnist/of/ada/job-1",
@@ -221,14 +223,14 @@ describe("a file that extends a built-in profile", () => {
     }`);
     expect(answer.data).toEqual({ experiment: { status: "SUCCEEDED", metrics: null }, cluster: null });
     expect(errorsOf(answer)).toEqual([
-      ["cluster", "UPSTREAM_UNSUPPORTED", "This server does not offer GET cluster/."],
+      ["cluster", "CAPABILITY_UNAVAILABLE", "The server behind this gateway does not offer GET cluster/."],
       [
         "experiment.metrics",
-        "UPSTREAM_UNSUPPORTED",
-        "This server does not offer GET {owner}/{project}/experiments/{id}/metrics.",
+        "CAPABILITY_UNAVAILABLE",
+        "The server behind this gateway does not offer GET {owner}/{project}/experiments/{id}/metrics.",
       ],
     ]);
-    const { errors } = await ask(`mutation { copyJob(id: "ada.mnist.jobs.1") { source { id } } }`);
+    const { errors } = await ask(`mutation { copyJob(id: "ada.mnist.jobs.1") { job { id } } }`);
     expect(errors).toBeUndefined();
     expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "POST ada/mnist/jobs/1/copy"]);
   });
@@ -239,7 +241,7 @@ describe("a file that extends a built-in profile", () => {
       data: { gateway: { capabilities: CAPABILITIES["polyaxon-0.4"] } },
     });
     await ask(
-      `{ project(owner: "ada", name: "mnist") { jobs(first: 1, orderBy: CREATED_ASC) { totalCount } } }`,
+      `{ project(id: "ada.mnist") { jobs(first: 1, order: { field: CREATED_AT, direction: ASC }) { totalCount } } }`,
     );
     expect(calls()).toEqual(["GET ada/mnist/jobs?sort=created_at%2C-updated_at&limit=1"]);
   });

@@ -6,6 +6,7 @@ import { recordedAs, recordedWrites as writes } from "../support/recorded-server
 import { lineOf, readRecording } from "../support/replay.ts";
 
 const beyond = readRecording("0.4.4-beyond");
+const TYPES = { experiments: "Experiment", jobs: "Job", builds: "BuildJob", groups: "Group" } as const;
 
 describe("release 0.4.4 beyond the document", () => {
   const asked = Object.entries(BEYOND_ROWS).flatMap(([name, row]) =>
@@ -26,18 +27,18 @@ describe("release 0.4.4 beyond the document", () => {
 
 describe("release 0.2.0", () => {
   test.each([
-    ["experiment bookmarks list", "bookmarkedExperiments", "experiments"],
-    ["job bookmarks list", "bookmarkedJobs", "jobs"],
-    ["build bookmarks list", "bookmarkedBuildJobs", "builds"],
-    ["group bookmarks list", "bookmarkedGroups", "groups"],
-  ] as const)("has bookmarks as well: %s", async (name, field, item) => {
+    ["experiment bookmarks list", "EXPERIMENT", "experiments"],
+    ["job bookmarks list", "JOB", "jobs"],
+    ["build bookmarks list", "BUILD_JOB", "builds"],
+    ["group bookmarks list", "GROUP", "groups"],
+  ] as const)("has bookmarks as well: %s", async (name, kind, item) => {
     const line = lineOf(writes, name);
     const { results } = recordedAs(writes, name) as { results: readonly { content_object: Row }[] };
-    const document = `{ thing: viewer { ${field} { nodes { ${ITEMS[item].fields} } } } }`;
+    const document = `{ thing: viewer { bookmarks(kind: ${kind}) { nodes { ... on ${TYPES[item]} { ${ITEMS[item].fields} } } } } }`;
     expect(await replay([viewerFor(line), line], document, "polyaxon-0.2")).toEqual({
       data: {
         thing: {
-          [field]: {
+          bookmarks: {
             nodes: results.map((row) => ITEMS[item].node({ ...row.content_object, bookmarked: true })),
           },
         },

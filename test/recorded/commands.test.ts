@@ -166,7 +166,7 @@ const VALUES: Readonly<Record<string, string>> = {
   finishedAt: "finished_at",
   tags: "tags",
 };
-const SEEN_LATER: Readonly<Record<string, string>> = { ...VALUES, bookmarked: "bookmarked" };
+const SEEN_LATER: Readonly<Record<string, string>> = { ...VALUES, isBookmarked: "bookmarked" };
 
 const valuesOf = (record: Readonly<Record<string, unknown>>, names: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(names).map(([field, key]) => [field, record[key]]));
@@ -179,8 +179,8 @@ function taleOf({ line, aim, look }: Step): { readonly selection: string; readon
   if (name === "login") return { selection: "{ token }", told: record };
   if (name === "deleteUser") {
     return {
-      selection: "{ deletedId deletedUsername }",
-      told: { deletedId: globalId(`User:${username}`), deletedUsername: username },
+      selection: "{ deletedId }",
+      told: { deletedId: globalId(`User:${username}`) },
     };
   }
   if (!run)
@@ -203,10 +203,14 @@ function taleOf({ line, aim, look }: Step): { readonly selection: string; readon
       .map(([metric, raw]) => ({ name: metric, raw }))
       .toSorted((a, b) => a.name.localeCompare(b.name));
     return {
-      selection: "{ metric { internalId createdAt values { name raw } } experiment { id } }",
+      selection: "{ metric { internalId createdAt values { name raw } experiment { id } } }",
       told: {
-        metric: { internalId: `${record?.["id"]}`, createdAt: record?.["created_at"], values },
-        experiment: { id: own },
+        metric: {
+          internalId: `${record?.["id"]}`,
+          createdAt: record?.["created_at"],
+          values,
+          experiment: { id: own },
+        },
       },
     };
   }
@@ -216,7 +220,7 @@ function taleOf({ line, aim, look }: Step): { readonly selection: string; readon
   const names = isClone ? VALUES : SEEN_LATER;
   const selected = `${field} { id internalId ${Object.keys(names).join(" ")} user { username } }`;
   return {
-    selection: isClone ? `{ ${selected} source { id } }` : `{ ${selected} }`,
+    selection: `{ ${selected} }`,
     told: {
       [field]: {
         id: globalId(`${kind}:${project}/${record?.["id"]}`),
@@ -224,7 +228,6 @@ function taleOf({ line, aim, look }: Step): { readonly selection: string; readon
         ...valuesOf(record ?? {}, names),
         user: { username: record?.["user"] },
       },
-      ...(isClone ? { source: { id: own } } : {}),
     },
   };
 }
@@ -237,7 +240,12 @@ function refusalOf({ aim, line: { method, status, json } }: Step) {
   }
   // All other refusals of these commands were recorded in this shape.
   const { detail } = json as { readonly detail: string };
-  if (status === 404) return { code: "NOT_FOUND", message: detail };
+  if (status === 404) {
+    const name = aim.run
+      ? `${aim.run.project}/${aim.route.split("/")[2]}/${aim.run.id}`
+      : aim.route.replace("{username}", `${aim.username}`);
+    return { code: "NOT_FOUND", message: `Not found: ${name.replaceAll("/", ".")}.` };
+  }
   return { code: detail === "Invalid token." ? "UNAUTHENTICATED" : "FORBIDDEN", message: detail };
 }
 
@@ -260,7 +268,8 @@ const whole = ({ data, errors = [] }: Answer<unknown>) => ({
 function operationOf({ aim: { name, run, username }, input }: Step, selection: string) {
   const inputType = mutations[name]?.args.find((arg) => arg.name === "input")?.type;
   const [declared, given] = run
-    ? ["$id: ID!", "id: $id"]
+    ? // A run that has ended is not stopped without it: the recorded commands are sent whatever its state.
+      ["$id: ID!", /^stop\w+(?<!Tensorboard)$/.test(name) ? "id: $id, force: true" : "id: $id"]
     : username === null
       ? ["", ""]
       : ["$username: String!", "username: $username"];

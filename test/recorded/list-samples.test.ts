@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { outcomeOf } from "../support/errors.ts";
 import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { keysOf } from "../support/beyond-rows.ts";
 import { ITEMS, type Row } from "../support/recorded-items.ts";
 import { answerTo, type Asked } from "../support/recorded-rows.ts";
@@ -11,13 +12,12 @@ const TOKEN = "b".repeat(64);
 
 const rowsIn = (json: Row) => json["results"] as readonly Row[];
 
-/** Records of a project that are looked up by their numbers, which is one request. */
-const byIds = (field: string, item: keyof typeof ITEMS, ids: readonly number[]): Asked => ({
-  document: `{ thing: project(owner: "alice", name: "mnist") {
-    ${ids.map((id) => `r${id}: ${field}(internalId: "${id}") { ${ITEMS[item].fields} }`).join(" ")}
+/** Records of a project that are looked up by their names, which is one request. */
+const byIds = (type: string, item: "experiments" | "jobs" | "groups", ids: readonly number[]): Asked => ({
+  document: `{ thing: entities(ids: ${JSON.stringify(ids.map((id) => `alice.mnist.${item}.${id}`))}) {
+    ... on ${type} { ${ITEMS[item].fields} }
   } }`,
-  told: (json) =>
-    Object.fromEntries(rowsIn(json).map((row) => [`r${String(row["id"])}`, ITEMS[item].node(row)])),
+  told: (json) => ids.map((id) => ITEMS[item].node(rowsIn(json).find((row) => row["id"] === id) ?? {})),
 });
 
 /** A list of experiments, as the service gives it. */
@@ -35,8 +35,8 @@ const experimentsIn = (of: string, args: string): Asked => ({
 });
 
 const GROUP = `group(id: "alice.mnist.1")`;
-const PROJECT = `project(owner: "alice", name: "mnist")`;
-const BY_CREATION = "first: 3, orderBy: CREATED_ASC";
+const PROJECT = `project(id: "alice.mnist")`;
+const BY_CREATION = "first: 3, order: { field: CREATED_AT, direction: ASC }";
 
 const NODE = { name: "name", sequence: "sequence", memory: "memory", gpuCount: "n_gpus" };
 const EXPERIMENT = { isClone: "is_clone", jobCount: "num_jobs", resources: "resources" };
@@ -48,15 +48,15 @@ const DONE = {
 };
 
 const ROWS: Readonly<Record<string, Asked>> = {
-  "lists experiments by ids": byIds("experiment", "experiments", [1, 2, 3, 10]),
-  "lists jobs by ids": byIds("job", "jobs", [1, 5]),
-  "lists groups by ids": byIds("group", "groups", [1, 2]),
+  "lists experiments by ids": byIds("Experiment", "experiments", [1, 2, 3, 10]),
+  "lists jobs by ids": byIds("Job", "jobs", [1, 5]),
+  "lists groups by ids": byIds("Group", "groups", [1, 2]),
   "experiments of a group": experimentsIn(GROUP, BY_CREATION),
   "experiments of a group, second page": experimentsIn(GROUP, `${BY_CREATION}, offset: 3`),
   "experiments of a build": experimentsIn(PROJECT, `first: 2, query: "build:1"`),
   "a filter that is refused": experimentsIn(PROJECT, `query: "nonsense:1"`),
   "log of a job of an experiment": {
-    document: `{ thing: experimentJob(id: "alice.mnist.1.1.master") { logs(tailLines: 2) { lines hasMore } } }`,
+    document: `{ thing: experimentJob(id: "${globalId("ExperimentJob:alice/mnist/1/1")}") { logs(tailLines: 2) { lines hasMore } } }`,
     told: () => ({
       logs: {
         lines: lineOf(samples, "log of a job of an experiment").text?.trimEnd().split("\n").slice(-2),
@@ -151,16 +151,16 @@ async function startSamples(lines: readonly Line[]) {
 test("a build that is missing from the list by numbers is looked up alone, and NOT_FOUND", async () => {
   const missing = lineOf(readRecording("0.2.0-reads"), "build detail not found");
   const { ask, calls } = await startSamples([lineOf(samples, OTHERS[0] ?? ""), made("builds/99/", missing)]);
-  const fields = [1, 2, 99].map((id) => `b${id}: buildJob(internalId: "${id}") { rawStatus tags }`).join(" ");
-  expect(outcomeOf(await ask(`{ ${PROJECT} { ${fields} } }`))).toMatchObject({
+  const fields = [1, 2, 99]
+    .map((id) => `b${id}: buildJob(id: "alice.mnist.builds.${id}") { rawStatus tags }`)
+    .join(" ");
+  expect(outcomeOf(await ask(`{ ${fields} }`))).toMatchObject({
     data: {
-      project: {
-        b1: { rawStatus: "succeeded", tags: ["base"] },
-        b2: { rawStatus: "failed", tags: null },
-        b99: null,
-      },
+      b1: { rawStatus: "succeeded", tags: ["base"] },
+      b2: { rawStatus: "failed", tags: null },
+      b99: null,
     },
-    errors: [{ at: "project.b99", code: "NOT_FOUND", upstream: { status: 404 } }],
+    errors: [{ at: "b99", code: "NOT_FOUND", upstream: { status: 404 } }],
   });
   expect(calls()).toEqual(["GET alice/mnist/builds/99/", "GET alice/mnist/builds?query=id:1|2|99&limit=100"]);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { markOf } from "../../src/rest/session/steps.ts";
 import { outcomeOf } from "../support/errors.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId, opaque } from "../support/ids.ts";
@@ -22,8 +23,7 @@ interface Listing {
 /** A project of the recorded users; the same shape under another first word is something else than a project. */
 const P = "(alice|bob)/([-\\w]+)";
 
-const project = (owner = "", name = "") =>
-  [`project(owner: "${owner}", name: "${name}")`, "Project"] as const;
+const project = (owner = "", name = "") => [`project(id: "${owner}.${name}")`, "Project"] as const;
 
 const experiment = (owner = "", name = "", id = "") =>
   [`experiment(id: "${owner}.${name}.${id}")`, "Experiment"] as const;
@@ -76,7 +76,7 @@ const LISTINGS: readonly Listing[] = [
   statusesOf(
     "experiments/{experiment}/jobs",
     "experimentJob",
-    (of, id, job) => `${of}.${id}.${job}.master`,
+    (of, id, job) => globalId(`ExperimentJob:${of.replace(".", "/")}/${id}/${job}`),
     "experiments/{experiment}/jobs/{id}/statuses/",
   ),
   {
@@ -118,10 +118,10 @@ const parametersOf = ({ path }: Line) => new URLSearchParams(path.split("?")[1])
 /** Every recorded request for a list. */
 const reads = readRecording("0.2.0-reads").filter((line) => line.method === "GET" && listingOf(line));
 
-const SORTS: Readonly<Record<string, string>> = {
-  "-updated_at": "UPDATED_DESC",
-  "-created_at": "CREATED_DESC",
-  created_at: "CREATED_ASC",
+const SORTS: Readonly<Record<string, object>> = {
+  "-updated_at": { field: "UPDATED_AT" },
+  "-created_at": { field: "CREATED_AT", direction: "DESC" },
+  created_at: { field: "CREATED_AT", direction: "ASC" },
 };
 
 const LONGEST_PAGE = 500;
@@ -164,17 +164,29 @@ test("of 156 recorded requests for lists the schema can express 117; the others 
   });
 });
 
+/** A cursor of the list, as the gateway writes it. */
+function cursorAt(offset: number, line: Line, route: string): string {
+  const given = below(line.path).split("/");
+  const address = route
+    .split("/")
+    .flatMap((part, index) => (part.startsWith("{") ? [[part.slice(1, -1), given[index]]] : []));
+  const narrowing = route === "{owner}" ? "" : undefined;
+  const list = { endpoint: { path: route }, address: Object.fromEntries(address) as object, narrowing };
+  // Safe: the mark of a list is made of these two.
+  return opaque(`offset=${offset}#0#${markOf(list as Parameters<typeof markOf>[0])}`);
+}
+
 /** The operation that asks for what was recorded, and its variables. */
-function express(line: Line, { field, fields, of, path, isOfRuns }: Listing) {
+function express(line: Line, { field, fields, of, path, route, isOfRuns }: Listing) {
   const [, ...segments] = path.exec(below(line.path)) ?? [];
   const parameters = parametersOf(line);
   const group = parameters.get("group");
   const [root, type] =
     group === null ? of(...segments) : ([`group(id: "${segments.join(".")}.${group}")`, "Group"] as const);
-  const document = `query ($first: Int, ${isOfRuns ? "$offset: Int, $orderBy: RunOrder, $query: String" : "$after: String"}) {
+  const document = `query ($first: Int, ${isOfRuns ? "$offset: Int, $order: RunOrder, $query: String" : "$after: String"}) {
     thing: ${root} {
       ... on ${type} {
-        list: ${field}(first: $first, ${isOfRuns ? "offset: $offset, orderBy: $orderBy, query: $query" : "after: $after"}) {
+        list: ${field}(first: $first, ${isOfRuns ? "offset: $offset, order: $order, query: $query" : "after: $after"}) {
           nodes { ${fields} } totalCount pageInfo { hasNextPage hasPreviousPage endCursor }
         }
       }
@@ -186,8 +198,8 @@ function express(line: Line, { field, fields, of, path, isOfRuns }: Listing) {
     document,
     variables: {
       ...(limit === null ? {} : { first: Number(limit) }),
-      ...(offset === 0 ? {} : isOfRuns ? { offset } : { after: opaque(`offset=${offset}#0`) }),
-      ...(isOfRuns ? { orderBy: SORTS[parameters.get("sort") ?? ""], query: parameters.get("query") } : {}),
+      ...(offset === 0 ? {} : isOfRuns ? { offset } : { after: cursorAt(offset, line, route) }),
+      ...(isOfRuns ? { order: SORTS[parameters.get("sort") ?? ""], query: parameters.get("query") } : {}),
     },
   };
 }
@@ -203,6 +215,7 @@ const CODES: Readonly<Record<number, string>> = {
 function wordsOf({ json, status }: Line): string {
   if (Array.isArray(json)) return json.join(" ");
   const { detail } = Object(json ?? {}) as { detail?: string };
+  if (detail === "Not found.") return expect.stringMatching(/^Not found: [-\w.]+\.$/) as string;
   return detail ?? `The service answered ${status}.`;
 }
 
@@ -277,14 +290,13 @@ test("the log of one job, the metrics of a group and the filter on ids are not a
     env: { UPSTREAM_PROFILE: "polyaxon-0.2" },
   });
   const { data, errors } = await ask(`{
-    project(owner: "alice", name: "mnist") {
-      a: experiment(internalId: "1") { name }
-      b: experiment(internalId: "2") { name }
-    }
+    a: experiment(id: "alice.mnist.1") { name }
+    b: experiment(id: "alice.mnist.2") { name }
     experimentJob(id: "alice.mnist.1.1.master") { role logs { text } }
   }`);
   expect(data).toEqual({
-    project: { a: { name: "baseline" }, b: { name: null } },
+    a: { name: "baseline" },
+    b: { name: null },
     experimentJob: { role: "master", logs: null },
   });
   expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["CAPABILITY_UNAVAILABLE"]);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { globalId } from "../support/ids.ts";
 import {
   BUILD_ROUTE,
   EXPERIMENT_ROUTE,
   GROUP_ROUTE,
   JOB_ROUTE,
   missingRead,
-  refusedRead,
   sortedOutcomeOf,
   startRecorded,
 } from "../support/recorded-server.ts";
@@ -26,12 +26,16 @@ describe("release 0.2.0, what is not there", () => {
         ["buildJob", "elsewhere", "experiment", "experimentJob", "group", "job"].map((at) => [at, null]),
       ),
       errors: [
-        missingRead("buildJob", BUILD_ROUTE),
-        missingRead("elsewhere", EXPERIMENT_ROUTE),
-        missingRead("experiment", EXPERIMENT_ROUTE),
-        missingRead("experimentJob", "{owner}/{project}/experiments/{experiment}/jobs/{id}/"),
-        missingRead("group", GROUP_ROUTE),
-        missingRead("job", JOB_ROUTE),
+        missingRead("buildJob", BUILD_ROUTE, "alice.mnist.builds.999"),
+        missingRead("elsewhere", EXPERIMENT_ROUTE, "alice.mnist.experiments.22"),
+        missingRead("experiment", EXPERIMENT_ROUTE, "alice.mnist.experiments.9999"),
+        missingRead(
+          "experimentJob",
+          "{owner}/{project}/experiments/{experiment}/jobs/{id}/",
+          "alice.mnist.experiments.1.jobs.99",
+        ),
+        missingRead("group", GROUP_ROUTE, "alice.mnist.groups.999"),
+        missingRead("job", JOB_ROUTE, "alice.mnist.jobs.999"),
       ],
     });
     expect(calls()).toEqual([
@@ -45,16 +49,12 @@ describe("release 0.2.0, what is not there", () => {
     ]);
   });
 
-  test("an HTML page for a path the server does not know is no missing record", async () => {
+  test("an HTML page for a name that the server does not match is a missing record", async () => {
     const { ask, calls } = await startRecorded();
-    const answer = await ask(
-      `{ project(owner: "alice", name: "mn.ist") { experiment(internalId: 1) { name } } }`,
-    );
-    const message =
-      "The server has no such path, or failed at it: known servers take only letters, digits, `-` and `_` in a name of a path, such as that of a user or a project.";
+    const answer = await ask(`{ experiment(id: "${globalId("Experiment:alice/mn.ist/1")}") { name } }`);
     expect(sortedOutcomeOf(answer)).toEqual({
-      data: { project: { experiment: null } },
-      errors: [refusedRead("project.experiment", "UPSTREAM_UNSUPPORTED", message, EXPERIMENT_ROUTE, 404)],
+      data: { experiment: null },
+      errors: [missingRead("experiment", EXPERIMENT_ROUTE, "alice.mn.ist.experiments.1")],
     });
     expect(calls()).toEqual(["GET alice/mn.ist/experiments/1/"]);
   });

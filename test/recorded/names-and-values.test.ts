@@ -86,9 +86,9 @@ test("a metric that is no number has no value, but can be read as it came", asyn
     "alice/mnist/experiments/5/metrics": { count: 3, next: null, results },
   });
   const answer = await ask(`{ experiment(id: "alice.mnist.5") {
-    lastMetric { name value raw }
+    latestMetrics { name value raw }
     lastMetricValue(name: "loss")
-    metrics { nodes { value(name: "loss") values { name value raw } } }
+    metrics { nodes { values { name value raw } } }
     metricSeries(names: ["loss"]) { name totalPoints values }
   } }`);
   const metric = (name: string, raw: unknown, value: number | null = null) => ({ name, value, raw });
@@ -98,13 +98,13 @@ test("a metric that is no number has no value, but can be read as it came", asyn
   expect(sortedOutcomeOf(answer)).toEqual({
     data: {
       experiment: {
-        lastMetric: [metric("accuracy", 0.5, 0.5), metric("loss", "high")],
+        latestMetrics: [metric("accuracy", 0.5, 0.5), metric("loss", "high")],
         lastMetricValue: null,
         metrics: {
           nodes: [
-            { value: null, values: [metric("loss", "high")] },
-            { value: null, values: [metric("loss", { a: 1 })] },
-            { value: 1e308, values: huge },
+            { values: [metric("loss", "high")] },
+            { values: [metric("loss", { a: 1 })] },
+            { values: huge },
           ],
         },
         metricSeries: [{ name: "loss", totalPoints: 3, values: [null, null, 1e308] }],

@@ -38,7 +38,12 @@ test.each([
   expect(line.json).toContain("/plx/outputs/");
   expect(status).toBe(404);
   expect(JSON.parse(body)).toMatchObject({
-    errors: [{ message: "Not found.", extensions: { code: "NOT_FOUND" } }],
+    errors: [
+      {
+        message: expect.stringMatching(/^Not found: nothing\.txt of [\w.]+\.$/),
+        extensions: { code: "NOT_FOUND" },
+      },
+    ],
   });
   expect(body).not.toContain("plx");
 });

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { declared } from "../support/recorded-items.ts";
 import { recordedAs, recordedReads, sortedOutcomeOf, startMade } from "../support/recorded-server.ts";
 
 /** A recorded record as releases from 0.5 on write it: `config` and `declarations` under other names. */
@@ -47,14 +48,14 @@ test("from 0.5 on, `params` are the declarations, and `content`, YAML or JSON, i
   });
   const config = "config { version kind build { image buildSteps } run { cmd } raw }";
   const answer = await ask(`{
-    experiment(id: "alice.mnist.1") { name declarations ${config} }
+    experiment(id: "alice.mnist.1") { name declarations { name value } ${config} }
     job(id: "alice.mnist.jobs.1") { name ${config} }
     buildJob(id: "alice.mnist.builds.1") { ${config} }
     group(id: "alice.mnist.1") { content }
   }`);
   expect(sortedOutcomeOf(answer)).toEqual({
     data: {
-      experiment: { name: "baseline", declarations: { lr: 0.01, layers: [64, 32] }, config: shown },
+      experiment: { name: "baseline", declarations: declared({ layers: [64, 32], lr: 0.01 }), config: shown },
       job: { name: "prep", config: shown },
       buildJob: { config: shown },
       group: { content: CONTENT },
@@ -74,10 +75,12 @@ test("a record with old and new keys is read by the old ones", async () => {
       params: { lr: 9 },
     },
   });
-  const answer = await ask(`{ experiment(id: "alice.mnist.1") { declarations config { kind } } }`);
+  const answer = await ask(
+    `{ experiment(id: "alice.mnist.1") { declarations { name value } config { kind } } }`,
+  );
   expect(sortedOutcomeOf(answer)).toEqual({
     data: {
-      experiment: { declarations: { lr: 0.01, batch_size: 64 }, config: { kind: "experiment" } },
+      experiment: { declarations: declared({ batch_size: 64, lr: 0.01 }), config: { kind: "experiment" } },
     },
     errors: [],
   });
@@ -91,7 +94,9 @@ test.each([
   ["under no name", {}],
 ])("content that is %s leaves the configuration null and the rest as it is", async (_, keys) => {
   const { ask, calls } = await startRenewed(keys);
-  const answer = await ask(`{ experiment(id: "alice.mnist.1") { name declarations config { kind } } }`);
+  const answer = await ask(
+    `{ experiment(id: "alice.mnist.1") { name declarations { name } config { kind } } }`,
+  );
   expect(sortedOutcomeOf(answer)).toEqual({
     data: { experiment: { name: "baseline", declarations: null, config: null } },
     errors: [],

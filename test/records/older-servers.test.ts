@@ -19,7 +19,7 @@ const startOlder = () =>
     return path === "/api/v1/ada/mnist" ? { json: { name: "mnist", description: "Digits" } } : undefined;
   });
 
-const LIST = `{ project(owner: "ada", name: "mnist") { experiments(first: 2) { nodes {
+const LIST = `{ project(id: "ada.mnist") { experiments(first: 2) { nodes {
   status framework readme cloningStrategy runEnvironment original { uniqueName framework }
 } } } }`;
 
@@ -69,7 +69,7 @@ describe("keys that no record of a server has", () => {
   test("are the readmes of projects on 0.2: the rest of the record is read without them", async () => {
     const service = await startOlder();
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
-    const projectWith = (fields: string) => ask(`{ project(owner: "ada", name: "mnist") { ${fields} } }`);
+    const projectWith = (fields: string) => ask(`{ project(id: "ada.mnist") { ${fields} } }`);
     expect(await projectWith("readme")).toEqual({ data: { project: { readme: null } } });
     expect(service.calls()).toEqual([]);
     expect(await projectWith("readme description")).toEqual({

@@ -138,7 +138,7 @@ test("what starts after a command reads anew, although an equal read from before
   const gateway = await startGateway({ upstream: service });
   const before = askFor(gateway);
   await vi.waitUntil(() => service.seen().length === 1, PATIENT);
-  const stop = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { status } } }`;
+  const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;
   const stopped = { experiment: { status: "STOPPED" } };
   expect(await askFor(gateway, stop)).toEqual({ data: { stopExperiment: stopped } });
   expect(await askFor(gateway)).toEqual({ data: stopped });

@@ -139,7 +139,7 @@ describe("a command", () => {
       };
     });
   };
-  const STOP = `mutation { stopExperiment(id: "ada.mnist.42") { clientMutationId: __typename } }`;
+  const STOP = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { clientMutationId: __typename } }`;
   const STOPPED_ANSWER = { data: { experiment: { status: "STOPPED" } } };
 
   test.each([

@@ -78,10 +78,14 @@ async function play(seed: number) {
   let runs = 100;
   const command = (token: string): void => {
     const id = runs++;
-    send(token, `mutation { stopExperiment(id: "ada.mnist.${id}") { clientMutationId: __typename } }`, () => {
-      const answeredAt = service.answeredAtOf(`/${id}/stop`);
-      commands.set(token, Math.max(commands.get(token) ?? 0, answeredAt));
-    });
+    send(
+      token,
+      `mutation { stopExperiment(id: "ada.mnist.${id}", force: true) { clientMutationId: __typename } }`,
+      () => {
+        const answeredAt = service.answeredAtOf(`/${id}/stop`);
+        commands.set(token, Math.max(commands.get(token) ?? 0, answeredAt));
+      },
+    );
   };
 
   const acts: readonly (readonly [weight: number, act: () => void])[] = [

@@ -8,10 +8,10 @@ import { type ProfileName, startProfile } from "../support/profiles.ts";
 
 /** What is kept of each kind: the run of the demo that is bookmarked and archived, and what its list rows lack. */
 const KINDS = {
-  Experiment: { run: "ada.mnist.40", plural: "Experiments", wire: "experiments", beyond: "isClone jobCount" },
-  Job: { run: "ada.mnist.jobs.3", plural: "Jobs", wire: "jobs", beyond: "isClone resources" },
-  BuildJob: { run: "ada.mnist.builds.4", plural: "BuildJobs", wire: "builds", beyond: "commit dockerfile" },
-  Group: { run: "ada.mnist.1", plural: "Groups", wire: "groups", beyond: "content currentIteration" },
+  Experiment: { run: "ada.mnist.experiments.40", wire: "experiments", beyond: "isClone jobCount" },
+  Job: { run: "ada.mnist.jobs.3", wire: "jobs", beyond: "isClone resources" },
+  BuildJob: { run: "ada.mnist.builds.4", wire: "builds", beyond: "commit dockerfile" },
+  Group: { run: "ada.mnist.groups.1", wire: "groups", beyond: "content currentIteration" },
 } as const;
 type KindName = keyof typeof KINDS;
 const KIND_NAMES = Object.keys(KINDS) as KindName[];
@@ -23,59 +23,63 @@ interface Kept {
 }
 type Node = Readonly<Record<string, unknown>>;
 
+/** The name that the service has for it, and its kind as `KeptKind` spells it. */
+const nameOf = (kind: KindName) => KINDS[kind].run.replace(/\.(?:experiments|groups)\./, ".");
+const enumOf = (kind: KindName) => (kind === "BuildJob" ? "BUILD_JOB" : kind.toUpperCase());
+
 describe("a run that is kept", () => {
   test.each(KIND_NAMES)(
     "%s: is among the bookmarks, then among the archived as well, and no longer once it is restored",
     async (kind) => {
-      const { run, plural, wire } = KINDS[kind];
+      const { run, wire } = KINDS[kind];
       const { ask, calls } = await startProfile();
-      const id = run.split(".").at(-1);
-      const path = `ada/mnist/${wire}/${id}`;
-      const own = fieldOf(kind);
-
+      const path = `ada/mnist/${wire}/${run.split(".").at(-1)}`;
+      const uniqueName = nameOf(kind);
       const listed = async (list: string) => {
-        const { data } = await ask<Kept, object>(`{ viewer { list: ${list} { nodes { uniqueName } } } }`);
-        return data.viewer.list.nodes.map(({ uniqueName }) => uniqueName);
+        const { data } = await ask<Kept, object>(
+          `{ viewer { list: ${list}(kind: ${enumOf(kind)}) { nodes { ... on Run { uniqueName } } } } }`,
+        );
+        return data.viewer.list.nodes.map((node) => node["uniqueName"]);
       };
       const lists = [`GET archives/ada/${wire}`, `GET bookmarks/ada/${wire}`, "GET users/", "GET users/"];
-      for (const [verb, end] of [
-        ["bookmark", "bookmark/"],
-        ["archive", "archive"],
-        ["restore", "restore"],
+      for (const [mutation, isArchived, end] of [
+        [`bookmarkRuns(ids: ["${run}"])`, null, "bookmark/"],
+        [`archiveRuns(ids: ["${run}"])`, true, "archive"],
+        [`archiveRuns(ids: ["${run}"], isArchived: false)`, false, "restore"],
       ]) {
-        expect(
-          await ask(`mutation { done: ${verb}${kind}(id: "${run}") { ${own} { uniqueName bookmarked } } }`),
-        ).toEqual({ data: { done: { [own]: { uniqueName: run, bookmarked: true } } } });
+        const fields = "uniqueName isBookmarked isArchived";
+        expect(await ask(`mutation { done: ${mutation} { results { run { ${fields} } } } }`)).toEqual({
+          data: { done: { results: [{ run: { uniqueName, isBookmarked: true, isArchived } }] } },
+        });
         expect(calls()).toEqual([`GET ${path}/`, `POST ${path}/${end}`]);
-        expect(await listed(`bookmarked${plural}`)).toContain(run);
-        expect((await listed(`archived${plural}`)).includes(run)).toBe(verb === "archive");
+        expect(await listed("bookmarks")).toContain(uniqueName);
+        expect((await listed("archives")).includes(uniqueName)).toBe(isArchived === true);
         expect(calls()).toEqual(lists);
       }
     },
   );
 
   test.each(KIND_NAMES)(
-    "%s: what its row holds costs nothing more, `bookmarked` neither; what is beyond it one request",
+    "%s: what its row holds costs nothing more, `isBookmarked` neither; what is beyond it one request",
     async (kind) => {
-      const { run, plural, wire, beyond } = KINDS[kind];
+      const { run, wire, beyond } = KINDS[kind];
       const { ask, calls } = await startProfile();
       const path = `ada/mnist/${wire}/${run.split(".").at(-1)}`;
       await ask(
-        `mutation { a: bookmark${kind}(id: "${run}") { __typename } b: archive${kind}(id: "${run}") { __typename } }`,
+        `mutation { bookmark${kind}(id: "${run}") { __typename } archiveRuns(ids: ["${run}"]) { __typename } }`,
       );
       calls();
-      const fields = "id internalId uniqueName status bookmarked user { username } project { uniqueName }";
-      for (const list of [`bookmarked${plural}`, `archived${plural}`]) {
+      const fields = "id internalId uniqueName status isBookmarked user { username } project { uniqueName }";
+      for (const list of ["bookmarks", "archives"]) {
         const nodeIn = async (selected: string) => {
           const { data, errors } = await ask<Kept, object>(
-            `{ viewer { list: ${list}(first: 1) { nodes { ${selected} } } } }`,
+            `{ viewer { list: ${list}(kind: ${enumOf(kind)}, first: 1) { nodes { ... on ${kind} { ${selected} } } } } }`,
           );
           expect(errors).toBeUndefined();
           return data.viewer.list.nodes[0];
         };
-        const segment = list.startsWith("bookmarked") ? "bookmarks" : "archives";
-        const reads = [`GET ${segment}/ada/${wire}?limit=1`, "GET users/"];
-        expect(await nodeIn(fields)).toMatchObject({ uniqueName: run, bookmarked: true });
+        const reads = [`GET ${list}/ada/${wire}?limit=1`, "GET users/"];
+        expect(await nodeIn(fields)).toMatchObject({ uniqueName: nameOf(kind), isBookmarked: true });
         expect(calls()).toEqual(reads);
         const whole = await nodeIn(`${fields} ${beyond}`);
         expect(calls()).toEqual([...reads, `GET ${path}/`].toSorted());
@@ -89,13 +93,16 @@ describe("a run that is kept", () => {
   test("projects are among the bookmarks and the archived, and in the list of projects unless archived", async () => {
     const { ask, calls } = await startProfile();
     const names = (...nodes: string[]) => ({ nodes: nodes.map((uniqueName) => ({ uniqueName })) });
-    const lists = ["bookmarkedProjects", "archivedProjects", "projects"];
-    const fields = lists.map((list) => `${list} { nodes { uniqueName } }`).join(" ");
-    expect(await ask(`{ viewer { ${fields} } }`)).toEqual({
+    const fields = "nodes { ... on Project { uniqueName } }";
+    expect(
+      await ask(
+        `{ viewer { bookmarks(kind: PROJECT) { ${fields} } archives(kind: PROJECT) { ${fields} } projects { ${fields} } } }`,
+      ),
+    ).toEqual({
       data: {
         viewer: {
-          bookmarkedProjects: names("grace.vision"),
-          archivedProjects: names("ada.attic"),
+          bookmarks: names("grace.vision"),
+          archives: names("ada.attic"),
           projects: names("ada.speech", "ada.mnist"),
         },
       },
@@ -111,8 +118,8 @@ describe("a run that is kept", () => {
 
 describe("what somebody else keeps", () => {
   const document = `query ($id: ID!) { entity(id: $id) { ... on User {
-    bookmarkedExperiments { nodes { uniqueName bookmarked } totalCount }
-    archivedExperiments { totalCount }
+    bookmarks { nodes { ... on Run { uniqueName isBookmarked } } totalCount }
+    archives { totalCount }
   } } }`;
 
   // A superuser does not see whether it is a bookmark of that user or of the superuser as well: this is read.
@@ -122,7 +129,7 @@ describe("what somebody else keeps", () => {
       "is shown to superusers by some servers",
       "ada",
       "grace",
-      [{ uniqueName: "ada.mnist.1", bookmarked: false }],
+      [{ uniqueName: "ada.mnist.1", isBookmarked: false }],
       ["GET ada/mnist/experiments/1/"],
     ],
   ])("%s", async (_, caller, owner, nodes, reads) => {
@@ -131,8 +138,8 @@ describe("what somebody else keeps", () => {
     expect(await ask(document, { id }, { token: tokenOf(demo, caller) })).toEqual({
       data: {
         entity: {
-          bookmarkedExperiments: { nodes, totalCount: nodes.length },
-          archivedExperiments: { totalCount: 0 },
+          bookmarks: { nodes, totalCount: nodes.length },
+          archives: { totalCount: 0 },
         },
       },
     });
@@ -150,10 +157,11 @@ test("lists of what is kept are paged by offsets, one request a page", async () 
     return { json: { count: 5, next: null, results } };
   });
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-  const list = "bookmarkedJobs(first: 2, offset: 3) { nodes { uniqueName } pageInfo { hasPreviousPage } }";
+  const list =
+    "bookmarks(kind: JOB, first: 2, offset: 3) { nodes { ... on Job { uniqueName } } pageInfo { hasPreviousPage } }";
   const nodes = [4, 5].map((id) => ({ uniqueName: `ada.p${id}.jobs.${id}` }));
   expect(await ask(`{ user(username: "ada") { ${list} } }`)).toEqual({
-    data: { user: { bookmarkedJobs: { nodes, pageInfo: { hasPreviousPage: true } } } },
+    data: { user: { bookmarks: { nodes, pageInfo: { hasPreviousPage: true } } } },
   });
   expect(service.calls()).toEqual(["GET bookmarks/ada/jobs?limit=2&offset=3"]);
 });
@@ -166,39 +174,37 @@ test("a row that does not tell its project fails its list, not the others", asyn
     return { json: { count: rows.length, next: null, results: rows } };
   });
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-  const lists = "bookmarkedJobs { totalCount } archivedJobs { totalCount }";
+  const lists = "bookmarks(kind: JOB) { totalCount } archives(kind: JOB) { totalCount }";
   expect(outcomeOf(await ask(`{ user(username: "ada") { ${lists} } }`))).toMatchObject({
-    data: { user: { bookmarkedJobs: null, archivedJobs: { totalCount: 0 } } },
-    errors: [{ at: "user.bookmarkedJobs", code: "UPSTREAM_BAD_RESPONSE" }],
+    data: { user: { bookmarks: null, archives: { totalCount: 0 } } },
+    errors: [{ at: "user.bookmarks", code: "UPSTREAM_BAD_RESPONSE" }],
   });
 });
 
-const plurals = [...KIND_NAMES.map((kind) => KINDS[kind].plural), "Projects"];
-const listsOf = (kept: string) => plurals.map((plural) => `${kept}${plural}`);
-const ACTS = ["archive", "restore"].flatMap((verb) =>
-  KIND_NAMES.map((kind) => [`${verb}${kind}`, KINDS[kind].run] as const),
-);
+const KEPT = [...KIND_NAMES.map(enumOf), "PROJECT"];
+const listsOf = (list: string) =>
+  KEPT.map((kind) => [`${list}${kind}`, `${list}${kind}: ${list}(kind: ${kind}) { totalCount }`] as const);
 
 describe("a server without bookmarks or archives", () => {
-  test.each<[ProfileName, readonly string[]]>([
-    ["document", [...listsOf("bookmarked"), ...listsOf("archived")]],
-    ["polyaxon-0.2", listsOf("archived")],
+  test.each<[ProfileName, readonly (readonly [string, string])[]]>([
+    ["document", [...listsOf("bookmarks"), ...listsOf("archives")]],
+    ["polyaxon-0.2", listsOf("archives")],
   ])("is asked for none: %s", async (profile, lists) => {
     const { ask, calls } = await startProfile(profile);
-    const listed = await ask(
-      `{ viewer { username ${lists.map((list) => `${list} { totalCount }`).join(" ")} } }`,
-    );
+    const listed = await ask(`{ viewer { username ${lists.map(([, field]) => field).join(" ")} } }`);
     expect(listed.data).toEqual({
-      viewer: { username: "ada", ...Object.fromEntries(lists.map((list) => [list, null])) },
+      viewer: { username: "ada", ...Object.fromEntries(lists.map(([name]) => [name, null])) },
     });
     expect(codesOf(listed)).toEqual(lists.map(() => "CAPABILITY_UNAVAILABLE"));
     expect(calls()).toEqual(["GET users/"]);
 
-    const done = await ask(
-      `mutation { ${ACTS.map(([name, run]) => `${name}(id: "${run}") { __typename }`).join(" ")} }`,
+    const ids = JSON.stringify(KIND_NAMES.map((kind) => KINDS[kind].run));
+    const done = await ask(`mutation { archiveRuns(ids: ${ids}) { results { isSent } } }`);
+    expect(done.data).toEqual({ archiveRuns: { results: KIND_NAMES.map(() => null) } });
+    expect(codesOf(done)).toEqual(KIND_NAMES.map(() => "CAPABILITY_UNAVAILABLE"));
+    expect(done.errors?.[1]?.message).toBe(
+      "The server behind this gateway does not offer POST {owner}/{project}/jobs/{id}/archive: it lacks the capability `ARCHIVES`.",
     );
-    expect(done.data).toEqual(Object.fromEntries(ACTS.map(([name]) => [name, null])));
-    expect(codesOf(done)).toEqual(ACTS.map(() => "CAPABILITY_UNAVAILABLE"));
     expect(calls()).toEqual([]);
   });
 });
@@ -211,14 +217,18 @@ test("an archived run whose record a server no longer shows is still told by its
     return path.includes("archives") ? { json: { count: 1, next: null, results: [row] } } : undefined;
   });
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-  const archived = await ask(`mutation { archiveJob(id: "ada.mnist.jobs.3") { job { id status } } }`);
+  const archived = await ask(
+    `mutation { archiveRuns(ids: ["ada.mnist.jobs.3"]) { results { run { id status } } } }`,
+  );
   expect(outcomeOf(archived)).toMatchObject({
-    data: { archiveJob: { job: null } },
-    errors: [{ at: "archiveJob.job", code: "NOT_FOUND" }],
+    data: { archiveRuns: { results: [{ run: null }] } },
+    errors: [{ at: "archiveRuns.results.0.run", code: "NOT_FOUND" }],
   });
-  const listed = await ask("{ viewer { archivedJobs { nodes { status isClone } } } }");
+  const listed = await ask(
+    "{ viewer { archives(kind: JOB) { nodes { ... on Job { status isArchived isClone } } } } }",
+  );
   expect(outcomeOf(listed)).toMatchObject({
-    data: { viewer: { archivedJobs: { nodes: [{ status: "FAILED", isClone: null }] } } },
-    errors: [{ at: "viewer.archivedJobs.nodes.0.isClone", code: "NOT_FOUND" }],
+    data: { viewer: { archives: { nodes: [{ status: "FAILED", isArchived: true, isClone: null }] } } },
+    errors: [{ at: "viewer.archives.nodes.0.isClone", code: "NOT_FOUND" }],
   });
 });

@@ -10,7 +10,7 @@ const ask = async (record: object, selection: string) => {
   return answer;
 };
 
-const NAMES = `all: declarationValues { name value } some: declarationValues(names: ["lr", "no"]) { name value }
+const NAMES = `all: declarations { name value } some: declarations(names: ["lr", "no"]) { name value }
   lr: declaration(name: "lr") none: declaration(name: "toString")`;
 
 test("parameters are told by name, in order, whatever their names", async () => {

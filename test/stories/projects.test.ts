@@ -1,12 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { codesOf, errorsOf, failure, outcomeOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { startProfile } from "../support/profiles.ts";
 
-const NOT_OFFERED = (what: string) =>
-  `The server behind this gateway does not offer ${what}. \`gateway.capabilities\` tells what there is.`;
+const NOT_OFFERED = (what: string, capability: string) =>
+  `The server behind this gateway does not offer ${what}: it lacks the capability \`${capability}\`.`;
 
 describe("a project", () => {
   test("is created for the caller; what the answer lacks is read", async () => {
@@ -16,7 +14,7 @@ describe("a project", () => {
     expect(
       await create(
         `name: "fresh", description: "new", tags: ["x"], isPublic: false`,
-        "id uniqueName owner { username } description tags isPublic bookmarked",
+        "id uniqueName owner { username } description tags isPublic isBookmarked",
       ),
     ).toEqual({
       data: {
@@ -28,7 +26,7 @@ describe("a project", () => {
             description: "new",
             tags: ["x"],
             isPublic: false,
-            bookmarked: false,
+            isBookmarked: false,
           },
         },
       },
@@ -44,84 +42,50 @@ describe("a project", () => {
     ]);
   });
 
-  test("tells whether it exists, by one read that its fields share", async () => {
-    const { ask, calls } = await startProfile();
-    const query = `{ there: project(owner: "ada", name: "mnist") { exists description }
-      gone: project(owner: "ada", name: "nothing") { uniqueName exists } }`;
-    expect(await ask(query)).toEqual({
-      data: {
-        there: { exists: true, description: expect.any(String) },
-        gone: { uniqueName: "ada.nothing", exists: false },
-      },
-    });
-    expect(calls()).toEqual(["GET ada/mnist", "GET ada/nothing"]);
-
-    const listed = '{ projects(owner: "ada") { nodes { exists } } }';
-    expect(await ask(listed)).toEqual({
-      data: { projects: { nodes: [{ exists: true }, { exists: true }] } },
-    });
-    expect(calls()).toEqual(["GET ada"]);
-  });
-
-  test("that its caller may not see is an error, and so is a server without records of projects", async () => {
-    const service = await startFake(() => ({ status: 403, json: { detail: "No." } }));
-    const query = `{ project(owner: "eva", name: "mnist") { uniqueName exists } }`;
-    for (const [profile, code] of [
-      ["polyaxon-0.4", "FORBIDDEN"],
-      ["document", "CAPABILITY_UNAVAILABLE"],
-    ] as const) {
-      const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: profile } });
-      const answer = await ask(query);
-      expect([answer.data, codesOf(answer)]).toEqual([
-        { project: { uniqueName: "eva.mnist", exists: null } },
-        [code],
-      ]);
-    }
-  });
-
   test("is bookmarked by everybody who may see it, and no longer", async () => {
     const { ask, calls } = await startProfile();
-    const act = (verb: string, id: string) =>
-      ask(`mutation { done: ${verb}Project(id: "${id}") { project { uniqueName bookmarked } } }`);
-    const project = (bookmarked: boolean) => ({ project: { uniqueName: "grace.vision", bookmarked } });
-    expect(await act("unbookmark", "grace.vision")).toEqual({ data: { done: project(false) } });
+    const act = (args: string) =>
+      ask(`mutation { done: bookmarkProject(${args}) { project { uniqueName isBookmarked } } }`);
+    const project = (isBookmarked: boolean) => ({ project: { uniqueName: "grace.vision", isBookmarked } });
+    expect(await act(`id: "grace.vision", isBookmarked: false`)).toEqual({ data: { done: project(false) } });
     expect(calls()).toEqual(["DELETE grace/vision/unbookmark", "GET grace/vision"]);
-    expect(await act("bookmark", globalId("Project:grace/vision"))).toEqual({
-      data: { done: project(true) },
-    });
+    expect(await act(`id: "${globalId("Project:grace/vision")}"`)).toEqual({ data: { done: project(true) } });
     expect(calls()).toEqual(["GET grace/vision", "POST grace/vision/bookmark"]);
   });
 
   test("is archived out of the list, can still be read, and comes back", async () => {
     const { ask, calls } = await startProfile();
-    // No more than the address is selected, so nothing is read.
-    const act = async (verb: string) => {
-      await ask(`mutation { ${verb}Project(id: "ada.mnist") { project { id } } }`);
-      expect(calls()).toEqual([`POST ada/mnist/${verb}`]);
+    // No more than the address and what was commanded is selected, so nothing is read.
+    const archive = async (isArchived: boolean) => {
+      expect(
+        await ask(
+          `mutation { archiveProject(id: "ada.mnist", isArchived: ${isArchived}) { project { isArchived } } }`,
+        ),
+      ).toEqual({ data: { archiveProject: { project: { isArchived } } } });
+      expect(calls()).toEqual([`POST ada/mnist/${isArchived ? "archive" : "restore"}`]);
       const { data } = await ask(`{
         user(username: "ada") { projects { nodes { name } } }
-        project(owner: "ada", name: "mnist") { isPublic }
+        project(id: "ada.mnist") { isPublic }
       }`);
       calls();
       return data;
     };
     const project = { isPublic: true };
     const [speech, mnist] = [{ name: "speech" }, { name: "mnist" }];
-    expect(await act("archive")).toEqual({ user: { projects: { nodes: [speech] } }, project });
-    expect(await act("restore")).toEqual({ user: { projects: { nodes: [speech, mnist] } }, project });
+    expect(await archive(true)).toEqual({ user: { projects: { nodes: [speech] } }, project });
+    expect(await archive(false)).toEqual({ user: { projects: { nodes: [speech, mnist] } }, project });
   });
 
   test("changes what is given, and nothing else; null clears", async () => {
     const { ask, calls } = await startProfile();
     const update = (input: string) =>
       ask(`mutation { updateProject(id: "ada.mnist", input: { ${input} }) {
-        previousId project { id description readme tags isPublic }
+        project { id description readme tags isPublic }
       } }`);
     const id = globalId("Project:ada/mnist");
     expect(await update(`description: "Digits", tags: [], isPublic: false`)).toEqual({
       data: {
         updateProject: {
-          previousId: id,
           project: {
             id,
             description: "Digits",
@@ -135,7 +99,6 @@ describe("a project", () => {
     expect(await update("description: null, readme: null, tags: null")).toEqual({
       data: {
         updateProject: {
-          previousId: id,
           project: { id, description: null, readme: null, tags: null, isPublic: false },
         },
       },
@@ -146,21 +109,20 @@ describe("a project", () => {
   test("that is renamed has another id, as has all that is in it; the old one is not found", async () => {
     const { ask, calls } = await startProfile();
     const answer = await ask(`mutation { updateProject(id: "ada.mnist", input: { name: "digits" }) {
-      previousId project { id uniqueName experiment(internalId: 42) { uniqueName } }
+      project { id uniqueName experiments(first: 1, query: "id:42") { nodes { uniqueName } } }
     } }`);
     expect(answer).toEqual({
       data: {
         updateProject: {
-          previousId: globalId("Project:ada/mnist"),
           project: {
             id: globalId("Project:ada/digits"),
             uniqueName: "ada.digits",
-            experiment: { uniqueName: "ada.digits.42" },
+            experiments: { nodes: [{ uniqueName: "ada.digits.42" }] },
           },
         },
       },
     });
-    expect(calls()).toEqual(["GET ada/digits/experiments/42/", "PATCH ada/mnist"]);
+    expect(calls()).toEqual(["GET ada/digits/experiments?query=id%3A42&limit=1", "PATCH ada/mnist"]);
     expect(codesOf(await ask(`{ experiment(id: "ada.mnist.42") { status } }`))).toEqual(["NOT_FOUND"]);
   });
 
@@ -197,7 +159,7 @@ describe("what cannot be done to a project", () => {
 
   test("a server of the document has none of the mutations, and is sent none", async () => {
     const { ask, calls } = await startProfile("document");
-    const onOne = ["delete", "bookmark", "unbookmark", "archive", "restore"].map(
+    const onOne = ["delete", "bookmark", "archive"].map(
       (verb) => `${verb}Project(id: "ada.mnist") { __typename }`,
     );
     const answer = await ask(`mutation {
@@ -205,8 +167,8 @@ describe("what cannot be done to a project", () => {
       updateProject(id: "ada.mnist", input: { description: "x" }) { __typename }
       ${onOne.join(" ")}
     }`);
-    expect(Object.values(answer.data as object)).toEqual(Array(7).fill(null));
-    expect(codesOf(answer)).toEqual(Array(7).fill("CAPABILITY_UNAVAILABLE"));
+    expect(Object.values(answer.data as object)).toEqual(Array(5).fill(null));
+    expect(codesOf(answer)).toEqual(Array(5).fill("CAPABILITY_UNAVAILABLE"));
     expect(calls()).toEqual([]);
   });
 
@@ -226,9 +188,17 @@ describe("what cannot be done to a project", () => {
         archive: null,
       },
       errors: [
-        failure("readme", "CAPABILITY_UNAVAILABLE", NOT_OFFERED("`readme` as input")),
-        failure("bookmark", "CAPABILITY_UNAVAILABLE", NOT_OFFERED("this")),
-        failure("archive", "CAPABILITY_UNAVAILABLE", NOT_OFFERED("this")),
+        failure("readme", "CAPABILITY_UNAVAILABLE", NOT_OFFERED("`readme` as input", "UPDATE_README")),
+        failure(
+          "bookmark",
+          "CAPABILITY_UNAVAILABLE",
+          NOT_OFFERED("POST {owner}/{project}/bookmark", "PROJECT_BOOKMARKS"),
+        ),
+        failure(
+          "archive",
+          "CAPABILITY_UNAVAILABLE",
+          NOT_OFFERED("POST {owner}/{project}/archive", "PROJECT_ARCHIVES"),
+        ),
       ],
     });
     expect(calls()).toEqual(["PATCH ada/mnist"]);

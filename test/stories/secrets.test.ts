@@ -338,7 +338,7 @@ describe("what the caller got wrong is not repeated", () => {
     ["of another scheme", `Basic ${Buffer.from(`ada:${PASSWORD}`).toString("base64")}`],
     ["in quotes", `token "${TOKEN}"`],
   ])("an Authorization header %s", async (_, authorization) => {
-    const query = `mutation { stopExperiment(id: "ada.mnist.3") { experiment { status } } }`;
+    const query = `mutation { stopExperiment(id: "ada.mnist.3", force: true) { experiment { status } } }`;
     const { said, seen } = await replyTo(JSON.stringify({ query }), { authorization });
     expect(said).toContain("UNAUTHENTICATED");
     expect(hits(said)).toEqual([]);

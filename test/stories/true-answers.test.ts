@@ -26,15 +26,15 @@ test("a name is what the service wrote, whatever the caller wrote; only where th
   expect(
     await ask(`{
       a: experiment(id: "ada.mnist.12") { uniqueName }
-      b: experiment(id: "ada.mnist.99.12") { uniqueName }
+      b: experiment(id: "ada.mnist.1.12") { uniqueName }
       c: experiment(id: "${globalId("Experiment:ada/mnist/12")}") { uniqueName }
-      d: experimentJob(id: "ada.mnist.12.7.worker") { uniqueName }
+      d: experimentJob(id: "ada.mnist.1.12.7.master") { uniqueName }
     }`),
   ).toEqual({ data: { a: experiment, b: experiment, c: experiment, d: job } });
   const representations = [
-    ["Experiment", "ada.mnist.99.12"],
+    ["Experiment", "ada.mnist.1.12"],
     ["Experiment", "ada.mnist.4242"],
-    ["ExperimentJob", "ada.mnist.12.7.worker"],
+    ["ExperimentJob", "ada.mnist.1.12.7.master"],
     ["Job", "ada.mnist.jobs.3"],
     ["Group", "ada.mnist.1"],
   ].map(([__typename, uniqueName]) => ({ __typename, uniqueName }));
@@ -76,7 +76,7 @@ describe("a look-up of what is not there", () => {
     expect(service.calls()).toEqual([`GET ${call}`]);
   });
 
-  test.each([...LOOK_UPS.map(([field]) => field), `project(owner: "a", name: "b")`])(
+  test.each([...LOOK_UPS.map(([field]) => field), `project(id: "a.b")`])(
     "is UNAUTHENTICATED without a token, and nothing is sent: %s",
     async (field) => {
       const service = await startRecords({});
@@ -88,20 +88,16 @@ describe("a look-up of what is not there", () => {
     },
   );
 
-  test("by number in a project or an experiment, and one of several ids", async () => {
+  test("one of several ids is null alone", async () => {
     const service = await startRecords({ "a/b/experiments/1/": { id: 1 } });
     const { ask } = await startGateway({ upstream: service });
     const answer = await ask(`{
-      project(owner: "a", name: "b") { there: experiment(internalId: 1) { id job(internalId: 8) { id } } gone: job(internalId: 9) { id } }
       entities(ids: ["${globalId("Experiment:a/b/1")}", "${globalId("BuildJob:a/b/9")}", "${globalId("Project:a/b")}"]) { id }
     }`);
     expect(answer.data).toEqual({
-      project: { there: { id: globalId("Experiment:a/b/1"), job: null }, gone: null },
       entities: [{ id: globalId("Experiment:a/b/1") }, null, { id: globalId("Project:a/b") }],
     });
-    expect(errorsIn(answer as Answer<unknown>).map(({ at }) => at)).toEqual(
-      expect.arrayContaining(["project.there.job", "project.gone", "entities.1"]),
-    );
+    expect(errorsIn(answer as Answer<unknown>).map(({ at }) => at)).toEqual(["entities.1"]);
   });
 
   test("is seen by its lists, but not by an empty list of a group, which the service also gives of missing ones", async () => {
@@ -159,25 +155,39 @@ test("the name of a job of an experiment is that of an object, of no run", async
   });
 });
 
-test("a name that two kinds can have is refused, unless the kind is given", async () => {
+test("a name that two kinds can have is refused, with the two that tell them apart", async () => {
   const service = await startRecords({ "a/b/groups/9/": { id: 9 } });
   const { ask } = await startGateway({ upstream: service });
-  const name = "a.b.9";
   const { data, errors } = await ask(
-    `{ run(id: "${name}") { id } entity(id: "${name}") { id } entities(ids: ["${name}"]) { id }
-      group: run(id: "${name}", kind: GROUP) { __typename }
-      several: entities(ids: ["${name}"], kind: GROUP) { __typename } }`,
+    `{ run(id: "a.b.9") { id } entity(id: "a.b.9") { id } entities(ids: ["a.b.9"]) { id }
+      group: run(id: "a.b.groups.9") { __typename } }`,
   );
-  const hint = `got "${name}", which can name Experiment or Group`;
-  const help = "or `kind: EXPERIMENT` or `kind: GROUP` as well";
+  const expected = 'expected a.b.experiments.9 or a.b.groups.9, got "a.b.9", which can be the name of either';
   expect(errors?.map(({ message }) => message).toSorted()).toEqual([
-    `id: expected a global id, ${hint}`,
-    `id: expected a global id, ${help}, ${hint}`,
-    `ids[0]: expected a global id, ${help}, ${hint}`,
+    `id: ${expected}`,
+    `id: ${expected}`,
+    `ids[0]: ${expected}`,
   ]);
-  const group = { __typename: "Group" };
-  expect(data).toEqual({ run: null, entity: null, entities: [null], group, several: [group] });
+  expect(data).toEqual({ run: null, entity: null, entities: [null], group: { __typename: "Group" } });
   expect(service.calls()).toEqual(["GET a/b/groups/9/"]);
+});
+
+test("the name of a job of an experiment is not found with another role, and need not have the group", async () => {
+  const record = { id: 8, unique_name: "a.b.2.9.8.master", last_status: "running" };
+  const service = await startRecords({ "a/b/experiments/9/jobs/8/": record });
+  const { ask } = await startGateway({ upstream: service });
+  const { data, errors } = await ask(`{
+    whole: experimentJob(id: "a.b.2.9.8.master") { status }
+    short: experimentJob(id: "a.b.9.8.master") { status }
+    role: experimentJob(id: "a.b.9.8.worker") { id }
+    group: experimentJob(id: "a.b.3.9.8.master") { id }
+  }`);
+  const status = { status: "RUNNING" };
+  expect(data).toEqual({ whole: status, short: status, role: null, group: null });
+  expect(errors?.map(({ message }) => message).toSorted()).toEqual([
+    "Not found: a.b.3.9.8.master. The name of number 8 is a.b.2.9.8.master.",
+    "Not found: a.b.9.8.worker. The name of number 8 is a.b.2.9.8.master.",
+  ]);
 });
 
 /** Runs 1 to 24 of a project, each with a build of three, and a job on a machine. */
@@ -198,7 +208,7 @@ function runsAnd(answer: (path: string) => Told | undefined) {
 }
 
 describe("what cannot be had costs no more than itself", () => {
-  const RUNS = `{ project(owner: "a", name: "b") { experiments(first: 24) { nodes {
+  const RUNS = `{ project(id: "a.b") { experiments(first: 24) { nodes {
     buildJob { uniqueName commit dockerfile }
     jobs { nodes { nodeScheduled { name memory } } }
   } } } }`;

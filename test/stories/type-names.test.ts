@@ -66,7 +66,7 @@ test("mutations, inputs, payloads and connections follow the type they are calle
   const id = globalId("Job:ada/mnist/2");
   expect(
     await ask<unknown, object>(
-      `mutation ($id: ID!, $input: UpdateTrainingJobInput!) {
+      `mutation ($id: ID!, $input: UpdateRunInput!) {
         updateTrainingJob(id: $id, input: $input) {
           __typename job { __typename description project { jobs(first: 1) { __typename } } }
         }
@@ -78,14 +78,14 @@ test("mutations, inputs, payloads and connections follow the type they are calle
   ).toMatchObject({
     data: {
       updateTrainingJob: {
-        __typename: "UpdateTrainingJobPayload",
+        __typename: "TrainingJobPayload",
         job: {
           __typename: "TrainingJob",
           description: "renamed",
           project: { jobs: { __typename: "TrainingJobConnection" } },
         },
       },
-      bookmarkBuildJob: { __typename: "BookmarkBuildJobPayload" },
+      bookmarkBuildJob: { __typename: "BuildJobPayload" },
       stopTrainingJob: null,
     },
     errors: [{ message: "id: expected the id of a Job, got the id of a Group" }],

@@ -3,8 +3,8 @@ import { errorsOf, failure } from "../support/errors.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 
-const LISTS = ["Experiments", "Jobs", "BuildJobs", "Groups", "Projects"].map((name) => `bookmarked${name}`);
-const BOOKMARKS = `{ viewer { username ${LISTS.map((list) => `${list} { totalCount }`).join(" ")} } }`;
+const LISTS = ["EXPERIMENT", "JOB", "BUILD_JOB", "GROUP", "PROJECT"];
+const BOOKMARKS = `{ viewer { username ${LISTS.map((kind) => `${kind}: bookmarks(kind: ${kind}) { totalCount }`).join(" ")} } }`;
 const TOLD = {
   data: {
     viewer: { username: "ada", ...Object.fromEntries(LISTS.map((list) => [list, { totalCount: 0 }])) },
@@ -85,8 +85,8 @@ test("the names of callers are their own", async () => {
   );
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   for (const token of ["ada", "grace", "ada", "grace"]) {
-    expect(await ask("{ viewer { username bookmarkedJobs { totalCount } } }", {}, { token })).toEqual({
-      data: { viewer: { username: token, bookmarkedJobs: { totalCount: 0 } } },
+    expect(await ask("{ viewer { username bookmarks(kind: JOB) { totalCount } } }", {}, { token })).toEqual({
+      data: { viewer: { username: token, bookmarks: { totalCount: 0 } } },
     });
   }
 });

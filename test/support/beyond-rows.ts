@@ -1,5 +1,5 @@
 import { globalId } from "./ids.ts";
-import { ITEMS, type Row } from "./recorded-items.ts";
+import { declared, ITEMS, type Row } from "./recorded-items.ts";
 import rows from "../recorded/rows.json" with { type: "json" };
 import { type Asked, never, type RecordedRow } from "./recorded-rows.ts";
 import { readRecording } from "./replay.ts";
@@ -11,15 +11,16 @@ import { readRecording } from "./replay.ts";
 
 type ItemName = keyof typeof ITEMS;
 
-/** A list: the field with its arguments, below an object. `itemOf` finds the recorded item in a row. */
+/** A list: the field with its arguments, below an object. `itemOf` finds the recorded item in a row; `on` is the type of its nodes. */
 const list = (
   within: readonly [root: string, type: string],
   field: string,
   name: ItemName,
   itemOf: (row: Row) => Row = (row) => row,
+  on?: string,
 ): Asked => ({
   document: `{ thing: ${within[0]} { ... on ${within[1]} {
-    list: ${field} { nodes { ${ITEMS[name].fields} } totalCount pageInfo { hasNextPage } }
+    list: ${field} { nodes { ${on === undefined ? ITEMS[name].fields : `... on ${on} { ${ITEMS[name].fields} }`} } totalCount pageInfo { hasNextPage } }
   } } }`,
   told: ({ count, next, results }) => ({
     list: {
@@ -35,12 +36,30 @@ const user = (name: string) => [`entity(id: "${globalId(`User:${name}`)}")`, "Us
 
 const ofViewer = (row: Asked): Asked => ({ ...row, isOfViewer: true });
 
-const archived = (field: string, name: ItemName) => ofViewer(list(["viewer", "User"], field, name));
+const KINDS = {
+  experiments: ["EXPERIMENT", "Experiment"],
+  jobs: ["JOB", "Job"],
+  builds: ["BUILD_JOB", "BuildJob"],
+  groups: ["GROUP", "Group"],
+  projects: ["PROJECT", "Project"],
+} as const;
+type KeptItems = keyof typeof KINDS;
+
+const kept = (
+  of: readonly [root: string, type: string],
+  field: string,
+  name: KeptItems,
+  first: string,
+  itemOf?: (row: Row) => Row,
+) => list(of, `${field}(kind: ${KINDS[name][0]}, first: ${first})`, name, itemOf, KINDS[name][1]);
+
+const archived = (name: KeptItems, first: string) =>
+  ofViewer(kept(["viewer", "User"], "archives", name, first));
 
 // The items of bookmarks lack `bookmarked`: it is true, and nothing is requested for it.
-const bookmarked = (field: string, name: ItemName) =>
+const bookmarked = (name: KeptItems, first: string) =>
   ofViewer(
-    list(["viewer", "User"], field, name, ({ content_object: item }) => ({
+    kept(["viewer", "User"], "bookmarks", name, first, ({ content_object: item }) => ({
       // Every bookmark holds an item.
       ...(item as Row),
       bookmarked: true,
@@ -51,7 +70,7 @@ const FIELDS = { experiments: "experiments", jobs: "jobs", builds: "buildJobs", 
 type RunItems = keyof typeof FIELDS;
 
 const inProject = (name: RunItems, args: string) =>
-  list([`project(owner: "alice", name: "mnist")`, "Project"], `${FIELDS[name]}(${args})`, name);
+  list([`project(id: "alice.mnist")`, "Project"], `${FIELDS[name]}(${args})`, name);
 
 /** What records tell besides what list items have. */
 const BEYOND_ITEMS = {
@@ -98,9 +117,11 @@ const update = (input: string): Asked => ({
 });
 
 /** A command of the copied experiment without an answer, which is told by the record behind it. */
-const act = (mutation: string, behind: string): Asked => ({
-  document: changeOf(`${mutation}(id: "${COPY}")`),
-  told: (_, after) => ({ experiment: recordOf("experiments")(after) }),
+const act = (isArchived: string, behind: string): Asked => ({
+  document: `mutation { thing: archiveRuns(ids: ["${globalId("Experiment:alice/mnist/253")}"], isArchived: ${isArchived}) { results {
+    run { ... on Experiment { ${fieldsOf("experiments")} } }
+  } } }`,
+  told: (_, after) => ({ results: [{ run: recordOf("experiments")(after) }] }),
   behind,
 });
 
@@ -111,8 +132,6 @@ const REDUCED = {
   description: "description",
   rawStatus: "last_status",
   createdAt: "created_at",
-  rawCloningStrategy: "cloning_strategy",
-  declarations: "declarations",
   tags: "tags",
 };
 
@@ -125,25 +144,21 @@ const PROJECT = {
   isPublic: "is_public",
   createdAt: "created_at",
   updatedAt: "updated_at",
-  hasCode: "has_code",
-  hasTensorboard: "has_tensorboard",
-  hasNotebook: "has_notebook",
   experimentCount: "num_experiments",
-  independentExperimentCount: "num_independent_experiments",
   groupCount: "num_experiment_groups",
   jobCount: "num_jobs",
   buildJobCount: "num_builds",
 };
 
-const project = (owner: string, name: string): Asked => ({
-  document: `{ thing: project(owner: "${owner}", name: "${name}") { ${Object.keys(PROJECT).join(" ")} } }`,
+const project = (id: string): Asked => ({
+  document: `{ thing: project(id: "${id}") { ${Object.keys(PROJECT).join(" ")} } }`,
   told: (json) => keysOf(json, PROJECT),
 });
 
-const CODE = { branch: "branch", commit: "commit", head: "head", isDirty: "is_dirty", url: "git_url" };
+const CODE = { branch: "branch", commit: "commit", isDirty: "is_dirty", url: "git_url" };
 const CODE_FIELDS = `codeReference { ${Object.keys(CODE).join(" ")} }`;
 
-const KEPT_PROJECT = { ...PROJECT, bookmarked: "bookmarked" };
+const KEPT_PROJECT = { ...PROJECT, isBookmarked: "bookmarked" };
 const KEPT_FIELDS = `id ${Object.keys(KEPT_PROJECT).join(" ")}`;
 
 const projectId = (name: string) => globalId(`Project:${name.replace(".", "/")}`);
@@ -158,11 +173,10 @@ const REFUSED = { at: "thing", data: null };
 /** A folder of the outputs of a run, which costs no read of the run itself. */
 const folder = (type: string, address: string, path?: string): Asked => ({
   document: `{ thing: entity(id: "${globalId(`${type}:${address}`)}") { ... on ${type} {
-    outputFiles${path === undefined ? "" : `(path: "${path}")`} { path folders { name } files { name path bytes } }
+    outputFiles${path === undefined ? "" : `(path: "${path}")`} { folders { name } files { name path bytes } }
   } } }`,
   told: ({ dirs, files }) => ({
     outputFiles: {
-      path: path ?? "",
       folders: (dirs as readonly string[]).map((name) => ({ name })),
       // The recorded folders are those at the top.
       files: (files as readonly [string, number][]).map(([name, bytes]) => ({ name, path: name, bytes })),
@@ -180,10 +194,11 @@ const MAKERS = {
   update,
   act,
   folder,
+  bookmarksOf: (name: string, item: KeptItems, first: string) => kept(user(name), "bookmarks", item, first),
   ofUser: (name: string, field: string, item: ItemName) => list(user(name), field, item),
   privateProject: () => ({
-    ...project("bob", "secret"),
-    document: `{ thing: project(owner: "bob", name: "secret") { name isPublic } }`,
+    ...project("bob.secret"),
+    document: `{ thing: project(id: "bob.secret") { name isPublic } }`,
     refused: { at: "thing.isPublic", data: { name: "secret", isPublic: null } },
   }),
   code: () => ({
@@ -199,11 +214,15 @@ const MAKERS = {
   statuses: () => list([`experiment(id: "alice.mnist.3")`, "Experiment"], "statuses(first: 20)", "statuses"),
   copy: () => ({
     document: `mutation { thing: copyExperiment(id: "alice.mnist.1") {
-      experiment { ${Object.keys(REDUCED).join(" ")} } source { id }
+      experiment { ${Object.keys(REDUCED).join(" ")} declarations { name value } original { id } }
     } }`,
     told: (json) => ({
-      experiment: keysOf(json, REDUCED),
-      source: { id: globalId("Experiment:alice/mnist/1") },
+      experiment: {
+        ...keysOf(json, REDUCED),
+        // Safe: a recorded record has them.
+        declarations: declared(json["declarations"] as object),
+        original: { id: globalId("Experiment:alice/mnist/1") },
+      },
     }),
   }),
   remove: () => ({
@@ -228,24 +247,24 @@ const MAKERS = {
     ...folder(...of),
     refused: { at: "thing.outputFiles", data: { outputFiles: null } },
   }),
-  keptProject: (owner: string, name: string) => ({
-    document: `{ thing: project(owner: "${owner}", name: "${name}") { ${KEPT_FIELDS} } }`,
+  keptProject: (id: string) => ({
+    document: `{ thing: project(id: "${id}") { ${KEPT_FIELDS} } }`,
     told: keptProject,
   }),
   /** A command without an answer, which is told by the record behind it. */
-  actOnProject: (mutation: string, name: string, behind: string) => ({
-    document: `mutation { thing: ${mutation}(id: "${name}") { project { ${KEPT_FIELDS} } } }`,
+  actOnProject: (call: string, behind: string) => ({
+    document: `mutation { thing: ${call} { project { ${KEPT_FIELDS} } } }`,
     told: (_, after) => ({ project: keptProject(after) }),
     behind,
   }),
   bookmarkOnly: (name: string) => ({
-    document: `mutation { thing: bookmarkProject(id: "${name}") { project { uniqueName } } }`,
+    document: `mutation { thing: bookmarkProject(id: "${name}", isBookmarked: true) { project { uniqueName } } }`,
     told: () => ({ project: { uniqueName: name } }),
     refused: REFUSED,
   }),
   updateProject: (name: string, input: string) => ({
-    document: `mutation { thing: updateProject(id: "${name}", input: { ${input} }) { previousId project { ${KEPT_FIELDS} } } }`,
-    told: (json) => ({ previousId: projectId(name), project: keptProject(json) }),
+    document: `mutation { thing: updateProject(id: "${name}", input: { ${input} }) { project { ${KEPT_FIELDS} } } }`,
+    told: (json) => ({ project: keptProject(json) }),
   }),
   create: (input: string) => ({
     // What the answer lacks would be read.
@@ -253,8 +272,8 @@ const MAKERS = {
       id uniqueName description tags createdAt updatedAt isPublic readme
     } } }`,
     told: (json) => {
-      const { id, ...kept } = keptProject(json);
-      const { uniqueName, description, tags, createdAt, updatedAt, isPublic, readme } = kept as Row;
+      const { id, ...others } = keptProject(json);
+      const { uniqueName, description, tags, createdAt, updatedAt, isPublic, readme } = others as Row;
       return { project: { id, uniqueName, description, tags, createdAt, updatedAt, isPublic, readme } };
     },
     refused: REFUSED,
@@ -264,7 +283,7 @@ const MAKERS = {
     told: () => ({ deletedId: projectId("alice.fresh") }),
   }),
   goneProject: () => ({
-    document: `{ thing: project(owner: "alice", name: "fresh") { name isPublic } }`,
+    document: `{ thing: project(id: "alice.fresh") { name isPublic } }`,
     told: () => null,
     refused: REFUSED,
   }),

@@ -79,7 +79,7 @@ export const alone = (ids: readonly string[]) => ids.map((id) => `GET ada/mnist/
 
 /** The builds of so many experiments. */
 export const buildsOf = (count: number, fields = "uniqueName status") =>
-  `{ project(owner: "ada", name: "mnist") { experiments(first: ${count}) { nodes { buildJob { ${fields} } } } } }`;
+  `{ project(id: "ada.mnist") { experiments(first: ${count}) { nodes { buildJob { ${fields} } } } } }`;
 
 interface Builds {
   readonly project: { readonly experiments: { readonly nodes: readonly { readonly buildJob: unknown }[] } };

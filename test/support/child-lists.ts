@@ -1,5 +1,6 @@
 import { startFake } from "./fake.ts";
 import { type Answer, startGateway } from "./gateway.ts";
+import { globalId } from "./ids.ts";
 
 export interface ListPage {
   readonly nodes: readonly { readonly internalId: string }[];
@@ -19,7 +20,7 @@ export const CHILD_LISTS = {
   "Experiment.metrics": [`experiment(id: "ada.mnist.42")`, "metrics", "ada/mnist/experiments/42/metrics"],
   "Experiment.jobs": [`experiment(id: "ada.mnist.42")`, "jobs", "ada/mnist/experiments/42/jobs"],
   "ExperimentJob.statuses": [
-    `experimentJob(id: "ada.mnist.42.7.master")`,
+    `experimentJob(id: "${globalId("ExperimentJob:ada/mnist/42/7")}")`,
     "statuses",
     "ada/mnist/experiments/42/jobs/7/statuses/",
   ],

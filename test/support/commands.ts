@@ -9,7 +9,7 @@ export interface Command {
   readonly row: string;
   /** `stopJob` */
   readonly name: string;
-  /** `stopJob(id: "ada.mnist.jobs.5")` */
+  /** `stopJob(id: "ada.mnist.jobs.5", force: true)` */
   readonly mutation: string;
   readonly method: string;
   /** `ada/mnist/jobs/5/stop` */
@@ -62,6 +62,8 @@ function commandOf({ row, method, path, content }: ContractRow, name: string): C
     ...(example ? [`id: "${example.name}"`] : []),
     ...(path.includes("{username}") ? [`username: "linus"`] : []),
     ...(input ? [`input: ${input.graphql}`] : []),
+    // Others read the run first.
+    ...(path.endsWith("{id}/stop") ? ["force: true"] : []),
   ];
   return {
     row,

@@ -16,7 +16,7 @@ export interface LiveRun {
 export const experimentId = (id: number): string => globalId(`Experiment:ada/mnist/${id}`);
 
 export const RUN_UPDATED = `subscription ($id: ID!) {
-  runUpdated(id: $id) { previousStatus isFinal run { uniqueName status } }
+  runUpdated(id: $id) { previousStatus run { uniqueName status isFinished } }
 }`;
 
 const READ = "query ($id: ID!) { experiment(id: $id) { status } }";
@@ -26,6 +26,14 @@ export const FIRST_POLL = 20;
 
 const RUN = /^\/api\/v1\/ada\/mnist\/experiments\/(\d+)\/$/;
 const LIST = /^\/api\/v1\/ada\/mnist\/experiments\?/;
+
+/** What the service tells of a run. */
+export const rowOf = (run: LiveRun) => ({
+  unique_name: `ada.mnist.${run.id}`,
+  started_at: null,
+  finished_at: null,
+  ...run,
+});
 
 /**
  * A service with experiments of `ada/mnist` that the story changes, behind a gateway whose clock the story moves. `answer`
@@ -38,7 +46,7 @@ export async function startLive(
     ...options
   }: Omit<GatewayOptions, "upstream" | "clock"> & { answer?: (seen: Seen) => Told | undefined } = {},
 ) {
-  const records = () => runs.map((run) => ({ unique_name: `ada.mnist.${run.id}`, ...run }));
+  const records = () => runs.map(rowOf);
   const service = await startFake((seen) => {
     const told = answer(seen);
     if (told) return told;
@@ -89,7 +97,7 @@ export const update = (
   id: number,
   status: string,
   previousStatus: string | null = null,
-  isFinal = false,
+  isFinished = false,
 ) => ({
-  data: { runUpdated: { previousStatus, isFinal, run: { uniqueName: `ada.mnist.${id}`, status } } },
+  data: { runUpdated: { previousStatus, run: { uniqueName: `ada.mnist.${id}`, status, isFinished } } },
 });

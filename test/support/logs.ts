@@ -13,7 +13,6 @@ export interface LogWindow {
   readonly endCursor: string;
   readonly hasMore: boolean;
   readonly startByte: number;
-  readonly contentType: string | null;
 }
 
 export type LogAnswer = Answer<{ experiment: { logs: LogWindow | null } | null }>;
@@ -21,7 +20,7 @@ export type LogAnswer = Answer<{ experiment: { logs: LogWindow | null } | null }
 export const READ_LOG = `query ($after: String, $maxBytes: Int, $tailLines: Int) {
   experiment(id: "ada.mnist.42") {
     logs(after: $after, maxBytes: $maxBytes, tailLines: $tailLines) {
-      text lines endCursor hasMore startByte contentType
+      text lines endCursor hasMore startByte
     }
   }
 }`;

@@ -17,9 +17,7 @@ import { schema } from "../../src/graphql/schema.ts";
 export const UNSTEADY = new Set([
   "durationSeconds",
   "ExperimentJob.logs",
-  ..."cloningStrategy rawCloningStrategy backend framework runEnvironment dataReferences readme podId definition groupType".split(
-    " ",
-  ),
+  ..."cloningStrategy framework runEnvironment dataReferences readme groupType".split(" "),
 ]);
 
 /** `@stream(initialCount: 1)` and the like, as a parsed document has it. */

@@ -17,11 +17,6 @@ export type Root = readonly [field: string, type: string];
 // Safe: each is a pair there.
 export const EXISTING_ROOTS = fieldTable.roots as unknown as readonly Root[];
 
-const KEPT = ["Experiments", "Jobs", "BuildJobs", "Groups", "Projects"];
-/** The lists of what a user keeps. */
-export const BOOKMARK_LISTS = KEPT.map((list) => `User.bookmarked${list}`);
-export const ARCHIVE_LISTS = KEPT.map((list) => `User.archived${list}`);
-
 /** What random operations are made of. */
 interface Material {
   /** Where an operation begins: root fields as they are fieldTable, and the type that is selected on below. */
@@ -60,9 +55,9 @@ export const listOperation = ({ leftOut, depth }: Omit<Material, "roots">): fc.A
       ([run, build]) => `
       query ($yes: Boolean!, $no: Boolean!) {
         y: __typename @include(if: $yes) n: __typename @include(if: $no)
-        project(owner: "ada", name: "mnist") {
+        project(id: "ada.mnist") {
           a: experiments(first: 9) { nodes { ...Whole buildJob { ...Built } } }
-          b: experiments(first: 9, orderBy: CREATED_DESC) { nodes { ...Whole } }
+          b: experiments(first: 9, order: { field: CREATED_AT }) { nodes { ...Whole } }
         }
         run(id: "ada.mnist.42") { ... on Experiment { ...Whole buildJob ${build} experimentGroup { id description } } }
         group(id: "ada.mnist.1") { experiments(first: 5) { nodes { buildJob ${build} experimentGroup { id description } } } }
@@ -91,8 +86,7 @@ function selection(
 ): fc.Arbitrary<string> {
   const field = (each: GraphQLField<unknown, unknown>, index: number): fc.Arbitrary<string> => {
     const named = getNamedType(each.type);
-    const byNumber = each.args.some(({ name }) => name === "internalId") ? '(internalId: "1")' : "";
-    const args = ARGUMENTS[`${type.name}.${each.name}`] ?? byNumber;
+    const args = ARGUMENTS[`${type.name}.${each.name}`] ?? "";
     const below = isObjectType(named)
       ? selection(named, depth - 1, leftOut)
       : isInterfaceType(named)

@@ -9,7 +9,7 @@ interface Item {
   readonly node: (row: Row) => Row;
 }
 
-const RUN = `internalId uuid uniqueName name description rawStatus createdAt updatedAt startedAt finishedAt tags bookmarked
+const RUN = `internalId uuid uniqueName name description rawStatus createdAt updatedAt startedAt finishedAt tags isBookmarked
   user { username }`;
 
 const run = (row: Row): Row => ({
@@ -24,11 +24,17 @@ const run = (row: Row): Row => ({
   startedAt: row["started_at"],
   finishedAt: row["finished_at"],
   tags: row["tags"],
-  bookmarked: row["bookmarked"],
+  isBookmarked: row["bookmarked"],
   user: { username: row["user"] },
 });
 
 const named = (name: unknown) => (name === null ? null : { uniqueName: name });
+
+/** Parameters, as the gateway orders them. */
+export const declared = (recorded: object) =>
+  Object.entries(recorded)
+    .map(([name, value]) => ({ name, value: value as unknown }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
 /** Named values, as the gateway orders them. */
 export const values = (recorded: object) =>
@@ -42,11 +48,11 @@ export const ITEMS = {
     node: (row) => ({ uniqueName: row["unique_name"], name: row["name"] }),
   },
   experiments: {
-    fields: `${RUN} declarations original { uniqueName } experimentGroup { uniqueName } buildJob { uniqueName }
+    fields: `${RUN} declarations { name value } original { uniqueName } experimentGroup { uniqueName } buildJob { uniqueName }
       latestMetrics { name raw }`,
     node: (row) => ({
       ...run(row),
-      declarations: row["declarations"],
+      declarations: row["declarations"] && declared(row["declarations"]),
       original: named(row["original"]),
       experimentGroup: named(row["experiment_group"]),
       buildJob: named(row["build_job"]),

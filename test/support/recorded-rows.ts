@@ -49,6 +49,14 @@ const CODES: Readonly<Record<number, string>> = {
 
 const LIST = { at: "thing.list", data: { list: null } };
 
+function wordsOf(json: unknown, status: number): unknown {
+  if (Array.isArray(json)) return json.join(" ");
+  const { detail } = Object(json ?? {}) as { readonly detail?: string };
+  // The gateway says what was not found.
+  if (detail === "Not found.") return expect.stringMatching(/^Not found: [-\w.]+\.$/);
+  return detail ?? `The service answered ${status}.`;
+}
+
 /** What is told of what the server refused, in the words of the server unless it crashed. */
 const refused = ({ method, status, json }: Line, { at, data } = LIST as NonNullable<Asked["refused"]>) => ({
   data: { thing: data },
@@ -56,9 +64,7 @@ const refused = ({ method, status, json }: Line, { at, data } = LIST as NonNulla
     {
       at,
       code: CODES[status],
-      message: Array.isArray(json)
-        ? json.join(" ")
-        : ((json as Row | undefined)?.["detail"] ?? `The service answered ${status}.`),
+      message: wordsOf(json, status),
       upstream: { method, status },
     },
   ],

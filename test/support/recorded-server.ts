@@ -48,8 +48,9 @@ export const refusedRead = (at: string, code: string, message: string, route: st
 export const forbiddenRead = (at: string, route: string) =>
   refusedRead(at, "FORBIDDEN", "You do not have permission to perform this action.", route, 403);
 
-export const missingRead = (at: string, route: string) =>
-  refusedRead(at, "NOT_FOUND", "Not found.", route, 404);
+/** `name` is what the address says, as the message tells it. */
+export const missingRead = (at: string, route: string, name: string) =>
+  refusedRead(at, "NOT_FOUND", `Not found: ${name}.`, route, 404);
 
 export const EXPERIMENT_ROUTE = "{owner}/{project}/experiments/{id}/";
 

@@ -2,27 +2,17 @@ import type { Answer } from "./gateway.ts";
 
 /** The lists: what they are a field of, what names an item, and where the service has them, with parameters. */
 const RUN_LISTS = {
-  "Project.experiments": [
-    'project(owner: "ada", name: "mnist")',
-    "experiments",
-    "internalId",
-    "ada/mnist/experiments?",
-  ],
-  "Project.jobs": ['project(owner: "ada", name: "mnist")', "jobs", "internalId", "ada/mnist/jobs?"],
-  "Project.buildJobs": [
-    'project(owner: "ada", name: "mnist")',
-    "buildJobs",
-    "internalId",
-    "ada/mnist/builds?",
-  ],
-  "Project.groups": ['project(owner: "ada", name: "mnist")', "groups", "internalId", "ada/mnist/groups?"],
+  "Project.experiments": ['project(id: "ada.mnist")', "experiments", "internalId", "ada/mnist/experiments?"],
+  "Project.jobs": ['project(id: "ada.mnist")', "jobs", "internalId", "ada/mnist/jobs?"],
+  "Project.buildJobs": ['project(id: "ada.mnist")', "buildJobs", "internalId", "ada/mnist/builds?"],
+  "Project.groups": ['project(id: "ada.mnist")', "groups", "internalId", "ada/mnist/groups?"],
   "Group.experiments": [
     'group(id: "ada.mnist.1")',
     "experiments",
     "internalId",
     "ada/mnist/experiments?group=1&",
   ],
-  "User.projects": ['project(owner: "ada", name: "mnist") { owner', "projects", "name", "ada?"],
+  "User.projects": ['project(id: "ada.mnist") { owner', "projects", "name", "ada?"],
 } as const;
 
 export type RunList = keyof typeof RUN_LISTS;

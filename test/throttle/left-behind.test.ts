@@ -90,7 +90,10 @@ test("a read that has joined another one waits for longer than that", async () =
   const other = askFor(gateway);
   await readsInFlight(1);
   // Its refusal prolongs the pause, to 75 s.
-  await askFor(gateway, `mutation { stopExperiment(id: "ada.mnist.1") { experiment { status } } }`);
+  await askFor(
+    gateway,
+    `mutation { stopExperiment(id: "ada.mnist.1", force: true) { experiment { status } } }`,
+  );
   expect(firstCodeOf(await one)).toBe("RATE_LIMITED");
   hand.advance(45_000);
   expect(await other).toEqual(RUNNING_ANSWER);

@@ -94,7 +94,7 @@ test("reads that can wait for a pause within their deadline wait: after it one g
 
 test("commands are sent all the same, and their refusals are remembered as well", async () => {
   const { service, gateway } = await startRefusing();
-  const stop = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { status } } }`;
+  const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;
   for (const query of [stop, ASK_STATUS, stop])
     expect(firstCodeOf(await askFor(gateway, query))).toBe("RATE_LIMITED");
   expect(service.calls()).toEqual(Array(2).fill("POST ada/mnist/experiments/42/stop"));

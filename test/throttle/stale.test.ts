@@ -107,7 +107,7 @@ describe("the last known response answers", () => {
     });
     fail(answer);
     const query = (alias: string) => `{
-      ${alias}: project(owner: "ada", name: "mnist") { experiments(first: 500) { nodes { buildJob { status } } } }
+      ${alias}: project(id: "ada.mnist") { experiments(first: 500) { nodes { buildJob { status } } } }
     }`;
     const told = async (alias: string) => {
       const { extensions } = (await askFor(gateway, query(alias))) as unknown as {
@@ -160,7 +160,7 @@ describe("no earlier response answers", () => {
     expect(firstCodeOf(await askFor(gateway))).toBe("UPSTREAM_UNAVAILABLE");
   });
 
-  const stop = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { id } } }`;
+  const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { id } } }`;
 
   test.each<[string, Record<string, string>, (gateway: Gateway) => ReturnType<Gateway["ask"]>]>([
     ["by default", { STALE_MAX_AGE_MS: "" }, (gateway) => askFor(gateway)],

@@ -71,8 +71,8 @@ const longRow = (experiment: Experiment, build: Build, group: Group) => ({
   finishedAt: experiment.finished_at,
   jobCount: experiment.num_jobs,
   isClone: experiment.is_clone,
-  bookmarked: experiment.bookmarked,
-  lastMetric: named(experiment.last_metric),
+  isBookmarked: experiment.bookmarked,
+  latestMetrics: named(experiment.last_metric),
   config: { raw: experiment.config },
   buildJob: {
     ...record(build),
@@ -84,7 +84,7 @@ const longRow = (experiment: Experiment, build: Build, group: Group) => ({
     experimentCount: build.num_experiments,
     dockerfile: build.dockerfile,
     commit: build.commit,
-    bookmarked: build.bookmarked,
+    isBookmarked: build.bookmarked,
   },
   experimentGroup: {
     ...record(group),
@@ -96,7 +96,7 @@ const longRow = (experiment: Experiment, build: Build, group: Group) => ({
     content: group.content,
     hptuning: { raw: group.hptuning },
     experimentCounts: { total: group.num_experiments, succeeded: group.num_succeeded_experiments },
-    bookmarked: group.bookmarked,
+    isBookmarked: group.bookmarked,
   },
 });
 
@@ -131,7 +131,7 @@ async function page(reference: string, token: string) {
     experiment: {
       ...identity(experiment),
       name: experiment.name,
-      lastMetric: named(experiment.last_metric),
+      latestMetrics: named(experiment.last_metric),
       buildJob: { ...identity(build), dockerfile: build.dockerfile, commit: build.commit },
       experimentGroup: {
         ...searchOf(group),
@@ -222,7 +222,7 @@ async function table(_: string, token: string) {
       ...identity(experiment),
       startedAt: experiment.started_at,
       finishedAt: experiment.finished_at,
-      lastMetric: named(experiment.last_metric),
+      latestMetrics: named(experiment.last_metric),
       buildJob: build && identity(build),
       experimentGroup: group && searchOf(group),
       jobs: { nodes: jobs[index]?.results.map((job) => ({ ...identity(job), role: job.role })) },

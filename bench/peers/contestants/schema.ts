@@ -119,7 +119,7 @@ const Run = builder.interfaceRef<Experiment | Build | Group>("Run").implement({
     finishedAt: t.exposeString("finished_at"),
     status: t.field({ type: RunStatus, resolve: ({ last_status }) => statusOf(last_status) }),
     project: t.field({ type: Project, resolve: ({ project }) => project }),
-    bookmarked: t.exposeBoolean("bookmarked"),
+    isBookmarked: t.exposeBoolean("bookmarked"),
   }),
 });
 
@@ -158,7 +158,7 @@ const ExperimentType = builder.objectRef<Experiment>("Experiment").implement({
   fields: (t) => ({
     jobCount: t.exposeInt("num_jobs"),
     isClone: t.exposeBoolean("is_clone"),
-    lastMetric: t.field({ type: [MetricValue], resolve: ({ last_metric }) => named(last_metric) }),
+    latestMetrics: t.field({ type: [MetricValue], resolve: ({ last_metric }) => named(last_metric) }),
     config: t.field({ type: Raw, resolve: ({ config }) => config }),
     buildJob: t.field({
       type: BuildJob,
@@ -203,8 +203,8 @@ builder.queryType({
   fields: (t) => ({
     project: t.field({
       type: Project,
-      args: { owner: t.arg.string({ required: true }), name: t.arg.string({ required: true }) },
-      resolve: (_, { owner, name }) => `${owner}.${name}`,
+      args: { id: t.arg.id({ required: true }) },
+      resolve: (_, { id }) => String(id),
     }),
     experiment: t.field({
       type: ExperimentType,

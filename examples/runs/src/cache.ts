@@ -3,10 +3,9 @@ import { relayPagination } from "@urql/exchange-graphcache/extras";
 
 /** Objects without an id of their own: they are kept as parts of what they belong to. */
 const PARTS = [
-  "ArchiveRunPayload",
-  "BookmarkRunPayload",
   "CodeReference",
   "ComparedValues",
+  "DeclarationValue",
   "ExperimentConnection",
   "ExperimentCounts",
   "ExperimentJobConnection",
@@ -24,9 +23,9 @@ const PARTS = [
   "PageInfo",
   "ProjectConnection",
   "RunComparison",
+  "RunResult",
   "RunUpdate",
   "StatusRecordConnection",
-  "StopRunPayload",
 ];
 
 /**

@@ -10,7 +10,10 @@ import { parametersOf, textOf } from "./parameters.ts";
 const factsFragment = graphql(`
   fragment Facts on Experiment {
     id
-    declarations
+    declarations {
+      name
+      value
+    }
     startedAt
     cloningStrategy
     original {

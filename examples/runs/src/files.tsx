@@ -13,7 +13,6 @@ const folderQuery = graphql(`
     experiment(id: $run) {
       id
       outputFiles(path: $path) {
-        path
         folders {
           name
           path

@@ -11,7 +11,7 @@ import { isPlain, viewOf } from "./view.ts";
 import { Status } from "./status.tsx";
 
 const groupQuery = graphql(`
-  query Group($id: ID!, $order: RunOrdering!, $filter: ExperimentFilter, $later: Boolean! = true) {
+  query Group($id: ID!, $order: RunOrder!, $filter: RunFilter, $later: Boolean! = true) {
     group(id: $id) {
       id
       uniqueName

@@ -10,8 +10,8 @@ const moreRunsQuery = graphql(`
     $of: ID!
     $first: Int!
     $after: String
-    $order: RunOrdering!
-    $filter: ExperimentFilter
+    $order: RunOrder!
+    $filter: RunFilter
     $later: Boolean! = false
   ) {
     entity(id: $of) {

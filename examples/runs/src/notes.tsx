@@ -14,7 +14,7 @@ const notesFragment = graphql(`
 
 /** What it returns goes into the cache, and so to wherever the run is shown. */
 const noteMutation = graphql(`
-  mutation Note($id: ID!, $input: UpdateExperimentInput!) {
+  mutation Note($id: ID!, $input: UpdateRunInput!) {
     updateExperiment(id: $id, input: $input) {
       experiment {
         id

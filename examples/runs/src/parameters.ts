@@ -1,5 +1,11 @@
-/** `declarations` is JSON of any shape. If it is an object, its properties are the parameters. */
-export const parametersOf = (declarations: unknown) => Object(declarations) as Record<string, unknown>;
+interface Declaration {
+  readonly name: string;
+  readonly value?: unknown;
+}
+
+/** The parameters of a run by their names. */
+export const parametersOf = (declarations: readonly Declaration[] | null | undefined) =>
+  Object.fromEntries((declarations ?? []).map(({ name, value }) => [name, value]));
 
 /** A value in words, the same wherever it stands: numbers without what their binary form adds, such as 0.30000000000000004. */
 export function textOf(value: unknown): string {

@@ -6,7 +6,7 @@ import { Name } from "./name.tsx";
 const projectCardFragment = graphql(`
   fragment ProjectCard on Project {
     uniqueName
-    groups(first: 5, order: { field: CREATED, direction: DESC }) {
+    groups(first: 5, order: { field: CREATED_AT }) {
       totalCount
       ...GroupList
     }

@@ -7,11 +7,14 @@ import { Loading } from "./loading.tsx";
 
 const groupsQuery = graphql(`
   query ProjectGroups($project: ID!, $first: Int!) {
-    groups(project: $project, first: $first, order: { field: CREATED, direction: DESC }) {
-      pageInfo {
-        hasNextPage
+    project(id: $project) {
+      id
+      groups(first: $first, order: { field: CREATED_AT }) {
+        pageInfo {
+          hasNextPage
+        }
+        ...GroupList
       }
-      ...GroupList
     }
   }
 `);
@@ -27,14 +30,15 @@ export function ProjectGroups({ project }: { project: string }) {
     variables: { project, first },
     pause: !isOpen,
   });
+  const groups = data?.project?.groups;
   const retry = () => read({ requestPolicy: "network-only" });
   return (
     <details className="choice" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>Groups</summary>
       {fetching && !data && <Loading what="groups" lines={3} />}
-      {!fetching && <Trouble error={error} data={data?.groups} retry={retry} />}
-      {data?.groups && <GroupList of={data.groups} />}
-      {data?.groups?.pageInfo.hasNextPage && (
+      {!fetching && <Trouble error={error} data={groups} retry={retry} />}
+      {groups && <GroupList of={groups} />}
+      {groups?.pageInfo.hasNextPage && (
         <button disabled={fetching} onClick={() => setFirst(first + PAGE)}>
           More groups
         </button>

@@ -10,14 +10,8 @@ import { Runs } from "./runs.tsx";
 import { isPlain, viewOf } from "./view.ts";
 
 const projectQuery = graphql(`
-  query Project(
-    $owner: String!
-    $name: String!
-    $order: RunOrdering!
-    $filter: ExperimentFilter
-    $later: Boolean! = true
-  ) {
-    project(owner: $owner, name: $name) {
+  query Project($id: ID!, $order: RunOrder!, $filter: RunFilter, $later: Boolean! = true) {
+    project(id: $id) {
       id
       uniqueName
       ...ExportOfProject
@@ -30,11 +24,10 @@ const projectQuery = graphql(`
 
 /** All runs of a project, in groups or not. */
 export function ProjectRuns({ name: uniqueName, address }: { name: string; address: Address }) {
-  const [owner = "", name = ""] = uniqueName.split(".");
   const view = viewOf(address);
   const [{ data, error, fetching, operation }, read] = useQuery({
     query: projectQuery,
-    variables: { owner, name, ...view },
+    variables: { id: uniqueName, ...view },
   });
   const reload = () => read({ requestPolicy: "network-only" });
   const project = data?.project;

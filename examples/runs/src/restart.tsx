@@ -9,7 +9,10 @@ const restartableFragment = graphql(`
   fragment Restartable on Experiment {
     id
     uniqueName
-    declarations
+    declarations {
+      name
+      value
+    }
   }
 `);
 

@@ -6,7 +6,7 @@ import { inDigits } from "./curve.ts";
 import { Duration } from "./duration.tsx";
 import { Moment } from "./fact.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
-import type { RunOrdering } from "./generated/graphql.ts";
+import type { RunOrder } from "./generated/graphql.ts";
 import { Image } from "./image.tsx";
 import { LiveBadge } from "./live-badge.tsx";
 import { many } from "./many.ts";
@@ -16,7 +16,7 @@ import { Name } from "./name.tsx";
 import { parametersOf, textOf } from "./parameters.ts";
 import { useSelected } from "./selected.ts";
 import { Selection } from "./selection.tsx";
-import { NoneSorted, SortBy } from "./sort-by.tsx";
+import { SortBy } from "./sort-by.tsx";
 import { directionOf, leftOutOf, orderInWords } from "./sort.ts";
 import { Status } from "./status.tsx";
 import { conditionsIn, hiddenIn, viewOf } from "./view.ts";
@@ -32,7 +32,10 @@ const runRowFragment = graphql(`
     updatedAt
     isFinished
     tags
-    declarations
+    declarations {
+      name
+      value
+    }
     latestMetrics {
       name
       value
@@ -63,7 +66,7 @@ interface RunsProps {
   /** The pages that were read so far, as one. */
   readonly page: FragmentType<typeof runsFragment>;
   /** The order of these pages: until others are read, not always that of the address. */
-  readonly order: RunOrdering;
+  readonly order: RunOrder;
   readonly address: Address;
   /** Reads the list anew. */
   readonly onChange: () => void;
@@ -74,10 +77,10 @@ const TAGS = "tags";
 
 /** The column of the date by which a list is sorted. */
 const DATES = [
-  { field: "CREATED", word: "created", key: "createdAt" },
-  { field: "UPDATED", word: "last changed", key: "updatedAt" },
-  { field: "STARTED", word: "started", key: "startedAt" },
-  { field: "FINISHED", word: "finished", key: "finishedAt" },
+  { field: "CREATED_AT", word: "created", key: "createdAt" },
+  { field: "UPDATED_AT", word: "last changed", key: "updatedAt" },
+  { field: "STARTED_AT", word: "started", key: "startedAt" },
+  { field: "FINISHED_AT", word: "finished", key: "finishedAt" },
 ] as const;
 
 const namesIn = (records: readonly object[]) => [
@@ -96,7 +99,7 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
   const { list = "" } = address;
   const view = viewOf(address);
   const sort = order.metric ?? undefined;
-  const isNewestFirst = order.field === "CREATED" && order.direction === "DESC" && !view.filter;
+  const isNewestFirst = order.field === "CREATED_AT" && order.direction === "DESC" && !view.filter;
   const live = useRunUpdates({ of, runs, isNewestFirst, onChange });
   const { selected, select } = useSelected();
   const shown = runs.filter(({ id }) => selected.has(id));
@@ -111,8 +114,7 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
       <>
         {selection}
         {view.filter && <p className="empty">No run matches {conditionsIn(address).join(", ")}.</p>}
-        {!view.filter && sort && <NoneSorted by={sort} address={address} />}
-        {!view.filter && !sort && <p className="empty">No runs yet.</p>}
+        {!view.filter && <p className="empty">No runs yet.</p>}
       </>
     );
   }

@@ -11,7 +11,7 @@ import { tagsIn } from "./tags.ts";
 
 const stopMutation = graphql(`
   mutation StopSelected($ids: [ID!]!) {
-    stopRuns(ids: $ids, ifActive: true) {
+    stopRuns(ids: $ids) {
       results {
         isSent
         run {

@@ -16,12 +16,3 @@ export function SortBy({ metric, address }: { metric: string; address: Address }
     </a>
   );
 }
-
-/** A list that is sorted by what no run has. */
-export function NoneSorted({ by, address }: { by: string; address: Address }) {
-  return (
-    <p className="empty">
-      No run has {by} yet. <a href={hrefOf({ ...address, sort: undefined })}>Newest first</a>
-    </p>
-  );
-}

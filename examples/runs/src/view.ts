@@ -1,12 +1,12 @@
 import type { Address } from "./address.ts";
-import type { ExperimentFilter, RunOrdering, RunStatus } from "./generated/graphql.ts";
+import type { RunFilter, RunOrder, RunStatus } from "./generated/graphql.ts";
 import { orderOf } from "./sort.ts";
 import { tagsIn } from "./tags.ts";
 
 /** Which runs a list shows, and in which order: the variables of its queries. */
 export interface View {
-  readonly order: RunOrdering;
-  readonly filter: ExperimentFilter | null;
+  readonly order: RunOrder;
+  readonly filter: RunFilter | null;
 }
 
 const [NAME, SIGN] = ["[^<>=!,]+", "<=|>=|<|>"];
@@ -40,7 +40,7 @@ export const misreadIn = ({ parameter, bound }: Address): readonly string[] => [
   ...(bound && conditionsOf(bound, BOUND_PATTERN).length === 0 ? [bound] : []),
 ];
 
-function filterOf({ words, status, tag, parameter, bound }: Address): ExperimentFilter | null {
+function filterOf({ words, status, tag, parameter, bound }: Address): RunFilter | null {
   const tags = tagsIn(tag ?? "");
   const declarations = conditionsOf(parameter, CONDITION_PATTERN).map(({ name, sign, value }) =>
     isBound(sign) ? { name, [BOUNDS[sign]]: Number(value) } : { name, values: [value] },
@@ -48,9 +48,9 @@ function filterOf({ words, status, tag, parameter, bound }: Address): Experiment
   const metrics = conditionsOf(bound, BOUND_PATTERN).flatMap(({ name, sign, value }) =>
     isBound(sign) ? { name, [BOUNDS[sign]]: Number(value) } : [],
   );
-  const filter: ExperimentFilter = {
+  const filter: RunFilter = {
     ...(words?.trim() && { words }),
-    ...(status && { statuses: { in: status.split(",") as RunStatus[] } }),
+    ...(status && { statuses: status.split(",") as RunStatus[] }),
     ...(tags.length > 0 && { tags: [...tags] }),
     ...(declarations.length > 0 && { declarations }),
     ...(metrics.length > 0 && { metrics }),

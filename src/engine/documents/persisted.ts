@@ -59,6 +59,9 @@ export const trustedDocuments =
     throw rejection("Expected the hash of a trusted document, got another.", "PERSISTED_QUERY_NOT_IN_LIST");
   };
 
+/** As `application/json` it is sent with status 200, which clients expect. */
+const notFound = (message: string) => rejection(message, "PERSISTED_QUERY_NOT_FOUND", { spec: true });
+
 /** Heap size of a character of text. */
 export const BYTES_PER_CHARACTER = 2;
 
@@ -71,21 +74,23 @@ export function persistedDocuments(maxBytes: number): DocumentStore {
     maxSize: maxBytes,
     sizeCalculation: (text, id) => (text.length + id.length) * BYTES_PER_CHARACTER,
   });
-  return ({ extensions, query }) => {
+  return ({ extensions, query, documentId }) => {
     const { version, sha256Hash: id } = (extensions?.["persistedQuery"] ?? {}) as Readonly<
       Record<string, unknown>
     >;
     if (version !== 1 || typeof id !== "string") {
       if (query != null) return query;
+      if (documentId != null)
+        throw notFound("Expected the text of the document: this gateway knows none by `documentId`.");
       throw rejection("Must provide query string.", "BAD_REQUEST", { headers: { Allow: "GET, POST" } });
     }
     if (query == null) {
       const text = texts.get(id);
       if (text !== undefined) return text;
-      throw rejection("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND");
+      throw notFound("PersistedQueryNotFound");
     }
     if (hash("sha256", query, "hex") !== id)
-      throw rejection("PersistedQueryMismatch", "PERSISTED_QUERY_MISMATCH");
+      throw rejection("PersistedQueryMismatch", "PERSISTED_QUERY_MISMATCH", { spec: true });
     texts.set(id, query);
     return query;
   };

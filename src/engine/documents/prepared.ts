@@ -8,9 +8,11 @@ import {
   NoSchemaIntrospectionCustomRule,
   specifiedRules,
   validate,
+  ValuesOfCorrectTypeRule,
+  type ValidationRule,
 } from "graphql";
 import { LRUCache } from "lru-cache";
-import { documentError, rejection } from "../errors.ts";
+import { documentError, rejection, withExtensions } from "../errors.ts";
 import { type OperationLimits, parseBounded } from "../limits/document.ts";
 import { laterRule, streamedOnceRule } from "../limits/later.ts";
 import { BYTES_PER_CHARACTER, type OperationParams } from "./persisted.ts";
@@ -44,6 +46,17 @@ export interface DocumentSettings {
 /** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the text. */
 const BYTES_PER_TOKEN = 480;
 
+/** Wrong values have the code that they have as variables. */
+const valuesRule: ValidationRule = (context) =>
+  ValuesOfCorrectTypeRule(
+    Object.create(context, {
+      reportError: {
+        value: (error: GraphQLError) =>
+          context.reportError(withExtensions(error, { ...error.extensions, code: "BAD_USER_INPUT" })),
+      },
+    }),
+  );
+
 /** Maximum errors of an invalid document. Each takes as long as the validation of 20 fields. */
 const MAX_VALIDATION_ERRORS = 20;
 
@@ -68,7 +81,7 @@ export function createDocuments({
   /** Hashes of valid documents that are not cached. */
   const readOnce = new LRUCache<string, true>({ max: MAX_READ_ONCE });
   const rules = [
-    ...specifiedRules,
+    ...specifiedRules.map((rule) => (rule === ValuesOfCorrectTypeRule ? valuesRule : rule)),
     laterRule,
     streamedOnceRule,
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),

@@ -12,7 +12,13 @@ import {
   type SelectionSetNode,
   type ValueNode,
 } from "graphql";
-import type { FieldExtensions, PlacedContext, SelectionNeeds, Variables } from "../field-source.ts";
+import type {
+  FieldExtensions,
+  PlacedContext,
+  SchemaExtensions,
+  SelectionNeeds,
+  Variables,
+} from "../field-source.ts";
 import { INTROSPECTION } from "../limits/selection.ts";
 import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
 import { asIsOf, completerOf } from "./complete.ts";
@@ -227,7 +233,8 @@ function resolverOf(
   // Safe: it has no fourth parameter.
   if (resolve.length < 4) return resolve as PlannedField["resolve"];
   // Safe: only the resolvers of introspection have one, and they read nothing else of it.
-  const info = { schema } as GraphQLResolveInfo;
+  const { introspected }: SchemaExtensions = schema.extensions;
+  const info = { schema: introspected?.() ?? schema } as GraphQLResolveInfo;
   return (parent, args, context) => resolve(parent, args, context, info);
 }
 

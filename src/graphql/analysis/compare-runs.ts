@@ -30,13 +30,13 @@ interface Comparison {
 }
 
 const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
-  description: "Something of several runs, side by side.",
+  description: "What several runs have under a name.",
   fields: (t) => ({
     name: t.string({ nullable: false, description: "Name.", ...shown("name") }),
     values: t.field({
       type: ["JSON"],
       nullable: { list: false, items: true },
-      description: "Value of each run, in the order of `runs`. Null where it has none.",
+      description: "Value of each run, in the order of `runs`.",
       // Many runs that have nothing in common would have far more of these than values.
       resolve: ({ values, rows, of }) => {
         const all: unknown[] = Array.from({ length: of }, () => null);
@@ -60,20 +60,19 @@ const RunComparison = builder.objectRef<Comparison>("RunComparison").implement({
     origin: t.field({
       type: [ComparedValues],
       nullable: false,
-      description:
-        "Where they came from: `user`, `experimentGroup`, `original`, `buildJob`, `framework`, `tags`, as the service names them.",
+      description: "User, group, original, build, framework and tags, as the service names them.",
       ...shown("origin"),
     }),
     parameters: t.field({
       type: [ComparedValues],
       nullable: false,
-      description: "Parameters, ordered by name.",
+      description: "Parameters, by name.",
       ...shown("parameters"),
     }),
     metrics: t.field({
       type: [ComparedValues],
       nullable: false,
-      description: "Latest metrics, ordered by name. Null where a value is no finite number.",
+      description: "Latest metrics, by name; null for no finite number.",
       ...shown("metrics"),
     }),
   }),
@@ -139,23 +138,22 @@ async function loadNamed(run: ExperimentResource, session: Context["session"]) {
 builder.queryFields((t) => ({
   compareRuns: t.field({
     type: RunComparison,
-    description:
-      "Parameters, latest metrics and origin of several experiments, side by side. Null with an error if one of them cannot be loaded. Costs a request for each, or one list for many of a project where the server finds runs by ids.",
+    description: "Parameters, latest metrics and origin of several experiments, side by side.",
     args: {
       ids: t.arg.idList({
         required: true,
-        description: `Global ids, or unique names such as \`${Experiment.kind.exampleName}\`: 1 to ${MAX_IDS}.`,
+        description: `2 to ${MAX_IDS} global ids or unique names.`,
       }),
       onlyDifferences: t.arg.boolean({
         required: true,
         defaultValue: true,
-        description: "Whether what is the same in all of them is left out.",
+        description: "Set to false for what is the same in all of them, too.",
       }),
     },
     resolve: async (_, { ids, onlyDifferences }, context) => {
       const { session } = context;
-      if (ids.length < 1 || ids.length > MAX_IDS)
-        throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
+      if (ids.length < 2 || ids.length > MAX_IDS)
+        throw new InputError(`ids: expected 2 to ${MAX_IDS} ids, got ${ids.length}`);
       const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id));
       const runs = await Promise.all(
         named.map(async (run) => ({ ...run, loaded: await loadNamed(run, session) })),

@@ -2,9 +2,8 @@ import type { MetricRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf, shown } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
-import { load } from "../core/resource.ts";
 import type { Context, Steps } from "../core/context.ts";
-import { MetricValue, metricPages, namedValues } from "../types/metrics.ts";
+import { metricPages, namesArg } from "../types/metrics.ts";
 import { builtTable, type Column } from "../types/series.ts";
 import { Moments, told } from "./statistics.ts";
 
@@ -12,11 +11,9 @@ type ExperimentResource = typeof Experiment.$inferType;
 
 /** A value of a metric of a run. */
 interface Point {
-  readonly run: ExperimentResource;
-  readonly name: string;
   readonly step: number;
   readonly value: number;
-  readonly record: MetricRecord;
+  readonly recordedAt: string | null;
 }
 
 interface Summary {
@@ -31,64 +28,33 @@ interface Summary {
 }
 
 const MetricPoint = builder.objectRef<Point>("MetricPoint").implement({
-  description: "A value of a metric, when it was recorded, and what was recorded with it.",
+  description: "A value of a metric in a run.",
   fields: (t) => ({
-    value: t.float({ nullable: false, description: "Value: a finite number.", ...shown("value") }),
+    value: t.float({ nullable: false, description: "A finite number.", ...shown("value") }),
     step: t.int({
       nullable: false,
-      description: "Index among all values of the metric in its run, from 0, as `MetricSeries.steps` has it.",
+      description: "Index among all values of the metric, as in `MetricSeries.steps`.",
       ...shown("step"),
     }),
-    recordedAt: t.field({
-      type: "DateTime",
-      description: "Time of the recording.",
-      resolve: ({ record }) => record.created_at ?? null,
-    }),
-    secondsSinceStart: t.float({
-      description: "Seconds from the start of the run. Null if the run has no start, or the record no time.",
-      resolve: async ({ run, record: { created_at } }, _, { session }) => {
-        const { started_at } = await load(run, ["started_at"], session);
-        return created_at && started_at
-          ? told((Date.parse(created_at) - Date.parse(started_at)) / 1_000)
-          : null;
-      },
-    }),
-    others: t.field({
-      type: [MetricValue],
-      nullable: false,
-      description: "The other values of its record, ordered by name.",
-      resolve: ({ record, name }) => namedValues(record.values, null).filter((value) => value.name !== name),
-    }),
+    recordedAt: t.field({ type: "DateTime", description: "Time of the recording.", ...shown("recordedAt") }),
   }),
 });
 
 const MetricSummary = builder.objectRef<Summary>("MetricSummary").implement({
-  description: "One metric over a whole run. What is no finite number is left out, and counted.",
+  description: "One metric over a whole run.",
   fields: (t) => ({
     name: t.string({ nullable: false, description: "Name of the metric.", ...shown("name") }),
     count: t.int({ nullable: false, description: "Number of finite values.", ...shown("count") }),
     leftOut: t.int({
       nullable: false,
-      description: "Number of values that are no finite numbers: `NaN`, texts, objects.",
+      description: "Number of values that are no finite numbers.",
       ...shown("leftOut"),
     }),
-    first: t.field({
-      type: MetricPoint,
-      description: "First value, in the order of the service.",
-      ...shown("first"),
-    }),
+    first: t.field({ type: MetricPoint, description: "First value.", ...shown("first") }),
     last: t.field({ type: MetricPoint, description: "Last value.", ...shown("last") }),
-    min: t.field({
-      type: MetricPoint,
-      description: "Smallest value; of equal ones the first.",
-      ...shown("min"),
-    }),
-    max: t.field({
-      type: MetricPoint,
-      description: "Largest value; of equal ones the first.",
-      ...shown("max"),
-    }),
-    mean: t.float({ description: "Mean. Null if there is no finite value.", ...shown("mean") }),
+    min: t.field({ type: MetricPoint, description: "Smallest; of equal ones the first.", ...shown("min") }),
+    max: t.field({ type: MetricPoint, description: "Largest; of equal ones the first.", ...shown("max") }),
+    mean: t.float({ description: "Mean of the finite values.", ...shown("mean") }),
   }),
 });
 
@@ -97,7 +63,6 @@ const SUMMARY_BYTES = 300;
 
 /** Summarizes all metric records of a run, in steps. */
 function* summariesOf(
-  run: ExperimentResource,
   pages: readonly (readonly MetricRecord[])[],
   names: readonly string[] | null | undefined,
 ): Steps<Summary[]> {
@@ -105,12 +70,12 @@ function* summariesOf(
   const summaries: Summary[] = [];
   for (const [name, column] of table.columns(names)) {
     yield SUMMARY_BYTES;
-    summaries.push(summaryOf(run, name, column));
+    summaries.push(summaryOf(name, column));
   }
   return summaries;
 }
 
-function summaryOf(run: ExperimentResource, name: string, { values, points, records }: Column): Summary {
+function summaryOf(name: string, { values, points, times }: Column): Summary {
   const moments = new Moments();
   let [min, max] = [points[0], points[0]];
   for (const step of points) {
@@ -121,8 +86,7 @@ function summaryOf(run: ExperimentResource, name: string, { values, points, reco
   }
   const pointAt = (step: number | undefined): Point | null => {
     const value = step === undefined ? null : values[step];
-    const record = step === undefined ? null : records[step];
-    return step === undefined || value == null || !record ? null : { run, name, step, value, record };
+    return step === undefined || value == null ? null : { step, value, recordedAt: times[step] ?? null };
   };
   return {
     name,
@@ -141,11 +105,8 @@ const { child } = fieldsOf(Experiment.kind);
 builder.objectField(Experiment, "metricSummaries", (t) =>
   t.field({
     type: [MetricSummary],
-    description:
-      "Each metric over the whole run, ordered by name. Reads all metric records, as `metricSeries` does: those of all runs of a group by one request, where the server has it.",
-    args: {
-      names: t.arg.stringList({ description: "Names of the metrics to return. Absent ones are left out." }),
-    },
+    description: "Each metric over the whole run, by name. Reads all metric records, as `metricSeries` does.",
+    args: namesArg,
     ...child(
       async (
         run: ExperimentResource,
@@ -154,7 +115,7 @@ builder.objectField(Experiment, "metricSummaries", (t) =>
       ) => {
         const pages: (readonly MetricRecord[])[] = [];
         for await (const page of metricPages(run, context)) pages.push(page);
-        return context.once(pages[0] ?? pages, ["summaries", names], () => summariesOf(run, pages, names));
+        return context.once(pages[0] ?? pages, ["summaries", names], () => summariesOf(pages, names));
       },
     ),
   }),

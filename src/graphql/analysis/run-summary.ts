@@ -43,7 +43,7 @@ export interface Runs extends WholeList<ExperimentResource> {
 }
 
 const StatusCountRef = builder.objectRef<StatusCount>("StatusCount").implement({
-  description: "How many runs have a status.",
+  description: "Runs with a status.",
   fields: (t) => ({
     status: t.field({ type: RunStatusEnum, nullable: false, description: "Status.", ...shown("status") }),
     count: t.int({ nullable: false, description: "Number of runs.", ...shown("count") }),
@@ -53,7 +53,7 @@ const StatusCountRef = builder.objectRef<StatusCount>("StatusCount").implement({
 type ValueCount = ParameterValues["values"][number];
 
 const ParameterValueCount = builder.objectRef<ValueCount>("ParameterValueCount").implement({
-  description: "How many runs have a value.",
+  description: "Runs with a value.",
   fields: (t) => ({
     value: t.field({ type: "JSON", description: "Value as received.", ...shown("value") }),
     count: t.int({ nullable: false, description: "Number of runs.", ...shown("count") }),
@@ -73,24 +73,23 @@ const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").impl
     values: t.field({
       type: [ParameterValueCount],
       nullable: false,
-      description: "The different values, the most frequent first.",
+      description: "Different values, the most frequent first.",
       args: {
         first: t.arg.int({
           required: true,
           defaultValue: 20,
-          description: "Maximum number of values, from 1.",
+          description: "Most values.",
         }),
       },
       resolve: ({ values }, { first }) => values.slice(0, within("first", first, { from: 1, to: MAX_SCAN })),
     }),
-    min: t.float({ description: "Smallest number. Null if no value is a number.", ...shown("min") }),
-    max: t.float({ description: "Largest number. Null if no value is a number.", ...shown("max") }),
+    min: t.float({ description: "Smallest number.", ...shown("min") }),
+    max: t.float({ description: "Largest number.", ...shown("max") }),
   }),
 });
 
 const MetricStatisticsRef = builder.objectRef<MetricStatistics>("MetricStatistics").implement({
-  description:
-    "Statistics of the latest values of a metric over runs. What is no finite number is left out, and counted.",
+  description: "Statistics of the latest values of a metric over runs.",
   fields: (t) => ({
     name: t.string({ nullable: false, description: "Name of the metric.", ...shown("name") }),
     count: t.int({ nullable: false, description: "Number of runs with a finite value.", ...shown("count") }),
@@ -99,18 +98,14 @@ const MetricStatisticsRef = builder.objectRef<MetricStatistics>("MetricStatistic
       description: "Number of runs whose value is no finite number.",
       ...shown("leftOut"),
     }),
-    mean: t.float({ description: "Mean. Null if there is no finite value.", ...shown("mean") }),
+    mean: t.float({ description: "Mean.", ...shown("mean") }),
     standardDeviation: t.float({
-      description:
-        "Standard deviation of a sample (divided by n - 1). Null of fewer than two values, and where it is too large for a number.",
+      description: "Standard deviation of a sample (divided by n - 1).",
       ...shown("standardDeviation"),
     }),
-    min: t.float({ description: "Smallest value. Null if there is none.", ...shown("min") }),
-    max: t.float({ description: "Largest value. Null if there is none.", ...shown("max") }),
-    median: t.float({
-      description: "Middle value, or the mean of the two in the middle.",
-      ...shown("median"),
-    }),
+    min: t.float({ description: "Smallest value.", ...shown("min") }),
+    max: t.float({ description: "Largest value.", ...shown("max") }),
+    median: t.float({ description: "Middle value, or the mean of two in the middle.", ...shown("median") }),
   }),
 });
 
@@ -125,7 +120,7 @@ const RunGroupRef = builder.objectRef<RunGroup>("RunGroup").implement({
     values: t.field({
       type: [DeclarationValue],
       nullable: false,
-      description: "What they have in common, in the order of `by`. Null for runs without the value.",
+      description: "What they have in common, in the order of `by`.",
       ...shown("values"),
     }),
     count: t.int({
@@ -142,7 +137,7 @@ const RunGroupRef = builder.objectRef<RunGroup>("RunGroup").implement({
     metrics: t.field({
       type: [MetricStatisticsRef],
       nullable: false,
-      description: "Statistics of their latest metrics, ordered by name.",
+      description: "Their latest metrics, by name.",
       resolve: ({ table, metrics }, _, context) =>
         context.once(table, ["metrics", metrics], () => statisticsOf(table, metrics)),
     }),
@@ -155,12 +150,11 @@ const ParameterImportanceRef = builder.objectRef<ParameterImportance>("Parameter
     name: t.string({ nullable: false, description: "Name of the parameter.", ...shown("name") }),
     count: t.int({
       nullable: false,
-      description: "Number of runs that have both as numbers. A boolean counts as 0 or 1.",
+      description: "Number of runs that have both as numbers; a boolean is 0 or 1.",
       ...shown("count"),
     }),
     correlation: t.float({
-      description:
-        "Spearman's rank correlation, -1 to 1. Null of fewer than two runs, and where one of both never differs.",
+      description: "Spearman's rank correlation, -1 to 1; null where one of both never differs.",
       ...shown("correlation"),
     }),
   }),
@@ -180,7 +174,7 @@ const tableOf = ({ table }: Runs, key: "declarations" | "last_metric", { server 
 };
 
 const metricNames = {
-  description: "Names of the metrics to return. Absent ones are left out. Default: all.",
+  description: "Names of the wanted ones. Default: all.",
 };
 
 export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
@@ -191,31 +185,26 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       description: "Number of runs that the figures are about.",
       resolve: ({ records }) => records.length,
     }),
-    total: t.int({
-      description: "Number of runs of the list, as counted by the service. Null if it does not count them.",
-      ...shown("total"),
-    }),
+    total: t.int({ description: "Number of runs of the list, as the service counts.", ...shown("total") }),
     isComplete: t.boolean({
       nullable: false,
-      description:
-        "Whether the figures are about all runs of the list. False where `scan` or the operation's limit of upstream requests ended the reading, or runs were deleted meanwhile.",
+      description: "Whether these are all: false where `scan` or a limit of the operation ended the reading.",
       ...shown("isComplete"),
     }),
     statuses: t.field({
       type: [StatusCountRef],
       nullable: false,
-      description: "Number of runs by status, the most frequent first.",
+      description: "Runs by status, the most frequent first.",
       resolve: ({ table }, _, context) => context.once(table, ["statuses"], () => statusesOf(table)),
     }),
     parameters: t.field({
       type: [ParameterRange],
-      description:
-        "Parameters with their values, ordered by name. Requires lists whose rows tell them, as `filter: {declarations: …}` does.",
+      description: "Parameters with their values, by name.",
       args: {
         onlyDifferences: t.arg.boolean({
           required: true,
           defaultValue: true,
-          description: "Whether parameters that are the same in all runs are left out.",
+          description: "Set to false for those that are the same in all runs, too.",
         }),
       },
       resolve: (runs, args, context) => {
@@ -225,7 +214,7 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
     }),
     metrics: t.field({
       type: [MetricStatisticsRef],
-      description: "Statistics of the latest value of each metric, ordered by name.",
+      description: "Latest values of each metric, by name.",
       args: { names: t.arg.stringList(metricNames) },
       resolve: (runs, { names }, context) => {
         const table = tableOf(runs, "last_metric", context);
@@ -234,12 +223,11 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
     }),
     groups: t.field({
       type: [RunGroupRef],
-      description:
-        "One row for each combination of values, the most frequent first: such as the mean over seeds.",
+      description: "One row for each combination of values, the most frequent first.",
       args: {
         by: t.arg.stringList({
           required: true,
-          description: `Names of parameters, or \`status\`, \`user\`, \`group\` or \`tag\`, 1 to ${MAX_KEYS}. A run with several tags counts for each. A parameter of such a name is \`param.status\`. Runs without a parameter count in a row without its value: all of them, where the name is misspelt.`,
+          description: `1 to ${MAX_KEYS} names of parameters, or \`status\`, \`user\`, \`group\`, \`tag\`; a parameter of such a name is \`param.status\`. A run with several tags counts for each.`,
         }),
         metrics: t.arg.stringList(metricNames),
       },
@@ -256,8 +244,7 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
     }),
     importance: t.field({
       type: [ParameterImportanceRef],
-      description:
-        "How a metric goes with each parameter that has numbers, the strongest first. It tells what goes together, not what causes what.",
+      description: "How a metric goes with each numeric parameter, the strongest first. Not what causes it.",
       args: { metric: t.arg.string({ required: true, description: "Name of the metric." }) },
       resolve: (runs, { metric }, context) => {
         requireInRows(context.server, "declarations");
@@ -267,14 +254,13 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
     }),
     best: t.field({
       type: Experiment,
-      description:
-        "The run with the best latest value of a metric; of equal ones the earliest. Null if none has a finite value.",
+      description: "The run with the best latest value of a metric, the earliest of equal ones.",
       args: {
         metric: t.arg.string({ required: true, description: "Name of the metric." }),
         direction: t.arg({
           type: OrderDirection,
           required: true,
-          description: "`ASC` where the smallest value is best, `DESC` where the largest is.",
+          description: "`ASC` where the smallest is best.",
         }),
       },
       resolve: async (runs, { metric, direction }, context) => {

@@ -47,21 +47,17 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
   // Other subgraphs with Relay connections define `PageInfo` as well.
   extensions: { directives: { shareable: {} } },
   fields: (t) => ({
-    hasNextPage: t.exposeBoolean("hasNext", {
-      nullable: false,
-      description: "Whether there are items after `endCursor`.",
-    }),
+    hasNextPage: t.exposeBoolean("hasNext", { nullable: false, description: "Whether more items follow." }),
     hasPreviousPage: t.exposeBoolean("hasPrevious", {
       nullable: false,
-      description: "Whether there are items before `startCursor`.",
+      description: "Whether items come before the page.",
     }),
     startCursor: t.string({
       description: "Cursor of the first item.",
       resolve: ({ nodes, cursorAt }) => (nodes.length > 0 ? cursorAt(0) : null),
     }),
     endCursor: t.string({
-      description:
-        "Cursor of the last item. After a scan it is where the scan goes on, also when the page has no items.",
+      description: "Cursor of the last item; after a scan, of where the scan goes on.",
       resolve: ({ endCursor }) => endCursor(),
     }),
   }),
@@ -70,7 +66,8 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
 /** The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. */
 export function connectionOf<
   Ref extends ObjectRef<PothosTypes, unknown> | InterfaceRef<PothosTypes, unknown>,
->(name: string, node: Ref, description: string) {
+>(node: Ref, description: string) {
+  const { name } = node;
   type Node = Ref["$inferType"];
   const EdgeType = builder.objectRef<Edge<Node>>(`${name}Edge`);
   EdgeType.implement({
@@ -92,12 +89,12 @@ export function connectionOf<
   });
   const ConnectionType = builder.objectRef<Connection<Node>>(`${name}Connection`);
   ConnectionType.implement({
-    description: `${description} A field of this type is null with an error where the server has no such list, or where the list cannot be read; what is around it stays.`,
+    description,
     fields: (t) => ({
       edges: t.field({
         type: [EdgeType],
         nullable: false,
-        description: "Items with their cursors.",
+        description: "Items, each with its cursor.",
         resolve: ({ nodes, cursorAt }) =>
           // Safe: Pothos expects an array; the engine completes these as one.
           new MadeItems(nodes.length, (index) => ({ node: nodes.at(index), index, cursorAt })) as never,
@@ -116,7 +113,7 @@ export function connectionOf<
       }),
       totalCount: t.exposeInt("count", {
         description:
-          "Number of items of the whole list, as counted by the service. Null if it does not count them, and when a scan did not read the whole list.",
+          "Length of the whole list. Null where the service does not count, or a scan has not reached the end.",
       }),
     }),
   });
@@ -159,18 +156,16 @@ export interface PageArgs {
 /** The arguments `first` and `after` of list fields. */
 export const pageArgs = builder.args((t) => ({
   first: t.int({
-    description:
-      "Maximum number of items, up to `gateway.limits.maxPageSize`. Default: one page of the service, which costs one upstream request, up to the same maximum.",
+    description: "Most items, up to `gateway.limits.maxPageSize`. Default: one page of the service.",
   }),
-  after: t.string({ description: "Returns items after this cursor." }),
+  after: t.string({ description: "Cursor after which the page begins." }),
 }));
 
 /** These arguments and `offset`, of lists that tables with page numbers show. */
 export const offsetArgs = builder.args((t) => ({
   ...pageArgs,
   offset: t.int({
-    description:
-      "Number of items to skip, for pages with numbers. Cannot be combined with `after`. While the list changes, items can be skipped or repeated. Not where the gateway scans the list. Requires the capability `OFFSETS`.",
+    description: "Items to skip, for numbered pages. Not with `after` or a scan. Requires `OFFSETS`.",
   }),
 }));
 
@@ -183,7 +178,7 @@ export function sliceRequest(
   { gateway, session }: Pick<Context, "gateway" | "session">,
 ) {
   if (offset !== null) {
-    if (session.server.profile.paging.by !== "offset") throw notOffered("pages at an offset");
+    if (session.server.profile.paging.by !== "offset") throw notOffered("pages at an offset", "OFFSETS");
     if (after !== null) throw new InputError("offset: expected `offset` or `after`, got both");
     within("offset", offset, { from: 0, to: MAX_OFFSET });
   }

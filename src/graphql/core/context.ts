@@ -8,7 +8,6 @@ export interface GatewayFacts {
   readonly version: string;
   readonly upstreamApiVersion: string;
   readonly capabilities: readonly Capability[];
-  readonly maxDepth: number;
   readonly maxUpstreamRequests: number;
   readonly maxRootFields: number;
   readonly maxPageSize: number;

@@ -1,9 +1,9 @@
 import { segment, type AnyEndpoint } from "../../rest/api/endpoint.ts";
 import { fromBase64url, toBase64url, isNumber, type RunAddress } from "../../rest/api/reference.ts";
-import { InputError } from "../../errors.ts";
+import { InputError, UpstreamError } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { type Address, type Kind, type Resource, toResource, unverified } from "./resource.ts";
-import { kinds, kindsByName, type ProjectAddress } from "./kinds.ts";
+import { kinds, kindsByName } from "./kinds.ts";
 import { builder } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";
 
@@ -71,53 +71,61 @@ export function identify<R extends object, At extends Address>(
 
 /**
  * Finds a resource of one kind by a name from the caller. Only the address is taken from it, not the resource's name,
- * because its group or role may be wrong. Throws `InputError`.
+ * because its group or role may be wrong: then the record is read, and is not found under another name. Throws `InputError`.
  */
 export function named<R extends object, At extends Address>(
   kind: Kind<R, At>,
   argument: string,
   name: string,
 ): Resource<R, At> {
-  const address = name.length > MAX_ID_LENGTH ? null : kind.parseName(name);
-  if (address) return toResource(kind, checked(argument, address));
-  throw new InputError(`${argument}: expected a global id${orName(kind.exampleName)}, got ${quote(name)}`);
+  const parsed = name.length > MAX_ID_LENGTH ? null : kind.parseName(name);
+  if (!parsed)
+    throw new InputError(`${argument}: expected a global id${orName(kind.exampleName)}, got ${quote(name)}`);
+  const address = checked(argument, parsed);
+  const saysMore = name !== kind.formatName(address) && name !== kind.plainName(address);
+  return toResource(saysMore && kind.nameField === "uniqueName" ? withName(kind, name) : kind, address);
 }
+
+/** The kind of a resource whose record must have the name that a caller gave it. */
+function withName<R extends object, At extends Address>(kind: Kind<R, At>, name: string): Kind<R, At> {
+  return {
+    ...kind,
+    verifiedBy: "record",
+    fetch: async (resource, keys, session) => {
+      const record = await kind.fetch(resource, [...keys, "unique_name"], session);
+      const { unique_name: own }: { readonly unique_name?: unknown } = record;
+      if (typeof own !== "string" || own === name || withoutGroup(own) === name) return record;
+      throw new UpstreamError(
+        "NOT_FOUND",
+        `Not found: ${name}. The name of number ${resource.address["id"]} is ${own}.`,
+      );
+    },
+  };
+}
+
+/** The name of an experiment's job without the number of its group, which callers may leave out. */
+const withoutGroup = (name: string): string => name.split(".").toSpliced(2, 1).join(".");
 
 /** Kinds of which one is asked for, and what messages call one. */
 export interface Candidates {
   readonly kinds: readonly Kind[];
   readonly one: string;
-  /** What tells the kind of a name that several of them can have; absent without it. */
-  readonly toldBy?: string;
 }
 
-/** The argument that tells the kind, for messages. */
-const KIND = "`kind: EXPERIMENT` or `kind: GROUP`";
-
-/** The kinds whose unique names tell what they are, but for experiments and groups, which are spelled alike. */
-const NAMED: Candidates = {
+const ALL: Candidates = {
   kinds: Object.values<Kind>(kinds).filter(({ nameField }) => nameField === "uniqueName"),
   one: "object",
 };
 
-/** Finds a resource of any kind by global id, or by a unique name that only one kind can have. Throws `InputError`. */
+/** Finds a resource of any kind by global id or unique name. Throws `InputError`. */
 export const identifyAny = (argument: string, id: string): Resource =>
-  id.includes(".") ? identifyAmong(NAMED, argument, id) : decodeId(argument, id, EXAMPLE);
+  id.includes(".") ? identifyAmong(ALL, argument, id) : decodeId(argument, id, kinds.job.exampleName);
 
-/** The same where an argument `kind` tells the kind of a name that several can have. */
-export const identifyOfKind = (argument: string, id: string, kind: Kind | null): Resource =>
-  id.includes(".")
-    ? identifyAmong({ ...NAMED, toldBy: KIND }, argument, id, kind)
-    : identifyAny(argument, id);
-
-const EXAMPLE = kinds.job.exampleName;
-
-/** The same among some kinds. `told` is that of a name that several of them can have. */
+/** The same among some kinds. */
 export function identifyAmong(
-  { kinds: candidates, one, toldBy }: Candidates,
+  { kinds: candidates, one }: Candidates,
   argument: string,
   id: string,
-  told: Pick<Kind, "name" | "exampleName"> | null = null,
 ): Resource {
   const examples = candidates.flatMap(({ exampleName }) => exampleName ?? []);
   // Two forms are told, of more the first.
@@ -128,13 +136,15 @@ export function identifyAmong(
     throw ofAnotherKind(argument, one, resource);
   }
   const fitting = id.length > MAX_ID_LENGTH ? [] : candidates.filter((kind) => kind.parseName(id) !== null);
-  if (fitting.length === 0)
-    throw new InputError(`${argument}: expected a global id${orName(example)}, got ${quote(id)}`);
-  const kind = fitting.length === 1 ? fitting[0] : fitting.find(({ name }) => name === told?.name);
-  if (kind) return identify(kind, argument, id);
-  const helps = told ? orName(told.exampleName) : toldBy ? `, or ${toldBy} as well` : "";
+  const [kind, ...others] = fitting;
+  if (!kind) throw new InputError(`${argument}: expected a global id${orName(example)}, got ${quote(id)}`);
+  if (others.length === 0) return named(kind, argument, id);
+  const plain = fitting.flatMap((each) => {
+    const address = each.parseName(id);
+    return (address && each.plainName(address)) ?? [];
+  });
   throw new InputError(
-    `${argument}: expected a global id${helps}, got ${quote(id)}, which can name ${fitting.map(({ name }) => name).join(" or ")}`,
+    `${argument}: expected ${plain.join(" or ")}, got ${quote(id)}, which can be the name of either`,
   );
 }
 
@@ -148,22 +158,17 @@ const isRun = (resource: Resource): resource is RunResource => resource.kind.run
 const RUNS: Candidates = {
   kinds: Object.values<Kind>(kinds).filter(({ run }) => run !== null),
   one: "run",
-  toldBy: KIND,
 };
 
-/** Finds a run by global id or unique name. `kind` is that of a name that several kinds can have. Throws `InputError`. */
-export function identifyRun(
-  argument: string,
-  id: string,
-  kind: Pick<Kind, "name" | "exampleName"> | null = null,
-): RunResource {
-  const resource = identifyAmong(RUNS, argument, id, kind);
+/** Finds a run by global id or unique name. Throws `InputError`. */
+export function identifyRun(argument: string, id: string): RunResource {
+  const resource = identifyAmong(RUNS, argument, id);
   if (isRun(resource)) return resource;
   throw ofAnotherKind(argument, RUNS.one, resource);
 }
 
 /** The error for an id of another kind than the expected one. */
-export const ofAnotherKind = (argument: string, expected: string, { kind }: Resource) =>
+const ofAnotherKind = (argument: string, expected: string, { kind }: Resource) =>
   new InputError(`${argument}: expected the id of ${a(expected)}, got the id of ${a(kind.name)}`);
 
 /** Checks that each segment of an address is valid in a path and that its ids are integers. Throws `InputError`. */
@@ -187,23 +192,16 @@ export const quote = (text: string) => JSON.stringify(text.length > 60 ? `${text
 /** The `id` argument of fields that find or change a resource of one kind. */
 export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =>
   builder.args((t) => ({
-    id: t.id({
-      required: true,
-      description: `Global id, or unique name such as \`${kind.exampleName}\`.`,
-    }),
+    id: t.id({ required: true, description: `Global id, or name such as \`${kind.exampleName}\`.` }),
   }));
 
-/** What the `id` argument of fields takes that find or change an object of any kind. */
+/** What the `id` argument of a field takes that finds an object of several kinds. */
 export const ANY_KIND =
-  "Global id, or unique name such as `ada.mnist.jobs.3`. A name that an experiment and a group can have, such as `ada.mnist.5`, needs `kind`.";
-
-/** What the `id` argument of a field takes that has no `kind` beside it: Relay lets `node(id:)` have none. */
-export const ANY_OBJECT =
-  "Global id, or a unique name that only one kind can have, such as `ada.mnist.jobs.3`. An experiment and a group can have the same name, which `run(id:, kind:)` and `entities(ids:, kind:)` tell apart.";
+  "Global id, or unique name. Where an experiment and a group can have the same, it is `ada.mnist.experiments.5` or `ada.mnist.groups.5`.";
 
 /** What the description of a field ends with whose endpoint belongs to a capability. */
 export const requires = ({ optional }: Pick<AnyEndpoint, "optional">): string =>
-  optional?.capability ? ` Requires the capability \`${optional.capability}\`.` : "";
+  optional?.capability ? ` Requires \`${optional.capability}\`.` : "";
 
 /** A root field that finds a resource by its id: `experiment: t.field(lookUp(Experiment, "An experiment."))`. */
 export const lookUp = <R extends object, At extends Address>(
@@ -211,22 +209,8 @@ export const lookUp = <R extends object, At extends Address>(
   description: string,
 ) => ({
   type: target,
-  description: `${description} Null with an error if it does not exist.`,
+  description,
   args: withId(target),
   resolve: (_: object, { id }: { id: string }): Resource<R, At> =>
     unverified(identify(target.kind, "id", id)),
-});
-
-/** A field of a project that finds a run in it by number. */
-export const memberOf = <R extends object>(target: ResourceRef<R, RunAddress>, description: string) => ({
-  type: target,
-  description: `${description} Null with an error if it does not exist.`,
-  args: builder.args((t) => ({
-    internalId: t.id({ required: true, description: "Integer id in the tracking service." }),
-  })),
-  resolve: (
-    { address }: Resource<object, ProjectAddress>,
-    { internalId }: { internalId: string },
-  ): Resource<R, RunAddress> =>
-    unverified(toResource(target.kind, { ...address, id: number("internalId", internalId) })),
 });

@@ -12,26 +12,25 @@ import {
 const condition = {
   type: new GraphQLNonNull(GraphQLBoolean),
   defaultValue: true,
-  description: "Whether the directive has an effect.",
+  description: "False: no effect.",
 };
 
 const label = {
   type: GraphQLString,
-  description: "Name of the part, which its announcement repeats. Unique in the document, and no variable.",
+  description: "Name of the part, unique in the document.",
 };
 
 export const defer = new GraphQLDirective({
   name: "defer",
   description:
-    "Delivers the fields of a fragment after the rest of the result, to callers that accept results in pieces; to others with the rest.",
+    "Delivers the fields of a fragment after the rest of the result, where the caller accepts parts.",
   locations: [DirectiveLocation.FRAGMENT_SPREAD, DirectiveLocation.INLINE_FRAGMENT],
   args: { if: condition, label },
 });
 
 export const stream = new GraphQLDirective({
   name: "stream",
-  description:
-    "Delivers the items of a list after the rest of the result, to callers that accept results in pieces; to others with the rest.",
+  description: "Delivers the items of a list after the rest of the result, where the caller accepts parts.",
   locations: [DirectiveLocation.FIELD],
   args: {
     if: condition,
@@ -39,7 +38,7 @@ export const stream = new GraphQLDirective({
     initialCount: {
       type: new GraphQLNonNull(GraphQLInt),
       defaultValue: 0,
-      description: "Number of items that are delivered with the rest, 0 or more.",
+      description: "Number of items that come with the rest.",
     },
   },
 });

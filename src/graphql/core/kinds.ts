@@ -22,6 +22,7 @@ import type { Address, Kind } from "./resource.ts";
 
 const NOT_A_RUN = {
   run: null,
+  plainName: () => null,
   record: null,
   statuses: null,
   logs: null,
@@ -32,6 +33,7 @@ const NOT_A_RUN = {
 
 const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
   const { name, records, reference, example, endpoints, optional } = run;
+  const { alias } = reference;
   const dotted = (address: RunAddress) => formatReference(address, reference);
   return {
     name,
@@ -43,6 +45,7 @@ const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress>
     parameters: ["owner", "project", "id"],
     parseName: (text) => parseReference(text, reference),
     formatName: dotted,
+    plainName: (address) => (alias === undefined ? null : formatReference(address, { infix: alias })),
     fromAddress: (address, given) => {
       // The name may contain a group's number, which is not in the address.
       const uniqueName = given ?? (reference.inGroup ? null : dotted(address));

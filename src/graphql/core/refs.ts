@@ -1,5 +1,4 @@
 import type {
-  CloneableRecord,
   MetricRecord as UpstreamMetric,
   StatusRecord as UpstreamStatus,
   TrackedRecord,
@@ -52,7 +51,6 @@ export const runRefs = Object.values<{ readonly kind: Kind }>(resourceRefs).filt
 export const Entity = builder.interfaceRef<Resource>("Entity");
 export const Trackable = builder.interfaceRef<Resource<TrackedRecord>>("Trackable");
 export const Run = builder.interfaceRef<Resource<RunnableRecord>>("Run");
-export const Cloneable = builder.interfaceRef<Resource<CloneableRecord>>("Cloneable");
 export const Loggable = builder.interfaceRef<Resource>("Loggable");
 
 /** A record of a list below a resource, with the resource. */

@@ -36,6 +36,8 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   parseName(text: string): At | null;
   /** Formats a dotted name, for when the service's own is not loaded. */
   formatName(address: At): string;
+  /** The same so that no other kind can have it, such as `ada.mnist.experiments.42`; null where none can anyway. */
+  plainName(address: At): string | null;
   /** Keys of the record that follow from the address and from `reference`, the service's own name of it, if known. */
   fromAddress(address: At, reference: string | null): Partial<R>;
   /**

@@ -5,7 +5,7 @@ import { builder } from "./builder.ts";
 builder.scalarType("DateTime", {
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339",
   description:
-    "ISO 8601 timestamp with its UTC offset, exactly as the tracking service sent it: the fraction is kept.",
+    "ISO 8601 timestamp with its UTC offset, as the tracking service sent it: the fraction is kept.",
   serialize: (value) => value,
   extensions: { isAsIs: (value: unknown) => typeof value === "string" },
 });
@@ -18,8 +18,7 @@ function checkNesting(value: unknown): unknown {
 
 builder.scalarType("JSON", {
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
-  description:
-    "Any JSON value. Used where the tracking service does not document the shape of a value, and for `raw`.",
+  description: "Any JSON value, where the tracking service does not document a shape.",
   serialize: (value) => value,
   parseValue: checkNesting,
   parseLiteral: (node: ValueNode, variables) => checkNesting(valueFromASTUntyped(node, variables)),
@@ -29,7 +28,7 @@ const isParameterValue = (value: unknown): value is string | number | boolean =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 
 builder.scalarType("ParameterValue", {
-  description: "A value of a hyperparameter: a string, a number or a boolean.",
+  description: "A string, a number or a boolean.",
   serialize: (value) => {
     if (isParameterValue(value)) return value;
     throw new GraphQLError(`ParameterValue: expected a string, a number or a boolean, got ${typeof value}`);

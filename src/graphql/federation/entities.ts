@@ -1,5 +1,5 @@
 import { type GraphQLSchema, specifiedDirectives } from "graphql";
-import type { FieldExtensions } from "../../engine/field-source.ts";
+import type { FieldExtensions, SchemaExtensions } from "../../engine/field-source.ts";
 import { InputError } from "../../errors.ts";
 import { builder } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
@@ -7,7 +7,7 @@ import { identify, identifyRun, named } from "../core/ids.ts";
 import { defer, stream } from "../core/incremental.ts";
 import { resourceRefs, Run } from "../core/refs.ts";
 import type { Kind, Resource } from "../core/resource.ts";
-import { printSubgraph } from "./sdl.ts";
+import { printSubgraph, withoutFederation } from "./sdl.ts";
 
 /*
  * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A
@@ -57,10 +57,7 @@ const EntityUnion = builder.unionType("_Entity", {
 
 const Service = builder.objectRef<{ readonly sdl: string }>("_Service").implement({
   fields: (t) => ({
-    sdl: t.exposeString("sdl", {
-      nullable: true,
-      description: "The schema in SDL, with the directives of federation and without its own types.",
-    }),
+    sdl: t.exposeString("sdl", { nullable: true, description: "The schema in SDL." }),
   }),
 });
 
@@ -103,6 +100,10 @@ export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
   if (!service || !entities) throw new TypeError("expected the schema of a subgraph");
   let sdl: string | null = null;
   service.resolve = () => ({ sdl: (sdl ??= printSubgraph(schema)) });
+  let shown: GraphQLSchema | null = null;
+  // Tools that read the schema from the gateway do not know federation's own types.
+  const introspected = () => (shown ??= withoutFederation(schema));
+  schema.extensions = { ...schema.extensions, introspected } satisfies SchemaExtensions;
   entities.resolve = (_, { representations }: { readonly representations: readonly unknown[] }) => {
     within("representations", representations.length, { from: 0, to: MAX_REPRESENTATIONS });
     // A separate promise for each, so that an invalid representation is a single null.

@@ -1,30 +1,23 @@
-import type { Command } from "../../rest/api/endpoint.ts";
 import type { NewMetric } from "../../rest/api/kinds.ts";
+import { runs } from "../../rest/api/kinds.ts";
 import { InputError } from "../../errors.ts";
-import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
-import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import { withId } from "../core/ids.ts";
-import { type ChildOf, Experiment, MetricRecord } from "../core/refs.ts";
-import { payloadTitle, payloadOf, type AddMutation } from "./mutations.ts";
-import { targetOf } from "./named-run.ts";
+import { Experiment, MetricRecord } from "../core/refs.ts";
+import { targetOf } from "./mutations.ts";
 
 const MetricValueInput = builder.inputType("MetricValueInput", {
   description: "A metric and its value.",
   fields: (t) => ({
     name: t.string({ required: true, description: "Name of the metric." }),
-    value: t.float({ required: true, description: "Value: a finite number." }),
+    value: t.float({ required: true, description: "A finite number." }),
   }),
 });
 
 const CreateExperimentMetricInput = builder.inputType("CreateExperimentMetricInput", {
-  description: "Metric values to record.",
+  description: "Metric values to record together.",
   fields: (t) => ({
-    values: t.field({
-      type: [MetricValueInput],
-      required: true,
-      description: "Values: at least one, each name once.",
-    }),
+    values: t.field({ type: [MetricValueInput], required: true, description: "At least one, each once." }),
   }),
 });
 
@@ -50,42 +43,28 @@ function valuesOf(given: readonly NamedNumber[]): NewMetric["values"] {
   return Object.fromEntries(given.map(({ name, value }) => [name, value]));
 }
 
-/** Records metric values of an experiment. */
-export const recordMetric =
-  (endpoint: Command<RunAddress, MetricRow, NewMetric>, description: string): AddMutation =>
-  (name) => {
-    const type = payloadOf<ChildOf<typeof Experiment.$inferType, MetricRow>>(name).implement({
-      description: payloadTitle(name),
-      fields: (t) => ({
-        metric: t.field({
-          type: MetricRecord,
-          description: "The new metric record.",
-          resolve: (outcome) => outcome,
-        }),
-        experiment: t.field({
-          type: Experiment,
-          description: "Experiment that it belongs to.",
-          resolve: ({ parent }) => parent,
-        }),
-      }),
-    });
-    builder.mutationField(name, (t) =>
-      t.field({
-        type,
-        description,
-        args: {
-          ...withId(Experiment),
-          input: t.arg({
-            type: CreateExperimentMetricInput,
-            required: true,
-            description: "Metric values to record.",
-          }),
-        },
-        resolve: async (_, { id, input }, context) => {
-          const values = valuesOf(input.values);
-          const parent = await targetOf(Experiment.kind, id, context);
-          return { parent, record: await context.session.send(endpoint, parent.address, { values }) };
-        },
-      }),
-    );
-  };
+const MetricPayload = builder
+  .objectRef<typeof MetricRecord.$inferType>("CreateExperimentMetricPayload")
+  .implement({
+    description: "Payload of `createExperimentMetric`.",
+    fields: (t) => ({
+      metric: t.field({ type: MetricRecord, description: "The new record.", resolve: (metric) => metric }),
+    }),
+  });
+
+builder.mutationField("createExperimentMetric", (t) =>
+  t.field({
+    type: MetricPayload,
+    description: "Records metric values of an experiment.",
+    args: {
+      ...withId(Experiment),
+      input: t.arg({ type: CreateExperimentMetricInput, required: true, description: "The values." }),
+    },
+    resolve: async (_, { id, input }, context) => {
+      const values = valuesOf(input.values);
+      const parent = await targetOf(Experiment.kind, id, context);
+      const { createMetric } = runs.experiment.endpoints;
+      return { parent, record: await context.session.send(createMetric, parent.address, { values }) };
+    },
+  }),
+);

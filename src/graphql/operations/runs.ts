@@ -1,45 +1,44 @@
-import { capital, type RunKind, uncapital } from "../../rest/api/kind.ts";
+import { capital, uncapital } from "../../rest/api/kind.ts";
 import { builder } from "../core/builder.ts";
 import { lookUp } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
-import { act, clone, mutations, remove } from "./mutations.ts";
+import { cloned, command, DeletedRun } from "./mutations.ts";
 import { update } from "./update.ts";
 
 /*
- * The root fields that several kinds of run have. A kind has those whose endpoints are in its row.
+ * The root fields of each kind of run: its look-up, and a mutation for each of its commands. A kind has those whose endpoints
+ * are in its row.
  */
 
-/** The commands of a kind after which its record is read again: mutation, endpoint and description of each. */
-const actsOf = ({ name, one, endpoints, optional = {} }: RunKind) =>
+/** Commands without input: the mutation, its endpoint, and what it does; `%` stands for the kind. */
+const ACTS = [
   [
-    [
-      `start${name}Tensorboard`,
-      endpoints.startTensorboard,
-      `Starts the TensorBoard of ${one}. Repeating it can start a second one.`,
-    ],
-    [`stop${name}Tensorboard`, endpoints.stopTensorboard, `Stops the TensorBoard of ${one}.`],
-    [`bookmark${name}`, endpoints.bookmark, `Bookmarks ${one} for the caller.`],
-    [`unbookmark${name}`, endpoints.unbookmark, `Removes the caller's bookmark from ${one}.`],
-    [
-      `archive${name}`,
-      optional.archive,
-      `Archives ${one}: lists leave it out until it is restored. The server can stop what is archived, and delete it for good after some days.`,
-    ],
-    [`restore${name}`, optional.restore, `Restores ${one} from the archive.`],
-  ] as const;
+    "start%Tensorboard",
+    "startTensorboard",
+    "Starts the TensorBoard of %. A repetition can start a second one.",
+  ],
+  ["stop%Tensorboard", "stopTensorboard", "Stops the TensorBoard of %."],
+  ["bookmark%", "bookmark", "Bookmarks % for the caller."],
+  ["unbookmark%", "unbookmark", "Removes the caller's bookmark from %."],
+] as const;
 
-for (const ref of runRefs) {
-  const { run } = ref.kind;
-  const { name, one } = run;
-  const { update: change, delete: discard, resume, copy } = run.endpoints;
-  builder.queryField(uncapital(name), (t) => t.field(lookUp(ref, `${capital(one)}.`)));
-  mutations({
-    ...(change && { [`update${name}`]: update(ref, change, `Changes ${one}.`) }),
-    ...(discard && { [`delete${name}`]: remove(ref, discard, `Deletes ${one}.`) }),
-    ...(resume && { [`resume${name}`]: clone(ref, resume, `Resumes ${one} as a new record.`) }),
-    ...(copy && { [`copy${name}`]: clone(ref, copy, `Copies ${one} to a new record.`) }),
-  });
-  for (const [mutation, endpoint, description] of actsOf(run)) {
-    if (endpoint) mutations({ [mutation]: act(ref, endpoint, description) });
+/** Commands that create a record. Its `original` is the source; of a resumed source, it can be the first run of the chain. */
+const CLONES = [
+  ["resume%", "resume", "Resumes % as a new record."],
+  ["copy%", "copy", "Copies % to a new record."],
+] as const;
+
+const named = (text: string, subject: string) => text.replace("%", subject);
+
+for (const target of runRefs) {
+  const { name, one, endpoints } = target.kind.run;
+  builder.queryField(uncapital(name), (t) => t.field(lookUp(target, `${capital(one)} by its id.`)));
+  update(target, endpoints.update);
+  command(`delete${name}`, endpoints.delete, { target, type: DeletedRun, description: `Deletes ${one}.` });
+  for (const [mutation, endpoint, text] of ACTS)
+    command(named(mutation, name), endpoints[endpoint], { target, description: named(text, one) });
+  for (const [mutation, endpoint, text] of CLONES) {
+    const description = named(text, one);
+    command(named(mutation, name), endpoints[endpoint], { target, description, resultOf: cloned });
   }
 }

@@ -1,23 +1,22 @@
 import { InputError } from "../../errors.ts";
+import { checkText } from "../../rest/api/filter-language.ts";
 import { bodyOf } from "../../rest/api/inputs.ts";
 import type { PothosTypes } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { fetchMore, type Resource } from "../core/resource.ts";
 
-/* Labels that a mutation adds and removes. The service only replaces all of them. */
+/* Tags that a mutation adds and removes. The service only replaces all of them. */
 
 type FieldBuilder = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
 
-/** The inputs that change single labels. */
-export const tagChanges = (t: FieldBuilder) => ({
+/** The inputs that change tags. */
+export const tagInputs = (t: FieldBuilder) => ({
+  tags: t.stringList({ description: "New tags in place of the old ones. Requires `UPDATE_TAGS`." }),
   addTags: t.stringList({
     description:
-      "Labels to add to the present ones, which are read before the change: a change of the labels by somebody else in between is lost. Not with `tags`. Requires the capability `UPDATE_TAGS`.",
+      "Tags to add to the present ones, which are read before: a change in between is lost. Not with `tags`.",
   }),
-  removeTags: t.stringList({
-    description:
-      "Labels to remove from the present ones, in the same way. Those that are missing are ignored.",
-  }),
+  removeTags: t.stringList({ description: "Tags to remove, in the same way. Missing ones are ignored." }),
 });
 
 interface TagInput {
@@ -26,7 +25,13 @@ interface TagInput {
   readonly removeTags?: readonly string[] | null | undefined;
 }
 
-/** The input with the labels that result from a change of single ones. Reads the record only for such a change. */
+/** Throws `InputError` for tags by which no list could be filtered. */
+export function checkTags({ tags, addTags }: TagInput): void {
+  for (const [name, given] of Object.entries({ tags, addTags }))
+    for (const [index, tag] of (given ?? []).entries()) checkText(`input.${name}[${index}]`, tag);
+}
+
+/** The input with the tags that result from a change of single ones. Reads the record only for such a change. */
 export async function withTags<Given extends TagInput>(
   source: Resource<{ readonly tags?: readonly string[] | null | undefined }>,
   { addTags, removeTags, ...given }: Given,
@@ -38,9 +43,9 @@ export async function withTags<Given extends TagInput>(
   const added = new Set(addTags);
   const removed = new Set(removeTags);
   for (const tag of added)
-    if (removed.has(tag)) throw new InputError("input.removeTags: expected other labels than in `addTags`");
-  // Throws where the server does not take labels, before anything is read.
-  bodyOf(session.server.profile.inputs.update, { tags: [] });
+    if (removed.has(tag)) throw new InputError("input.removeTags: expected other tags than in `addTags`");
+  // Throws where the server does not take tags, before anything is read.
+  bodyOf("update", session.server.profile.inputs.update, { tags: [] });
   // What other operations have read may be older.
   session.endSharing();
   const { loaded } = await fetchMore(source, ["tags"], session);

@@ -2,6 +2,7 @@ import { runs } from "../../rest/api/kinds.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import { endOf, slice } from "../../rest/session/pages.ts";
 import { parseCursor } from "../../rest/session/position.ts";
+import { markOf } from "../../rest/session/steps.ts";
 import { builder } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
 import { identify, recordIdIn, withId } from "../core/ids.ts";
@@ -30,7 +31,8 @@ function tailMetrics({ id, after = null }: Args, { live, session, gateway }: Str
   const list = { endpoint: runs.experiment.endpoints.metrics, address: run.address };
   const maxSize = gateway.maxPageSize;
   const afterRecord = after === null ? null : recordIdIn("MetricRecord", after, run.address);
-  if (after !== null && afterRecord === null) parseCursor(after, session.server.profile.paging, maxSize);
+  if (after !== null && afterRecord === null)
+    parseCursor(after, markOf(list), session.server.profile.paging, maxSize);
 
   return live.tail<Position, { readonly parent: typeof run; readonly record: MetricRow }>(
     {
@@ -78,12 +80,12 @@ builder.subscriptionField("experimentMetricRecorded", (t) =>
     type: MetricRecord,
     nullable: false,
     description:
-      "Metric records of an experiment that appear after the subscription began, or behind a cursor. Ends when the experiment has finished and its metrics are read. No record is lost or sent twice: continue behind the `id` of the last one.",
+      "Metric records of an experiment as they appear, none lost or sent twice. Ends with the experiment.",
     args: {
       ...withId(Experiment),
       after: t.arg.string({
         description:
-          "Cursor of the list `metrics` of the experiment, or `id` of a metric record. Default: the present end of the list.",
+          "`id` of the last record that is known, or a cursor of its `metrics`. Default: the present end.",
       }),
     },
     ...eventsOf(tailMetrics),

@@ -1,6 +1,4 @@
 import { UpstreamError } from "../../errors.ts";
-import { either } from "../../rest/api/kind.ts";
-import { runKinds } from "../../rest/api/kinds.ts";
 import type { TrackedRecord } from "../../rest/api/records.ts";
 import type { Appended } from "../../live/append-poll.ts";
 import type { LogWindow } from "../../rest/session/log-window.ts";
@@ -56,8 +54,6 @@ function tailLog({ id, after }: Args, { live, gateway }: StreamContext) {
   );
 }
 
-const withLogs = runKinds.filter(({ endpoints }) => endpoints.logs);
-
 const nothingBehind = (position: number): Appended<number, LogWindow> => ({
   items: [],
   position,
@@ -85,13 +81,15 @@ builder.subscriptionField("runLogAppended", (t) =>
     type: LogChunk,
     nullable: false,
     description:
-      "Text of the log of a run or of a job of an experiment, from its beginning or behind a cursor, in pieces as it is written. Ends when the run has finished and its log is read. No text is lost or sent twice: continue with the `endCursor` of the last piece.",
+      "The log of a run or of a job of an experiment as it is written, no text lost or sent twice. Ends with the run.",
     args: {
       id: t.arg.id({
         required: true,
-        description: `Global id, or unique name such as \`ada.mnist.42\`, of ${either([...withLogs.map(({ one }) => one), "a job of an experiment"])}.`,
+        description: "Global id, or name such as `ada.mnist.42`, of what has a log.",
       }),
-      after: t.arg.string({ description: "Cursor of a piece of this log. Default: its beginning." }),
+      after: t.arg.string({
+        description: "`endCursor` of the last piece that is known. Default: the beginning.",
+      }),
     },
     ...eventsOf(tailLog),
   }),

@@ -4,7 +4,7 @@ import type { Session } from "../../rest/session/session.ts";
 import { type Resource, toResource } from "../core/resource.ts";
 import { builder } from "../core/builder.ts";
 import { Run } from "../core/refs.ts";
-import { isFinished, RunStatusEnum, statusOf } from "../types/status.ts";
+import { RunStatusEnum, statusOf } from "../types/status.ts";
 
 /** Keys that every list of runs has, so that one list can replace the reads of many runs. */
 const KEYS = ["unique_name", "last_status", "updated_at", "started_at", "finished_at"];
@@ -27,19 +27,17 @@ export function latestOf<Record extends object>(before: Record | null | undefine
 }
 
 const REASONS = {
-  APPEARED:
-    "The first event of the run: it was there when the subscription began, or has come into the list since.",
+  APPEARED: "It was there when the subscription began, or has come into the list.",
   CHANGED: "It has changed.",
-  LEFT: "It is no longer in the list: it does not match the filter any more, or was archived. `run` is its present state.",
-  GONE: "It was deleted, or cannot be read any more. `run` is its last known state; fields that the poll does not read are errors.",
-  DISPLACED:
-    "Runs that changed later have taken its place among the first of the list, and it is not watched any more. Only with a filter. `run` is its present state. An event tells when it comes back.",
+  LEFT: "It no longer matches the filter, or was archived. `run` is its present state.",
+  GONE: "It was deleted, or can no longer be read. `run` is its last known state.",
+  DISPLACED: "Later changes have pushed it off the filtered list that is watched.",
 } as const;
 export type UpdateReason = keyof typeof REASONS;
 
 const RunUpdateReason = builder.enumType("RunUpdateReason", {
   description:
-    "Why a subscription tells the state of a run. Values can be added in a minor release: clients need a default branch.",
+    "Why an event was sent. Values can be added in a minor release: clients need a default branch.",
   // Safe: these are the keys of the table.
   values: Object.fromEntries(
     Object.entries(REASONS).map(([name, description]) => [name, { description }]),
@@ -54,32 +52,24 @@ interface Update {
 }
 
 export const RunUpdate = builder.objectRef<Update>("RunUpdate").implement({
-  description:
-    "The state of a run at the beginning of a subscription, after a change, or when it leaves a list.",
+  description: "An event of a run.",
   fields: (t) => ({
     reason: t.field({
       type: RunUpdateReason,
       nullable: false,
-      description: "Why the run is told.",
+      description: "Why this event was sent.",
       resolve: ({ reason }) => reason,
     }),
     run: t.field({
       type: Run,
       nullable: false,
-      description:
-        "The run. Fields that the poll has read cost no upstream request, the others are read for each event.",
+      description: "The run. What the poll has not read is read for each event.",
       resolve: ({ run }) => run,
     }),
     previousStatus: t.field({
       type: RunStatusEnum,
-      description:
-        "Status in the previous event of the run in this subscription. Null in its first event. Statuses in between may be missing: see `Trackable.statuses`.",
+      description: "Status in the run's previous event; null in its first one.",
       resolve: ({ before }) => before && statusOf(before.last_status),
-    }),
-    isFinal: t.boolean({
-      nullable: false,
-      description: "Whether the run has reached a final phase.",
-      resolve: ({ run: { loaded } }) => isFinished(loaded),
     }),
   }),
 });

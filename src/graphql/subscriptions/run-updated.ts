@@ -2,18 +2,16 @@ import type { RunnableRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
 import { ANY_KIND, identifyRun } from "../core/ids.ts";
-import { kindArg, kindOf } from "../types/run-kind.ts";
 import { isFinished } from "../types/status.ts";
 import { eventsOf } from "./event.ts";
 import { keyOfRun, latestOf, readRun, RunUpdate, updateOf } from "./run-state.ts";
 
 interface Args {
   readonly id: string;
-  readonly kind?: string | null | undefined;
 }
 
-function watchRun({ id, kind }: Args, { live }: StreamContext) {
-  const run = identifyRun("id", id, kindOf(kind));
+function watchRun({ id }: Args, { live }: StreamContext) {
+  const run = identifyRun("id", id);
   let sent: Partial<RunnableRecord> | null = null;
   return live.watch(
     {
@@ -36,8 +34,8 @@ builder.subscriptionField("runUpdated", (t) =>
     type: RunUpdate,
     nullable: false,
     description:
-      "Changes of a run of any kind. Begins with its present state, and ends when the run has finished. A slow reader gets the latest state only.",
-    args: { id: t.arg.id({ required: true, description: ANY_KIND }), ...kindArg },
+      "Changes of a run of any kind, from its present state until it has finished. A slow reader gets the latest only.",
+    args: { id: t.arg.id({ required: true, description: ANY_KIND }) },
     ...eventsOf(watchRun),
   }),
 );

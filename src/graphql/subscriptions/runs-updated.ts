@@ -8,7 +8,7 @@ import { kinds } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
 import { declarationScan } from "../types/declaration-filter.ts";
 import { conditionsOf } from "../types/run-filter.ts";
-import type { RunFilter } from "../types/run-filter-input.ts";
+import { type RunFilter, RunFilterInput } from "../types/run-filter-input.ts";
 import { RunKind, runKindNamed } from "../types/run-kind.ts";
 import { runListOf } from "../types/run-list.ts";
 import { eventsOf } from "./event.ts";
@@ -84,12 +84,11 @@ builder.subscriptionField("runsUpdated", (t) =>
     type: RunUpdate,
     nullable: false,
     description:
-      "Runs of a project, or experiments of a group, that appear, change or leave the list. Begins with those of the first page. One upstream request per poll, however many runs; runs that leave are read once more, where the server has lists by ids all of them by one request. Requires the capability `LISTS`.",
+      "Runs of a project, or experiments of a group, that appear, change or leave the list, from its first page. Requires `LISTS`.",
     args: {
       of: t.arg.id({
         required: true,
-        description:
-          "Global id, or unique name such as `ada.mnist` or `ada.mnist.5`, of a project or a group.",
+        description: "Global id or name of a project or a group: `ada.mnist`, `ada.mnist.5`.",
       }),
       kind: t.arg({
         type: RunKind,
@@ -97,18 +96,10 @@ builder.subscriptionField("runsUpdated", (t) =>
         defaultValue: "EXPERIMENT",
         description: "Kind of the runs. A group has only experiments.",
       }),
-      filter: t.arg({
-        type: runListOf(kinds.experiment).filter,
-        description:
-          "Filter. For another kind than experiments, only with the members that the filter of that kind has. A run that no longer matches is told once more, with the reason `LEFT`.",
-      }),
-      query: t.arg.string({
-        description:
-          "Filter in the query language of the server, such as `status:running`. A run that no longer matches is told once more, with the reason `LEFT`. With `filter` as well, a run must match both.",
-      }),
+      filter: t.arg({ type: RunFilterInput, description: "What the runs have in common." }),
+      query: t.arg.string({ description: "Filter in the server's own language, besides `filter`." }),
       first: t.arg.int({
-        description:
-          "Number of runs to watch, those with the newest changes first where the server has that order. Default: one page of the service.",
+        description: "Runs to watch, those with the newest changes. Default: one page of the service.",
       }),
     },
     ...eventsOf(watchRuns),

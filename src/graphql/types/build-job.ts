@@ -2,7 +2,7 @@ import { fieldsOf } from "../core/fields.ts";
 import { BuildJob, Entity, Loggable, Run, Trackable } from "../core/refs.ts";
 import { experimentsOfBuild, jobsOfBuild } from "./reverse-links.ts";
 import { runConfig } from "./run-config.ts";
-import { backend, nodeScheduled, podId, resources } from "./workload.ts";
+import { nodeScheduled, resources } from "./workload.ts";
 
 const { property } = fieldsOf(BuildJob.kind);
 
@@ -14,22 +14,14 @@ BuildJob.implement({
     config: t.field(runConfig("How the image is built.")),
     resources: t.field(resources),
     nodeScheduled: t.field(nodeScheduled),
-    podId: t.string(podId),
-    backend: t.string(backend),
-    jobCount: t.int({ description: "Number of jobs that use the image.", ...property("num_jobs") }),
+    jobCount: t.int({ description: "Jobs that use the image.", ...property("num_jobs") }),
     experimentCount: t.int({
-      description: "Number of experiments that use the image.",
+      description: "Experiments that use the image.",
       ...property("num_experiments"),
     }),
     experiments: t.field(experimentsOfBuild),
     jobs: t.field(jobsOfBuild),
-    dockerfile: t.string({
-      description: "Dockerfile that the service generated.",
-      ...property("dockerfile"),
-    }),
-    commit: t.string({
-      description: "Commit that was built: 40 hexadecimal digits.",
-      ...property("commit"),
-    }),
+    dockerfile: t.string({ description: "Dockerfile that was generated.", ...property("dockerfile") }),
+    commit: t.string({ description: "Commit that was built: 40 hexadecimal digits.", ...property("commit") }),
   }),
 });

@@ -10,25 +10,19 @@ import { Cluster, Entity, Node } from "../core/refs.ts";
 type Version = NonNullable<ClusterRecord["version_api"]>;
 
 const PlatformVersion = builder.objectRef<Version>("PlatformVersion").implement({
-  description: "Version of the orchestration platform of the cluster.",
+  description: "Version of the orchestration platform.",
   fields: (t) => ({
     major: t.exposeString("major", { nullable: true, description: "Major version." }),
     minor: t.exposeString("minor", { nullable: true, description: "Minor version." }),
-    goVersion: t.exposeString("go_version", { nullable: true, description: "Go version it was built with." }),
-    platform: t.exposeString("platform", {
-      nullable: true,
-      description: "Operating system and architecture.",
-    }),
+    goVersion: t.exposeString("go_version", { nullable: true, description: "Go version of its build." }),
+    platform: t.exposeString("platform", { nullable: true, description: "System and architecture." }),
     gitVersion: t.exposeString("git_version", { nullable: true, description: "Version tag." }),
     compiler: t.exposeString("compiler", { nullable: true, description: "Compiler." }),
-    buildDate: t.exposeString("build_date", {
-      nullable: true,
-      description: "Build date, as the platform writes it.",
-    }),
+    buildDate: t.exposeString("build_date", { nullable: true, description: "Date of its build." }),
     gitCommit: t.exposeString("git_commit", { nullable: true, description: "Commit." }),
     gitTreeState: t.exposeString("git_tree_state", {
       nullable: true,
-      description: "Whether the source tree was clean.",
+      description: "State of the source tree.",
     }),
   }),
 });
@@ -43,17 +37,13 @@ Cluster.implement({
     uuid: t.string({ description: "Identifier in the tracking service.", ...ofCluster.property("uuid") }),
     platformVersion: t.field({
       type: PlatformVersion,
-      description: "Version of the orchestration platform, not of the API.",
+      description: "Version of the orchestration platform.",
       ...ofCluster.property("version_api"),
     }),
-    createdAt: t.field({
-      type: "DateTime",
-      description: "Time of creation.",
-      ...ofCluster.property("created_at"),
-    }),
+    createdAt: t.field({ type: "DateTime", description: "Creation.", ...ofCluster.property("created_at") }),
     updatedAt: t.field({
       type: "DateTime",
-      description: "Time of the last change.",
+      description: "Last change.",
       ...ofCluster.property("updated_at"),
     }),
     nodes: t.field({
@@ -75,42 +65,24 @@ Node.implement({
   description: "A machine of the cluster.",
   interfaces: [Entity],
   fields: (t) => ({
-    name: t.string({
-      nullable: false,
-      description: "Name of the machine.",
-      ...fromAddress(({ address }) => address.name),
-    }),
+    name: t.string({ nullable: false, description: "Name.", ...fromAddress(({ address }) => address.name) }),
     uuid: t.string({ description: "Identifier in the tracking service.", ...property("uuid") }),
-    sequence: t.int({
-      description: "Sequence number by which the service addresses the machine.",
-      ...property("sequence"),
-    }),
+    sequence: t.int({ description: "Number by which the service addresses it.", ...property("sequence") }),
     hostname: t.string({ description: "Host name.", ...property("hostname") }),
-    role: t.string({
-      description: "Role, such as `agent`. The service does not document the values.",
-      ...property("role"),
-    }),
+    role: t.string({ description: "Role, such as `agent`.", ...property("role") }),
     memory: t.float({
-      description:
-        "Memory of the machine. The service does not document the unit; known servers give bytes. It does not tell how much is free.",
+      description: "Memory in all, by known servers in bytes. How much is free is not told.",
       ...property("memory"),
     }),
-    cpu: t.float({
-      description:
-        "CPU capacity. The service does not document the unit; known servers give cores. It does not tell how much is free.",
-      ...property("cpu"),
-    }),
+    cpu: t.float({ description: "CPU in all, by known servers in cores.", ...property("cpu") }),
     gpuCount: t.int({ description: "Number of GPUs.", ...property("n_gpus") }),
     gpus: t.field({
       type: ["JSON"],
       nullable: { list: true, items: true },
-      description: "The GPUs. The service does not document the shape.",
+      description: "The GPUs.",
       ...property("gpus"),
     }),
-    dockerVersion: t.string({
-      description: "Version of the container runtime.",
-      ...property("docker_version"),
-    }),
+    dockerVersion: t.string({ description: "Container runtime's version.", ...property("docker_version") }),
     kubeletVersion: t.string({ description: "Version of the kubelet.", ...property("kubelet_version") }),
     osImage: t.string({ description: "Operating system image.", ...property("os_image") }),
     kernelVersion: t.string({ description: "Kernel version.", ...property("kernel_version") }),
@@ -122,14 +94,8 @@ Node.implement({
       description: "Whether its state allows scheduling.",
       ...property("schedulable_state"),
     }),
-    status: t.string({
-      description: "Status, such as `ready`. The service does not document the values.",
-      ...property("status"),
-    }),
-    isCurrent: t.boolean({
-      description: "Whether the machine is currently part of the cluster.",
-      ...property("is_current"),
-    }),
+    status: t.string({ description: "Status, such as `ready`.", ...property("status") }),
+    isCurrent: t.boolean({ description: "Whether it is in the cluster now.", ...property("is_current") }),
   }),
 });
 
@@ -141,7 +107,7 @@ builder.queryFields((t) => ({
   }),
   node: t.field({
     type: Node,
-    description: "A machine of the cluster by its name or its sequence number: exactly one of the two.",
+    description: "A machine of the cluster by its name or its number: one of the two.",
     args: {
       sequence: t.arg.int({ description: "Sequence number." }),
       name: t.arg.string({ description: "Name." }),

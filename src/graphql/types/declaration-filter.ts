@@ -4,6 +4,7 @@ import { notOffered } from "../../rest/api/endpoint.ts";
 import type { Condition } from "../../rest/api/filter-language.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
+import { BOUND_NAMES, BOUNDS, checkBounds } from "./bounds.ts";
 import { type FindRows, findRows, isInRows, valueOf } from "./find-rows.ts";
 
 /*
@@ -12,17 +13,17 @@ import { type FindRows, findRows, isInRows, valueOf } from "./find-rows.ts";
 
 export const DeclarationFilter = builder.inputType("DeclarationFilter", {
   description:
-    "Values of a declared parameter. Known servers compare texts only. What is compared with numbers, booleans or lists, the gateway finds by a scan: it reads rows of the list, at most `gateway.limits.maxScannedRows` for one page, and `scan` of the list tells how many. A scan takes no `offset`, and `runsUpdated` takes only texts.",
+    "Values of a parameter. Servers compare texts only: numbers, booleans and lists are found by a scan, see `ListScan`. `runsUpdated` takes only texts.",
   fields: (t) => ({
     name: t.string({ required: true, description: "Name of the parameter." }),
     values: t.stringList({
       description:
-        "Any of these values, as text or as JSON: `relu`, `0.5`, `true`, `[64, 32]`. `0.5` matches the number and the text. A list matches as a whole.",
+        "Any of these, as text or JSON: `relu`, `0.5` (number or text), `true`, `[64, 32]` (as a whole).",
     }),
-    greaterThan: t.float({ description: "Exclusive lower bound. Only numbers meet it." }),
-    atLeast: t.float({ description: "Inclusive lower bound. Only numbers meet it." }),
-    lessThan: t.float({ description: "Exclusive upper bound. Only numbers meet it." }),
-    atMost: t.float({ description: "Inclusive upper bound. Only numbers meet it." }),
+    greaterThan: t.float({ description: "Exclusive lower bound." }),
+    atLeast: t.float({ description: "Inclusive lower bound." }),
+    lessThan: t.float({ description: "Exclusive upper bound." }),
+    atMost: t.float({ description: "Inclusive upper bound." }),
   }),
 });
 
@@ -31,18 +32,6 @@ type Test = (value: unknown) => boolean;
 
 /** Longest values of a parameter that are compared, in characters. */
 const MAX_LENGTH = 2_000;
-
-const BOUNDS: Readonly<
-  Record<"greaterThan" | "atLeast" | "lessThan" | "atMost", (value: number, bound: number) => boolean>
-> = {
-  greaterThan: (value, bound) => value > bound,
-  atLeast: (value, bound) => value >= bound,
-  lessThan: (value, bound) => value < bound,
-  atMost: (value, bound) => value <= bound,
-};
-
-// Safe: these are the keys of the table.
-const BOUND_NAMES = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
 
 const boundsOf = (declared: Declared): readonly ((value: number) => boolean)[] =>
   BOUND_NAMES.flatMap((name) => {
@@ -75,11 +64,7 @@ export function declarationConditions(filters: readonly Declared[], list: string
       throw new InputError(`${argument}.values: expected at most ${MAX_LENGTH} characters, got ${length}`);
     if (values?.length === 0 || (!values && boundsOf(declared).length === 0))
       throw new InputError(`${argument}: expected at least one of \`values\` or a bound, got none`);
-    for (const bound of BOUND_NAMES) {
-      const { [bound]: value } = declared;
-      if (value != null && !Number.isFinite(value))
-        throw new InputError(`${argument}.${bound}: expected a finite number, got ${value}`);
-    }
+    checkBounds(argument, declared);
     if (!isText(declared)) return [];
     return [{ argument, key: "declaration", name, operator: "anyOf", operands: values ?? [] } as const];
   });
@@ -118,6 +103,6 @@ function declarationsOf(row: object): Readonly<Record<string, unknown>> {
 
 /** Throws `UpstreamError` where the rows of this server's lists do not tell the parameters. */
 export function requireDeclarations(server: Server, record: string): void {
-  if (server.profile.filters.language === null) throw notOffered("the argument `filter`");
+  if (server.profile.filters.language === null) throw notOffered("the argument `filter`", "FILTERS");
   if (!isInRows(server, record, "declarations")) throw notOffered("filters by parameters other than texts");
 }

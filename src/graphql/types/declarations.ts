@@ -16,7 +16,7 @@ export const DeclarationValueRef = builder.objectRef<DeclarationValue>("Declarat
     name: t.string({ nullable: false, description: "Name of the parameter.", ...shown("name") }),
     value: t.field({
       type: "JSON",
-      description: "Value as received: known servers have texts, numbers, booleans and lists of them.",
+      description: "Value as received: a text, a number, a boolean or a list of them.",
       ...shown("value"),
     }),
   }),
@@ -24,34 +24,33 @@ export const DeclarationValueRef = builder.objectRef<DeclarationValue>("Declarat
 
 const { computed } = fieldsOf(Experiment.kind);
 
-interface NamesArgs {
+export interface NamesArgs {
   readonly names?: readonly string[] | null | undefined;
 }
 
-/** The field `declarationValues` of an experiment. */
-export const declarationValues = {
+/** The field `declarations` of an experiment. */
+export const declarations = {
   type: [DeclarationValueRef] satisfies [object],
-  description:
-    "Parameters of the run, ordered by name: as `declarations`, but by names that are data. Null if the service sends none, or anything but an object.",
+  description: "Parameters, by name.",
   args: builder.args((t) => ({
-    names: t.stringList({ description: "Names of the parameters to return. Absent ones are left out." }),
+    names: t.stringList({ description: "Names of the wanted ones. Default: all." }),
   })),
-  ...computed(["declarations"], ({ declarations }, _, { names }: NamesArgs) => {
-    if (!isObject(declarations)) return null;
+  ...computed(["declarations"], ({ declarations: given }, _, { names }: NamesArgs) => {
+    if (!isObject(given)) return null;
     const wanted = names ? new Set(names) : null;
-    const given = Object.keys(declarations).filter((name) => wanted?.has(name) ?? true);
-    return given.toSorted().map((name): DeclarationValue => ({ name, value: declarations[name] }));
+    const present = Object.keys(given).filter((name) => wanted?.has(name) ?? true);
+    return present.toSorted().map((name): DeclarationValue => ({ name, value: given[name] }));
   }),
 };
 
 /** The field `declaration` of an experiment. */
 export const declaration = {
   type: "JSON" as const,
-  description: "Value of one parameter of the run. Null if it has none of this name.",
+  description: "Value of one parameter.",
   args: builder.args((t) => ({
     name: t.string({ required: true, description: "Name of the parameter." }),
   })),
-  ...computed(["declarations"], ({ declarations }, _, { name }: { readonly name: string }) =>
-    isObject(declarations) && Object.hasOwn(declarations, name) ? declarations[name] : null,
+  ...computed(["declarations"], ({ declarations: given }, _, { name }: { readonly name: string }) =>
+    isObject(given) && Object.hasOwn(given, name) ? given[name] : null,
   ),
 };

@@ -3,36 +3,28 @@ import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
 import { lookUp } from "../core/ids.ts";
 import { Entity, Experiment, ExperimentJob, Loggable, Trackable } from "../core/refs.ts";
-import { nodeScheduled, podId, resources } from "./workload.ts";
+import { nodeScheduled, resources } from "./workload.ts";
 
 const { property, fromAddress } = fieldsOf(ExperimentJob.kind);
 
 /** Source: service document, "Experiment job record". */
 ExperimentJob.implement({
-  description: "A job (replica) of an experiment. Not to be confused with `Job`.",
+  description: "A job (replica) of an experiment. Not a `Job`.",
   interfaces: [Entity, Trackable, Loggable],
   fields: (t) => ({
-    role: t.string({
-      description: "Role, such as `master`. The service does not document the values.",
-      ...property("role"),
-    }),
+    role: t.string({ description: "Role, such as `master`.", ...property("role") }),
     experiment: t.field({
       type: Experiment,
-      description: "Experiment that it belongs to. Its id costs no upstream request.",
+      description: "Its experiment.",
       ...fromAddress(({ address: { owner, project, experiment: id } }) =>
         toResource(Experiment.kind, { owner, project, id }),
       ),
     }),
     resources: t.field(resources),
     nodeScheduled: t.field(nodeScheduled),
-    podId: t.string(podId),
-    definition: t.field({
-      type: "JSON",
-      description:
-        "Definition of the pod, as the cluster received it. The service does not document the shape. Null if the server does not report it.",
-      ...property("definition"),
-    }),
   }),
 });
 
-builder.queryField("experimentJob", (t) => t.field(lookUp(ExperimentJob, "A job of an experiment.")));
+builder.queryField("experimentJob", (t) =>
+  t.field(lookUp(ExperimentJob, "A job of an experiment by its id.")),
+);

@@ -8,11 +8,11 @@ import { idOf } from "../core/ids.ts";
 
 /** The values are the ends of file names. */
 const ExportFormat = builder.enumType("ExportFormat", {
-  description: "Format of an export. Values can be added in a minor release.",
+  description: "Format of an export.",
   values: {
     CSV: {
       value: "csv",
-      description: "CSV by RFC 4180, in UTF-8, with the names of the columns in the first row.",
+      description: "CSV with a row of names.",
     },
     NDJSON: { value: "ndjson", description: "A JSON object on each line." },
   } as const,
@@ -25,7 +25,7 @@ const { fromAddress } = fieldsOf();
 
 const exportUrl = (what: "runs" | "metrics", description: string) => ({
   nullable: false as const,
-  description: `${description} Its query takes the arguments \`filter\`, \`order\` and \`query\` of lists, objects as JSON, and \`columns\`, names with commas in between. Requires the same \`Authorization\` header as GraphQL. Costs no upstream request.`,
+  description: `${description} Its query takes \`filter\` and \`order\` as JSON, \`query\`, and \`columns\` with commas. With the \`Authorization\` header of GraphQL.`,
   args: builder.args((t) => ({
     format: t.field({ type: ExportFormat, required: true, defaultValue: "csv", description: "Format." }),
   })),
@@ -37,10 +37,10 @@ const exportUrl = (what: "runs" | "metrics", description: string) => ({
 
 export const runsUrl = exportUrl(
   "runs",
-  "URL at this gateway that streams all experiments as a table: a row for each, with parameters (`param.lr`) and latest metrics (`metric.loss`) as columns.",
+  "URL of all experiments as a table, with columns for parameters (`param.lr`) and latest metrics (`metric.loss`).",
 );
 
 export const metricsUrl = exportUrl(
   "metrics",
-  "URL at this gateway that streams the metrics of all experiments as a table: a row for each value, with its `step` within its run. `names` in its query says which metrics.",
+  "URL of the metrics of all experiments as a table, a row for each value; `names` says which metrics.",
 );

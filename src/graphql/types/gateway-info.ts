@@ -1,99 +1,52 @@
-import { uncapital } from "../../rest/api/kind.ts";
-import { runKinds } from "../../rest/api/kinds.ts";
 import type { Capability as CapabilityName } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { GatewayFacts } from "../core/context.ts";
-import { plural } from "../core/kinds.ts";
-
-/** The fields of a type with the lists of all kinds that have this endpoint: `` `Project.experiments`, `.jobs` ``. */
-function fieldsOf(
-  type: string,
-  endpoint: "list" | "bookmarked" | "archived",
-  nameOf: (lists: string) => string,
-) {
-  const kinds = runKinds.filter(({ optional }) => optional?.[endpoint]);
-  return kinds.map(({ name }, index) => `\`${index === 0 ? type : ""}.${nameOf(plural(name))}\``).join(", ");
-}
 
 const Capability = builder.enumType("Capability", {
-  description: "Capabilities that some servers have in addition to the documented API.",
+  description: "What some servers have in addition to the documented API.",
   values: {
-    LISTS: {
-      description: `Lists: \`projects\`, \`runs\`, \`groups\`, \`User.projects\`, ${fieldsOf("Project", "list", uncapital)}, \`Group.experiments\`, \`BuildJob.experiments\`, \`.jobs\`, \`Experiment.clones\`.`,
-    },
+    LISTS: { description: "Lists of projects and runs." },
     EXPERIMENT_JOB_LOGS: { description: "`ExperimentJob.logs`." },
-    FILTERS: {
-      description:
-        "The argument `filter` of lists of runs and of `runsUpdated`, `BuildJob.experiments` and `BuildJob.jobs`.",
+    FILTERS: { description: "The argument `filter`." },
+    METRIC_ORDERS: { description: "`order: {metric: …}`." },
+    OFFSETS: { description: "The argument `offset`." },
+    BULK_COMMANDS: {
+      description: "`stopRuns` and `deleteRuns` take one request for the experiments of a project.",
     },
-    METRIC_ORDERS: {
-      description:
-        "`metric` of the argument `order` of lists of experiments, and the argument `orderByMetric`.",
-    },
-    OFFSETS: { description: "The argument `offset` of lists of runs and projects." },
-    BULK_COMMANDS: { description: "The mutations `stopExperiments` and `deleteExperiments`." },
-    PROJECT_RECORDS: { description: "Fields of `Project` beyond its name, its owner and its runs." },
-    PROJECT_COMMANDS: {
-      description: "The mutations `createProject`, `updateProject` and `deleteProject`.",
-    },
-    PROJECT_BOOKMARKS: { description: "The mutations `bookmarkProject` and `unbookmarkProject`." },
-    PROJECT_ARCHIVES: { description: "The mutations `archiveProject` and `restoreProject`." },
+    PROJECT_RECORDS: { description: "Fields of `Project` that are those of a record." },
+    PROJECT_COMMANDS: { description: "`createProject`, `updateProject` and `deleteProject`." },
+    PROJECT_BOOKMARKS: { description: "`bookmarkProject`." },
+    PROJECT_ARCHIVES: { description: "`archiveProject`." },
     CODE_REFERENCES: { description: "`Experiment.codeReference`." },
-    OUTPUT_FILES: {
-      description: "`Experiment.outputFiles`, `Job.outputFiles`, and the downloads of single files.",
-    },
-    UPDATE_NAME: { description: "The input `name` of the update mutations." },
-    UPDATE_TAGS: { description: "The inputs `tags`, `addTags` and `removeTags` of the update mutations." },
-    UPDATE_README: { description: "The input `readme` of the update mutations." },
-    RESTART_DESCRIPTION: { description: "The input `description` of `restartExperiment`." },
-    RESTART_DECLARATIONS: { description: "The input `declarations` of `restartExperiment`." },
-    RESTART_UPDATE_CODE: { description: "The input `updateCode` of `restartExperiment`." },
-    BOOKMARKS: {
-      description: `Bookmarks: ${fieldsOf("User", "bookmarked", (name) => `bookmarked${name}`)}, \`.bookmarkedProjects\`.`,
-    },
-    ARCHIVES: {
-      description: `Archives: the mutations \`archive…\` and \`restore…\`, and ${fieldsOf("User", "archived", (name) => `archived${name}`)}, \`.archivedProjects\`.`,
-    },
+    OUTPUT_FILES: { description: "`outputFiles`, and downloads of single files." },
+    UPDATE_NAME: { description: "`name` of updates." },
+    UPDATE_TAGS: { description: "`tags`, `addTags` and `removeTags` of updates." },
+    UPDATE_README: { description: "`readme` of updates." },
+    RESTART_DESCRIPTION: { description: "`description` of `restartExperiment`." },
+    RESTART_DECLARATIONS: { description: "`declarations` of `restartExperiment`." },
+    RESTART_UPDATE_CODE: { description: "`updateCode` of `restartExperiment`." },
+    BOOKMARKS: { description: "`User.bookmarks`." },
+    ARCHIVES: { description: "`User.archives` and `archiveRuns`." },
   } satisfies Record<CapabilityName, object>,
 });
 
 const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement({
-  description: "Limits of an operation.",
+  description: "What an operation may need at most.",
   fields: (t) => ({
-    maxDepth: t.exposeInt("maxDepth", { nullable: false, description: "Maximum depth of the document." }),
-    maxUpstreamRequests: t.exposeInt("maxUpstreamRequests", {
-      nullable: false,
-      description: "Maximum number of upstream requests.",
-    }),
-    maxPageSize: t.exposeInt("maxPageSize", {
-      nullable: false,
-      description: "Maximum length of a page, in items: the largest `first` of lists.",
-    }),
+    maxPageSize: t.exposeInt("maxPageSize", { nullable: false, description: "The largest `first`." }),
     maxRootFields: t.exposeInt("maxRootFields", {
       nullable: false,
-      description: "Maximum number of fields at the root of a mutation.",
+      description: "The most fields at the root of a mutation.",
     }),
-    maxIds: t.int({
-      nullable: false,
-      description:
-        "Maximum number of ids of one field: `entities`, `compareRuns`, and the mutations of several runs, such as `stopRuns` and `stopExperiments`.",
-      resolve: () => MAX_IDS,
-    }),
-    maxScannedRows: t.exposeInt("maxScannedRows", {
-      nullable: false,
-      description:
-        "Maximum number of rows of a list that are read for one page, where the gateway compares them with a filter.",
-    }),
-    maxLogBytes: t.exposeInt("maxLogBytes", {
-      nullable: false,
-      description: "Maximum size of a log window, in bytes.",
-    }),
+    maxIds: t.int({ nullable: false, description: "Ids of one argument `ids`.", resolve: () => MAX_IDS }),
+    maxScannedRows: t.exposeInt("maxScannedRows", { nullable: false, description: "Rows of one scan." }),
+    maxLogBytes: t.exposeInt("maxLogBytes", { nullable: false, description: "Bytes of a part of a log." }),
   }),
 });
 
 const GatewayInfo = builder.objectRef<GatewayFacts>("GatewayInfo").implement({
-  description: "The gateway: its version, limits and capabilities. Requires no token.",
+  description: "The gateway. Requires no token.",
   fields: (t) => ({
     version: t.exposeString("version", { nullable: false, description: "Version of the gateway." }),
     upstreamApiVersion: t.exposeString("upstreamApiVersion", {
@@ -103,14 +56,13 @@ const GatewayInfo = builder.objectRef<GatewayFacts>("GatewayInfo").implement({
     capabilities: t.field({
       type: [Capability],
       nullable: false,
-      description:
-        "Available capabilities. Fields that require another one are null with the code `CAPABILITY_UNAVAILABLE`.",
+      description: "What the server has. What requires another one is null with `CAPABILITY_UNAVAILABLE`.",
       resolve: ({ capabilities }) => capabilities,
     }),
     limits: t.field({
       type: GatewayLimits,
       nullable: false,
-      description: "Limits of an operation.",
+      description: "What an operation may need at most.",
       resolve: (facts) => facts,
     }),
   }),
@@ -120,7 +72,7 @@ builder.queryField("gateway", (t) =>
   t.field({
     type: GatewayInfo,
     nullable: false,
-    description: "The gateway: its version, limits and capabilities. Requires no token.",
+    description: "The gateway. Requires no token.",
     resolve: (_, _args, { gateway }) => gateway,
   }),
 );

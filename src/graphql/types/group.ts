@@ -12,17 +12,13 @@ import { readme } from "./workload.ts";
 const ExperimentCounts = builder
   .objectRef<Partial<Pick<GroupRecord, (typeof GROUP_COUNTERS)[number]>>>("ExperimentCounts")
   .implement({
-    description:
-      "Numbers of experiments of a group by state, as counted by the service. The counts can overlap.",
+    description: "Numbers of experiments by state, as the service counts them. They can overlap.",
     fields: (t) => ({
       total: t.exposeInt("num_experiments", { nullable: true, description: "All experiments." }),
       pending: t.exposeInt("num_pending_experiments", { nullable: true, description: "Waiting." }),
       running: t.exposeInt("num_running_experiments", { nullable: true, description: "Running." }),
       scheduled: t.exposeInt("num_scheduled_experiments", { nullable: true, description: "Scheduled." }),
-      succeeded: t.exposeInt("num_succeeded_experiments", {
-        nullable: true,
-        description: "Ended successfully.",
-      }),
+      succeeded: t.exposeInt("num_succeeded_experiments", { nullable: true, description: "Succeeded." }),
       failed: t.exposeInt("num_failed_experiments", { nullable: true, description: "Ended with an error." }),
       stopped: t.exposeInt("num_stopped_experiments", { nullable: true, description: "Stopped." }),
     }),
@@ -36,24 +32,14 @@ Group.implement({
   interfaces: [Entity, Trackable, Run],
   fields: (t) => ({
     groupType: t.string({
-      description:
-        "Type, such as `study` (a search) or `selection` (experiments that somebody chose). The service does not document the values.",
+      description: "Such as `study`, a search, or `selection`, experiments that somebody chose.",
       ...property("group_type"),
     }),
     readme: t.string(readme),
-    concurrency: t.int({
-      description: "Maximum number of experiments that run at the same time.",
-      ...property("concurrency"),
-    }),
-    searchAlgorithm: t.string({
-      description: "Search algorithm, such as `random`. The service does not document the values.",
-      ...property("search_algorithm"),
-    }),
-    currentIteration: t.int({
-      description: "Current iteration of the search.",
-      ...property("current_iteration"),
-    }),
-    content: t.string({ description: "The specification of the group, as text.", ...property("content") }),
+    concurrency: t.int({ description: "Most experiments that run at a time.", ...property("concurrency") }),
+    searchAlgorithm: t.string({ description: "Such as `random`.", ...property("search_algorithm") }),
+    currentIteration: t.int({ description: "Iteration of the search.", ...property("current_iteration") }),
+    content: t.string({ description: "Its specification as text.", ...property("content") }),
     hptuning: t.field({
       type: HyperparameterTuning,
       description: "Settings of the search.",
@@ -64,10 +50,7 @@ Group.implement({
       description: "Numbers of experiments by state.",
       ...computed(GROUP_COUNTERS, (record) => record),
     }),
-    hasTensorboard: t.boolean({
-      description: "Whether a TensorBoard is running.",
-      ...property("has_tensorboard"),
-    }),
+    hasTensorboard: t.boolean({ description: "Whether a TensorBoard runs.", ...property("has_tensorboard") }),
     runsUrl: t.string(runsUrl),
     metricsUrl: t.string(metricsUrl),
     experiments: t.field(

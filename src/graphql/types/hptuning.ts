@@ -39,17 +39,12 @@ const MatrixLinspace = builder.objectRef<Linspace>("MatrixLinspace").implement({
 const MatrixOther = builder.objectRef<Other>("MatrixOther").implement({
   description: "A form that this schema does not know.",
   fields: (t) => ({
-    raw: t.field({
-      type: "JSON",
-      description: "The definition as received. Null if the service sends null.",
-      resolve: ({ raw }) => raw,
-    }),
+    raw: t.field({ type: "JSON", description: "As received.", resolve: ({ raw }) => raw }),
   }),
 });
 
 const MatrixDefinition = builder.unionType("MatrixDefinition", {
-  description:
-    "Definition of the values of a parameter. Members can be added in a minor release; a form that this schema does not know is `MatrixOther`.",
+  description: "Values of a searched parameter. Members can be added in a minor release.",
   types: [MatrixValues, MatrixLinspace, MatrixOther],
   resolveType: (definition) =>
     "values" in definition ? "MatrixValues" : "num" in definition ? "MatrixLinspace" : "MatrixOther",
@@ -89,7 +84,7 @@ const MatrixParameter = builder.objectRef<Parameter>("MatrixParameter").implemen
     definition: t.field({
       type: MatrixDefinition,
       nullable: false,
-      description: "Definition of its values.",
+      description: "Its values.",
       resolve: ({ definition }) => definition,
     }),
   }),
@@ -112,21 +107,17 @@ export const HyperparameterTuning = builder.objectRef<HptuningRecord>("Hyperpara
   fields: (t) => ({
     earlyStopping: t.field({
       type: "JSON",
-      description: "Early stopping rules. The service does not document the shape.",
+      description: "Rules of early stopping.",
       resolve: ({ known }) => known.early_stopping ?? null,
     }),
     concurrency: t.int({
-      description: "Maximum number of experiments that run at the same time.",
+      description: "Most experiments that run at a time.",
       resolve: ({ known }) => known.concurrency ?? null,
     }),
-    seed: t.field({
-      type: "JSON",
-      description: "Random seed. The service does not document the shape.",
-      resolve: ({ known }) => known.seed ?? null,
-    }),
+    seed: t.field({ type: "JSON", description: "Random seed.", resolve: ({ known }) => known.seed ?? null }),
     matrix: t.field({
       type: [MatrixParameter],
-      description: "Searched parameters, ordered by name.",
+      description: "Searched parameters, by name.",
       resolve: ({ known }) =>
         known.matrix
           ? Object.entries(known.matrix)
@@ -139,11 +130,7 @@ export const HyperparameterTuning = builder.objectRef<HptuningRecord>("Hyperpara
       description: "Settings of a random search.",
       resolve: ({ known }) => known.random_search ?? null,
     }),
-    raw: t.field({
-      type: "JSON",
-      description: "The object as received.",
-      resolve: ({ raw }) => raw,
-    }),
+    raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: ({ raw }) => raw }),
   }),
 });
 

@@ -9,17 +9,12 @@ import type { FindRows } from "./find-rows.ts";
 
 const ListScan = builder.objectRef<Scan>("ListScan").implement({
   description:
-    "How much of a list the gateway has read, because it compares the rows itself with a part of the filter.",
+    "Servers cannot compare all of a filter: the gateway reads rows of the list, at most `gateway.limits.maxScannedRows` for a page. A scan takes no `offset`.",
   fields: (t) => ({
-    rowsRead: t.exposeInt("rowsRead", {
-      nullable: false,
-      description:
-        "Number of rows that were read for this page: those that match all of the filter that the server can compare.",
-    }),
+    rowsRead: t.exposeInt("rowsRead", { nullable: false, description: "Rows that were read for this page." }),
     isComplete: t.exposeBoolean("isComplete", {
       nullable: false,
-      description:
-        "Whether the scan has reached the end of the list. Otherwise more can match: it goes on behind `pageInfo.endCursor`.",
+      description: "Whether the end of the list was reached. Otherwise go on after `pageInfo.endCursor`.",
     }),
   }),
 });
@@ -53,8 +48,7 @@ export const addScan = (type: ReturnType<typeof connectionOf>): void =>
   builder.objectField(type, "scan", (t) =>
     t.field({
       type: ListScan,
-      description:
-        "The scan by which these items were found. Null when the server has compared all of the filter.",
+      description: "How the items were found. Null where the server compared all of the filter.",
       resolve: ({ scan }) => scan ?? null,
     }),
   );

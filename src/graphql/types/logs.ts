@@ -21,32 +21,16 @@ function linesOf(window: LogWindow): readonly string[] {
 }
 
 export const LogChunk = builder.objectRef<LogWindow>("LogChunk").implement({
-  description: "A window of a log, as text. The service does not document a format.",
+  description: "A part of a log.",
   fields: (t) => ({
-    text: t.exposeString("text", {
-      nullable: false,
-      description: "Text of the window. Invalid UTF-8 is replaced; characters are never split.",
-    }),
-    lines: t.stringList({
-      nullable: false,
-      description: "The text, split into lines.",
-      resolve: linesOf,
-    }),
+    text: t.exposeString("text", { nullable: false, description: "Text. Invalid UTF-8 is replaced." }),
+    lines: t.stringList({ nullable: false, description: "The text in lines.", resolve: linesOf }),
     endCursor: t.string({
-      description: "Cursor of the end of the window. Pass it as `after` to continue.",
+      description: "Cursor of its end: the `after` of what follows.",
       resolve: ({ endByte }) => formatCursor(endByte),
     }),
-    hasMore: t.exposeBoolean("hasMore", {
-      nullable: false,
-      description: "Whether the log had more text after the window when it was read.",
-    }),
-    startByte: t.exposeFloat("startByte", {
-      nullable: false,
-      description: "Offset of the window in the log, in bytes.",
-    }),
-    contentType: t.exposeString("contentType", {
-      description: "Content type of the response of the service. Null if it had none.",
-    }),
+    hasMore: t.exposeBoolean("hasMore", { nullable: false, description: "Whether more text followed." }),
+    startByte: t.exposeFloat("startByte", { nullable: false, description: "Where it begins, in bytes." }),
   }),
 });
 
@@ -54,16 +38,9 @@ export const LogChunk = builder.objectRef<LogWindow>("LogChunk").implement({
 const MAX_LINES = 5_000;
 
 export const logArgs = builder.args((t) => ({
-  after: t.string({
-    description:
-      "Returns text after this cursor (`LogChunk.endCursor`). Cannot be combined with `tailLines`.",
-  }),
-  maxBytes: t.int({
-    defaultValue: 65_536,
-    description:
-      "Maximum size of the text in bytes, up to `gateway.limits.maxLogBytes`. At least one whole character is returned.",
-  }),
-  tailLines: t.int({ description: "Returns this many last lines instead of the first bytes (1 to 5000)." }),
+  after: t.string({ description: "Cursor after which it begins. Not with `tailLines`." }),
+  maxBytes: t.int({ defaultValue: 65_536, description: "Most bytes, up to `gateway.limits.maxLogBytes`." }),
+  tailLines: t.int({ description: "So many last lines, 1 to 5000, instead of the first bytes." }),
 }));
 
 interface LogArgs {

@@ -20,10 +20,10 @@ export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implemen
   description: "A metric and its value.",
   fields: (t) => ({
     name: t.string({ nullable: false, description: "Name of the metric.", ...shown("name") }),
-    value: t.float({ description: "Value. Null if it is not a finite number.", ...shown("value") }),
+    value: t.float({ description: "Value; null if it is no finite number.", ...shown("value") }),
     raw: t.field({
       type: "JSON",
-      description: "The value as received. Some servers also store text or objects.",
+      description: "Value as received: some servers have texts and objects.",
       ...shown("raw"),
     }),
   }),
@@ -70,7 +70,7 @@ export const valueOf = (values: Values, name: string): number | null =>
   values && Object.hasOwn(values, name) ? finite(values[name]) : null;
 
 export const namesArg = builder.args((t) => ({
-  names: t.stringList({ description: "Names of the metrics to return. Names without a value are left out." }),
+  names: t.stringList({ description: "Names of the wanted ones. Default: all." }),
 }));
 export const nameArg = builder.args((t) => ({
   name: t.string({ required: true, description: "Name of the metric." }),
@@ -81,7 +81,6 @@ MetricRecord.implement({
   fields: (t) => ({
     ...entryIds(t, {
       type: "MetricRecord",
-      many: "Metric records",
       within: ({ parent: { address } }) => [address.owner, address.project, address.id],
       number: ({ record }) => record.id,
     }),
@@ -93,24 +92,15 @@ MetricRecord.implement({
     values: t.field({
       type: [MetricValue],
       nullable: false,
-      description: "All values, ordered by name.",
+      description: "Values, by name.",
       args: namesArg,
       resolve: ({ record }, { names }) => namedValues(record.values, names),
     }),
-    value: t.float({
-      description: "Value of one metric. Null if the record does not contain it.",
-      args: nameArg,
-      resolve: ({ record }, { name }) => valueOf(record.values, name),
-    }),
-    experiment: t.field({
-      type: Experiment,
-      description: "Experiment that it belongs to. Its id costs no upstream request.",
-      resolve: ({ parent }) => parent,
-    }),
+    experiment: t.field({ type: Experiment, description: "Its run.", resolve: ({ parent }) => parent }),
   }),
 });
 
-export const MetricRecordConnection = connectionOf("MetricRecord", MetricRecord, "A page of metric records.");
+export const MetricRecordConnection = connectionOf(MetricRecord, "A page of metric records.");
 
 type ExperimentResource = typeof Experiment.$inferType;
 
@@ -127,40 +117,36 @@ export async function readMetrics(resource: ExperimentResource, args: PageArgs, 
 }
 
 export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
-  description: "One metric over time, as parallel columns.",
+  description: "One metric over time, in parallel columns.",
   fields: (t) => ({
     name: t.exposeString("name", { nullable: false, description: "Name of the metric." }),
-    totalPoints: t.exposeInt("totalPoints", {
-      nullable: false,
-      description: "Number of points before downsampling.",
-    }),
+    totalPoints: t.exposeInt("totalPoints", { nullable: false, description: "Points before thinning." }),
     steps: t.intList({
       nullable: false,
       description:
-        "Step of each point: its index among all points of the metric, from 0. It aligns the curves of several runs: join them by step, since each keeps points of its own where `maxPoints` leaves some out.",
+        "Index of each point among all points of the metric, from 0. It aligns the curves of runs.",
       resolve: ({ steps, values }) => steps ?? [...values.keys()],
     }),
     times: t.field({
       type: ["DateTime"],
       nullable: { list: false, items: true },
-      description: "Time of each point.",
+      description: "Times of the points.",
       resolve: ({ times }) => times,
     }),
     values: t.field({
       type: ["Float"],
       nullable: { list: false, items: true },
-      description: "Value of each point. Null if it is not a finite number.",
+      description: "Values of the points; null if no finite number.",
       resolve: ({ values }) => values,
     }),
   }),
 });
 
 export const seriesArgs = builder.args((t) => ({
-  names: t.stringList({ description: "Names of the metrics to return. Default: all." }),
+  names: t.stringList({ description: "Names of the wanted ones. Default: all." }),
   maxPoints: t.int({
     defaultValue: 500,
-    description:
-      "Maximum number of points of a series (2 to 5000). Longer series are downsampled by largest triangles (LTTB), which keeps peaks.",
+    description: "Most points of a series, 2 to 5000. Longer ones are thinned so that peaks stay (LTTB).",
   }),
 }));
 

@@ -37,21 +37,16 @@ function pathOf({ folder: { path: above }, name }: Entry): string | null {
   return !name.includes("/") && isPlainPath(path) ? path : null;
 }
 
-const NO_PATH = "Null if its name cannot stand in a path, such as one with a control character.";
+const NO_PATH = "null where its name cannot stand in a path";
 
 const OutputFile = builder.objectRef<File>("OutputFile").implement({
   description: "A file of the outputs of a run.",
   fields: (t) => ({
-    name: t.exposeString("name", { nullable: false, description: "Name within its folder." }),
-    path: t.string({
-      description: `Path below the outputs, such as \`checkpoints/model.bin\`. ${NO_PATH}`,
-      resolve: pathOf,
-    }),
-    bytes: t.exposeFloat("bytes", {
-      description: "Size in bytes when the folder was read. Null if the service does not report it.",
-    }),
+    name: t.exposeString("name", { nullable: false, description: "Name." }),
+    path: t.string({ description: `Path below the outputs; ${NO_PATH}.`, resolve: pathOf }),
+    bytes: t.exposeFloat("bytes", { description: "Size in bytes." }),
     url: t.string({
-      description: `URL at this gateway that streams the file. Requires the same \`Authorization\` header as GraphQL. Costs no upstream request. ${NO_PATH}`,
+      description: `URL of the file, with the \`Authorization\` header of GraphQL; ${NO_PATH}.`,
       resolve: (file, _, context) => {
         const path = pathOf(file);
         return path === null ? null : fileUrl(file.folder.run, path, context);
@@ -61,11 +56,11 @@ const OutputFile = builder.objectRef<File>("OutputFile").implement({
 });
 
 const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
-  description: "A folder within a folder of the outputs of a run.",
+  description: "A folder in a folder of the outputs of a run.",
   fields: (t) => ({
-    name: t.exposeString("name", { nullable: false, description: "Name within the folder above." }),
+    name: t.exposeString("name", { nullable: false, description: "Name." }),
     path: t.string({
-      description: `Path below the outputs. Pass it as \`path\` of \`outputFiles\` to read the folder. ${NO_PATH}`,
+      description: `Path below the outputs, for the \`path\` of \`outputFiles\`; ${NO_PATH}.`,
       resolve: pathOf,
     }),
   }),
@@ -74,20 +69,16 @@ const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
 const byName = (a: Entry, b: Entry) => (a.name < b.name ? -1 : Number(a.name > b.name));
 
 const OutputFolder = builder.objectRef<Folder>("OutputFolder").implement({
-  description: "A folder of the outputs of a run. Source: later servers.",
+  description: "A folder of the outputs of a run.",
   fields: (t) => ({
-    path: t.exposeString("path", {
-      nullable: false,
-      description: "Path below the outputs. Empty for the outputs as a whole.",
-    }),
     folders: t.field({
       type: [OutputSubfolder],
-      description: "The folders in it, by name. Null if the service's list cannot be read.",
+      description: "The folders in it, by name.",
       resolve: (folder) => folder.record.dirs?.map((name) => ({ folder, name })).toSorted(byName) ?? null,
     }),
     files: t.field({
       type: [OutputFile],
-      description: "The files in it, by name. Null if the service's list cannot be read.",
+      description: "The files in it, by name.",
       resolve: (folder) => folder.record.files?.map((file) => toFile(folder, file)).toSorted(byName) ?? null,
     }),
   }),
@@ -118,11 +109,10 @@ function nullIfNoFolder(error: unknown): null {
 /** The field `outputFiles` of runs with outputs. */
 export const outputFiles = {
   type: OutputFolder,
-  description: `A folder of the output files. Null if there is no such folder, and for the outputs as a whole if there are none. Costs one upstream request for each folder.${requires(runs.experiment.optional.outputFolder)}`,
+  description: `A folder of the output files; null if there is none.${requires(runs.experiment.optional.outputFolder)}`,
   args: builder.args((t) => ({
     path: t.string({
-      description:
-        "Path of the folder below the outputs, such as `checkpoints/best`: relative, without `.`, `..`, `\\` and empty segments. Default: the outputs as a whole.",
+      description: "Path below the outputs, such as `checkpoints/best`. Default: all of them.",
     }),
   })),
   ...fieldsOf().child(readFolder),

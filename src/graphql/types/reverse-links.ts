@@ -10,15 +10,12 @@ import { runList, runListOf } from "./run-list.ts";
 
 /** The runs that name a build job, found by the server. */
 const ofBuild = (target: typeof Experiment | typeof Job, { many }: RunKind) =>
-  runList(
-    runListOf(target.kind),
-    `The ${many} that name it as their build, found by a filter, so that the server needs the capability \`FILTERS\` too.`,
-    {
-      narrowedTo: ({ id }: RunAddress) => ({
-        conditions: [{ argument: "build", key: "build", operator: "anyOf", operands: [id] }],
-      }),
-    },
-  );
+  runList(runListOf(target.kind), `The ${many} that use the image. Requires \`FILTERS\`.`, {
+    narrowedTo: ({ id }: RunAddress) => ({
+      name: "",
+      conditions: [{ argument: "build", key: "build", operator: "anyOf", operands: [id] }],
+    }),
+  });
 
 export const experimentsOfBuild = ofBuild(Experiment, runs.experiment);
 export const jobsOfBuild = ofBuild(Job, runs.job);
@@ -28,7 +25,7 @@ const { kind } = Experiment;
 /** The experiments that name one as their original, found by a scan: servers have no filter for it. */
 export const clones = runList(
   runListOf(kind),
-  "Experiments that were restarted, resumed or copied from this one. The server cannot be asked for them: the gateway reads the project's experiments, at most `gateway.limits.maxScannedRows` for one page, and `scan` of the list tells how many. A resume of a resume names the first of the chain.",
+  "Experiments that were restarted, resumed or copied from this one, found by a scan of the project: see `ListScan`.",
   {
     narrowedTo: ({ owner, project, id }: RunAddress, { server }) => {
       if (!isInRows(server, runs.experiment.records, "original")) throw notOffered("clones of experiments");
@@ -37,7 +34,7 @@ export const clones = runList(
         const original = typeof name === "string" ? kind.parseName(name) : null;
         return original?.id === id && original.owner === owner && original.project === project;
       });
-      return { conditions: [], find };
+      return { conditions: [], find, name: `clones of ${id}` };
     },
   },
 );

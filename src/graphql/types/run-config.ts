@@ -13,7 +13,7 @@ const BuildConfig = builder.objectRef<NonNullable<Known["build"]>>("BuildConfig"
   fields: (t) => ({
     image: t.exposeString("image", { nullable: true, description: "Base image." }),
     buildSteps: t.stringList({
-      description: "Commands that run during the build.",
+      description: "Commands of the build.",
       resolve: ({ build_steps }) => build_steps ?? null,
     }),
   }),
@@ -22,21 +22,15 @@ const BuildConfig = builder.objectRef<NonNullable<Known["build"]>>("BuildConfig"
 const RunCommand = builder.objectRef<NonNullable<Known["run"]>>("RunCommand").implement({
   description: "Command of a run.",
   fields: (t) => ({
-    cmd: t.exposeString("cmd", {
-      nullable: true,
-      description: "Command line. Null if the service sends anything but a string.",
-    }),
+    cmd: t.exposeString("cmd", { nullable: true, description: "Command line." }),
   }),
 });
 
 const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
   description:
-    "What runs and how its image is built. Documented keys have fields; the whole is in `raw`. Some servers send it as YAML text: text of more than 16384 characters is null with the code `UPSTREAM_BAD_RESPONSE`.",
+    "What runs and how its image is built. Some servers send it as YAML, of which up to 16384 characters are read.",
   fields: (t) => ({
-    version: t.int({
-      description: "Version of the configuration format.",
-      resolve: ({ known }) => known.version ?? null,
-    }),
+    version: t.int({ description: "Version of the format.", resolve: ({ known }) => known.version ?? null }),
     kind: t.string({
       description: "`experiment`, `job`, `build` or `group`.",
       resolve: ({ known }) => known.kind ?? null,
@@ -48,14 +42,10 @@ const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
     }),
     run: t.field({
       type: RunCommand,
-      description: "What runs. Null for a build job.",
+      description: "What runs; null for a build.",
       resolve: ({ known }) => known.run ?? null,
     }),
-    raw: t.field({
-      type: "JSON",
-      description: "The whole configuration as received.",
-      resolve: ({ raw }) => raw,
-    }),
+    raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: ({ raw }) => raw }),
   }),
 });
 

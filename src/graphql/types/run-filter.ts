@@ -5,6 +5,7 @@ import { identify } from "../core/ids.ts";
 import { kinds, type ProjectAddress } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import type { Kind } from "../core/resource.ts";
+import { BOUND_NAMES, checkBounds } from "./bounds.ts";
 import { declarationConditions } from "./declaration-filter.ts";
 import {
   type DayRange,
@@ -13,7 +14,7 @@ import {
   type MetricFilter,
   type RunFilter,
 } from "./run-filter-input.ts";
-import type { RunStatus } from "./status.ts";
+import { type RunPhase, type RunStatus, statusesOf } from "./status.ts";
 import { wordsConditions } from "./words-filter.ts";
 
 /*
@@ -44,9 +45,10 @@ export function conditionsOf(filter: RunFilter | null | undefined, filtered: Fil
 }
 
 type Conditions<Value> = (value: Value, argument: string, filtered: Filtered) => readonly Condition[];
+type Operator = "anyOf" | "noneOf";
 
 const set =
-  (key: Condition["key"], operator: "anyOf" | "noneOf" = "anyOf"): Conditions<readonly string[]> =>
+  (key: Condition["key"], operator: Operator = "anyOf"): Conditions<readonly string[]> =>
   (operands, argument) => [{ argument, key, operator, operands }];
 
 const every =
@@ -55,21 +57,31 @@ const every =
     values.map((value) => ({ argument, key, operator: "anyOf", operands: [value] }));
 
 const statuses =
-  (operator: "anyOf" | "noneOf"): Conditions<readonly RunStatus[]> =>
+  (operator: Operator): Conditions<readonly RunStatus[]> =>
   (values, argument) => [
     { argument, key: "status", operator, operands: values.map((status) => spellingOf(status, argument)) },
   ];
 
 function spellingOf(status: RunStatus, argument: string): string {
   if (status !== "OTHER") return status.toLowerCase();
-  throw new InputError(`${argument}: expected a status of the service, got ${status}; use \`rawStatus\``);
+  throw new InputError(`${argument}: expected a status of the service, got ${status}; use \`rawStatuses\``);
 }
+
+const phases: Conditions<readonly RunPhase[]> = (values, argument, filtered) =>
+  statuses("anyOf")(
+    values.flatMap((phase) => {
+      if (phase !== "UNKNOWN") return statusesOf(phase);
+      throw new InputError(`${argument}: expected a phase that a status tells, got ${phase}`);
+    }),
+    argument,
+    filtered,
+  );
 
 const ids =
   (
     key: "build" | "group",
     kind: Kind<object, RunAddress>,
-    operator: "anyOf" | "noneOf" = "anyOf",
+    operator: Operator = "anyOf",
   ): Conditions<readonly string[]> =>
   (values, argument, { project }) => {
     const operands = values.map((value) => {
@@ -82,63 +94,46 @@ const ids =
     return [{ argument, key, operator, operands }];
   };
 
+/** A day, also where JavaScript has written it as the time of its midnight. */
+const dayOf = (text: string): string => text.replace(/T00:00(?::00(?:\.0+)?)?(?:Z|\+00:00)?$/, "");
+
 const days =
   (key: Condition["key"]): Conditions<typeof DayRange.$inferInput> =>
-  ({ from, before }, argument) => [
-    ...bound({ argument: `${argument}.from`, key, operator: "atLeast" }, from),
-    ...bound({ argument: `${argument}.before`, key, operator: "lessThan" }, before),
-  ];
+  (range, argument) => {
+    const [from, before] = [range.from, range.before].map((text) => (text == null ? null : dayOf(text)));
+    if (from && before && from >= before)
+      throw new InputError(`${argument}: expected \`from\` before \`before\`, got ${from} and ${before}`);
+    return [
+      ...bound({ argument: `${argument}.from`, key, operator: "atLeast" }, from),
+      ...bound({ argument: `${argument}.before`, key, operator: "lessThan" }, before),
+    ];
+  };
 
 const bound = (
   condition: Omit<Condition, "operands">,
   value: string | number | null | undefined,
 ): readonly Condition[] => (value == null ? [] : [{ ...condition, operands: [`${value}`] }]);
 
-const BOUNDS = ["greaterThan", "atLeast", "lessThan", "atMost"] as const;
-
 const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (values, list) =>
   values.flatMap(({ name, ...bounds }, index) => {
     const argument = `${list}[${index}]`;
-    const given = BOUNDS.flatMap((operator) =>
+    checkBounds(argument, bounds);
+    const given = BOUND_NAMES.flatMap((operator) =>
       bound({ argument, key: "metric", name, operator }, bounds[operator]),
     );
     return given.length > 0 ? given : [hasMetric(argument, name)];
   });
 
-interface Plural<Value> {
-  readonly in?: readonly Value[] | null | undefined;
-  readonly notIn?: readonly Value[] | null | undefined;
-}
-
-/** The conditions of a filter with two lists. Each names its own list in messages. */
-const plural =
-  <Value>(
-    conditions: (operator: "anyOf" | "noneOf") => Conditions<readonly Value[]>,
-  ): Conditions<Plural<Value>> =>
-  (given, argument, filtered) => {
-    const lists = [
-      [`${argument}.in`, given.in, "anyOf"],
-      [`${argument}.notIn`, given.notIn, "noneOf"],
-    ] as const;
-    const found = lists.flatMap(([list, values, operator]) => {
-      if (values == null) return [];
-      if (values.length === 0) throw new InputError(`${list}: expected at least one value, got none`);
-      return conditions(operator)(values, list, filtered);
-    });
-    if (found.length > 0) return found;
-    throw new InputError(`${argument}: expected \`in\` or \`notIn\`, got none`);
-  };
-
 const MEMBERS: { readonly [Name in Member]-?: Conditions<NonNullable<RunFilter[Name]>> } = {
-  name: set("name"),
-  status: statuses("anyOf"),
-  notStatus: statuses("noneOf"),
   words: wordsConditions,
-  names: plural((operator) => set("name", operator)),
-  statuses: plural(statuses),
-  users: plural((operator) => set("user", operator)),
-  rawStatus: set("status"),
-  user: set("user"),
+  names: set("name"),
+  notNames: set("name", "noneOf"),
+  statuses: statuses("anyOf"),
+  notStatuses: statuses("noneOf"),
+  phases,
+  rawStatuses: set("status"),
+  users: set("user"),
+  notUsers: set("user", "noneOf"),
   tags: set("tags"),
   allTags: every("tags"),
   notTags: set("tags", "noneOf"),
@@ -146,15 +141,15 @@ const MEMBERS: { readonly [Name in Member]-?: Conditions<NonNullable<RunFilter[N
   updatedAt: days("updatedAt"),
   startedAt: days("startedAt"),
   finishedAt: days("finishedAt"),
-  build: ids("build", kinds.buildJob),
-  builds: plural((operator) => ids("build", kinds.buildJob, operator)),
-  group: ids("group", kinds.group),
-  groups: plural((operator) => ids("group", kinds.group, operator)),
+  builds: ids("build", kinds.buildJob),
+  notBuilds: ids("build", kinds.buildJob, "noneOf"),
+  groups: ids("group", kinds.group),
+  notGroups: ids("group", kinds.group, "noneOf"),
   metrics,
   declarations: declarationConditions,
 };
 
-/** The schema says what a kind does not have, other than for `runsUpdated`, whose kind is an argument. */
+/** Throws `InputError` for a member that runs of the kind do not have. */
 function checkKind(member: Member, { kind }: Filtered): void {
   const others = runRefs.map(({ kind: { run } }) => run).filter(({ keys }) => hasMember(keys, member));
   if (others.some(({ name }) => name === kind.name)) return;

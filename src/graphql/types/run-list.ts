@@ -2,8 +2,8 @@ import { InputError } from "../../errors.ts";
 import type { Condition } from "../../rest/api/filter-language.ts";
 import type { RunKind } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
-import { slice } from "../../rest/session/pages.ts";
-import type { RunnableRecord } from "../../rest/api/records.ts";
+import { type Slice, slice } from "../../rest/session/pages.ts";
+import type { ExperimentRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import {
@@ -20,14 +20,14 @@ import { fieldsOf } from "../core/fields.ts";
 import { type Address, type Kind, type Resource, toResource } from "../core/resource.ts";
 import type { IsSelected } from "../../engine/field-source.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
-import { requires } from "../core/ids.ts";
+import { quote, requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
 import { both, type FindRows } from "./find-rows.ts";
 import { addScan, finding, scanPage } from "./list-scan.ts";
 import { conditionsOf } from "./run-filter.ts";
-import { filterOf, type RunFilter } from "./run-filter-input.ts";
-import { MetricOrder, type OrderArgs, orderOf, RunOrder, RunOrdering } from "./run-order.ts";
+import { type RunFilter, RunFilterInput } from "./run-filter-input.ts";
+import { type OrderArgs, orderOf, RunOrder } from "./run-order.ts";
 import { checkGroups, groupsInFilter } from "./selections.ts";
 import { readWhole } from "./whole-list.ts";
 import { wordsScan } from "./words-filter.ts";
@@ -48,6 +48,8 @@ interface Narrowing {
   readonly conditions: readonly Condition[];
   /** What the gateway compares. */
   readonly find?: FindRows;
+  /** Tells it from others in cursors. */
+  readonly name: string;
 }
 
 interface ListOptions<Of> {
@@ -67,47 +69,24 @@ const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "scan"];
 
 const hasMetrics = ({ keys }: Pick<RunKind, "keys">) => keys.includes("last_metric");
 
-/** The arguments of the lists of a kind. */
-const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
-  builder.args((t) => ({
-    ...offsetArgs,
-    orderBy: t.field({
-      type: RunOrder,
-      description: "Order by a date.",
-      deprecationReason: "Use `order: { field: …, direction: … }`. Removed after 2027-06-30.",
-    }),
-    query: t.string({
-      description:
-        "Filter in the query language of the server, such as `status:running`. Forwarded unchanged.",
-    }),
-    filter: t.field({
-      type: filter,
-      description:
-        "Filter, written in the query language of the server; what that cannot say, the gateway compares itself. With `query` as well, a run must match both.",
-    }),
-    order: t.field({
-      type: RunOrdering,
-      description: "Order by a date or a metric. Default: the order of the server.",
-    }),
-    ...(hasMetrics({ keys }) && {
-      orderByMetric: t.field({
-        type: MetricOrder,
-        description:
-          "Order by a metric. Cannot be combined with `orderBy`. Requires the capability `METRIC_ORDERS`.",
-        deprecationReason: "Use `order: { metric: …, direction: … }`. Removed after 2027-06-30.",
-      }),
-    }),
-  }));
+/** The arguments of lists of runs. */
+const listArgs = builder.args((t) => ({
+  ...offsetArgs,
+  order: t.field({ type: RunOrder, description: "Order. Default: that of the server." }),
+  filter: t.field({ type: RunFilterInput, description: "What the runs have in common." }),
+  query: t.string({
+    description: "Filter in the server's own language, such as `metric.loss:<0.2`, besides `filter`.",
+  }),
+}));
 
 /** The lists of all kinds of run that servers list. */
 export const runLists = runRefs.flatMap((target) => {
   const { run } = target.kind;
   const endpoint = listOf(run);
   if (!endpoint) return [];
-  const type = connectionOf(run.name, target, `A page of ${run.many}.`);
+  const type = connectionOf(target, `A page of ${run.many}.`);
   addScan(type);
-  const filter = filterOf(run);
-  return [{ target, endpoint, type, filter, args: argsOf(run, filter) }];
+  return [{ target, endpoint, type }];
 });
 
 /** The lists of a kind of run. Throws for one that is not listed. */
@@ -142,16 +121,18 @@ export async function readRuns(
   const { order, metricOrder } = orderOf(args);
   const { owner, project } = address;
   const { kind } = target;
-  if (metricOrder && !hasMetrics(kind.run)) {
-    const argument = metricOrder.argument ?? "orderByMetric";
-    throw new InputError(`${argument}: expected for a list of experiments only, got it for ${kind.run.many}`);
-  }
+  if (metricOrder && !hasMetrics(kind.run))
+    throw new InputError(
+      `order.metric: expected for a list of experiments only, got it for ${kind.run.many}`,
+    );
   const filtered = conditionsOf(args.filter, { kind, project: { owner, project } });
   const conditions = [...(narrowing?.conditions ?? []), ...filtered];
   const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
   const groups = groupsInFilter(session.server, asked);
   if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
-  const ordered = { endpoint, address, base: session.server.listQuery(asked) };
+  const { words, declarations } = args.filter ?? {};
+  const scanned = JSON.stringify([narrowing?.name, words, declarations]);
+  const ordered = { endpoint, address, base: session.server.listQuery(asked), narrowing: scanned };
   const given = sliceRequest(args, context);
   const { maxSize } = given;
   // The first page that the figures read.
@@ -160,9 +141,9 @@ export async function readRuns(
     ...toResource(kind, { owner, project, id: `${record.id}` }, record),
     listedIn,
   });
-  const declared = declarationScan(args.filter?.declarations);
+  const declared = declarationScan(declarations);
   if (declared) requireDeclarations(session.server, kind.run.records);
-  const scan = both(both(declared, wordsScan(args.filter?.words)), narrowing?.find ?? null);
+  const scan = both(both(declared, wordsScan(words)), narrowing?.find ?? null);
   const find = scan && finding<RunnableRecord>(scan, args, context);
   // The order of creation is stable; figures depend on none.
   const isStable = !metricOrder && session.server.profile.orders.CREATED_ASC;
@@ -188,7 +169,28 @@ export async function readRuns(
   // A filter, or `first: 1`, may leave too few runs to be worth it.
   if (!query && conditions.length === 0 && request.first !== 1) prefetch?.();
   const page = await slice(session, list, request);
+  if (metricOrder && given.after === null && given.offset === 0) {
+    const rest = { ...ordered, base: session.server.listQuery({ ...asked, metricOrder: null }) };
+    await requireMetric(metricOrder, page, () => slice(session, rest, { ...given, first: 1 }));
+  }
   return { ...connect(page, toNode), scan: null, readAll };
+}
+
+/**
+ * Throws `InputError` where no experiment of the list has the metric that orders it: largest first, the list is empty although
+ * there are experiments; smallest first, those without the metric come first.
+ */
+async function requireMetric(
+  { name }: { readonly name: string },
+  { items: [first] }: Slice<RunnableRecord>,
+  readRest: () => Promise<Slice<RunnableRecord>>,
+): Promise<void> {
+  const { last_metric: metrics }: Partial<ExperimentRecord> = first ?? {};
+  if (first && (metrics === undefined || (metrics && Object.hasOwn(metrics, name)))) return;
+  if (!first && (await readRest()).items.length === 0) return;
+  throw new InputError(
+    `order.metric: expected a metric of the list, got ${quote(name)}, which no experiment has`,
+  );
 }
 
 /** A field with a list of runs of a project, or of another parent in it, such as a group. Its rows are partial records. */
@@ -199,7 +201,7 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
 ) => ({
   type: list.type,
   description: description + requires(list.endpoint),
-  args: list.args,
+  args: listArgs,
   ...fieldsOf<object, Of>().child(
     ({ address }, args: RunListArgs, context: Context, isSelected) => {
       const prefetch = () =>

@@ -18,8 +18,6 @@ export interface Column extends Valued {
   readonly times: (string | null)[];
   readonly values: (number | null)[];
   readonly points: number[];
-  /** What each value was recorded with. */
-  readonly records: MetricRecord[];
 }
 
 /** Returns a finite number, otherwise null. Some servers also send text and objects. */
@@ -53,12 +51,11 @@ class Table {
       for (const record of page) {
         const { created_at: time = null, values } = record;
         for (const name of values ? Object.keys(values) : []) {
-          const column = this.#columns.get(name) ?? { times: [], values: [], points: [], records: [] };
+          const column = this.#columns.get(name) ?? { times: [], values: [], points: [] };
           if (column.times.push(time) === 1) this.#columns.set(name, column);
           const value = finite(values?.[name]);
           if (value !== null) column.points.push(column.values.length);
           column.values.push(value);
-          column.records.push(record);
           read++;
         }
         if (++read < STRIDE) continue;

@@ -8,11 +8,7 @@ import { entryIds } from "../core/entry-ids.ts";
 import { StatusRecord, Trackable } from "../core/refs.ts";
 import { RunStatusEnum, statusOf } from "./status.ts";
 
-export const StatusRecordConnection = connectionOf(
-  "StatusRecord",
-  StatusRecord,
-  "A page of a status history.",
-);
+export const StatusRecordConnection = connectionOf(StatusRecord, "A page of a status history.");
 
 export async function readStatuses(resource: Resource<TrackedRecord>, args: PageArgs, context: Context) {
   const { kind, address } = resource;
@@ -30,7 +26,6 @@ StatusRecord.implement({
   fields: (t) => ({
     ...entryIds(t, {
       type: "StatusRecord",
-      many: "Status records",
       within: ({ parent: { kind, address } }) => [
         kind.name,
         ...kind.parameters.map((name) => address[name] ?? ""),
@@ -43,18 +38,18 @@ StatusRecord.implement({
     }),
     createdAt: t.field({
       type: "DateTime",
-      description: "Time at which the status was reached.",
+      description: "Time at which it was reached.",
       resolve: ({ record }) => record.created_at ?? null,
     }),
     traceback: t.string({
-      description: "Stack trace of the error. Null if there was none, or if the server does not report it.",
+      description: "Stack trace of an error, where the server reports it.",
       resolve: ({ record }) => record.traceback ?? null,
     }),
     message: t.string({ description: "Explanation.", resolve: ({ record }) => record.message ?? null }),
     status: t.field({
       type: RunStatusEnum,
       nullable: false,
-      description: "Status. One that this schema does not know is `OTHER`.",
+      description: "Status.",
       resolve: ({ record }) => statusOf(record.status),
     }),
     rawStatus: t.string({
@@ -63,12 +58,12 @@ StatusRecord.implement({
     }),
     details: t.field({
       type: "JSON",
-      description: "Details. Only some kinds have them; the service does not document the shape.",
+      description: "Details, which only some kinds have.",
       resolve: ({ record }) => record.details ?? null,
     }),
     subject: t.field({
       type: Trackable,
-      description: "What the status belongs to. Its id costs no upstream request.",
+      description: "Whose status it is.",
       resolve: ({ parent }) => parent,
     }),
   }),

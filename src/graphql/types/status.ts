@@ -1,13 +1,23 @@
 import type { TrackedRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 
+const PHASES = {
+  PENDING: "Not started.",
+  ACTIVE: "Started, not ended.",
+  SUCCEEDED: "Ended successfully.",
+  FAILED: "Ended with an error.",
+  STOPPED: "Stopped or skipped.",
+  UNKNOWN: "The status does not tell.",
+} as const;
+export type RunPhase = keyof typeof PHASES;
+
 /** All known statuses and their phases. */
 const STATUSES = {
   CREATED: ["PENDING", "Created; nothing has happened yet."],
   RESUMING: ["PENDING", "Preparing to continue an earlier run."],
   BUILDING: ["PENDING", "Its image is being built."],
-  SCHEDULED: ["PENDING", "Placed in the queue of the cluster."],
-  UNSCHEDULABLE: ["PENDING", "The cluster currently has no resources for it."],
+  SCHEDULED: ["PENDING", "In the queue of the cluster."],
+  UNSCHEDULABLE: ["PENDING", "The cluster has no resources for it now."],
   STARTING: ["ACTIVE", "Containers are starting."],
   RUNNING: ["ACTIVE", "Running."],
   WARNING: ["ACTIVE", "Has a problem from which it can recover."],
@@ -19,46 +29,32 @@ const STATUSES = {
   UPSTREAM_FAILED: ["FAILED", "Could not run because a dependency failed."],
   STOPPED: ["STOPPED", "Stopped."],
   SKIPPED: ["STOPPED", "Skipped."],
-  UNKNOWN: ["UNKNOWN", "The service reports that the status is unknown, or reports none."],
-  OTHER: ["UNKNOWN", "A status that this schema does not know. See `rawStatus`."],
+  UNKNOWN: ["UNKNOWN", "The service says that it is unknown, or nothing."],
+  OTHER: ["UNKNOWN", "One that this schema does not know: see `rawStatus`."],
 } as const satisfies Record<string, readonly [RunPhase, string]>;
-
 export type RunStatus = keyof typeof STATUSES;
-type RunPhase = keyof typeof PHASES;
-
-const PHASES = {
-  PENDING: "Not started.",
-  ACTIVE: "Started, not ended.",
-  SUCCEEDED: "Ended successfully.",
-  FAILED: "Ended with an error.",
-  STOPPED: "Stopped or skipped.",
-  UNKNOWN: "Cannot be determined.",
-} as const;
 
 const entries = <Row extends object>(rows: Row) =>
   Object.entries(rows) as [keyof Row & string, Row[keyof Row]][];
 
 export const RunStatusEnum = builder.enumType("RunStatus", {
-  description:
-    "Status of a run. The service does not publish all statuses: one that is not listed here is `OTHER`, and its spelling is in `rawStatus`. Values can be added in a minor release: clients need a default branch.",
+  description: "Status of a run. Values can be added in a minor release: clients need a default branch.",
   values: Object.fromEntries(
     entries(STATUSES).map(([name, [, description]]) => [name, { description }]),
   ) as Record<RunStatus, { description: string }>,
 });
 
-const statusesOf = (phase: RunPhase): string =>
-  entries(STATUSES)
-    .filter(([, [of]]) => of === phase)
-    .map(([status]) => `\`${status}\``)
-    .join(", ");
+/** The statuses of a phase. */
+export const statusesOf = (phase: RunPhase): readonly RunStatus[] =>
+  entries(STATUSES).flatMap(([status, [of]]) => (of === phase ? [status] : []));
 
 export const RunPhaseEnum = builder.enumType("RunPhase", {
   description:
-    "Coarse stage of a run. The list is closed: every status, also an unknown one, belongs to one phase. Lists are filtered by statuses.",
+    "Coarse stage of a run, for colours and to end polling. Each status belongs to one; no value will be added.",
   values: Object.fromEntries(
     entries(PHASES).map(([name, description]) => [
       name,
-      { description: `${description} Statuses: ${statusesOf(name)}.` },
+      { description: `${description} ${statusesOf(name).join(", ")}.` },
     ]),
   ) as Record<RunPhase, { description: string }>,
 });
@@ -72,18 +68,17 @@ export function statusOf(raw: string | null | undefined): RunStatus {
 
 type StatusFacts = Partial<Pick<TrackedRecord, "last_status" | "started_at" | "finished_at">>;
 
-/** The phase of a run. A final status decides; otherwise the time stamps do. */
+/** The phase of a run: that of its status. Where that tells none, a run that has started and not ended is active. */
 export function phaseOf({ last_status, started_at, finished_at }: StatusFacts): RunPhase {
   const [phase] = STATUSES[statusOf(last_status)];
-  if (phase === "SUCCEEDED" || phase === "FAILED" || phase === "STOPPED") return phase;
-  if (finished_at) return "UNKNOWN";
-  if (phase === "UNKNOWN") return started_at ? "ACTIVE" : "UNKNOWN";
-  return phase;
+  return phase === "UNKNOWN" && started_at && !finished_at ? "ACTIVE" : phase;
 }
 
-/** Whether the run has ended: it is in a final phase, or the service recorded an end. */
-export const isFinished = (record: StatusFacts): boolean =>
-  Boolean(record.finished_at) || ["SUCCEEDED", "FAILED", "STOPPED"].includes(phaseOf(record));
+/** Whether the run has ended, by its phase; where that is unknown, by its end. */
+export function isFinished(record: StatusFacts): boolean {
+  const phase = phaseOf(record);
+  return phase === "UNKNOWN" ? Boolean(record.finished_at) : phase !== "PENDING" && phase !== "ACTIVE";
+}
 
 /** Seconds from start to end, or to now while it runs; null before the start or when a time is invalid. */
 export function durationSeconds(record: StatusFacts): number | null {

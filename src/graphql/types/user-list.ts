@@ -1,14 +1,12 @@
-import type { ObjectRef } from "@pothos/core";
 import type { Get } from "../../rest/api/endpoint.ts";
 import { project, type ProjectRecord } from "../../rest/api/project.ts";
 import type { Bookmark, Page } from "../../rest/api/page.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
-import { builder, type PothosTypes } from "../core/builder.ts";
+import { builder } from "../core/builder.ts";
 import {
   connect,
   connectPresent,
-  type Connection,
   connectionOf,
   offsetArgs,
   type PageArgs,
@@ -17,57 +15,26 @@ import {
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
-import { Project, User } from "../core/refs.ts";
-import { resolveReference, toResource } from "../core/resource.ts";
-import { plural } from "../core/kinds.ts";
+import { Entity, Project, User } from "../core/refs.ts";
+import { type Resource, resolveReference, toResource } from "../core/resource.ts";
 import { addScan, finding, scanPage } from "./list-scan.ts";
-import { runLists } from "./run-list.ts";
-import { readWhole } from "./whole-list.ts";
+import { RUN_KINDS } from "./run-kind.ts";
 import { checkWords, wordsScan } from "./words-filter.ts";
 
 /*
- * Lists of a user: projects, bookmarks and archived records. Bookmarks and archived runs are of several projects.
+ * Lists of a user: projects, bookmarks and archived records. Bookmarks and archives are of several projects.
  */
 
 type UserResource = typeof User.$inferType;
-type OfUser<Row> = Get<{ readonly owner: string }, Page<Row>>;
 
-/** A field of `User` with a list of the service. The node of a row can depend on whose list it is; null leaves the row out. */
-const userList = <Row extends object, Node extends { readonly loaded: object }>(
-  type: ObjectRef<PothosTypes, Connection<Node>>,
-  endpoint: OfUser<Row>,
-  description: string,
-  toNode: (row: Row, user: UserResource) => Node | null,
-) => ({
-  type,
-  description: description + requires(endpoint),
-  args: offsetArgs,
-  ...fieldsOf(User.kind).child(async (user, args: PageArgs, context) => {
-    const list = { endpoint, address: { owner: user.address.username } };
-    const request = sliceRequest(args, context);
-    const { session } = context;
-    const toOwnNode = (row: Row) => toNode(row, user);
-    const readAll = async (most: number) => {
-      const all = await readWhole(session, list, { most, maxSize: request.maxSize, matching: null });
-      const nodes = all.records.map(toOwnNode).filter((node) => node !== null);
-      return {
-        ...all,
-        records: nodes.map(({ loaded }) => loaded),
-        nodeAt: (index: number) => nodes[index] ?? null,
-      };
-    };
-    return { ...connectPresent(await slice(session, list, request), toOwnNode), readAll };
-  }),
-});
-
-export const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
+export const ProjectConnection = connectionOf(Project, "A page of projects.");
 addScan(ProjectConnection);
 
 /** The arguments of lists of projects. */
 export const projectArgs = builder.args((t) => ({
   words: t.string({
     description:
-      "Words, in any case: each occurs in the name, the description or a tag of the project, also as part of a longer word. Servers search no texts: the gateway reads rows of the list, at most `gateway.limits.maxScannedRows` for one page, and `scan` of the list tells how many. Takes no `offset`. Up to 200 characters.",
+      "Words, in any case, that all occur in name, description or tags. Found by a scan: see `ListScan`.",
   }),
   ...offsetArgs,
 }));
@@ -78,7 +45,7 @@ interface ProjectArgs extends PageArgs {
 
 /** Reads the projects of an owner that the caller may see. */
 export async function readProjects(owner: string, { words, ...args }: ProjectArgs, context: Context) {
-  const list = { endpoint: project.optional.list, address: { owner } };
+  const list = { endpoint: project.optional.list, address: { owner }, narrowing: words ?? "" };
   const toNode = (record: ProjectRecord) => toResource(Project.kind, { owner, project: record.name }, record);
   if (words != null) checkWords(words, "words");
   const scan = wordsScan(words);
@@ -89,58 +56,106 @@ export async function readProjects(owner: string, { words, ...args }: ProjectArg
     : connect(await slice(context.session, list, request), toNode);
 }
 
+const { child } = fieldsOf(User.kind);
+
 /** A field with a list of an owner's projects. */
 export const projectList = (description: string) => ({
   type: ProjectConnection,
   description: description + requires(project.optional.list),
   args: projectArgs,
-  ...fieldsOf(User.kind).child(({ address: { username } }, args: ProjectArgs, context) =>
-    readProjects(username, args, context),
-  ),
+  ...child(({ address: { username } }, args: ProjectArgs, context) => readProjects(username, args, context)),
 });
 
 const projectAddress = (name: string | null | undefined) =>
   resolveReference(Project.kind, name ?? "").address;
 
-/** The endpoints of the lists that a user has of a kind. */
-interface UserLists<Row> {
-  readonly bookmarked?: OfUser<Bookmark<Row>>;
-  readonly archived?: OfUser<Row>;
+type OfUser<Row> = Get<{ readonly owner: string }, Page<Row>>;
+
+/** The lists that a user has of a kind, with the resource of each row. */
+interface Kept<Row extends object = object> {
+  readonly bookmarked: OfUser<Bookmark<Row>>;
+  readonly archived: OfUser<Row>;
+  readonly toNode: (row: Row) => Resource;
 }
 
-/** Adds the lists that a user has of a kind, such as `bookmarkedJobs` and `archivedJobs`. */
-function addLists<Row extends object, Node extends { readonly loaded: object }>(
-  [names, words]: readonly [names: string, words: string],
-  type: ObjectRef<PothosTypes, Connection<Node>>,
-  { bookmarked, archived }: UserLists<Row>,
-  toNode: (row: Row) => Node,
-): void {
-  const whose = `${words} of the user, in all projects and in the order of the server. Empty if the caller may not see them.`;
-  // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
-  const fromBookmark = ({ content_object: row }: Bookmark<Row>, user: UserResource) =>
-    row && toNode(user.loaded.is_viewer ? { ...row, bookmarked: true } : row);
-  builder.objectFields(User, (t) => ({
-    ...(bookmarked && {
-      [`bookmarked${names}`]: t.field(
-        userList(
-          type,
-          bookmarked,
-          `Bookmarked ${whose} A bookmark whose record is gone is left out, though \`totalCount\` counts it.`,
-          fromBookmark,
-        ),
-      ),
-    }),
-    ...(archived && { [`archived${names}`]: t.field(userList(type, archived, `Archived ${whose}`, toNode)) }),
-  }));
+/** The kinds that a user keeps, by their names in `KeptKind`. */
+const KEPT = new Map<string, Kept>([
+  ...[...RUN_KINDS].flatMap(([name, kind]): [string, Kept][] => {
+    const { bookmarked, archived } = kind.run.optional ?? {};
+    const toNode = (row: RunnableRecord) =>
+      toResource(kind, { ...projectAddress(row.project), id: `${row.id}` }, row);
+    // Safe: the rows of its lists are those of the kind. The same applies below.
+    return bookmarked && archived ? [[name, { bookmarked, archived, toNode } as unknown as Kept]] : [];
+  }),
+  [
+    "PROJECT",
+    {
+      ...project.optional,
+      toNode: (row: ProjectRecord) => toResource(Project.kind, projectAddress(row.unique_name), row),
+    } as unknown as Kept,
+  ],
+]);
+
+const KeptKind = builder.enumType("KeptKind", {
+  description: "What a user bookmarks and archives.",
+  values: Object.fromEntries(
+    [...KEPT.keys()].map((name) => [
+      name,
+      {
+        description: `${(RUN_KINDS.get(name)?.run.many ?? "projects").replace(/^./, (first) => first.toUpperCase())}.`,
+      },
+    ]),
+  ),
+});
+
+const EntityConnection = connectionOf(Entity, "A page of runs or projects.");
+
+const keptArgs = builder.args((t) => ({
+  kind: t.field({ type: KeptKind, required: true, defaultValue: "EXPERIMENT", description: "Kind of them." }),
+  ...offsetArgs,
+}));
+
+interface KeptArgs extends PageArgs {
+  readonly kind: string;
 }
 
-addLists(["Projects", "projects"], ProjectConnection, project.optional, (row: ProjectRecord) =>
-  toResource(Project.kind, projectAddress(row.unique_name), row),
-);
-
-for (const { target, type } of runLists) {
-  const { name, many, optional = {} } = target.kind.run;
-  addLists([plural(name), many], type, optional, (row: RunnableRecord) =>
-    toResource(target.kind, { ...projectAddress(row.project), id: `${row.id}` }, row),
-  );
+/** Reads a list of what a user keeps. The node of a row can depend on whose list it is; null leaves the row out. */
+async function readKept<Row>(
+  user: UserResource,
+  { kind, ...args }: KeptArgs,
+  context: Context,
+  rowsOf: (kept: Kept) => { readonly endpoint: OfUser<Row>; readonly toNode: (row: Row) => Resource | null },
+) {
+  const kept = KEPT.get(kind);
+  if (!kept) throw new TypeError(`expected a kind that is kept, got ${kind}`);
+  const { endpoint, toNode } = rowsOf(kept);
+  const list = { endpoint, address: { owner: user.address.username } };
+  return connectPresent(await slice(context.session, list, sliceRequest(args, context)), toNode);
 }
+
+const OF_ALL_PROJECTS =
+  "of all projects, in the order of the server. Empty where the caller may not see them.";
+
+builder.objectFields(User, (t) => ({
+  bookmarks: t.field({
+    type: EntityConnection,
+    description: `Bookmarks ${OF_ALL_PROJECTS}${requires(project.optional.bookmarked)}`,
+    args: keptArgs,
+    ...child((user, args: KeptArgs, context) =>
+      readKept(user, args, context, ({ bookmarked, toNode }) => ({
+        endpoint: bookmarked,
+        // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
+        toNode: ({ content_object: row }: Bookmark<object>) =>
+          row && toNode(user.loaded.is_viewer ? { ...row, bookmarked: true } : row),
+      })),
+    ),
+  }),
+  archives: t.field({
+    type: EntityConnection,
+    description: `Archived records ${OF_ALL_PROJECTS}${requires(project.optional.archived)}`,
+    args: keptArgs,
+    ...child((user, args: KeptArgs, context) =>
+      readKept(user, args, context, ({ archived, toNode }) => ({ endpoint: archived, toNode })),
+    ),
+  }),
+}));

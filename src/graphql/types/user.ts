@@ -1,27 +1,22 @@
 import type { FieldExtensions } from "../../engine/field-source.ts";
+import type { Command } from "../../rest/api/endpoint.ts";
 import { administration, user } from "../../rest/api/kinds.ts";
+import { project } from "../../rest/api/project.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource, unverified } from "../core/resource.ts";
-import { checked } from "../core/ids.ts";
-import { readViewer, viewer } from "../core/kinds.ts";
-import { projectList } from "./user-list.ts";
+import { checked, requires } from "../core/ids.ts";
+import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
+import { projectArgs, ProjectConnection, projectList, readProjects } from "./user-list.ts";
 import { Entity, User } from "../core/refs.ts";
-import {
-  administer,
-  mutations,
-  payloadTitle,
-  payloadOf,
-  removeUser,
-  type AddMutation,
-} from "../operations/mutations.ts";
+import { DeletePayload, payloadOf } from "../operations/mutations.ts";
 
 const { property, fromAddress } = fieldsOf(User.kind);
 
 /** Source: service document, "Current user". */
 User.implement({
-  description: "A user. Only the name is known of users other than the caller.",
+  description: "A user. The service tells the details of the caller only; those of others are null.",
   interfaces: [Entity],
   fields: (t) => ({
     username: t.string({
@@ -29,18 +24,14 @@ User.implement({
       description: "Login name.",
       ...fromAddress(({ address }) => address.username),
     }),
-    email: t.string({ description: "E-mail address. Null unless this is the caller.", ...property("email") }),
-    isSuperuser: t.boolean({
-      description: "Whether the user is a superuser. Null unless this is the caller.",
-      ...property("is_superuser"),
-    }),
-    isViewer: t.boolean({ description: "Whether this is the caller.", ...property("is_viewer") }),
-    projects: t.field(projectList("Projects of the user.")),
+    email: t.string({ description: "E-mail address.", ...property("email") }),
+    isSuperuser: t.boolean({ description: "Whether the user is a superuser.", ...property("is_superuser") }),
+    projects: t.field(projectList("Projects of the user that the caller may see.")),
   }),
 });
 
-builder.queryField("viewer", (t) =>
-  t.field({
+builder.queryFields((t) => ({
+  viewer: t.field({
     type: User,
     description: "The caller: the user of the token.",
     resolve: (_, _args, { session }) => {
@@ -50,20 +41,31 @@ builder.queryField("viewer", (t) =>
       return unverified(toResource(viewer, { username }, { username, is_viewer: true }));
     },
   }),
-);
-
-builder.queryField("user", (t) =>
-  t.field({
+  user: t.field({
     type: User,
-    description:
-      "A user by login name, with the projects that the caller may see. Whether the user exists is not checked: the service has no endpoint for it. Costs no upstream request itself.",
+    description: "A user by login name. Whether the user exists is not checked.",
     args: { username: t.arg.string({ required: true, description: "Login name." }) },
     resolve: (_, { username }, { session }) => {
       session.requireToken();
       return toResource(User.kind, checked("username", { username }));
     },
   }),
-);
+  projects: t.field({
+    type: ProjectConnection,
+    description: `Projects of an owner that the caller may see.${requires(project.optional.list)}`,
+    args: {
+      owner: t.arg.string({ description: "Login name. Default: the caller." }),
+      ...projectArgs,
+    },
+    resolve: async (_, { owner, ...args }, context) => {
+      const { session } = context;
+      session.requireToken();
+      session.server.offered(project.optional.list);
+      const name = owner ?? (await readViewer(session)).username;
+      return readProjects(checked("owner", { owner: name }).owner, args, context);
+    },
+  }),
+}));
 
 async function viewerOf(session: Session) {
   const details = await readViewer(session);
@@ -74,53 +76,80 @@ const LoginInput = builder.inputType("LoginInput", {
   description: "Credentials.",
   fields: (t) => ({
     username: t.string({ required: true, description: "Login name." }),
-    password: t.string({ required: true, description: "Password. It is neither logged nor cached." }),
+    password: t.string({ required: true, description: "Password. Neither logged nor kept." }),
   }),
 });
 
-/** Exchanges credentials for a token. The only command that is sent without the caller's token. */
-const signIn =
-  (endpoint: typeof user.login, description: string): AddMutation =>
-  (name) => {
-    const type = payloadOf<{ readonly token: string }>(name).implement({
-      description: payloadTitle(name),
-      fields: (t) => ({
-        token: t.exposeString("token", {
-          nullable: false,
-          description: "Token. Send it as `Authorization: token <token>`.",
-        }),
-        user: t.field({
-          type: User,
-          description: "User of the token, read with the new token.",
-          resolve: ({ token }, _, { session }) => viewerOf(session.as(token)),
-        }),
-      }),
-    });
-    builder.mutationField(name, (t) =>
-      t.field({
-        type,
-        description,
-        args: { input: t.arg({ type: LoginInput, required: true, description: "User name and password." }) },
-        // Aliases cannot be used to guess passwords.
-        extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
-        resolve: (_, { input }, context) => {
-          context.admitSignIn();
-          return context.session.send(endpoint, {}, input);
-        },
-      }),
-    );
-  };
+const LoginPayload = builder.objectRef<{ readonly token: string }>("LoginPayload").implement({
+  description: "Payload of `login`.",
+  fields: (t) => ({
+    token: t.exposeString("token", {
+      nullable: false,
+      description: "Token. Send it as `Authorization: token <token>`.",
+    }),
+    user: t.field({
+      type: User,
+      description: "User of the token, read with it.",
+      resolve: ({ token }, _, { session }) => viewerOf(session.as(token)),
+    }),
+  }),
+});
 
-mutations({
-  login: signIn(
-    user.login,
-    "Exchanges user name and password for a token. Sends no `Authorization` header and does not change the token of the other fields of the request.",
-  ),
-  activateUser: administer(administration.activate, "Activates a user."),
-  deleteUser: removeUser(
-    administration.delete,
-    "Deletes a user. Some servers also delete the projects and runs of the user.",
-  ),
-  grantSuperuser: administer(administration.grant, "Gives a user the superuser role."),
-  revokeSuperuser: administer(administration.revoke, "Revokes the superuser role of a user."),
+const ActivateUserPayload = builder.objectRef<typeof User.$inferType>("ActivateUserPayload").implement({
+  description: "Payload of `activateUser`.",
+  fields: (t) => ({
+    user: t.field({ type: User, nullable: false, description: "The user.", resolve: (of) => of }),
+    isActive: t.boolean({ nullable: false, description: "True: what was commanded.", resolve: () => true }),
+  }),
+});
+
+const UserPayload = payloadOf(User);
+
+builder.mutationFields((t) => ({
+  login: t.field({
+    type: LoginPayload,
+    description: "Exchanges user name and password for a token, which later requests send.",
+    args: { input: t.arg({ type: LoginInput, required: true, description: "Credentials." }) },
+    // Aliases cannot be used to guess passwords.
+    extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
+    resolve: (_, { input }, context) => {
+      context.admitSignIn();
+      return context.session.send(user.login, {}, input);
+    },
+  }),
+}));
+
+/** Adds a mutation of a user, of whom the command makes something known. */
+const administer = (
+  name: string,
+  endpoint: Command<UserAddress, undefined>,
+  type: typeof UserPayload | typeof DeletePayload,
+  description: string,
+  known: { readonly is_superuser?: boolean } = {},
+) =>
+  builder.mutationField(name, (t) =>
+    t.field({
+      // Safe: each payload is made of a resource.
+      type: type as typeof UserPayload,
+      description,
+      args: { username: t.arg.string({ required: true, description: "Login name." }) },
+      resolve: async (_, { username }, { session }) => {
+        const address = checked("username", { username });
+        await session.send(endpoint, address, undefined);
+        return toResource(User.kind, address, known);
+      },
+    }),
+  );
+
+const { activate, delete: discard, grant, revoke } = administration;
+administer("activateUser", activate, ActivateUserPayload, "Activates a user.");
+administer(
+  "deleteUser",
+  discard,
+  DeletePayload,
+  "Deletes a user; on some servers with all projects and runs.",
+);
+administer("grantSuperuser", grant, UserPayload, "Gives a user the superuser role.", { is_superuser: true });
+administer("revokeSuperuser", revoke, UserPayload, "Takes the superuser role from a user.", {
+  is_superuser: false,
 });

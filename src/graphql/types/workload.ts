@@ -11,49 +11,34 @@ type Text = string | null | undefined;
 const { fromAddress, property, reference } = fieldsOf<{
   readonly resources?: unknown;
   readonly node_scheduled?: Text;
-  readonly pod_id?: Text;
-  readonly backend?: Text;
   readonly data_refs?: unknown;
   readonly readme?: Text;
 }>();
 
 export const resources = {
   type: "JSON" as const,
-  description: "Requested resources. The service does not document the shape.",
+  description: "Requested resources.",
   ...property("resources"),
 };
 
 export const nodeScheduled = {
-  description: "Machine that the run was scheduled on.",
+  description: "Machine on which it was scheduled.",
   ...reference("node_scheduled", Node),
-};
-
-export const podId = {
-  description: "Name of the pod in the cluster. Null if the server does not report it.",
-  ...property("pod_id"),
-};
-
-export const backend = {
-  description: "What schedules the run, such as `native`. Null if the server does not report it.",
-  ...property("backend"),
 };
 
 export const dataReferences = {
   type: "JSON" as const,
-  description:
-    "Versions of the data that the run reads, by name. The service does not document the shape. Null if the server does not report them.",
+  description: "Versions of the data that it reads, by name.",
   ...property("data_refs"),
 };
 
 export const readme = {
-  description:
-    "Notes in Markdown. The update mutation changes them. Null if there are none, or if the server has none for its records.",
+  description: "Notes in Markdown.",
   ...property("readme"),
 };
 
 export const outputsUrl = {
   nullable: false as const,
-  description:
-    "URL at this gateway that streams the output files. Requires the same `Authorization` header as GraphQL. Costs no upstream request.",
+  description: "URL of the output files as an archive, with the `Authorization` header of GraphQL.",
   ...fromAddress((resource, _, context) => downloadUrl(resource, "outputs", context)),
 };

@@ -16,9 +16,8 @@ const OWN = new Set(["first", "after", "offset"]);
 
 /** Values of the arguments that are JSON. */
 const EXAMPLES: ReadonlyMap<string, string> = new Map([
-  ["filter", '{"statuses":{"in":["FAILED"]}}'],
+  ["filter", '{"statuses":["FAILED"]}'],
   ["order", '{"metric":"loss","direction":"ASC"}'],
-  ["orderByMetric", '{"name":"loss","direction":"ASC"}'],
 ]);
 
 /** What the query of an export's URL says. */
@@ -50,7 +49,6 @@ export function createParameters(schema: GraphQLSchema) {
   if (!experiments) throw new TypeError("expected a schema with the experiments of projects");
   const own = experiments.args.filter(({ name }) => !OWN.has(name));
   const types = new Map(own.map(({ name, type }) => [name, type]));
-  const told = own.flatMap(({ name, deprecationReason }) => (deprecationReason == null ? [name] : []));
 
   return (query: URLSearchParams, lists: readonly NameList[]): ExportParameters => {
     const given: Record<string, unknown> = {};
@@ -62,7 +60,7 @@ export function createParameters(schema: GraphQLSchema) {
       if (type) given[name] = valueOf(name, text, type);
       else if (isOneOf(lists, name)) named[name] = namesIn(name, text);
       else {
-        const known = [...told, ...lists].join(", ");
+        const known = [...types.keys(), ...lists].join(", ");
         throw new InputError(`expected parameters of the address among ${known}, got ${quote(name)}`);
       }
     }

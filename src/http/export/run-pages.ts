@@ -44,8 +44,12 @@ export async function readRunPage(
   after: string | null,
   context: Context,
 ): Promise<RunPage> {
-  const ordered = { ...defaultOrder(args, context), ...args };
-  const paged = { ...ordered, first: context.gateway.maxPageSize, after };
+  const paged = {
+    ...args,
+    order: args.order ?? defaultOrder(context),
+    first: context.gateway.maxPageSize,
+    after,
+  };
   const page = await readRuns({ list, address, listedIn: group }, paged, context);
   // The service returns an empty list for a group that does not exist.
   if (group && after === null && page.nodes.length === 0)
@@ -63,8 +67,5 @@ export async function readRunPage(
 }
 
 /** The oldest first, where the server can: what begins meanwhile then comes last, and nothing moves. */
-const defaultOrder = (
-  { order, orderBy, orderByMetric }: RunListArgs,
-  { server }: Context,
-): Pick<RunListArgs, "orderBy"> =>
-  order || orderBy || orderByMetric || !server.profile.orders.CREATED_ASC ? {} : { orderBy: "CREATED_ASC" };
+const defaultOrder = ({ server }: Context): RunListArgs["order"] =>
+  server.profile.orders.CREATED_ASC ? { field: "CREATED", direction: "ASC" } : null;

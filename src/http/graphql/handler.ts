@@ -1,20 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ExecutionResult } from "graphql";
 import type { Engine, Operation } from "../../engine/engine.ts";
+import { rejection } from "../../engine/errors.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
 import type { Delivery } from "../delivery.ts";
 import type { Doors } from "../doors.ts";
 import { lazily } from "../once.ts";
 import type { HttpOperation, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
-import {
-  acceptsEventStream,
-  encodeResult,
-  parseBody,
-  PRIVATE,
-  type ResultType,
-  resultTypeFor,
-} from "./encoding.ts";
+import { acceptsEventStream, encodeResult, parseBody, type ResultType, resultTypeFor } from "./encoding.ts";
 import { readParams } from "./event-stream.ts";
 import {
   bodyOf,
@@ -107,18 +101,21 @@ export function createGraphqlHandler(settings: Settings): Execute {
         return streams.serve(response, { params, operation, openStream: open, onResult });
       }
       // It may hold the place of a stream.
-      const rejection = doors.admit("operation", scope);
-      if (rejection) {
-        facts.codes = [rejection.code];
-        return send({ errors: [publicError(rejection)] }, "application/graphql-response+json");
+      const refused = doors.admit("operation", scope);
+      if (refused) {
+        facts.codes = [refused.code];
+        return send({ errors: [publicError(refused)] }, "application/graphql-response+json");
       }
     }
     const accept = resultTypeFor(request.headers.accept);
     const form = pieceFormFor(request.headers.accept);
     if (!accept && !form) {
+      const error = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_REQUEST");
+      const refusal = engine.finish({ errors: [publicError(error)] }, requestId, extensions);
+      const { headers, body: text } = encodeResult(refusal, "application/json", requestId);
       onResult(406);
-      const headers = { accept: ACCEPTABLE, "x-request-id": requestId, "cache-control": PRIVATE };
-      return delivery.send(response, { status: 406, headers, body: "" }, caller);
+      const told = { status: 406, headers: { ...headers, accept: ACCEPTABLE }, body: text };
+      return delivery.send(response, told, caller);
     }
     const params = form && readParams(request, body);
     if (form && params && mayBeIncremental(params)) {

@@ -41,7 +41,7 @@ const textsOf = (trusted: TrustedDocuments | null, rename: Rename): NamedText[] 
  * Reads the operations of the trusted documents, or the shipped ones. Left out are subscriptions, operations without a
  * name or with one that every object has, documents that cannot be read, and the sign-in: a password is not for an
  * agent. So are shipped mutations of several fields, which show people how these run and do more than an agent wants, and the
- * shipped comparison of three. Of several operations with one name the last counts.
+ * shipped comparison of two. Of several operations with one name the last counts.
  */
 export async function readToolOperations(
   schema: GraphQLSchema,
@@ -73,7 +73,7 @@ function operationsOf(schema: GraphQLSchema, { text, params, isShipped }: NamedT
   });
 }
 
-/** `CompareExperiments` shows aliases, for three runs by their numbers: agents compare any number by any name with `CompareRuns`. */
+/** `CompareExperiments` shows aliases, for two runs: agents compare any number with `CompareRuns`. */
 const isForPeople = (name: string, node: OperationDefinitionNode): boolean =>
   name === "CompareExperiments" || (node.operation === "mutation" && rootFieldsOf(node).length > 1);
 

@@ -90,10 +90,7 @@ function schemaOf(type: GraphQLInputType): ValueSchema {
     const known = SCALARS[type.name];
     return known ? { type: known } : described;
   }
-  const present = Object.values(type.getFields()).filter(
-    ({ deprecationReason }) => deprecationReason == null,
-  );
-  const fields = present.map((field) => ({
+  const fields = Object.values(type.getFields()).map((field) => ({
     name: field.name,
     schema: placed(schemaOf(field.type), firstSentence(field.description ?? ""), field.defaultValue),
     isRequired: isRequiredInputField(field),

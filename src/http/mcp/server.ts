@@ -11,7 +11,7 @@ import { ARGUMENT_NAMES, type RunOperation, type Tool } from "./tools.ts";
 /** What agents read about the server when they connect. */
 const INSTRUCTIONS = [
   "Records of machine-learning runs: experiments, jobs, build jobs, groups (searches), users, and the nodes of the cluster.",
-  "An `id` is a global id from another result, or the dotted name: ada.mnist.42 (experiment), ada.mnist.1.42 (experiment of the group ada.mnist.1), ada.mnist.jobs.3, ada.mnist.builds.7. An experiment and a group can have one name: where an `id` can be of several kinds, `kind` tells them apart.",
+  "An `id` is a global id from another result, or the dotted name: ada.mnist (project), ada.mnist.experiments.42, ada.mnist.groups.1, ada.mnist.jobs.3, ada.mnist.builds.7. Where only one kind is meant, ada.mnist.42 does.",
   "Results have `data`, and `errors` with a message and `extensions.code` where something could not be read.",
 ].join(" ");
 

@@ -185,8 +185,9 @@ export function segment(name: string, value: string): string {
   return value;
 }
 
-export const notOffered = (what: string) =>
+/** The error where a server lacks something, which may be a capability of its own. */
+export const notOffered = (what: string, capability: string | null = null) =>
   new UpstreamError(
     "CAPABILITY_UNAVAILABLE",
-    `The server behind this gateway does not offer ${what}. \`gateway.capabilities\` tells what there is.`,
+    `The server behind this gateway does not offer ${what}${capability ? `: it lacks the capability \`${capability}\`` : ""}.`,
   );

@@ -54,6 +54,11 @@ const TEXT = {
   expected: "text without `,`, `|`, `:`, `..`, a sign of comparison or `~` at its start, or space around it",
 };
 
+/** Throws `InputError` for a text that no filter could find. */
+export function checkText(argument: string, text: string): void {
+  if (!TEXT.isValid(text)) throw refused(argument, TEXT.expected, text);
+}
+
 const NUMBER = { isValid: (text: string) => Number.isFinite(Number(text)), expected: "a finite number" };
 
 /** Real days that the server can convert to any time zone; it crashes with others and has no word for a time of day. */

@@ -10,11 +10,19 @@ type Body = Readonly<Record<string, unknown>>;
  * Creates the body of a command with each given value at its path. Undefined values are not given. Throws `UpstreamError`
  * when the server does not take one.
  */
-export function bodyOf(paths: Paths, given: Readonly<Record<string, unknown>>): Body {
+export function bodyOf(
+  command: "update" | "restart",
+  paths: Paths,
+  given: Readonly<Record<string, unknown>>,
+): Body {
   return Object.entries(given).reduce<Body>((body, [name, value]) => {
     if (value === undefined) return body;
     const path = paths[name];
-    if (!path) throw notOffered(`\`${name}\` as input`);
+    if (!path)
+      throw notOffered(
+        `\`${name}\` as input`,
+        `${command}_${name}`.replaceAll(/[A-Z]/g, "_$&").toUpperCase(),
+      );
     return withValue(body, path.split("."), value);
   }, {});
 }

@@ -74,7 +74,7 @@ export const runs = {
     many: "experiments",
     records: "experiments",
     keys: RUN_KEYS.experiments,
-    reference: EXPERIMENT,
+    reference: { ...EXPERIMENT, alias: "experiments" },
     example: "42",
     endpoints: {
       read: get(`${E}/{id}/`, Experiment),
@@ -159,7 +159,7 @@ export const runs = {
     manyInFull: "groups of experiments",
     records: "groups",
     keys: RUN_KEYS.groups,
-    reference: { infix: null },
+    reference: { infix: null, alias: "groups" },
     example: "5",
     endpoints: {
       read: get(`${G}/{id}/`, Group),

@@ -8,8 +8,6 @@ import type { MetricDirection, Order, Profile } from "./profile.ts";
 interface MetricOrder {
   readonly name: string;
   readonly direction: MetricDirection;
-  /** The argument that names the metric; `orderByMetric.name` without it. */
-  readonly argument?: string;
 }
 
 /** The order and filters of a list of runs. */
@@ -35,10 +33,10 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
   const { group: id, conditions } = splitGroup(profile, request);
   const filter = filterOf(profile, { ...request, conditions });
   return {
-    ...(id !== undefined && { [filters.group ?? lacking("this")]: id }),
+    ...(id !== undefined && { [filters.group ?? lacking("lists of the experiments of a group")]: id }),
     ...(order && (orders[order] ?? lacking(`the order ${order}`))),
     ...metric,
-    ...(filter && { [filters.query ?? lacking("filters of lists")]: filter }),
+    ...(filter && { [filters.query ?? lacking("filters of lists", "FILTERS")]: filter }),
   };
 }
 
@@ -57,15 +55,15 @@ export function splitGroup(
   return { group: only.operands[0], conditions: conditions.filter((each) => each !== only) };
 }
 
-const METRIC_ARGUMENT = "orderByMetric.name";
+const METRIC_ARGUMENT = "order.metric";
 
 function metricOrderQuery(
   { metricOrders, filters: { language } }: Profile,
-  { name, direction, argument = METRIC_ARGUMENT }: MetricOrder,
+  { name, direction }: MetricOrder,
 ): Query {
-  const parameters = metricOrders[direction] ?? lacking("the order by a metric");
-  checkLength(argument, name);
-  checkOrderName(argument, name, language !== null);
+  const parameters = metricOrders[direction] ?? lacking("the order by a metric", "METRIC_ORDERS");
+  checkLength(METRIC_ARGUMENT, name);
+  checkOrderName(METRIC_ARGUMENT, name, language !== null);
   return Object.fromEntries(
     Object.entries(parameters).map(([key, value]) => [key, value.replaceAll("{metric}", () => name)]),
   );
@@ -84,7 +82,7 @@ function filterOf(
   { filters: { language } }: Profile,
   { query, conditions: given, metricOrder }: ListRequest,
 ): string {
-  if (given.length > 0 && language === null) lacking("the argument `filter`");
+  if (given.length > 0 && language === null) lacking("the argument `filter`", "FILTERS");
   const conditions = language && metricOrder ? [...given, ...presenceIn(metricOrder, given)] : given;
   const filter = writeFilter(conditions, query);
   if (conditions.length > 0) checkLength("filter", filter, "characters in the server's language");
@@ -93,14 +91,11 @@ function filterOf(
 }
 
 /** Databases put missing values first when they order downwards, so that runs without the metric would be the best ones. */
-function presenceIn(
-  { name, direction, argument = "orderByMetric" }: MetricOrder,
-  given: readonly Condition[],
-): readonly Condition[] {
+function presenceIn({ name, direction }: MetricOrder, given: readonly Condition[]): readonly Condition[] {
   const isCompared = given.some((condition) => condition.key === "metric" && condition.name === name);
-  return direction === "ASC" || isCompared ? [] : [hasMetric(argument, name)];
+  return direction === "ASC" || isCompared ? [] : [hasMetric(METRIC_ARGUMENT, name)];
 }
 
-function lacking(what: string): never {
-  throw notOffered(what);
+function lacking(what: string, capability?: string): never {
+  throw notOffered(what, capability);
 }

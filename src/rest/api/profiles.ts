@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { spellingOf } from "./endpoint.ts";
-import { optionalEndpoints, sections } from "./kinds.ts";
+import { optionalEndpoints, runs, sections } from "./kinds.ts";
 import { extend, mapped, type Profile, type ProfileName, WrittenProfile } from "./profile.ts";
 import { GROUP_COUNTERS } from "./records.ts";
 
@@ -48,10 +48,8 @@ const document: Profile = {
   filters: { query: null, language: null, group: null, ids: null },
   omittedInLists: {},
   omitted: {
-    experiments: ["cloning_strategy", "backend", "framework", "run_env", "data_refs", "readme"],
-    experimentJobs: ["pod_id", "definition"],
-    jobs: ["cloning_strategy", "pod_id", "data_refs", "readme"],
-    builds: ["pod_id", "backend"],
+    experiments: ["cloning_strategy", "framework", "run_env", "data_refs", "readme"],
+    jobs: ["cloning_strategy", "data_refs", "readme"],
     groups: ["group_type", "readme"],
   },
   rateLimit: null,
@@ -100,7 +98,7 @@ const polyaxon02: WrittenProfile = {
     DESC: { sort: "-metric.{metric},-created_at" },
   },
   filters: { query: "query", language: "polyaxon", group: "group" },
-  omitted: { experimentJobs: ["pod_id"], projects: ["readme"] },
+  omitted: { projects: ["readme"] },
   inputs: {
     update: { name: "name", tags: "tags" },
     // A key `declarations` of the body itself is ignored.
@@ -133,17 +131,32 @@ const polyaxon04: WrittenProfile = {
     builds: ["config", "resources", "node_scheduled", "num_jobs", "num_experiments", "dockerfile", "commit"],
     groups: ["content", "hptuning", "current_iteration", "has_tensorboard", "readme", ...GROUP_COUNTERS],
   },
-  omitted: { experiments: [], experimentJobs: [], jobs: [], builds: [], groups: [], projects: [] },
+  omitted: { experiments: [], jobs: [], groups: [], projects: [] },
   inputs: { update: { readme: "readme" } },
 };
 
-const BUILT_IN: Readonly<Record<ProfileName, WrittenProfile>> = {
+/** The demo service: such a server that has all endpoints of the document, and no throttle. */
+const demo: WrittenProfile = {
+  extends: "polyaxon-0.4",
+  rateLimit: null,
+  endpoints: {
+    job: {
+      resume: spellingOf(runs.job.endpoints.resume),
+      copy: spellingOf(runs.job.endpoints.copy),
+    },
+  },
+};
+
+export type BuiltInName = ProfileName | "demo";
+
+const BUILT_IN: Readonly<Record<BuiltInName, WrittenProfile>> = {
+  demo,
   document,
   "polyaxon-0.2": polyaxon02,
   "polyaxon-0.4": polyaxon04,
 };
 
-export function builtInProfile(name: ProfileName): Profile {
+export function builtInProfile(name: BuiltInName): Profile {
   const written = WrittenProfile.parse(BUILT_IN[name]);
   return name === "document" ? document : wholeProfile(written);
 }

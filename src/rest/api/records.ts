@@ -45,6 +45,8 @@ const Runnable = {
   project: text,
   tags: texts,
   bookmarked: flag,
+  /** Whether it is archived. Known servers have the key in the lists of archives only. */
+  deleted: flag,
 };
 export type TrackedRecord = RecordOf<typeof Tracked>;
 export type RunnableRecord = RecordOf<typeof Runnable>;
@@ -85,7 +87,6 @@ const ExperimentKeys = {
   is_clone: flag,
   has_tensorboard: flag,
   cloning_strategy: text,
-  backend: text,
   framework: text,
   run_env: unstated,
   data_refs: unstated,
@@ -114,8 +115,6 @@ const ExperimentJobKeys = {
   experiment: integer,
   resources: unstated,
   node_scheduled: text,
-  pod_id: text,
-  definition: unstated,
 };
 export type ExperimentJobRecord = RecordOf<typeof ExperimentJobKeys>;
 
@@ -129,7 +128,6 @@ const JobKeys = {
   resources: unstated,
   node_scheduled: text,
   cloning_strategy: text,
-  pod_id: text,
   data_refs: unstated,
   readme: text,
 };
@@ -146,8 +144,6 @@ const BuildKeys = {
   num_experiments: integer,
   dockerfile: text,
   commit: text,
-  pod_id: text,
-  backend: text,
 };
 
 const HptuningKeys = {

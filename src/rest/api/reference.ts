@@ -2,6 +2,8 @@
 export interface Spelling {
   /** The part before the id, such as `jobs`; null for experiments and groups. */
   readonly infix: string | null;
+  /** What a caller may write there where there is none, to tell the kind: `experiments`. */
+  readonly alias?: string;
   /** Whether a group's number may precede the id, as in `ada.mnist.2.3` for experiment 3. */
   readonly inGroup?: boolean;
 }
@@ -24,24 +26,26 @@ export const isNumber = (text: string | undefined): text is string => text !== u
  * because the text alone is ambiguous: experiments and groups have the same format. Returns null when the text does not
  * match.
  */
-export function parseReference(text: string, { infix, inGroup = false }: Spelling): RunAddress | null {
+export function parseReference(text: string, { infix, alias, inGroup = false }: Spelling): RunAddress | null {
   const parts = text.split(".");
   const id = parts.at(-1);
   if (!isNumber(id)) return null;
-  if (infix === null) {
-    const [owner, project, group] = parts;
-    const shape = parts.length === 3 || (inGroup && parts.length === 4 && isNumber(group));
-    return shape && owner && project ? { owner, project, id } : null;
+  if (parts.at(-2) === (infix ?? alias)) {
+    // Owner names may contain dots here, because the infix marks the end of the project.
+    const project = parts.at(-3);
+    const owner = parts.slice(0, -3).join(".");
+    if (owner && project) return { owner, project, id };
   }
-  // Owner names may contain dots here, because the infix marks the end of the project.
-  const project = parts.at(-3);
-  const owner = parts.slice(0, -3).join(".");
-  return parts.at(-2) === infix && owner && project ? { owner, project, id } : null;
+  const [owner, project, group] = parts;
+  const shape = parts.length === 3 || (inGroup && parts.length === 4 && isNumber(group));
+  return infix === null && shape && owner && project ? { owner, project, id } : null;
 }
 
 /** Formats a reference, without the number of a group. */
-export const formatReference = ({ owner, project, id }: RunAddress, { infix }: Spelling): string =>
-  [owner, project, ...(infix === null ? [] : [infix]), id].join(".");
+export const formatReference = (
+  { owner, project, id }: RunAddress,
+  { infix }: Pick<Spelling, "infix">,
+): string => [owner, project, ...(infix === null ? [] : [infix]), id].join(".");
 
 export const EXPERIMENT: Spelling = { infix: null, inGroup: true };
 

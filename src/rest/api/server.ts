@@ -2,7 +2,6 @@ import { type Batch, byGroup, byIds, type Query } from "./batches.ts";
 import { type AnyEndpoint, type EndpointCapability, override, spellingOf, notOffered } from "./endpoint.ts";
 import type { RunKind } from "./kind.ts";
 import { listOf, optionalEndpoints, runKinds, runs, sections } from "./kinds.ts";
-import { UpstreamError } from "../../errors.ts";
 import { type ListRequest, listQuery } from "./list-query.ts";
 import type { Profile } from "./profile.ts";
 
@@ -45,8 +44,7 @@ export function describeServer(profile: Profile): Server {
 }
 
 function lacking(endpoint: AnyEndpoint): never {
-  if (endpoint.optional) throw notOffered("this");
-  throw new UpstreamError("UPSTREAM_UNSUPPORTED", `This server does not offer ${spellingOf(endpoint)}.`);
+  throw notOffered(spellingOf(endpoint), endpoint.optional?.capability);
 }
 
 type Has = (endpoint: AnyEndpoint) => boolean;

@@ -53,19 +53,31 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
     return { code: "UNAUTHENTICATED", message: message ?? "The service asks for a valid token." };
   }
   if ((status === 404 && isHtml(response)) || status === 405) {
+    if (status === 404 && hasUncommonName(endpoint.path, response.path))
+      return { code: "NOT_FOUND", message: notFound(endpoint.path, response.path) };
     return {
       code: "UPSTREAM_UNSUPPORTED",
-      message: hasUncommonName(endpoint.path, response.path)
-        ? "The server has no such path, or failed at it: known servers take only letters, digits, `-` and `_` in a name of a path, such as that of a user or a project."
-        : `This server does not offer ${endpoint.method} ${endpoint.path}, or failed at it.`,
+      message: `This server does not offer ${endpoint.method} ${endpoint.path}, or failed at it.`,
     };
   }
   if (status < 400) {
     return { code: "UPSTREAM_BAD_RESPONSE", message: "The service redirected, which is never followed." };
   }
+  if (status === 404 && (message === null || message === "Not found."))
+    return { code: "NOT_FOUND", message: notFound(endpoint.path, response.path) };
   const row = BY_STATUS[status];
   if (row) return { code: row.code, message: (row.exposes ? message : null) ?? row.message };
   return { code: "UPSTREAM_ERROR", message: `The service answered ${status}.` };
+}
+
+/** Names what is missing, as unique names do: `Not found: ada.mnist.jobs.3.` Its name is a part of the caller's request. */
+function notFound(template: string, filled: string): string {
+  const [path = "", query] = filled.split("?");
+  const last = template.split("/").findLastIndex((part) => part.includes("{"));
+  if (last < 0) return "Not found.";
+  const segments = path.split("/").slice(0, last + 1);
+  const file = new URLSearchParams(query).get("path");
+  return `Not found: ${file === null ? "" : `${file} of `}${segments.map(decodeURIComponent).join(".")}.`;
 }
 
 /** Whether a parameter of a path has a sign that the patterns of known servers do not match, such as a dot. */

@@ -7,7 +7,7 @@ import {
   serialize,
   START,
 } from "./position.ts";
-import { type List, loopError, readStep, type Step } from "./steps.ts";
+import { type List, loopError, markOf, readStep, type Step } from "./steps.ts";
 import type { Session } from "./session.ts";
 
 export interface Slice<Item> {
@@ -41,7 +41,8 @@ export async function slice<At, Item>(
   { first, maxSize, after, offset = 0 }: SliceRequest,
 ): Promise<Slice<Item>> {
   const { paging } = session.server.profile;
-  const start = after === null ? startAt(offset, paging) : parseCursor(after, paging, maxSize);
+  const mark = markOf(list);
+  const start = after === null ? startAt(offset, paging) : parseCursor(after, mark, paging, maxSize);
   const wanted = first ?? maxSize;
   const walk = new Walk(session, list, start);
   let items: readonly Item[] = [];
@@ -66,7 +67,7 @@ export async function slice<At, Item>(
     cursorAt: (index) => {
       const page = pages.findLast(({ from }) => from <= index);
       if (!page) throw new RangeError("expected the index of an item");
-      return formatCursor(page.step.positionAfter(index - page.from));
+      return formatCursor(page.step.positionAfter(index - page.from), mark);
     },
     hasNext,
     // A cursor points after an item, so with a cursor there is always a previous item. An offset can be behind the end.
@@ -84,7 +85,7 @@ export async function endOf<At, Item>(session: Session, list: List<At, Item>): P
   if (paging.by !== "offset") return null;
   const { page } = await readStep(session, list, START, 1);
   if (page.count == null) return null;
-  return formatCursor(startAt(page.count, paging));
+  return formatCursor(startAt(page.count, paging), markOf(list));
 }
 
 /** Reads all pages of a list. */

@@ -40,16 +40,19 @@ export function serialize(query: Query): string {
   return "";
 }
 
-/** A cursor is base64url of `<query string>#<skip>`. */
-export const formatCursor = ({ query, skip }: Position): string => toBase64url(`${serialize(query)}#${skip}`);
+/** A cursor is base64url of `<query string>#<skip>#<mark of the list>`. */
+export const formatCursor = ({ query, skip }: Position, mark: string): string =>
+  toBase64url(`${serialize(query)}#${skip}#${mark}`);
 
 const MAX_CURSOR_LENGTH = 4_000;
 
-/** Parses a cursor. Clients can forge one, so it cannot request pages above `maxSize`. Throws `InputError`. */
-export function parseCursor(cursor: string, paging: Paging, maxSize: number): Position {
+/**
+ * Parses a cursor. Clients can forge one, so it cannot request pages above `maxSize`. Throws `InputError`, also for a cursor
+ * of a list with another mark.
+ */
+export function parseCursor(cursor: string, mark: string, paging: Paging, maxSize: number): Position {
   const text = cursor.length > MAX_CURSOR_LENGTH ? "" : fromBase64url(cursor);
-  // Release 0.3 also wrote the item before the place, its value, and the length of the list.
-  const found = /^([^#]*)#(\d{1,9})(?:#\d{1,16}\.\d{0,10}\.[\w:.+-]{0,40})?$/.exec(text);
+  const found = text.endsWith(`#${mark}`) ? /^([^#]*)#(\d{1,9})#[^#]*$/.exec(text) : null;
   const query = pageParameters(new URLSearchParams(found?.[1]), paging);
   const skip = Number(found?.[2]);
   if (found && serialize(query) === found[1] && skip <= MAX_RECORDS && !isTooFar(query, meaningsOf(paging)))

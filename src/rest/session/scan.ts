@@ -1,7 +1,7 @@
 import type { Session } from "./session.ts";
 import { MAX_PAGES, type Slice, type SliceRequest, Walk } from "./pages.ts";
 import { formatCursor, parseCursor, type Position, START } from "./position.ts";
-import type { List } from "./steps.ts";
+import { type List, markOf } from "./steps.ts";
 
 /** How much of a list was compared with a filter that the service cannot be told. */
 export interface Scan {
@@ -29,7 +29,8 @@ export async function scanList<At, Item>(
   list: List<At, Item>,
   { first, maxSize, after, maxRows, find }: ScanRequest<Item>,
 ): Promise<ScannedSlice<Item>> {
-  const start = after === null ? START : parseCursor(after, session.server.profile.paging, maxSize);
+  const mark = markOf(list);
+  const start = after === null ? START : parseCursor(after, mark, session.server.profile.paging, maxSize);
   const walk = new Walk(session, list, start);
   const wanted = first ?? maxSize;
   const items: Item[] = [];
@@ -51,7 +52,7 @@ export async function scanList<At, Item>(
   const cursorAt = (index: number) => {
     const position = positions[index];
     if (!position) throw new RangeError("expected the index of an item");
-    return formatCursor(position());
+    return formatCursor(position(), mark);
   };
   const isComplete = walk.isDone();
   const isBehindLast = matches === items.length && next !== null;
@@ -62,7 +63,7 @@ export async function scanList<At, Item>(
     hasPrevious: after !== null,
     count: isComplete && after === null ? matches : null,
     endCursor:
-      isBehindLast && next ? formatCursor(next) : items.length > 0 ? cursorAt(items.length - 1) : null,
+      isBehindLast && next ? formatCursor(next, mark) : items.length > 0 ? cursorAt(items.length - 1) : null,
     scan: { rowsRead, isComplete },
   };
 }

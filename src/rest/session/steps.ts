@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { Query } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { Page } from "../api/page.ts";
@@ -12,9 +13,15 @@ export interface List<At, Item> {
   readonly address: At;
   /** Parameters of every page: an order, a filter. */
   readonly base?: Query;
+  /** What else narrows the list, as text: what the gateway compares itself. */
+  readonly narrowing?: string;
   /** The keys that are needed, so that lists of other runs may be batched with this one. */
   readonly part?: NonNullable<Wants["part"]>;
 }
+
+/** Tells a list from others in its cursors: by its endpoint, its parent, its order and its filter. */
+export const markOf = <At, Item>({ endpoint, address, base = {}, narrowing }: List<At, Item>): string =>
+  hash("sha1", JSON.stringify([endpoint.path, address, base, narrowing]), "base64url").slice(0, 8);
 
 /** One page of a walk. */
 export interface Step<Item> {

@@ -144,7 +144,7 @@ test("the answer to a command changes a watched query, without another request",
     }`),
   });
   await client.mutate({
-    mutation: gql(`mutation Stop { stopJob(id: "ada.mnist.jobs.2") { job { id status } } }`),
+    mutation: gql(`mutation Stop { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id status } } }`),
   });
   expect(seen).toEqual([
     ["Wider kernels and a calmer learning rate, trained on three machines", "RUNNING"],
@@ -201,7 +201,7 @@ test("with `errorPolicy: all` each missing field has its code, and everything el
     query: gql(`query Partly {
       there: experiment(id: "ada.mnist.42") { id uniqueName }
       gone: experiment(id: "ada.mnist.999") { id status }
-      project(owner: "ada", name: "mnist") { id experiments { totalCount } }
+      project(id: "ada.mnist") { id experiments { totalCount } }
     }`),
     errorPolicy: "all",
   });

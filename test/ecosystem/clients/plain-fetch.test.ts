@@ -104,7 +104,7 @@ describe("fetch alone", () => {
       data: { gone: null },
       errors: [
         {
-          message: "Not found.",
+          message: "Not found: ada.mnist.jobs.999.",
           path: ["gone"],
           locations: [{ line: 1, column: 3 }],
           extensions: {

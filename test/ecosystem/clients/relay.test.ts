@@ -80,7 +80,7 @@ test("the second page of a connection is appended to the first one in the store"
 test("what a command answers changes what is shown of its record", async () => {
   const { environment, artifact, load, look, calls } = await startRelay({
     Job: `query JobQuery { job(id: "ada.mnist.jobs.2") { status } }`,
-    Stop: `mutation StopMutation { stopJob(id: "ada.mnist.jobs.2") { job { status } } }`,
+    Stop: `mutation StopMutation { stopJob(id: "ada.mnist.jobs.2", force: true) { job { status } } }`,
   });
   expect(await load("JobQuery", {})).toEqual({ job: { status: "RUNNING" } });
   expect(calls()).toEqual(["GET ada/mnist/jobs/2/"]);
@@ -192,7 +192,7 @@ const fail = (): never => {
 test("a deferred fragment is shown when its piece comes", async () => {
   const { environment, artifact, calls } = await startRelay({
     Table: `query TableQuery {
-      project(owner: "ada", name: "mnist") { experiments(first: 3) { nodes { status ...Details_run @defer } } }
+      project(id: "ada.mnist") { experiments(first: 3) { nodes { status ...Details_run @defer } } }
     }`,
     Details: `fragment Details_run on Experiment { buildJob { commit } }`,
   });

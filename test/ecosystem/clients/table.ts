@@ -5,7 +5,7 @@ import { listen } from "../../support/listen.ts";
 
 /** A table of runs, whose builds and jobs are shown when they are there. */
 export const tableOf = (later: string, jobs: string) => `query Table {
-  project(owner: "ada", name: "mnist") {
+  project(id: "ada.mnist") {
     id
     experiments(first: 50) {
       nodes {

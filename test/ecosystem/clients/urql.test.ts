@@ -77,7 +77,7 @@ test("a command goes by POST, and what shows a record of its type is asked again
 
   const shownAgain = once(page, "shown");
   const stopped = await client.mutation(
-    gql(`mutation Stop($id: ID!) { stopJob(id: $id) { job { id status } } }`),
+    gql(`mutation Stop($id: ID!) { stopJob(id: $id, force: true) { job { id status } } }`),
     { id: "ada.mnist.jobs.2" },
   );
   expect(stopped.data).toMatchObject({

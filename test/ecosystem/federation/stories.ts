@@ -197,7 +197,7 @@ export function tellStories(startRouter: StartRouter): void {
       "models.3.trainedBy": "BAD_USER_INPUT",
     });
     expect(answer.errors?.find(({ extensions }) => extensions["code"] === "NOT_FOUND")).toMatchObject({
-      message: "Not found.",
+      message: expect.stringMatching(/^Not found: \w+\.mnist\.experiments\.\d+\.$/),
       extensions: {
         requestId: "story-7",
         upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/", status: 404 },
@@ -233,7 +233,7 @@ export function tellStories(startRouter: StartRouter): void {
       updateExperiment(id: "ada.mnist.42", input: { description: "Shipped" }) {
         experiment { description notes models { name stage } }
       }
-      stopJob(id: "ada.mnist.jobs.2") { job { status notes } }
+      stopJob(id: "ada.mnist.jobs.2", force: true) { job { status notes } }
     }`);
     expect(answer).toEqual({
       data: {

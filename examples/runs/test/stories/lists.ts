@@ -14,11 +14,11 @@ const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 /** What the page should show, asked for without it. */
 const EXPECTED = `{
   group(id: "ada.mnist.1") {
-    experiments(first: 24, orderBy: CREATED_DESC) {
+    experiments(first: 24, order: { field: CREATED_AT }) {
       nodes {
         uniqueName
         status
-        declarations
+        declarations { name value }
         accuracy: lastMetricValue(name: "accuracy")
         loss: lastMetricValue(name: "loss")
       }
@@ -43,7 +43,7 @@ interface Expected {
 interface Listed {
   readonly uniqueName: string;
   readonly status: string;
-  readonly declarations: Readonly<Record<string, unknown>>;
+  readonly declarations: readonly { readonly value: unknown }[];
   readonly accuracy: number | null;
   readonly loss: number | null;
 }
@@ -55,7 +55,7 @@ interface Placed {
 const cellsOf = ({ uniqueName, status, declarations, accuracy, loss }: Listed) => [
   uniqueName,
   status.toLowerCase(),
-  ...Object.values(declarations).map(String),
+  ...declarations.map(({ value }) => String(value)),
   accuracy?.toFixed(4) ?? "–",
   loss?.toFixed(4) ?? "–",
 ];

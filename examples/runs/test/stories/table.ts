@@ -9,9 +9,9 @@ const GROUP = "#list=ada.mnist.1";
 
 /** What the page should show, asked for without it. */
 const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(
-  first: 12, order: { field: FINISHED, direction: ASC }
+  first: 12, order: { field: FINISHED_AT, direction: ASC }
   filter: {
-    statuses: { in: [SUCCEEDED] }, metrics: [{ name: "loss", lessThan: 0.2 }]
+    statuses: [SUCCEEDED], metrics: [{ name: "loss", lessThan: 0.2 }]
     declarations: [{ name: "activation", values: ["relu"] }]
   }
 ) { nodes { uniqueName } } } }`;
@@ -19,6 +19,14 @@ const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(
 interface Found {
   readonly group: { readonly experiments: { readonly nodes: readonly { readonly uniqueName: string }[] } };
 }
+
+interface Parameter {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+const objectOf = (parameters: readonly Parameter[]) =>
+  Object.fromEntries(parameters.map(({ name, value }) => [name, value]));
 
 const linksIn = (page: Page) =>
   page
@@ -184,11 +192,15 @@ test.skipIf(!hasBrowser)(
     expect(calls().filter((call) => call.startsWith("POST"))).toEqual([]);
     await page.getByRole("button", { name: "Start it" }).click();
     const started = await page.getByText("Started").getByRole("link").innerText();
-    const { data } = await ask<{ experiment: { declarations: object } }, object>(
-      `query ($id: ID!) { experiment(id: $id) { declarations } }`,
+    const { data } = await ask<{ experiment: { declarations: readonly Parameter[] } }, object>(
+      `query ($id: ID!) { experiment(id: $id) { declarations { name value } } }`,
       { id: started },
     );
-    expect(data.experiment.declarations).toMatchObject({ dropout: 0.4, lr: 0.026, activation: "relu" });
+    expect(objectOf(data.experiment.declarations)).toMatchObject({
+      dropout: 0.4,
+      lr: 0.026,
+      activation: "relu",
+    });
     expect(complaints).toEqual([]);
   },
 );
@@ -206,11 +218,16 @@ test.skipIf(!hasBrowser)("texts stay texts when a run is restarted with another 
   await page.getByRole("dialog").getByLabel("lr").fill("1e-2");
   await page.getByRole("button", { name: "Start it" }).click();
   const started = await page.getByText("Started").getByRole("link").innerText();
-  const restarted = await ask<{ experiment: { declarations: object } }, object>(
-    `query ($id: ID!) { experiment(id: $id) { declarations } }`,
+  const restarted = await ask<{ experiment: { declarations: readonly Parameter[] } }, object>(
+    `query ($id: ID!) { experiment(id: $id) { declarations { name value } } }`,
     { id: started },
   );
-  expect(restarted.data.experiment.declarations).toMatchObject({ fold: "01", seed: "8", note: "", lr: 0.01 });
+  expect(objectOf(restarted.data.experiment.declarations)).toMatchObject({
+    fold: "01",
+    seed: "8",
+    note: "",
+    lr: 0.01,
+  });
   expect(complaints).toEqual([]);
 });
 
