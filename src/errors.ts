@@ -128,8 +128,7 @@ const TABLE = {
   OPERATION_TOO_LARGE: {
     status: 400,
     service: "unknown",
-    meaning:
-      "The request or its result has more tokens, aliases, fields or bytes than allowed. Select less at once.",
+    meaning: "The request or its result has more tokens, fields or bytes than allowed. Select less at once.",
   },
   OPERATION_TOO_DEEP: {
     status: 400,

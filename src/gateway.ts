@@ -137,9 +137,7 @@ export function createGateway({
     limits: {
       depth: config.MAX_DEPTH,
       tokens: config.MAX_TOKENS,
-      aliases: config.MAX_ALIASES,
-      queryFields: config.MAX_ROOT_FIELDS,
-      mutationFields: Math.ceil(config.MAX_ROOT_FIELDS / 2),
+      mutationFields: config.MAX_ROOT_FIELDS,
     },
     executionLimits: {
       selected: config.MAX_FIELDS,

@@ -32,10 +32,8 @@ export const FIXED = {
   MAX_SCANNED_ROWS: 2_000,
   /** The longest operation in `schema/operations` has 242 tokens. */
   MAX_TOKENS: 4_000,
-  /** Each of the most root fields may have a name of its own. */
-  MAX_ALIASES: 100,
-  /** A dashboard asks for 100 runs at once. Half as many commands, as each changes something; of `login` one. */
-  MAX_ROOT_FIELDS: 100,
+  /** Fields of a mutation at its root: each changes something. Of `login` one. */
+  MAX_ROOT_FIELDS: 50,
   /** Fields and list items of a result: 500 runs with 400 values each. */
   MAX_RESULT_FIELDS: 200_000,
   /** Upstream responses that the operations of one caller hold: a third of the heap that `deploy` gives a process. */

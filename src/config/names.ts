@@ -12,6 +12,7 @@ const GONE: Readonly<Record<string, string>> = {
   UPSTREAM_HEADERS_TIMEOUT_MS: "it is two thirds of UPSTREAM_TIMEOUT_MS",
   UPSTREAM_QUEUE: "it is 40 times UPSTREAM_CONNECTIONS",
   MAX_SUBSCRIPTIONS_PER_TOKEN: "it is a tenth of MAX_SUBSCRIPTIONS",
+  MAX_ALIASES: "tokens of the document, MAX_FIELDS and MAX_DEPTH bound a selection",
   MAX_TOOL_RESULT_BYTES: "it is fixed at 100000",
   APQ: "it is on unless TRUSTED_DOCUMENTS is set",
   RELOAD_INTERVAL_MS: "restart the gateway when a file has changed, see docs/operations.md",

@@ -187,7 +187,7 @@ describe("the caller of a tool", () => {
 
 describe("limits", () => {
   test("are those of other operations", async () => {
-    const { use, calls } = await start({ MAX_DEPTH: "3", MAX_ROOT_FIELDS: "2" });
+    const { use, calls } = await start({ MAX_DEPTH: "3", MAX_FIELDS: "2" });
     const codes = async (query: string) => (await use("graphql_query", { query })).text;
     expect(await codes(`{ job(id: "ada.mnist.jobs.2") { buildJob { project { name } } } }`)).toContain(
       "OPERATION_TOO_DEEP",

@@ -96,7 +96,7 @@ describe("settings", () => {
   );
 
   test.each([
-    ["MAX_ALIASES", "it is fixed at 100"],
+    ["MAX_TOKENS", "it is fixed at 4000"],
     ["READ_TIMEOUT_MS", "it is fixed at 10000"],
     ["UPSTREAM_QUEUE", "it is 40 times UPSTREAM_CONNECTIONS"],
     ["APQ", "it is on unless TRUSTED_DOCUMENTS is set"],

@@ -6,7 +6,7 @@ test("a document is kept from the second time on, so that those that are sent on
   const documents = createDocuments({
     schema: buildSchema("type Query { a: Int }"),
     cacheBytes: 1_000_000,
-    limits: { depth: 10, tokens: 100, aliases: 10, queryFields: 10, mutationFields: 10 },
+    limits: { depth: 10, tokens: 100, mutationFields: 10 },
     isIntrospectable: true,
   });
   const read = (text: string) => documents.validate(text, documents.parse(text));

@@ -219,7 +219,6 @@ test("poison in thousands of recorded answers makes no slip of ours", async () =
   const env = {
     MAX_DEPTH: "20",
     MAX_TOKENS: "100000",
-    MAX_ALIASES: "1000",
     UPSTREAM_PROFILE: "polyaxon-0.4",
   };
   const { ask, logged } = await startGateway({ upstream: service, env });

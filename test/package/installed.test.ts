@@ -115,7 +115,7 @@ describe("the command", () => {
     expect(rungraph(["--check-config"])).toEqual({ code: 0, out: "ok\n", err: "" });
     const environment = {
       UPSTREAM_URI: "canary",
-      MAX_ALIASES: "7",
+      MAX_TOKENS: "7",
       PORT: "canary",
       CALLER_SALT_FILE: "/canary",
     };
@@ -125,7 +125,7 @@ describe("the command", () => {
       err: [
         "The settings cannot be used:",
         "UPSTREAM_URI: unknown setting; see docs/settings.md",
-        "MAX_ALIASES is gone since 0.4: it is fixed at 100",
+        "MAX_TOKENS is gone since 0.4: it is fixed at 4000",
         "CALLER_SALT_FILE: expected a file with CALLER_SALT, got one that cannot be read (ENOENT)",
         "PORT: expected a whole number from 0 to 65535",
         "",

@@ -18,8 +18,6 @@ export interface OperationLimits {
   /** Maximum nesting; introspection is exempt. */
   readonly depth: number;
   readonly tokens: number;
-  readonly aliases: number;
-  readonly queryFields: number;
   readonly mutationFields: number;
 }
 
@@ -78,7 +76,6 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
       const isLevel = node.kind === Kind.FIELD && node.name.value !== "__schema";
       if (node.kind !== Kind.FIELD || isLevel)
         size.depth = Math.max(size.depth, below.depth + Number(isLevel));
-      size.aliases += below.aliases + Number(node.kind === Kind.FIELD && node.alias !== undefined);
       size.hasLater ||= below.hasLater || isLater(node);
     }
     sizes.set(set, size);
@@ -102,8 +99,6 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
         `Expected an operation at most ${limits.depth} fields deep, got a deeper one.`,
         "OPERATION_TOO_DEEP",
       );
-    if (size.aliases > limits.aliases)
-      throw tooLarge(`Expected at most ${limits.aliases} aliases, got more.`);
     checkRoot(node, rootNodesOf(node, fragments), size, schema, limits);
   }
 }
@@ -111,12 +106,11 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
 /** What a selection has with its fragments expanded. */
 interface Size {
   depth: number;
-  aliases: number;
   /** Whether a part is delivered later. */
   hasLater: boolean;
 }
 
-const NOTHING: Size = { depth: 0, aliases: 0, hasLater: false };
+const NOTHING: Size = { depth: 0, hasLater: false };
 
 /** Checks the fields at the root of an operation, how often each is there, and what may not be said of them. */
 function checkRoot(
@@ -124,7 +118,7 @@ function checkRoot(
   nodes: readonly SelectionNode[],
   { hasLater }: Size,
   schema: GraphQLSchema,
-  { queryFields, mutationFields }: OperationLimits,
+  { mutationFields }: OperationLimits,
 ): void {
   const { operation: type } = operation;
   const refuse = (message: string) => {
@@ -142,7 +136,7 @@ function checkRoot(
   if (type === "mutation" && nodes.some(isLater))
     refuse("Expected no @defer or @stream at the root of a mutation, only in what it returns.");
   const names = nodes.flatMap((node) => (node.kind === Kind.FIELD ? [node.name.value] : []));
-  const most = type === "query" ? queryFields : mutationFields;
+  const most = type === "mutation" ? mutationFields : Infinity;
   if (names.length > most)
     throw tooLarge(`Expected at most ${most} fields at the root of a ${type}, got ${names.length}.`);
   const fields = schema.getRootType(type)?.getFields();

@@ -37,7 +37,7 @@ const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement
     maxPageSize: t.exposeInt("maxPageSize", { nullable: false, description: "The largest `first`." }),
     maxRootFields: t.exposeInt("maxRootFields", {
       nullable: false,
-      description: "Fields at the root of a query; half as many of a mutation.",
+      description: "The most fields at the root of a mutation.",
     }),
     maxIds: t.int({ nullable: false, description: "Ids of one argument `ids`.", resolve: () => MAX_IDS }),
     maxScannedRows: t.exposeInt("maxScannedRows", { nullable: false, description: "Rows of one scan." }),
