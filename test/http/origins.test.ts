@@ -51,7 +51,7 @@ describe("pages of other origins", () => {
     const { status, headers, text } = await preflight(APP_ORIGIN);
     expect([status, text]).toEqual([204, ""]);
     expect(headers.get("access-control-allow-origin")).toBe(APP_ORIGIN);
-    expect(headers.get("access-control-allow-methods")).toBe("GET,POST,QUERY");
+    expect(headers.get("access-control-allow-methods")).toBe("GET,POST");
     expect(headers.get("access-control-allow-headers")).toBe(
       "authorization,content-type,x-request-id,traceparent,range,if-range,cache-control,x-rungraph-explain,apollographql-client-name,apollographql-client-version,graphql-client-name,graphql-client-version",
     );

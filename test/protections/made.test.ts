@@ -22,7 +22,7 @@ describe("what an operation makes counts against MAX_UPSTREAM_BYTES, beside what
     ["fields and items", '{ experiment(id: "ada.mnist.42") { logs { lines } } }'],
     [
       "reads that are started",
-      '{ project(owner: "ada", name: "mnist") { experiments(first: 100) { nodes { statuses { totalCount } } } } }',
+      '{ project(id: "ada.mnist") { experiments(first: 100) { nodes { statuses { totalCount } } } } }',
     ],
   ])("%s", async (_, query) => {
     const { ask } = await start();

@@ -24,7 +24,7 @@ test("a read that the service is not ready for is tried again, a command is not"
   const service = await startFake(() => ({ json: {}, status: 503 }));
   const gateway = await startGateway({ upstream: service, env: { UPSTREAM_RETRIES: "2" } });
   expect(firstCodeOf(await askFor(gateway, ASK_STATUS))).toBe("UPSTREAM_UNAVAILABLE");
-  const stop = `mutation { stopJob(id: "ada.mnist.jobs.3") { job { id } } }`;
+  const stop = `mutation { stopJob(id: "ada.mnist.jobs.3", force: true) { job { id } } }`;
   expect(firstCodeOf(await askFor(gateway, stop))).toBe("UPSTREAM_UNAVAILABLE");
   const read = "GET ada/mnist/experiments/42/";
   expect(service.inOrder()).toEqual([read, read, read, "POST ada/mnist/jobs/3/stop"]);

@@ -36,6 +36,8 @@ export function Compare({ address }: { address: Address }) {
     query: compareQuery,
     variables: { ids: names, maxPoints },
     requestPolicy: "cache-and-network",
+    // One run is compared with nothing: the page asks for another.
+    pause: names.length < 2,
   });
   const comparison = data?.compareRuns;
   const reload = () => read({ requestPolicy: "network-only" });

@@ -11,7 +11,7 @@ import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import { withoutFederation } from "../../graphql/federation/sdl.ts";
 import type { Delivery } from "../delivery.ts";
-import { parseObject, PRIVATE } from "../graphql/encoding.ts";
+import { PRIVATE } from "../graphql/encoding.ts";
 import type { HttpOperation, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import type { Rename } from "../shipped-operations.ts";
@@ -89,7 +89,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
   ): Promise<Response> => {
     try {
       const open = () => openServer(parts, executeFor(request, state));
-      return await answerMessage(parseObject(body), request.headers, open);
+      return await answerMessage(body, request.headers, open);
     } catch (error) {
       if (!(error instanceof GraphQLError)) throw error;
       const data = { code: "BAD_REQUEST", requestId: state.scope.requestId };

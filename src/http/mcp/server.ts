@@ -6,6 +6,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
+import { parseObject } from "../graphql/encoding.ts";
 import { ARGUMENT_NAMES, type RunOperation, type Tool } from "./tools.ts";
 
 /** What agents read about the server when they connect. */
@@ -108,20 +109,21 @@ const LISTS = new Set<unknown>(["tools/list", "resources/list"]);
 /** Stands for the id of a message in its answer. */
 const ID = "id of the message, for which this text stands";
 
-/** Longest message that asks for a list whose answer is kept, in characters, and most of them. */
+/** Longest message whose list is kept, in bytes, and most of them. What is short can be nested as deep as `JSON.stringify` follows. */
 const MAX_KEPT_LENGTH = 2_000;
 const MAX_KEPT = 16;
 
 /** Creates the function that answers messages. It keeps lists as text: the SDK takes 5 ms for each. */
-export function createAnswers(): typeof answerOnce {
+export function createAnswers() {
   const kept = new LRUCache<string, { readonly headers: Headers; readonly parts: readonly string[] }>({
     max: MAX_KEPT,
   });
-  return async (message, headers, open) => {
+  return async (body: Buffer, headers: IncomingHttpHeaders, open: () => McpServer): Promise<Response> => {
+    const message = parseObject(body);
     const { id, ...asked }: { readonly id?: unknown; readonly method?: unknown } = message;
     const isList = LISTS.has(asked.method) && (typeof id === "string" || Number.isSafeInteger(id));
-    const key = isList ? JSON.stringify([asked, protocolHeaders(headers)]) : "";
-    if (!isList || key.length > MAX_KEPT_LENGTH) return answerOnce(message, headers, open);
+    if (!isList || body.length > MAX_KEPT_LENGTH) return answerOnce(message, headers, open);
+    const key = JSON.stringify([asked, protocolHeaders(headers)]);
     let found = kept.get(key);
     if (!found) {
       const answer = await answerOnce({ ...asked, id: ID }, headers, open);

@@ -97,7 +97,7 @@ test("a page of another origin may ask for what it needs, by GraphQL and by down
   ]);
   const granted = {
     origin: ORIGIN,
-    methods: "GET,POST,QUERY",
+    methods: "GET,POST",
     headers:
       "authorization,content-type,x-request-id,traceparent,range,if-range,cache-control,x-rungraph-explain,apollographql-client-name,apollographql-client-version,graphql-client-name,graphql-client-version",
     readable: READABLE,

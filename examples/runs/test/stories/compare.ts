@@ -248,7 +248,7 @@ test.runIf(hasBrowser)("a comparison is worked with by keyboard alone", async ()
 });
 
 test.runIf(hasBrowser)("a run that does not exist is told, and can be left out", async () => {
-  const { page } = await openAt("#compare=ada.mnist.1.44,ada.mnist.999");
+  const { page } = await openAt("#compare=ada.mnist.1.44,ada.mnist.1.43,ada.mnist.999");
   await page.getByRole("alert").waitFor();
   expect(await alertOf(page)).toBe("There is no such record. NOT_FOUND");
   expect(await faultsOf(page)).toEqual([]);
