@@ -5,16 +5,16 @@ import { serveSubgraph, toSubgraphSchema } from "./federation/entities.ts";
 import { rename, renameDocument, type Renames, wordsOf } from "./federation/rename.ts";
 
 // Each file adds its types and fields to the builder. Without its line here they do not exist. Root fields stand in this order,
-// and so do they where GraphiQL completes them: it compares their numbers as texts, so that `experimentJob` would come before
-// `experiment` if only one of the two had two digits.
+// and so do they where GraphiQL completes them: it compares their numbers as texts, so that `experiment` (10) comes before
+// `experimentJob` (9), and `project` (14) before `projects` (4).
 import "./core/scalars.ts";
 import "./types/entity.ts";
 import "./types/user.ts";
 import "./types/gateway-info.ts";
 import "./types/cluster.ts";
 import "./analysis/compare-runs.ts";
-import "./operations/runs.ts";
 import "./types/experiment-job.ts";
+import "./operations/runs.ts";
 import "./types/project.ts";
 import "./types/run-commands.ts";
 import "./operations/projects.ts";

@@ -34,8 +34,7 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     await tabOf(page, "<untitled>").waitFor();
     for (const [typed, first, next] of [
       ["exper", "experiment", "experimentJob"],
-      ["grou", "group", "groups"],
-      ["ru", "run", "runs"],
+      ["projec", "project", "projects"],
     ] as const) {
       await click(page, page.locator(".graphiql-query-editor .monaco-editor"));
       await page.keyboard.press("Control+A");
