@@ -118,6 +118,6 @@ test("no bytes that a service can send end the process, and a command that was s
         expect(arrived.filter(({ outcome }) => outcome !== "unknown")).toEqual([]);
       }
     }),
-    { numRuns: cases(15, 500) },
+    { numRuns: cases(15, 200) },
   );
 });
