@@ -62,13 +62,14 @@ export function openOperationSpan(
   { headers }: IncomingMessage,
   operation: Pick<OperationReport, "type" | "name" | "codes">,
 ): Omit<RequestSpan, "end"> & { readonly end: (status: number) => void } {
-  const { end, ...span } = openRequestSpan("GraphQL Operation", headers);
+  const span = openRequestSpan("GraphQL Operation", headers);
+  if (span === NO_SPAN) return NO_SPAN;
   return {
     ...span,
     end: (status) => {
       const { type, name, codes } = operation;
       const isRead = type !== "invalid";
-      end({
+      span.end({
         ...(isRead && { name: type }),
         attributes: {
           ...(isRead && { "graphql.operation.type": type }),

@@ -9,7 +9,15 @@ import { idOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
 import { downloadUrl, logArgs, LogChunk, readLog } from "./logs.ts";
 import { Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
-import { durationSeconds, isFinished, phaseOf, RunPhaseEnum, RunStatusEnum, statusOf } from "./status.ts";
+import {
+  durationSeconds,
+  isFinished,
+  phaseOf,
+  RunPhaseEnum,
+  RunStatusEnum,
+  STATE,
+  statusOf,
+} from "./status.ts";
 import { readStatuses, StatusRecordConnection } from "./status-record.ts";
 
 /*
@@ -33,7 +41,6 @@ Entity.implement({
 });
 
 const tracked = fieldsOf<TrackedRecord>();
-const STATE = ["last_status", "started_at", "finished_at"] as const;
 
 Trackable.implement({
   description: "An object with a status and a status history: a run, or a job of an experiment.",

@@ -66,7 +66,10 @@ export function statusOf(raw: string | null | undefined): RunStatus {
   return Object.hasOwn(STATUSES, name) && name !== "OTHER" ? (name as RunStatus) : "OTHER";
 }
 
-type StatusFacts = Partial<Pick<TrackedRecord, "last_status" | "started_at" | "finished_at">>;
+/** The keys of a record that its state follows from. */
+export const STATE = ["last_status", "started_at", "finished_at"] as const;
+
+type StatusFacts = Partial<Pick<TrackedRecord, (typeof STATE)[number]>>;
 
 /** The phase of a run: that of its status. Where that tells none, a run that has started and not ended is active. */
 export function phaseOf({ last_status, started_at, finished_at }: StatusFacts): RunPhase {

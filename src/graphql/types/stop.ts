@@ -7,7 +7,7 @@ import { withId } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
 import { targetOf } from "../operations/mutations.ts";
-import { isFinished } from "./status.ts";
+import { isFinished, STATE } from "./status.ts";
 
 /* The mutations that stop runs. They know what a finished run is, which servers stop like any other. */
 
@@ -19,9 +19,6 @@ export interface Commanded {
   readonly run: RunResource;
   readonly isSent: boolean;
 }
-
-/** Keys that tell whether a run has finished. */
-const STATE = ["last_status", "started_at", "finished_at"];
 
 /** Reads a run as it is now: what other operations have read may be older than its end. */
 export function readFresh(run: RunResource, session: Session): Promise<RunResource> {

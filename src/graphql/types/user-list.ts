@@ -1,5 +1,6 @@
 import type { Get } from "../../rest/api/endpoint.ts";
 import { project, type ProjectRecord } from "../../rest/api/project.ts";
+import { capital } from "../../rest/api/kind.ts";
 import type { Bookmark, Page } from "../../rest/api/page.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
@@ -102,7 +103,7 @@ const KeptKind = builder.enumType("KeptKind", {
     [...KEPT.keys()].map((name) => [
       name,
       {
-        description: `${(RUN_KINDS.get(name)?.run.many ?? "projects").replace(/^./, (first) => first.toUpperCase())}.`,
+        description: `${capital(RUN_KINDS.get(name)?.run.many ?? "projects")}.`,
       },
     ]),
   ),

@@ -4,7 +4,7 @@ import { idOf, quote } from "../../graphql/core/ids.ts";
 import type { Experiment } from "../../graphql/core/refs.ts";
 import { isLoaded, load } from "../../graphql/core/resource.ts";
 import { finite } from "../../graphql/types/series.ts";
-import { durationSeconds, statusOf } from "../../graphql/types/status.ts";
+import { durationSeconds, STATE, statusOf } from "../../graphql/types/status.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import type { Cell } from "./formats.ts";
 
@@ -42,7 +42,7 @@ const FIXED: Readonly<Record<string, Column>> = {
   startedAt: shown("started_at"),
   finishedAt: shown("finished_at"),
   durationSeconds: {
-    keys: ["last_status", "started_at", "finished_at"],
+    keys: STATE,
     cellOf: ({ loaded }) => durationSeconds(loaded),
   },
 };
