@@ -57,17 +57,16 @@ export class Held {
   add(bytes: number): void {
     if (this.#scope.ended) return;
     this.#own += bytes;
+    this.keep(bytes);
+  }
+
+  /** Counts bytes that may outlast the scope, until they are removed, by whichever scope of the caller. */
+  keep(bytes: number): void {
     this.#caller.bytes += bytes;
     this.#all.total += bytes;
     this.check();
   }
 
-  /** Lets added bytes outlast the scope: they count until they are removed. */
-  detach(bytes: number): void {
-    this.#own -= bytes;
-  }
-
-  /** Removes detached bytes, of whichever scope of the caller. */
   remove(bytes: number): void {
     this.#caller.bytes -= bytes;
     this.#all.total -= bytes;

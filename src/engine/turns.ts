@@ -1,5 +1,5 @@
-import { Bulkhead } from "../bulkhead.ts";
 import { AccountRooms, type Caller, type Callers, type Entered } from "../caller.ts";
+import { Line } from "../line.ts";
 
 /*
  * Time slices for work that could block the event loop. Such work checks whether the slice is over and, if so, waits
@@ -57,20 +57,18 @@ function doAll(all: readonly Work[], from: number): void {
   }
 }
 
-const below = (above: Bulkhead<SliceQueue>) => new Bulkhead(above, Number.POSITIVE_INFINITY);
-
 /**
  * The turns of a gateway. Its callers take turns, one piece of work each, and so do the queues of a caller: neither a long
  * queue nor a caller with many queues delays the others.
  */
 export class Turns {
-  readonly #queues = new Bulkhead<SliceQueue>(null, Number.POSITIVE_INFINITY);
-  readonly #callers: AccountRooms<Bulkhead<SliceQueue>>;
+  readonly #queues = new Line<SliceQueue>(null);
+  readonly #callers: AccountRooms<Line<SliceQueue>>;
 
   constructor(callers: Callers) {
     this.#callers = new AccountRooms(callers, {
-      address: () => below(this.#queues),
-      caller: (address) => below(address ?? this.#queues),
+      address: () => new Line(this.#queues),
+      caller: (address) => new Line(address ?? this.#queues),
     });
   }
 
@@ -98,7 +96,7 @@ export class Turns {
   }
 
   /** Enters a caller with work that waits from now on. Must be left once, when none waits. */
-  enter(caller: Caller): Entered<Bulkhead<SliceQueue>> {
+  enter(caller: Caller): Entered<Line<SliceQueue>> {
     if (!this.isWaiting()) serveLater(this);
     return this.#callers.enter(caller);
   }
@@ -115,7 +113,7 @@ export class SliceQueue {
   readonly #turns: Turns;
   readonly #caller: Caller;
   /** The queues of its caller; null while nothing waits. */
-  #entered: Entered<Bulkhead<SliceQueue>> | null = null;
+  #entered: Entered<Line<SliceQueue>> | null = null;
   #waiting: Work[] = [];
   /** Index of the first waiting work: shifting a long array is slow. */
   #first = 0;
@@ -145,7 +143,7 @@ export class SliceQueue {
 
   /** Drops all waiting work. */
   clear(): void {
-    this.#entered?.part.remove((queue) => queue === this);
+    this.#entered?.part.remove(this);
     this.#onEmpty = [];
     this.#leave();
   }

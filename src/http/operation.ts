@@ -9,11 +9,11 @@ import { onceOver } from "./connection.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
 import { type Context, NotedContext, type GatewayFacts, type Steps } from "../graphql/core/context.ts";
-import type { Client } from "../rest/client/client.ts";
 import type { Pacing } from "../rest/session/batches.ts";
 import {
   openSession,
   type Session,
+  type SessionClient,
   type SessionSettings,
   type SharedSettings,
 } from "../rest/session/session.ts";
@@ -85,7 +85,7 @@ export function createOperations({ contexts, isExplainable, telemetry }: Setting
 
 /** What the contexts of all operations share. */
 export interface ContextSettings {
-  readonly client: Pick<Client, "open">;
+  readonly client: SessionClient;
   readonly doors: Doors;
   /** Does work when it is the caller's turn. */
   readonly takeTurn: Turns["take"];

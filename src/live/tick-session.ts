@@ -1,6 +1,5 @@
-import type { Client } from "../rest/client/client.ts";
 import { UNPACED } from "../rest/session/batches.ts";
-import { openSession, type SharedSettings } from "../rest/session/session.ts";
+import { openSession, type SessionClient, type SharedSettings } from "../rest/session/session.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import type { TickSession } from "./ticker.ts";
 
@@ -19,7 +18,7 @@ class TickScope extends RequestScope {
 
 /** Returns a function that opens the session of a tick. */
 export const tickSessions =
-  (client: Pick<Client, "open">, { timeoutMs, shared, width }: Settings) =>
+  (client: SessionClient, { timeoutMs, shared, width }: Settings) =>
   (identity: Identity, requests: number, onRequest: () => void): TickSession => {
     const scope = new TickScope(identity, timeoutMs);
     let sent = 0;

@@ -1,11 +1,9 @@
 import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
-import type { RequestScope } from "../../request-scope.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
-import type { Held } from "../../held.ts";
-import type { AttemptNote, RequestHeaders, UpstreamRequest } from "./request.ts";
+import type { Exchange, Order, Watch } from "./order.ts";
+import type { AttemptNote } from "./request.ts";
 import type { Retries } from "./retry.ts";
-import type { WireRequest } from "./transport.ts";
 
 /** The outcome of one upstream request. `route` is the template, never the filled path. */
 export interface UpstreamReport {
@@ -26,8 +24,8 @@ export interface UpstreamSpan {
 }
 
 export interface AttemptSettings {
-  readonly breaker: Pick<Breaker, "enter" | "leave">;
-  readonly retries: Retries;
+  readonly retries: Pick<Retries, "count">;
+  readonly breaker: Pick<Breaker, "leave">;
   /** Receives the cause of a failed request: a rejected certificate, a reset connection, a bug of the gateway. */
   readonly onFailure: (cause: unknown) => void;
   readonly onRequest: (report: UpstreamReport) => void;
@@ -35,127 +33,87 @@ export interface AttemptSettings {
   readonly openSpan: (method: string, route: string) => UpstreamSpan;
 }
 
-/** Sends the request of an attempt, and passes it the status and then what was read, or a failure. */
-export type Send<Part> = (attempt: Attempt<Part>, wire: WireRequest) => void;
+/** An order that is sent, of an operation or beside one. */
+export type Sent = Pick<Order, "request" | "asker"> & {
+  readonly operation: Pick<Order["operation"], "scope" | "headers">;
+};
 
-/** Receives the outcome of an attempt, once. */
-export interface Outcome<Part> {
-  /** Receives what was read, and the bytes that it holds. */
-  readonly succeeded: (part: Part, bytes: number) => void;
-  readonly failed: (error: unknown) => void;
+/** Sends a request once. Whatever becomes of it is counted, spanned, judged and reported here. */
+export async function attempt<Part>(
+  settings: AttemptSettings,
+  order: Sent,
+  exchange: Exchange<Part>,
+  generation: number,
+): Promise<Part> {
+  const { breaker, onRequest, openSpan } = settings;
+  const { request, operation, asker } = order;
+  const { scope, headers } = operation;
+  const { endpoint, path, body = null } = request;
+  const began = performance.now();
+  const span = openSpan(endpoint.method, endpoint.path);
+  const watch = new Watching(request.note?.attempt(endpoint) ?? null);
+  let error: Error | null = null;
+  settings.retries.count();
+  scope.upstreamRequests++;
+  try {
+    const wire = {
+      method: endpoint.method,
+      path: headers.dialect.pathPrefix + path,
+      headers: headers.of(request, span.traceparent ?? scope.traceparent),
+      body,
+      wantsBody: endpoint.answer.form === "json",
+    };
+    return await span.run(() => exchange(wire, asker, watch));
+  } catch (cause) {
+    error = errorFor(cause, order, settings);
+    throw error;
+  } finally {
+    const code = error && codeOf(error);
+    judgeToken(order, error);
+    breaker.leave(generation, scope.caller.key, error ? serviceShownBy(error) : "up");
+    span.end(watch.status, code);
+    watch.note?.end(watch.status, code);
+    onRequest({
+      requestId: scope.requestId,
+      method: endpoint.method,
+      route: endpoint.path,
+      outcome: outcomeOf(watch.status, error),
+      ms: performance.now() - began,
+    });
+  }
 }
 
-/** Sends a request once, unless the circuit is open, and maps failures to errors for callers. */
-export class Attempt<Part> {
-  readonly request: UpstreamRequest<unknown>;
-  readonly scope: RequestScope;
-  readonly #settings: AttemptSettings;
-  readonly #outcome: Outcome<Part>;
-  readonly #held: Held | null;
-  readonly #generation: number;
-  readonly #began = performance.now();
-  readonly #span: UpstreamSpan;
-  readonly #note: AttemptNote | null;
-  #status: number | null = null;
-  #bytes = 0;
-  #isSettled = false;
+class Watching implements Watch {
+  status: number | null = null;
+  readonly note: AttemptNote | null;
 
-  /** Throws `UpstreamError` unless the circuit is closed. */
-  constructor(
-    settings: AttemptSettings,
-    request: UpstreamRequest<unknown>,
-    scope: RequestScope,
-    outcome: Outcome<Part>,
-    held: Held | null,
-  ) {
-    this.request = request;
-    this.scope = scope;
-    this.#settings = settings;
-    this.#outcome = outcome;
-    this.#held = held;
-    this.#generation = settings.breaker.enter();
-    settings.retries.count();
-    this.#span = settings.openSpan(request.endpoint.method, request.endpoint.path);
-    this.#note = request.note?.attempt(request.endpoint) ?? null;
+  constructor(note: AttemptNote | null) {
+    this.note = note;
   }
 
-  send(headers: RequestHeaders, send: Send<Part>): void {
-    const { endpoint, path, body = null } = this.request;
-    try {
-      const wire = {
-        method: endpoint.method,
-        path: headers.dialect.pathPrefix + path,
-        headers: headers.of(this.request, this.#span.traceparent ?? this.scope.traceparent),
-        body,
-        wantsBody: endpoint.answer.form === "json",
-      };
-      this.scope.upstreamRequests++;
-      this.#span.run(() => send(this, wire));
-    } catch (cause) {
-      this.fail(cause);
-    }
-  }
-
-  /** Records that a response with this status has begun. */
   respond(status: number): void {
-    this.#status = status;
+    this.status = status;
   }
 
-  /** Counts bytes that are held. Throws `UpstreamError` above the limit of the caller. */
-  hold(bytes: number): void {
-    this.#bytes += bytes;
-    this.#held?.add(bytes);
-  }
-
-  /** Notes bytes of the response's body. */
   receive(bytes: number): void {
-    this.#note?.receive(bytes);
+    this.note?.receive(bytes);
   }
+}
 
-  succeed(part: Part): void {
-    if (this.#settle(null)) this.#outcome.succeeded(part, this.#bytes);
-  }
+function errorFor(cause: unknown, { request: { endpoint }, asker }: Sent, settings: AttemptSettings): Error {
+  if (asker.ended) return endedError(endpoint, asker, isSent(cause));
+  const error = mapFailure(endpoint, cause);
+  if (error !== cause) settings.onFailure(error.cause ?? error);
+  return error;
+}
 
-  fail(cause: unknown): void {
-    const error = this.#errorFor(cause);
-    if (this.#settle(error)) this.#outcome.failed(error);
-  }
-
-  #errorFor(cause: unknown): Error {
-    const { endpoint } = this.request;
-    if (this.scope.ended) return endedError(endpoint, this.scope, isSent(cause));
-    const error = mapFailure(endpoint, cause);
-    if (error !== cause) this.#settings.onFailure(error.cause ?? error);
-    return error;
-  }
-
-  /** Records whether the service accepts the caller's token. A session may use another one. */
-  #judgeToken(error: Error | null): void {
-    const { token, caller } = this.scope;
-    const { token: sent = token } = this.request;
-    if (token === null || sent !== token) return;
-    if (!error) caller.prove();
-    else if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") caller.unprove();
-  }
-
-  #settle(error: Error | null): boolean {
-    if (this.#isSettled) return false;
-    this.#isSettled = true;
-    const { breaker, onRequest } = this.#settings;
-    const { method, path } = this.request.endpoint;
-    this.#judgeToken(error);
-    breaker.leave(this.#generation, this.scope.caller.key, error ? serviceShownBy(error) : "up");
-    this.#span.end(this.#status, error && codeOf(error));
-    this.#note?.end(this.#status, error && codeOf(error));
-    onRequest({
-      requestId: this.scope.requestId,
-      method,
-      route: path,
-      outcome: outcomeOf(this.#status, error),
-      ms: performance.now() - this.#began,
-    });
-    return true;
-  }
+/** Records whether the service accepts the caller's token. A session may use another one. */
+function judgeToken({ request, operation }: Sent, error: Error | null): void {
+  const { token, caller } = operation.scope;
+  const { token: sent = token } = request;
+  if (token === null || sent !== token) return;
+  if (!error) caller.prove();
+  else if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") caller.unprove();
 }
 
 /** The code of an error; null when the caller disconnected, which is not a failure. */

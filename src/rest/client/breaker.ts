@@ -1,5 +1,5 @@
 import { type ServiceState, UpstreamError } from "../../errors.ts";
-import type { ScopedRequest } from "./request.ts";
+import type { Order } from "./order.ts";
 
 /** Opens when at least half of at least 20 requests within 10 seconds failed, and may probe the service every 5. */
 const WINDOW_SECONDS = 10;
@@ -15,9 +15,12 @@ export type Breaker = ReturnType<typeof createBreaker>;
 interface BreakerSettings {
   /** Milliseconds since any fixed point; never goes back. */
   readonly now: () => number;
-  /** Asks the service on behalf of the circuit, for less than `PAUSE_MS`. Calls back once with whether it is up. */
-  readonly probe: (asker: ScopedRequest, onEnd: (isUp: boolean) => void) => void;
+  /** Asks the service on behalf of the circuit, for less than `PAUSE_MS`. Resolves with whether it is up. */
+  readonly probe: (order: Asking) => Promise<boolean>;
 }
+
+/** What would be sent if the circuit were closed. */
+export type Asking = Pick<Order, "request"> & { readonly operation: Pick<Order["operation"], "scope"> };
 
 interface Second {
   /** Seconds since the fixed point of the clock. */
@@ -37,9 +40,8 @@ export function createBreaker({ now, probe }: BreakerSettings) {
   let recent: Second[] = [];
   /** When the next probe may begin; null while the circuit is closed. */
   let probeAt: number | null = null;
-  let isProbing = false;
-  /** Whoever waits for the probe. */
-  let waiting = new Set<() => void>();
+  /** Resolves with the probe under way; null while there is none. */
+  let probing: Promise<void> | null = null;
   /** Incremented when the circuit opens or closes: outcomes of earlier requests do not count after that. */
   let generation = 0;
 
@@ -81,6 +83,14 @@ export function createBreaker({ now, probe }: BreakerSettings) {
       turn(now() + PAUSE_MS);
   };
 
+  const probeFor = async (order: Asking): Promise<void> => {
+    // Counted from the beginning: the silence of a service that hangs is a part of the pause.
+    const nextProbeAt = now() + PAUSE_MS;
+    const isUp = await probe(order);
+    probing = null;
+    turn(isUp ? null : nextProbeAt);
+  };
+
   return {
     /** Admits a request and returns its generation. Throws `UpstreamError` unless the circuit is closed. */
     enter: (): number => {
@@ -92,22 +102,9 @@ export function createBreaker({ now, probe }: BreakerSettings) {
       if (begun === generation && shown !== "unknown") count(callerKey, shown === "down");
     },
     /** Whether requests wait for the outcome of a probe instead of failing. */
-    isHalfOpen: (): boolean => probeAt !== null && (isProbing || now() >= probeAt),
-    /** Begins a probe unless one is under way. Calls back when its outcome is known. */
-    wait: (asker: ScopedRequest, resume: () => void): void => {
-      waiting.add(resume);
-      if (isProbing) return;
-      isProbing = true;
-      // Counted from the beginning: the silence of a service that hangs is a part of the pause.
-      const nextProbeAt = now() + PAUSE_MS;
-      probe(asker, (isUp) => {
-        isProbing = false;
-        turn(isUp ? null : nextProbeAt);
-        const resumed = waiting;
-        waiting = new Set();
-        for (const callback of resumed) callback();
-      });
-    },
+    isHalfOpen: (): boolean => probeAt !== null && (probing !== null || now() >= probeAt),
+    /** Begins a probe unless one is under way. Resolves when its outcome is known. */
+    probed: (order: Asking): Promise<void> => (probing ??= probeFor(order)),
     circuit: () => (probeAt === null ? ("closed" as const) : ("open" as const)),
   };
 }

@@ -1,19 +1,19 @@
 import type { Caller, Callers } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import { Admission, type AdmissionSettings } from "./admission.ts";
-import { createAllowances } from "./allowance.ts";
-import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
-import { type ConnectorSettings, createConnector } from "./connector.ts";
+import type { AttemptSettings } from "./attempt.ts";
 import { createBreaker } from "./breaker.ts";
-import { Call, type Operation } from "./call.ts";
-import { throttledError } from "./failure.ts";
+import { Connections, type ConnectionSettings } from "./connections.ts";
+import { type ConnectorSettings, createConnector } from "./connector.ts";
 import type { HeldBytes } from "../../held.ts";
-import type { OperationBounds } from "./operation-queue.ts";
+import { Operation, type OperationBounds } from "./operation.ts";
+import { Alone, type Asker, type Exchange } from "./order.ts";
+import { createPacers } from "./pacer.ts";
 import { createProbe } from "./probe.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
-import { checkStream, type JsonSettings, readResponse } from "./response.ts";
-import { createRetries, throttledMs } from "./retry.ts";
+import { checkStream, readResponse } from "./response.ts";
+import { createRetries } from "./retry.ts";
+import { ask, askAtOnce, type Road } from "./road.ts";
 import { openStream } from "./stream.ts";
 import { createTransport, type StreamedResponse, type TransportSettings } from "./transport.ts";
 
@@ -21,7 +21,7 @@ export interface ClientSettings
   extends
     Omit<TransportSettings, "connect">,
     ConnectorSettings,
-    AdmissionSettings,
+    ConnectionSettings,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly dialect: Dialect;
   readonly clock: Clock;
@@ -41,148 +41,115 @@ export type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) 
 /** The load of the upstream queue and the state of the circuit. */
 export type Pressure = ReturnType<Client["pressure"]>;
 export type Client = ReturnType<typeof createClient>;
-/** Sends the upstream requests of one scope. */
-export type Upstream = ReturnType<Client["open"]>;
 
 /** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
-  const { dialect } = settings;
+  const { dialect, callers, onFault } = settings;
   const secretsFor = ({ token }: RequestScope) => [token, ...dialect.secrets];
   const wireSettings = { ...settings, connect: createConnector(settings) };
   const transport = createTransport(wireSettings);
-  const common = {
-    retries: createRetries(settings.retries),
-    onFailure: settings.onFailure,
-    onRequest: settings.onRequest,
-    openSpan: settings.openSpan,
-  };
 
+  /** Reads a whole response. */
   const whole =
-    <Answer>(request: UpstreamRequest<Answer>, reading: JsonSettings): Send<Answer> =>
-    (attempt, wire) =>
-      transport.send(wire, attempt.scope, {
-        onBytes: (bytes) => attempt.hold(bytes),
-        onFailure: (error) => attempt.fail(error),
-        onResponse: (response) => {
-          attempt.respond(response.status);
-          attempt.receive(response.body.length);
-          reading.takeTurn(() => readResponse(request, response, reading, attempt));
-        },
-      });
+    <Answer>(
+      request: UpstreamRequest<Answer>,
+      reading: { takeTurn: Operation["takeTurn"]; secrets: readonly (string | null)[] },
+    ): Exchange<Answer> =>
+    async (wire, asker, watch) => {
+      const response = await transport.send(wire, asker);
+      watch.respond(response.status);
+      watch.receive(response.body.length);
+      return readResponse(request, response, { ...reading, onFault });
+    };
 
+  /** Opens a response that is read as long as its reader takes. */
+  const stream =
+    (request: UpstreamRequest<unknown>, scope: RequestScope): Exchange<StreamedResponse> =>
+    async (wire, asker, watch) => {
+      const response = await openStream(wireSettings, wire, asker);
+      watch.respond(response.status);
+      return checkStream(request, response, secretsFor(scope));
+    };
+
+  const { onFailure, onRequest, openSpan } = settings;
+  const attempts = { onFailure, onRequest, openSpan, retries: createRetries(settings.retries) };
   const probe = createProbe({
-    ...settings,
-    attempts: common,
-    sendWhole: (request) =>
-      whole(request, { onFault: settings.onFault, takeTurn: (work) => work(), secrets: [] }),
+    attempts,
+    exchangeOf: (request) => whole(request, { takeTurn: (work) => work(), secrets: [] }),
+    dialect,
+    clock: settings.clock,
   });
   const breaker = createBreaker({ now: settings.clock.now, probe });
-  const admission = new Admission(settings, settings.callers, breaker);
-  const allowanceOf = createAllowances(settings.clock, dialect.rateLimit);
-  const calls = {
-    ...common,
+  const connections = new Connections(settings, callers, breaker);
+  const pacerFor = createPacers(settings.clock, dialect.rateLimit);
+  const road: Road = {
+    ...attempts,
     breaker,
-    allowanceOf: (token: string, { address }: Caller) => allowanceOf(settings.callers.of(token, address)),
+    connections,
+    pacerOf: ({ request, operation }) => {
+      const { token, caller } = operation.scope;
+      const { token: sent = token } = request;
+      if (sent === token) return operation.pacer;
+      return sent === null ? null : pacerFor(callers.of(sent, caller.address));
+    },
   };
-
-  /** Streams a response and reads it as long as `read` takes. */
-  const stream =
-    <Part>(read: (response: StreamedResponse, attempt: Attempt<Part>) => Promise<Part>): Send<Part> =>
-    (attempt, wire) => {
-      const { scope, request } = attempt;
-      openStream(wireSettings, wire, scope)
-        .then((response) => {
-          attempt.respond(response.status);
-          return checkStream(request, response, secretsFor(scope)).then((checked) => read(checked, attempt));
-        })
-        .then(
-          (part) => attempt.succeed(part),
-          (error: unknown) => attempt.fail(error),
-        );
-    };
 
   return {
     /** Opens the upstream requests of a scope within its limits. */
-    open: (scope: RequestScope, bounds: OperationBounds) => {
-      const held = settings.heldBytes.open(scope);
-      const operation: Operation = {
+    open: (scope: RequestScope, bounds: OperationBounds): Operation =>
+      new Operation({
         scope,
+        bounds,
         headers: new RequestHeaders(dialect, scope),
-        queue: admission.open(scope, bounds),
-        held,
-        allowance: allowanceOf(scope.caller),
-      };
-      const takeTurn = settings.turnsFor(scope.caller);
-      const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
-      const call = <Part>(request: UpstreamRequest<unknown>, send: Send<Part>, outcome: Outcome<Part>) => {
-        bounds.onRequest?.();
-        void new Call(calls, operation, request, send, outcome);
-      };
-      return {
-        /** Reads a whole response. A failed GET may be retried; a command never is. */
-        json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>): void =>
-          call(request, whole(request, reading), outcome),
-        /** Reads part of a log. */
-        readPart: <Part>(
-          request: UpstreamRequest<unknown>,
-          read: ReadPart<Part>,
-          outcome: Outcome<Part>,
-        ): void => {
-          const send = stream<Part>(async (response, attempt) => {
-            try {
-              return await read(response, (bytes) => {
-                attempt.receive(bytes);
-                attempt.hold(bytes);
-              });
-            } catch (error) {
-              response.stream.destroy();
-              throw error;
-            }
-          });
-          call(request, send, outcome);
-        },
-        /** The bytes of responses that the scope holds. */
-        held,
-      };
+        held: settings.heldBytes.open(scope),
+        line: connections.open(scope, bounds.width),
+        pacer: pacerFor(scope.caller),
+        takeTurn: settings.turnsFor(scope.caller),
+      }),
+    /** Asks for a whole response. A failed GET may be asked again; a command never is. */
+    json: <Answer>(
+      operation: Operation,
+      request: UpstreamRequest<Answer>,
+      asker: Asker = new Alone(operation.scope, operation.held),
+    ): Promise<Answer> => {
+      const reading = { takeTurn: operation.takeTurn, secrets: secretsFor(operation.scope) };
+      return ask(road, { request, operation, asker }, whole(request, reading));
     },
-
-    /** Opens a download. It is not queued, because its duration depends on the caller. */
-    stream: async (request: UpstreamRequest<unknown>, scope: RequestScope) => {
-      const allowance = allowanceOf(scope.caller);
-      if (!allowance.take(false)) throw throttledError(request.endpoint, allowance.waitMs(false));
-      if (breaker.isHalfOpen()) await new Promise<void>((resume) => breaker.wait({ request, scope }, resume));
-      return new Promise<StreamedResponse>((resolve, reject) => {
-        const outcome = {
-          succeeded: (response: StreamedResponse) => {
-            allowance.end(null);
-            resolve(response);
-          },
-          failed: (error: unknown) => {
-            allowance.end(throttledMs(error));
-            reject(error);
-          },
-        };
-        let attempt: Attempt<StreamedResponse>;
+    /** Asks for part of a log. */
+    part: <Part>(
+      operation: Operation,
+      request: UpstreamRequest<unknown>,
+      asker: Asker,
+      read: ReadPart<Part>,
+    ): Promise<Part> => {
+      const open = stream(request, operation.scope);
+      return ask(road, { request, operation, asker }, async (wire, _, watch) => {
+        const response = await open(wire, asker, watch);
         try {
-          attempt = new Attempt(calls, request, scope, outcome, null);
+          return await read(response, (bytes) => {
+            watch.receive(bytes);
+            asker.hold(bytes);
+          });
         } catch (error) {
-          allowance.giveBack();
+          response.stream.destroy();
           throw error;
         }
-        allowance.send();
-        attempt.send(
-          new RequestHeaders(dialect, scope),
-          stream((response) => Promise.resolve(response)),
-        );
       });
     },
 
+    /** Opens a download. */
+    stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {
+      const operation = { scope, headers: new RequestHeaders(dialect, scope) };
+      const order = { request, operation, asker: new Alone(scope, null) };
+      return askAtOnce(road, order, pacerFor(scope.caller), stream(request, scope));
+    },
+
     /** Whether the queue has no room for a new operation of the caller. */
-    isQueueFull: (caller: Caller) => admission.isQueueFull(caller),
+    isQueueFull: (caller: Caller) => connections.isFullFor(caller),
 
     pressure: () => ({
-      ...admission.pressure(),
-      retries: common.retries.total(),
+      ...connections.pressure(),
+      retries: attempts.retries.total(),
       circuit: breaker.circuit(),
     }),
     reach: () => transport.reach(),

@@ -1,8 +1,8 @@
 import errors from "undici/lib/core/errors.js";
 import { TooLarge, NotUnderstood } from "./body.ts";
 import { Cancelled, DeadlineError, OVERLOADED, UpstreamError } from "../../errors.ts";
-import type { RequestScope } from "../../request-scope.ts";
 import type { EndpointName } from "../api/endpoint.ts";
+import type { Life } from "./order.ts";
 import { type Mapped, MAX_RETRY_AFTER_SECONDS, THROTTLED } from "./error-mapping.ts";
 import { TimedOut, TransportError } from "./transport.ts";
 
@@ -64,9 +64,13 @@ export function mapFailure(endpoint: EndpointName, error: unknown): Error {
   );
 }
 
-/** The error of a request whose scope has ended. A command that was not sent cannot have been done. */
-export function endedError({ method, path }: EndpointName, scope: RequestScope, wasSent: boolean): Error {
-  if (scope.ended !== "deadline") return new Cancelled("The caller left.");
+/** The error of a request that nobody wants any more. A command that was not sent cannot have been done. */
+export function endedError(
+  { method, path }: EndpointName,
+  life: Pick<Life, "ended">,
+  wasSent: boolean,
+): Error {
+  if (life.ended !== "deadline") return new Cancelled("The caller left.");
   return new DeadlineError(
     "UPSTREAM_TIMEOUT",
     wasSent

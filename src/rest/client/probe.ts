@@ -1,14 +1,15 @@
 import type { Clock } from "../../clock.ts";
 import { RequestScope } from "../../request-scope.ts";
 import { Nothing } from "../api/reader.ts";
-import { Attempt, type AttemptSettings, type Send } from "./attempt.ts";
-import type { Breaker } from "./breaker.ts";
-import { type Dialect, RequestHeaders, type ScopedRequest, type UpstreamRequest } from "./request.ts";
+import { attempt, type AttemptSettings } from "./attempt.ts";
+import type { Asking } from "./breaker.ts";
+import { Alone, type Exchange } from "./order.ts";
+import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
 
 export interface ProbeSettings {
   readonly attempts: Omit<AttemptSettings, "breaker">;
-  /** Sends the request of an attempt and reads its whole response. */
-  readonly sendWhole: (request: UpstreamRequest<undefined>) => Send<undefined>;
+  /** Sends a request and reads its whole response. */
+  readonly exchangeOf: (request: UpstreamRequest<undefined>) => Exchange<undefined>;
   readonly dialect: Dialect;
   readonly clock: Clock;
 }
@@ -22,7 +23,7 @@ const PROBE_MS = 4_000;
  * cheapest record and what the request reads, so that neither one dead endpoint nor one bad record keeps the circuit
  * open.
  */
-export function createProbe({ attempts, sendWhole, dialect, clock }: ProbeSettings) {
+export function createProbe({ attempts, exchangeOf, dialect, clock }: ProbeSettings) {
   let isCheapNext = true;
 
   const targetOf = (
@@ -35,21 +36,24 @@ export function createProbe({ attempts, sendWhole, dialect, clock }: ProbeSettin
     return isCheap ? { endpoint: cheapest, path: cheapest.toPath({}) } : waiting;
   };
 
-  return ({ request: waiting, scope: waitingScope }: ScopedRequest, onEnd: (isUp: boolean) => void): void => {
-    const scope = new RequestScope(waitingScope, Number.POSITIVE_INFINITY);
+  return async ({ request: waiting, operation }: Asking): Promise<boolean> => {
+    const scope = new RequestScope(operation.scope, Number.POSITIVE_INFINITY);
     const cancel = clock.after(PROBE_MS, () => scope.end("deadline"));
-    const leave: Breaker["leave"] = (_generation, _callerKey, shown) => {
-      cancel();
-      onEnd(shown === "up");
-    };
     const { endpoint, path } = targetOf(waiting);
-    const { token = waitingScope.token } = waiting;
+    const { token = operation.scope.token } = waiting;
     const request = { endpoint: { ...endpoint, answer: Nothing }, path, token };
-    const breaker = { enter: () => 0, leave };
-    const attempt = new Attempt<undefined>({ ...attempts, breaker }, request, scope, IGNORED, null);
-    attempt.send(new RequestHeaders(dialect, scope), sendWhole(request));
+    const order = {
+      request,
+      operation: { scope, headers: new RequestHeaders(dialect, scope) },
+      asker: new Alone(scope, null),
+    };
+    let isUp = false;
+    const breaker: AttemptSettings["breaker"] = {
+      leave: (_generation, _callerKey, shown) => (isUp = shown === "up"),
+    };
+    // Only the breaker learns the outcome.
+    await attempt({ ...attempts, breaker }, order, exchangeOf(request), 0).catch(() => {});
+    cancel();
+    return isUp;
   };
 }
-
-/** Only the breaker learns the outcome. */
-const IGNORED = { succeeded: (): void => {}, failed: (): void => {} };

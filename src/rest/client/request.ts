@@ -1,7 +1,6 @@
 import type { Command, EndpointName, Get } from "../api/endpoint.ts";
 import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import type { Demand } from "../../bulkhead.ts";
 
 type Endpoint<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
 
@@ -27,19 +26,10 @@ export interface UpstreamRequest<Answer> {
   readonly secret?: string | null;
   /** The token to send; null for none. Defaults to the caller's. */
   readonly token?: string | null;
-  /** The positions of the operation's result that wait for this request now. Default: one. */
-  readonly demand?: Demand;
-  /** Whether a read may wait for the allowance of its token. Default: yes. */
-  readonly isPatient?: boolean;
   /** Notes the attempts of a request of an operation with notes. */
   readonly note?: RequestNote | null;
   /** `Range` and `If-Range` of a download. */
   readonly range?: Readonly<Record<string, string>> | null;
-}
-
-export interface ScopedRequest {
-  readonly request: UpstreamRequest<unknown>;
-  readonly scope: RequestScope;
 }
 
 /** How requests to the service are written. */

@@ -1,7 +1,6 @@
 import { UpstreamError } from "../../errors.ts";
 import { parseJson } from "../api/parse-json.ts";
 import type { Reading } from "../api/record.ts";
-import type { Attempt } from "./attempt.ts";
 import { NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
 import type { EndpointName } from "../api/endpoint.ts";
@@ -24,39 +23,42 @@ export interface JsonSettings {
 /** Texts that no error message may contain, besides those of the request itself. */
 type Secrets = readonly (string | null)[];
 
-/** Parses a whole response with the reader of its endpoint: a short one at once, a long one in time slices. */
-export function readResponse<Answer>(
+/** Parses a whole response with the reader of its endpoint, in the caller's turn: a short one at once, a long one in time slices. */
+export const readResponse = <Answer>(
   request: UpstreamRequest<Answer>,
   response: WholeResponse,
   { onFault, takeTurn, secrets }: JsonSettings,
-  attempt: Attempt<Answer>,
-): void {
-  const { endpoint } = request;
-  const finish = ({ answer, faults }: Reading<Answer>): void => {
-    for (const place of faults) onFault(endpoint.path, place);
-    attempt.succeed(answer);
-  };
-  const next = (steps: Iterator<undefined, Reading<Answer>>): void => {
-    try {
-      const step = steps.next();
-      if (step.done) finish(step.value);
-      else takeTurn(() => next(steps));
-    } catch (error) {
-      attempt.fail(withFacts(error, request, response));
-    }
-  };
-  try {
-    if (response.status >= 300) throw errorOf(request, response, response.body, secrets);
-    const reader = endpoint.answer;
-    // The body is ignored: the document describes none.
-    if (reader.form !== "json") return attempt.succeed(reader.read().answer);
-    const json = parse(response.body);
-    if (reader.steps) next(reader.steps(json));
-    else finish(reader.read(json));
-  } catch (error) {
-    attempt.fail(withFacts(error, request, response));
-  }
-}
+): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const { endpoint } = request;
+    const finish = ({ answer, faults }: Reading<Answer>): void => {
+      for (const place of faults) onFault(endpoint.path, place);
+      resolve(answer);
+    };
+    const next = (steps: Iterator<undefined, Reading<Answer>>): void =>
+      guarded(() => {
+        const step = steps.next();
+        if (step.done) finish(step.value);
+        else takeTurn(() => next(steps));
+      });
+    const guarded = (act: () => void): void => {
+      try {
+        act();
+      } catch (error) {
+        reject(withFacts(error, request, response));
+      }
+    };
+    const begin = (): void => {
+      if (response.status >= 300) throw errorOf(request, response, response.body, secrets);
+      const reader = endpoint.answer;
+      // The body is ignored: the document describes none.
+      if (reader.form !== "json") return resolve(reader.read().answer);
+      const json = parse(response.body);
+      if (reader.steps) next(reader.steps(json));
+      else finish(reader.read(json));
+    };
+    takeTurn(() => guarded(begin));
+  });
 
 /** Adds the request to the error of a response that cannot be read. */
 function withFacts(

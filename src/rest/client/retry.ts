@@ -1,5 +1,5 @@
 import { retryOf, UpstreamError } from "../../errors.ts";
-import type { RequestScope } from "../../request-scope.ts";
+import type { Life } from "./order.ts";
 import { MAX_RETRY_AFTER_SECONDS } from "./error-mapping.ts";
 
 /** At most a tenth of the requests of the last 10 seconds may be retries; a quiet gateway may make ten. */
@@ -50,8 +50,8 @@ export function createRetries(maxRetries: number) {
       attempts++;
     },
     /** The pause before the next attempt, in milliseconds; null when a retry cannot help or would be too late. */
-    pauseAfter: (error: unknown, tried: Tried, scope: RequestScope): number | null => {
-      const inTime = (ms: number) => (Date.now() + ms < scope.deadline ? ms : null);
+    pauseAfter: (error: unknown, tried: Tried, { deadline }: Pick<Life, "deadline">): number | null => {
+      const inTime = (ms: number) => (Date.now() + ms < deadline ? ms : null);
       const requestedMs = requestedPauseMs(error);
       // Known servers throttle in normal operation: one retry after the pause that they ask for, for which it waits in line.
       if (isThrottled(error))
@@ -80,7 +80,7 @@ export const throttledMs = (error: unknown): number | null =>
   isThrottled(error) ? requestedPauseMs(error) : null;
 
 /** Whether the service throttled the request and sent a `Retry-After`. */
-export const isThrottled = (error: unknown): boolean =>
+const isThrottled = (error: unknown): boolean =>
   retryOf(error) === "after `Retry-After`" &&
   error instanceof UpstreamError &&
   error.facts.retryAfterSeconds !== undefined;

@@ -3,7 +3,7 @@ import { request as httpsRequest } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { targetOf } from "./connector.ts";
 import { decodeStream, encodingsOf, NotUnderstood } from "./body.ts";
-import type { RequestScope } from "../../request-scope.ts";
+import type { Life } from "./order.ts";
 import {
   headOf,
   type StreamedResponse,
@@ -15,12 +15,12 @@ import {
 
 /**
  * Opens a streamed response on its own connection. Uses `node:http`, which survives slow and disconnected readers; see
- * `createTransport` for undici. The stream ends with the scope unless it is kept. Rejects with `TransportError`.
+ * `createTransport` for undici. The stream ends with who wants it unless it is kept. Rejects with `TransportError`.
  */
 export function openStream(
   settings: TransportSettings,
   { method, path, headers }: WireRequest,
-  scope: RequestScope,
+  life: Life,
 ): Promise<StreamedResponse> {
   const { upstreamUrl, connect, connectTimeoutMs, headersTimeoutMs, idleTimeoutMs } = settings;
   const isSecure = upstreamUrl.protocol === "https:";
@@ -46,8 +46,8 @@ export function openStream(
     };
     const failAfter = (ms: number) => setTimeout(() => fail(new TimedOut()), ms);
     let timer = failAfter(connectTimeoutMs);
-    const onScopeEnd = () => fail(new TimedOut());
-    scope.onEnd(onScopeEnd);
+    const onLifeEnd = () => fail(new TimedOut());
+    life.onEnd(onLifeEnd);
 
     request.once("socket", () => {
       wasSent = true;
@@ -55,7 +55,7 @@ export function openStream(
       timer = failAfter(headersTimeoutMs);
     });
     request.on("error", fail);
-    request.once("close", () => scope.offEnd(onScopeEnd));
+    request.once("close", () => life.offEnd(onLifeEnd));
     request.once("upgrade", (_response, socket) => {
       // Nothing else listens to the upgraded socket.
       socket.on("error", () => {});
@@ -81,7 +81,7 @@ export function openStream(
           bodyHeaders: encodings.length === 0 ? bodyHeadersOf(header) : {},
           isHandedOver:
             HANDED_OVER.some((name) => header(name) !== null) && Number(header("content-length") ?? 0) === 0,
-          keep: () => scope.offEnd(onScopeEnd),
+          keep: () => life.offEnd(onLifeEnd),
         };
       };
       open().then(resolve, fail);

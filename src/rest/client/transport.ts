@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { Collector, decodeBody, encodingsOf } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
-import type { RequestScope } from "../../request-scope.ts";
+import type { Asker } from "./order.ts";
 
 export interface TransportSettings {
   /** `{base_url}` of the service. */
@@ -63,19 +63,11 @@ export class TransportError extends Error {
   }
 }
 
-/** A timeout of the gateway, or the end of the scope. */
+/** A timeout of the gateway, or the end of those who wait. */
 export class TimedOut extends Error {}
 
 /** Maximum bytes of an error body: enough for any message. */
 export const MAX_ERROR_BYTES = 64 * 1024;
-
-interface Receiver {
-  /** Receives the number of bytes held. May throw. */
-  readonly onBytes: (count: number) => void;
-  readonly onResponse: (response: WholeResponse) => void;
-  /** Receives a `TransportError`, at the latest on a timeout or at the end of the scope. */
-  readonly onFailure: (error: TransportError) => void;
-}
 
 /**
  * Creates the transport for whole responses, with keep-alive. Uses `dispatch` with a handler that never pauses: undici 7
@@ -91,12 +83,17 @@ export function createTransport(settings: TransportSettings) {
   });
 
   return {
-    /** Sends a request and reads its whole response. */
-    send: (request: WireRequest, scope: RequestScope, receiver: Receiver): void => {
-      const handler = new ResponseHandler(scope, receiver, request.wantsBody ? maxJsonBytes : null);
-      handler.start(responseTimeoutMs);
-      pool.dispatch(request, handler);
-    },
+    /**
+     * Sends a request and reads its whole response. Rejects with `TransportError`, at the latest on a timeout or when nobody
+     * wants it any more.
+     */
+    send: (request: WireRequest, asker: Asker): Promise<WholeResponse> =>
+      new Promise((resolve, reject) => {
+        const maxBytes = request.wantsBody ? maxJsonBytes : null;
+        const handler = new ResponseHandler(asker, { resolve, reject }, maxBytes);
+        handler.start(responseTimeoutMs);
+        pool.dispatch(request, handler);
+      }),
     /** Opens and closes a connection without sending anything. Rejects when that fails. */
     reach: () =>
       new Promise<void>((resolve, reject) => {
@@ -110,13 +107,18 @@ export function createTransport(settings: TransportSettings) {
   };
 }
 
-/** Collects a response and calls its receiver once, whichever callbacks undici calls. */
+interface Settler {
+  readonly resolve: (response: WholeResponse) => void;
+  readonly reject: (error: TransportError) => void;
+}
+
+/** Collects a response and settles once, whichever callbacks undici calls. */
 class ResponseHandler {
-  readonly #scope: RequestScope;
-  readonly #receiver: Receiver;
+  readonly #asker: Asker;
+  readonly #settler: Settler;
   /** Maximum bytes of the body after decompression; null when the body of a response that is no error is ignored. */
   readonly #maxBytes: number | null;
-  readonly #onScopeEnd = (): void => this.#fail(new TimedOut());
+  readonly #onEnd = (): void => this.#fail(new TimedOut());
   #timer: NodeJS.Timeout | undefined;
   #isSettled = false;
   /** Set when the request is sent. */
@@ -125,15 +127,15 @@ class ResponseHandler {
   #encoding: string | null = null;
   #body: Collector | null = null;
 
-  constructor(scope: RequestScope, receiver: Receiver, maxBytes: number | null) {
-    this.#scope = scope;
-    this.#receiver = receiver;
+  constructor(asker: Asker, settler: Settler, maxBytes: number | null) {
+    this.#asker = asker;
+    this.#settler = settler;
     this.#maxBytes = maxBytes;
   }
 
   start(timeoutMs: number): void {
-    this.#timer = setTimeout(this.#onScopeEnd, timeoutMs);
-    this.#scope.onEnd(this.#onScopeEnd);
+    this.#timer = setTimeout(this.#onEnd, timeoutMs);
+    this.#asker.onEnd(this.#onEnd);
   }
 
   onConnect(abort: () => void): void {
@@ -161,7 +163,7 @@ class ResponseHandler {
   onData(chunk: Buffer): boolean {
     try {
       this.#body?.add(chunk);
-      this.#receiver.onBytes(chunk.length);
+      this.#asker.hold(chunk.length);
     } catch (error) {
       if (this.#head && this.#head.status >= 300) this.#succeed({ ...this.#head, body: NO_BODY });
       this.#fail(error);
@@ -191,7 +193,7 @@ class ResponseHandler {
       const decode = async () => decodeBody(body, encodingsOf(encoding), limit);
       // The status of an error is used even when its body cannot be decoded.
       const decoded = await (isError ? decode().catch(() => NO_BODY) : decode());
-      this.#receiver.onBytes(decoded.length);
+      this.#asker.hold(decoded.length);
       this.#succeed({ ...head, body: decoded });
     } catch (error) {
       this.#fail(error);
@@ -199,13 +201,13 @@ class ResponseHandler {
   }
 
   #succeed(response: WholeResponse): void {
-    if (this.#settle()) this.#receiver.onResponse(response);
+    if (this.#settle()) this.#settler.resolve(response);
   }
 
   #fail(cause: unknown): void {
     if (!this.#settle()) return;
     const abort = this.#abort;
-    this.#receiver.onFailure(new TransportError(cause, abort !== null));
+    this.#settler.reject(new TransportError(cause, abort !== null));
     abort?.();
   }
 
@@ -213,7 +215,7 @@ class ResponseHandler {
     if (this.#isSettled) return false;
     this.#isSettled = true;
     clearTimeout(this.#timer);
-    this.#scope.offEnd(this.#onScopeEnd);
+    this.#asker.offEnd(this.#onEnd);
     return true;
   }
 }

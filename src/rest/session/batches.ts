@@ -8,7 +8,8 @@ import type { ReadPart } from "../client/client.ts";
 import type { ReadNotes } from "./notes.ts";
 import { noToken } from "../client/failure.ts";
 import { serialize } from "./position.ts";
-import { Read, type Reader, type ReadTarget } from "./reads.ts";
+import type { ReadTarget } from "./entry.ts";
+import { Read, type Reader } from "./reads.ts";
 
 export interface ReadOptions {
   readonly query?: Query | undefined;
@@ -136,7 +137,7 @@ export class Batches {
   }
 
   #open(target: ReadTarget, key: string): Read {
-    const read = new Read(target);
+    const read = new Read(target, this.#reader);
     this.#reads.set(key, read);
     read.note = this.#settings.notes?.open(target.key, read.response) ?? null;
     return read;
@@ -182,9 +183,10 @@ export class Batches {
   #start(reads: readonly Read[]): Promise<readonly Read[]> {
     try {
       const groups = new Map<string, Group[]>();
-      for (const read of reads) {
+      // What most places wait for is requested first: an operation may have no more requests than that.
+      for (const read of reads.toSorted((one, other) => other.positions - one.positions)) {
         const { part, key } = read.target;
-        if (!part) read.start(this.#reader);
+        if (!part) read.start();
         else if (this.#reads.has(key)) this.#startSingle(read);
         else addTo(groups, part, read);
       }
@@ -213,7 +215,7 @@ export class Batches {
     const existing = this.#reads.get(target.key);
     if (existing) return existing;
     const read = this.#open(target, target.key);
-    read.start(this.#reader);
+    read.start();
     return read;
   }
 

@@ -1,8 +1,8 @@
 import type { Batch, RunRead } from "../api/batches.ts";
 import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
-import type { OperationBounds } from "../client/operation-queue.ts";
-import type { Client, ReadPart, Upstream } from "../client/client.ts";
+import type { Client, ReadPart } from "../client/client.ts";
+import type { Operation, OperationBounds } from "../client/operation.ts";
 import type { Memory } from "../../memory.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
@@ -53,17 +53,16 @@ export type Session = Pick<
   | "as"
 >;
 
-export function openSession(
-  client: Pick<Client, "open">,
-  scope: RequestScope,
-  settings: SessionSettings,
-): Session {
-  return new TokenSession(client.open(scope, settings.bounds), scope, settings, scope.token);
+export type SessionClient = Pick<Client, "open" | "json" | "part">;
+
+export function openSession(client: SessionClient, scope: RequestScope, settings: SessionSettings): Session {
+  return new TokenSession(client, client.open(scope, settings.bounds), settings, scope.token);
 }
 
 class TokenSession implements Reader {
   readonly server: Server;
-  readonly upstream: Upstream;
+  readonly client: SessionClient;
+  readonly operation: Operation;
   readonly scope: RequestScope;
   readonly token: string | null;
   readonly shared: Reader["shared"];
@@ -72,10 +71,12 @@ class TokenSession implements Reader {
   readonly #settings: SessionSettings;
   #batches: Batches;
 
-  constructor(upstream: Upstream, scope: RequestScope, settings: SessionSettings, token: string | null) {
+  constructor(client: SessionClient, operation: Operation, settings: SessionSettings, token: string | null) {
     const { server, reads } = settings.shared;
+    const { scope } = operation;
     this.server = server;
-    this.upstream = upstream;
+    this.client = client;
+    this.operation = operation;
     this.scope = scope;
     this.token = token;
     // The caller belongs to the token of the request. With another token nothing is shared.
@@ -84,7 +85,7 @@ class TokenSession implements Reader {
     this.#settings = settings;
     this.#batches = this.#openBatches();
     scope.onEnd(() => {
-      for (const read of this.started) read.leave(this);
+      for (const read of this.started) read.leave();
       if (this.shared) scope.caller.leave(reads.room);
     });
   }
@@ -130,9 +131,7 @@ class TokenSession implements Reader {
         token: endpoint.anonymous ? null : this.token,
         note: this.#settings.notes?.openCommand() ?? null,
       };
-      return await new Promise((resolve, reject) =>
-        this.upstream.json(request, { succeeded: resolve, failed: reject }),
-      );
+      return await this.client.json(this.operation, request);
     } finally {
       this.#batches = this.#openBatches();
       this.endSharing();
@@ -156,7 +155,7 @@ class TokenSession implements Reader {
 
   /** Opens a session with another token. Both share only the limits. */
   as(token: string): Session {
-    return new TokenSession(this.upstream, this.scope, this.#settings, token);
+    return new TokenSession(this.client, this.operation, this.#settings, token);
   }
 
   #openBatches(): Batches {

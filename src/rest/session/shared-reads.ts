@@ -4,7 +4,7 @@ import { TransientMap } from "../../transient.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
 import { cluster } from "../api/kinds.ts";
 import { isObject } from "../api/record.ts";
-import type { Read, Sharing } from "./reads.ts";
+import type { Entry } from "./entry.ts";
 
 export interface SharingSettings {
   /** How long a response is kept after its request began, in milliseconds; 0: not at all. */
@@ -24,17 +24,15 @@ const ENTRY_BYTES = 1_000;
 const SELDOM_CHANGING: ReadonlySet<AnyEndpoint> = new Set<AnyEndpoint>([cluster.read, cluster.node]);
 
 /** How many times longer a response is kept: the cluster, its machines and the record of a run that has ended seldom change. */
-const freshnessOf = ({ target, value }: Read): number =>
-  SELDOM_CHANGING.has(target.endpoint) || (isObject(value) && typeof value["finished_at"] === "string")
-    ? 5
-    : 1;
+const freshnessOf = ({ target: { endpoint } }: Entry, value: unknown): number =>
+  SELDOM_CHANGING.has(endpoint) || (isObject(value) && typeof value["finished_at"] === "string") ? 5 : 1;
 
 /** What the gateway keeps for reads: a room with those of each caller, and one cache. */
 export class SharedReads {
   readonly settings: SharingSettings;
   readonly room: Room<CallerReads>;
-  /** Kept reads, each with the reads of its caller. */
-  readonly kept: LRUCache<Read, CallerReads> | null = null;
+  /** Kept entries, each with the reads of its caller. */
+  readonly kept: LRUCache<Entry, CallerReads> | null = null;
 
   constructor(settings: SharingSettings, callers: Callers) {
     this.settings = settings;
@@ -49,7 +47,7 @@ export class SharedReads {
       ttlResolution: 0,
       // lru-cache takes a start of 0 for none.
       perf: { now: () => settings.now() + 1 },
-      dispose: (reads, read) => reads.forget(read),
+      dispose: (reads, entry) => reads.forget(entry),
     });
   }
 }
@@ -58,12 +56,12 @@ export class SharedReads {
  * The reads of one caller since its last command: in flight, or kept. Own code: packages that merge equal requests share a
  * promise, which fails with the operation that made it, and know neither limits nor commands.
  */
-class CallerReads implements Sharing {
+export class CallerReads {
   readonly settings: SharingSettings;
   readonly #all: SharedReads;
   readonly #caller: Caller;
-  readonly #inFlight = new TransientMap<Read>();
-  readonly #kept = new TransientMap<Read>();
+  readonly #inFlight = new TransientMap<Entry>();
+  readonly #kept = new TransientMap<Entry>();
 
   constructor(all: SharedReads, caller: Caller) {
     this.#all = all;
@@ -71,68 +69,70 @@ class CallerReads implements Sharing {
     this.settings = all.settings;
   }
 
-  find(key: string): Read | undefined {
-    const read = this.#inFlight.get(key);
-    if (read) return read.isOpen ? read : undefined;
+  /** What may answer an equal read; undefined without it. No later read gets an older response. */
+  find(key: string): Entry | undefined {
+    const entry = this.#inFlight.get(key);
+    if (entry) return entry.isOpen && !entry.ended ? entry : undefined;
     const kept = this.#keptOf(key);
     return kept && this.settings.now() <= kept.freshUntil ? kept : undefined;
   }
 
-  findStale(key: string): Read | undefined {
+  /** The last response to an equal read, for use while the service gives none; undefined without one. */
+  findStale(key: string): Entry | undefined {
     const { staleMs, now } = this.settings;
     const kept = staleMs > 0 ? this.#keptOf(key) : undefined;
     return kept && now() - kept.began <= staleMs ? kept : undefined;
   }
 
-  add(read: Read): void {
-    read.began = this.settings.now();
-    this.#inFlight.set(read.target.key, read);
+  add(entry: Entry): void {
+    this.#inFlight.set(entry.target.key, entry);
   }
 
-  remove(read: Read, isForNow: boolean): void {
-    const { key } = read.target;
-    if (this.#inFlight.get(key) !== read) return;
+  /** Removes an entry whose request has failed. `isForNow`: a kept response may still be true, and stays. */
+  remove(entry: Entry, isForNow: boolean): void {
+    const { key } = entry.target;
+    if (this.#inFlight.get(key) !== entry) return;
     this.#inFlight.delete(key);
     if (!isForNow) this.#drop(key);
   }
 
-  keep(read: Read): void {
+  /** Keeps the response, unless it is too old or too large, or a command or a later read has replaced it. */
+  keep(entry: Entry, value: unknown): void {
     const { kept, room } = this.#all;
-    const { settings } = this;
-    const { key } = read.target;
-    if (this.#inFlight.get(key) !== read) return;
-    this.#inFlight.delete(key);
-    this.#drop(key);
+    const { ttlMs, staleMs, now } = this.settings;
+    const { target, began } = entry;
+    if (this.#inFlight.get(target.key) !== entry) return;
+    this.remove(entry, false);
     if (!kept) return;
-    if (settings.ttlMs > 0) read.freshUntil = read.began + settings.ttlMs * freshnessOf(read);
-    const until = Math.max(read.freshUntil, read.began + settings.staleMs);
-    const ttl = Math.floor(until - settings.now());
+    if (ttlMs > 0) entry.freshUntil = began + ttlMs * freshnessOf(entry, value);
+    const ttl = Math.floor(Math.max(entry.freshUntil, began + staleMs) - now());
     if (ttl <= 0) return;
-    kept.set(read, this, { ttl, size: read.bytes + ENTRY_BYTES });
-    if (!kept.has(read)) return;
-    this.#kept.set(key, read);
+    kept.set(entry, this, { ttl, size: entry.bytes + ENTRY_BYTES });
+    if (!kept.has(entry)) return;
+    this.#kept.set(target.key, entry);
     this.#caller.enter(room);
   }
 
-  /** Called when a read is no longer kept. */
-  forget(read: Read): void {
-    if (this.#kept.get(read.target.key) !== read) return;
-    this.#kept.delete(read.target.key);
+  /** Called when an entry is no longer kept. */
+  forget(entry: Entry): void {
+    if (this.#kept.get(entry.target.key) !== entry) return;
+    this.#kept.delete(entry.target.key);
     this.#caller.leave(this.#all.room);
   }
 
+  /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
   endSharing(): void {
     for (const { target } of this.#inFlight.values()) this.#inFlight.delete(target.key);
-    for (const read of this.#kept.values()) this.#all.kept?.delete(read);
+    for (const entry of this.#kept.values()) this.#all.kept?.delete(entry);
   }
 
-  #keptOf(key: string): Read | undefined {
-    const read = this.#kept.get(key);
-    return read && this.#all.kept?.get(read) ? read : undefined;
+  #keptOf(key: string): Entry | undefined {
+    const entry = this.#kept.get(key);
+    return entry && this.#all.kept?.get(entry) ? entry : undefined;
   }
 
   #drop(key: string): void {
-    const read = this.#kept.get(key);
-    if (read) this.#all.kept?.delete(read);
+    const entry = this.#kept.get(key);
+    if (entry) this.#all.kept?.delete(entry);
   }
 }

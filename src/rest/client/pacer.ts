@@ -2,8 +2,10 @@ import type { Caller } from "../../caller.ts";
 import { Memory } from "../../memory.ts";
 import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
-import type { EndpointName } from "../api/endpoint.ts";
-import { Bulkhead, type Demand } from "../../bulkhead.ts";
+import { Line } from "../../line.ts";
+import { endedError, throttledError } from "./failure.ts";
+import type { Operation } from "./operation.ts";
+import { type Order, waitIn, type Waiter } from "./order.ts";
 
 /** The share of the requests that may be sent at once: a page loads in one go. */
 const AT_ONCE = 0.75;
@@ -20,46 +22,23 @@ const withMargin = ({ requests, periodMs }: RateLimit): RateLimit => ({
   periodMs: periodMs + MARGIN_MS,
 });
 
-/** How long the allowance of a token is kept after its last operation, in milliseconds: longer than any pause or period. */
+/** How long the pacer of a token is kept after its last operation, in milliseconds: longer than any pause or period. */
 const KEPT_MS = 4_000_000;
 
 /** Above this many requests at a time the token has recovered from a refusal. */
 const RECOVERED = 64;
 
-/** A request of an operation that waits for its turn. */
-export interface Ticket {
-  readonly endpoint: EndpointName;
-  /** Requests for which more positions wait go first. */
-  readonly demand: Demand;
-  /** Whether it is another attempt of an admitted request, which does not count. */
-  readonly isRetry: boolean;
-  readonly queue: {
-    /** Its turn for a connection has come. */
-    readonly admit: (ticket: Ticket) => void;
-    /** Its allowance has let it pass. */
-    readonly pass: (ticket: Ticket) => void;
-    /** Rejects the waiting reads that an allowance will let pass too late. */
-    readonly rejectLate: (allowance: Allowance) => void;
-  };
-  /** Whether it may wait for its allowance. */
-  readonly isPatient: boolean;
-  /** What it counts against; null for a request without a token. */
-  readonly allowance: Allowance | null;
-  /** Called when the request may be sent. */
-  admitted(): void;
-  /** Begins a probe of the service unless one is under way. Calls back when its outcome is known. */
-  probe(resume: () => void): void;
-  /** Called instead of `admitted` when the request will not be sent. */
-  rejected(error: Error): void;
-}
+/** What became of a request that was let pass; a number: the service refused it, with a pause of so many milliseconds. */
+export type PacedOutcome = "unsent" | "allowed" | number;
 
 /**
  * What the service still allows one token: how many requests, and none for a while after it has refused one. Reads that
  * are not allowed yet wait here. Commands are sent all the same, and count.
  */
-export class Allowance {
-  /** The reads that wait; those of each operation in a bulkhead below. */
-  readonly waiting = new Bulkhead<Ticket>(null, Number.POSITIVE_INFINITY);
+export class Pacer {
+  /** The reads that wait; those of each operation in a line below. */
+  readonly #waiting = new Line<Waiter>(null);
+  readonly #lines = new WeakMap<Operation, Line<Waiter>>();
   readonly #clock: Clock;
   readonly #rate: Rate | null;
   readonly #reserved: number;
@@ -80,9 +59,26 @@ export class Allowance {
     this.#reserved = paced ? Math.floor(paced.requests * RESERVED) : 0;
   }
 
+  /** Waits until a read may be sent; null if it may be now. Rejects with `RATE_LIMITED` if that will be too late. */
+  turn(order: Order): Promise<void> | null {
+    const { request, operation, asker } = order;
+    const { endpoint } = request;
+    if (this.take(operation.yields)) return null;
+    const late = () => throttledError(endpoint, this.waitMs(operation.yields));
+    if (!asker.canWait(this.waitMs(operation.yields), late)) throw late();
+    const line = this.#lines.get(operation) ?? new Line(this.#waiting);
+    this.#lines.set(operation, line);
+    // At the deadline others had their turns: the service has refused nothing.
+    const turn = waitIn(line, order, () =>
+      asker.ended === "deadline" ? late() : endedError(endpoint, asker, false),
+    );
+    this.#advance();
+    return turn;
+  }
+
   /** How long a read would wait behind others, in milliseconds. `yields`: also behind what operations may need. */
   waitMs(yields: boolean): number {
-    return this.#waitMs(this.waiting.waiting + (yields ? this.#reserved : 0));
+    return this.#waitMs(this.#waiting.waiting + (yields ? this.#reserved : 0));
   }
 
   #waitMs(ahead: number): number {
@@ -90,14 +86,14 @@ export class Allowance {
     return Math.max(this.#pausedUntil, this.#rate?.nextAt(now, ahead, this.#unsent) ?? now, now) - now;
   }
 
-  /** Takes a request if it is allowed now. Otherwise it may wait. */
+  /** Lets a request pass if it is allowed now. */
   take(yields: boolean): boolean {
-    if (this.waiting.isReady() || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
+    if (this.#waiting.isReady() || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
     this.spend();
     return true;
   }
 
-  /** Lets a request pass, allowed or not. It is sent and ends, or is given back. */
+  /** Lets a request pass, allowed or not. */
   spend(): void {
     this.#flying++;
     this.#unsent++;
@@ -115,50 +111,49 @@ export class Allowance {
     return this.#flying > this.#width || this.#clock.now() < this.#pausedUntil;
   }
 
-  giveBack(): void {
+  /** Must be called once for each request that was let pass, at its end. */
+  leave(outcome: PacedOutcome): void {
     this.#flying--;
-    this.#unsent--;
-    this.advance();
-  }
-
-  /** Must be called once for each request that was sent when it ends, with the pause that the service asks for; null: it was allowed. */
-  end(pauseMs: number | null): void {
-    this.#flying--;
-    if (pauseMs !== null) this.#refuse(pauseMs);
+    if (outcome === "unsent") this.#unsent--;
+    else if (outcome !== "allowed") this.#refuse(outcome);
     else if (this.#width < RECOVERED && this.#clock.now() >= this.#pausedUntil) this.#width *= 2;
     else if (this.#width === RECOVERED) this.#width = Number.POSITIVE_INFINITY;
-    this.advance();
+    this.#advance();
   }
 
   /** Lets the waiting reads pass that are allowed now, and comes back for the others. */
-  advance(): void {
+  #advance(): void {
     this.#cancelTimer();
-    while (this.waiting.isReady() && this.#flying < this.#width) {
+    while (this.#waiting.isReady() && this.#flying < this.#width) {
       const ms = this.#waitMs(0);
       if (ms > 0) {
-        this.#cancelTimer = this.#clock.after(Math.ceil(ms), () => this.advance());
+        this.#cancelTimer = this.#clock.after(Math.ceil(ms), () => this.#advance());
         return;
       }
       this.spend();
-      const ticket = this.waiting.takeNext();
-      ticket.queue.pass(ticket);
+      this.#waiting.takeNext().go();
     }
   }
 
   #refuse(pauseMs: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + pauseMs);
     this.#width = 1;
-    for (const queue of new Set(this.waiting.tickets().map((ticket) => ticket.queue))) queue.rejectLate(this);
+    for (const waiter of this.#waiting.items()) {
+      const { request, operation, asker } = waiter.order;
+      const late = () => throttledError(request.endpoint, this.waitMs(operation.yields));
+      const waitMs = this.waitMs(operation.yields);
+      if (waitMs > 0 && !asker.canWait(waitMs, late)) waiter.refuse(late());
+    }
   }
 }
 
-/** Returns a function that gives the allowance of a caller's token. */
-export function createAllowances(clock: Clock, limit: RateLimit | null): (caller: Caller) => Allowance {
-  const kept = new Memory<Allowance>(KEPT_MS);
+/** Returns a function that gives the pacer of a caller's token. */
+export function createPacers(clock: Clock, limit: RateLimit | null): (caller: Caller) => Pacer {
+  const kept = new Memory<Pacer>(KEPT_MS);
   return ({ key }) => {
-    const allowance = kept.get(key) ?? new Allowance(clock, limit);
+    const pacer = kept.get(key) ?? new Pacer(clock, limit);
     // Counts its time from now on.
-    kept.set(key, allowance);
-    return allowance;
+    kept.set(key, pacer);
+    return pacer;
   };
 }

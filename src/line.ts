@@ -1,0 +1,101 @@
+import { type Link, TransientList } from "./transient.ts";
+
+/** How many positions of results wait for something now. */
+export interface Demand {
+  readonly positions: number;
+}
+
+/**
+ * A line of what waits for its turn: requests for a connection or for their pace, work for a time slice. Lines form a tree:
+ * the root for all callers, one per caller, one per operation. The lines of each level take turns, and each lets at most
+ * `width` items run at a time. Within a line the item with the most demand goes first.
+ */
+export class Line<Item extends { readonly demand: Demand }> {
+  readonly #parent: Line<Item> | null;
+  readonly #width: number;
+  /** Lines below that are ready, in the order of their turns. */
+  readonly #ready = new TransientList<Line<Item>>();
+  /** The place in the turns of the parent; null while the line is not ready. */
+  #turn: Link<Line<Item>> | null = null;
+  /** What waits in this line itself: the requests of an operation, or the queues of a caller. */
+  #items: Item[] = [];
+  running = 0;
+  /** Number of waiting items, those of the lines below included. */
+  waiting = 0;
+
+  constructor(parent: Line<Item> | null, width = Number.POSITIVE_INFINITY) {
+    this.#parent = parent;
+    this.#width = width;
+  }
+
+  /** Whether something waits for which there is room. */
+  isReady(): boolean {
+    return this.running < this.#width && this.#ready.size + this.#items.length > 0;
+  }
+
+  add(item: Item): void {
+    this.#items.push(item);
+    this.#change(1, 0);
+  }
+
+  /** Removes an item that waits. */
+  remove(item: Item): void {
+    const index = this.#items.indexOf(item);
+    if (index < 0) return;
+    this.#items.splice(index, 1);
+    this.#change(-1, 0);
+  }
+
+  /** One of the waiting items for which there is room; undefined when the line is not ready. */
+  peek(): Item | undefined {
+    return this.#ready.first?.member.peek() ?? this.#items[0];
+  }
+
+  /** The waiting items for which there is room, those of the lines below included. */
+  items(): Item[] {
+    return [...this.#items, ...this.#ready.members().flatMap((each) => each.items())];
+  }
+
+  /** Removes the next item, which runs from now on. The line must be ready. */
+  takeNext(): Item {
+    const next = this.#ready.takeFirst();
+    if (!next) return this.#takeItem();
+    next.#turn = null;
+    return next.takeNext();
+  }
+
+  /** Must be called once for each item that was taken, when it has ended. */
+  leave(): void {
+    this.#change(0, -1);
+  }
+
+  #takeItem(): Item {
+    let best = 0;
+    let most = 0;
+    for (const [index, { demand }] of this.#items.entries()) {
+      const { positions } = demand;
+      if (positions <= most) continue;
+      most = positions;
+      best = index;
+    }
+    const [item] = this.#items.splice(best, 1);
+    if (!item) throw new TypeError("a line without items has no next one");
+    // Lines that are still ready go behind the others.
+    this.#change(-1, 1);
+    return item;
+  }
+
+  /** Updates the counts of the line and those above it, and adds each to or removes it from its parent's turns. */
+  #change(waiting: number, running: number): void {
+    this.waiting += waiting;
+    this.running += running;
+    const parent = this.#parent;
+    if (!parent) return;
+    if (this.isReady()) this.#turn ??= parent.#ready.add(this);
+    else if (this.#turn) {
+      parent.#ready.remove(this.#turn);
+      this.#turn = null;
+    }
+    parent.#change(waiting, running);
+  }
+}

@@ -1,0 +1,113 @@
+import { AccountRooms, type Caller, type Callers } from "../../caller.ts";
+import { Line } from "../../line.ts";
+import type { RequestScope } from "../../request-scope.ts";
+import type { Breaker } from "./breaker.ts";
+import { endedError } from "./failure.ts";
+import type { Operation } from "./operation.ts";
+import { type Order, waitIn, type Waiter } from "./order.ts";
+
+/** The share of the connections that only proven callers may use. */
+const PROVEN_SHARE = 1 / 8;
+
+export interface ConnectionSettings {
+  /** Maximum concurrent upstream requests, over all callers. */
+  readonly connections: number;
+  /** Maximum concurrent upstream requests of one caller. */
+  readonly connectionsPerCaller: number;
+  /** Maximum waiting upstream requests. Above it new operations are rejected. */
+  readonly queue: number;
+}
+
+/**
+ * Lets upstream requests have a connection in their turn. Own code: p-limit, p-queue and cockatiel are FIFO, so that one
+ * caller with many requests starves the others, and they keep the requests of disconnected callers.
+ */
+export class Connections {
+  readonly #queue: number;
+  readonly #breaker: Breaker;
+  readonly #root: Line<Waiter>;
+  readonly #lines: AccountRooms<Line<Waiter>>;
+  #shed = 0;
+  #isScheduled = false;
+
+  constructor(
+    { connections, connectionsPerCaller, queue }: ConnectionSettings,
+    callers: Callers,
+    breaker: Breaker,
+  ) {
+    this.#queue = queue;
+    this.#breaker = breaker;
+    this.#root = new Line<Waiter>(null, connections);
+    // The service may be slow to reject a token: whoever invents tokens must leave connections to proven callers.
+    const strangers = new Line(this.#root, connections - Math.floor(connections * PROVEN_SHARE));
+    this.#lines = new AccountRooms(callers, {
+      address: () => new Line(strangers, connections),
+      caller: (address) => new Line(address ?? this.#root, connectionsPerCaller),
+    });
+  }
+
+  /** The line of an operation, until its scope ends. */
+  open(scope: RequestScope, width: number): Line<Waiter> {
+    const { part, leave } = this.#lines.enter(scope.caller);
+    scope.onEnd(leave);
+    return new Line(part, width);
+  }
+
+  /** Waits for a connection. It is free again after `leave`. */
+  turn(order: Order): Promise<void> {
+    const { request, operation, asker } = order;
+    this.#serveSoon();
+    return waitIn(operation.line, order, () => endedError(request.endpoint, asker, false));
+  }
+
+  leave({ line }: Operation): void {
+    line.leave();
+    this.#serve();
+  }
+
+  /** Whether new operations of the caller are rejected: the queue is full and the caller has its share of it. */
+  isFullFor(caller: Caller): boolean {
+    if (!this.#exceedsShare(caller)) return false;
+    // Some requests may wait only for the end of this tick.
+    this.#serve();
+    if (!this.#exceedsShare(caller)) return false;
+    this.#shed++;
+    return true;
+  }
+
+  pressure() {
+    const { running, waiting } = this.#root;
+    return { running, waiting, shed: this.#shed };
+  }
+
+  #serve(): void {
+    while (this.#root.isReady()) {
+      // What waits for a probe of the service holds no connection.
+      if (this.#breaker.isHalfOpen()) return this.#probe();
+      this.#root.takeNext().go();
+    }
+  }
+
+  #probe(): void {
+    const next = this.#root.peek();
+    if (next) void this.#breaker.probed(next.order).then(() => this.#serve());
+  }
+
+  /** Serves at the end of this tick, when all requests of the tick are known and can be ordered. */
+  #serveSoon(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    process.nextTick(() => {
+      this.#isScheduled = false;
+      this.#serve();
+    });
+  }
+
+  #exceedsShare(caller: Caller): boolean {
+    if (this.#root.waiting < this.#queue) return false;
+    const { account, own } = this.#lines.of(caller);
+    const accounts = Math.max(1, this.#lines.accounts);
+    if ((account?.waiting ?? 0) < this.#queue / accounts) return false;
+    return own === null || (own?.waiting ?? 0) >= this.#queue / (accounts + this.#lines.unproven);
+  }
+}

@@ -1,0 +1,113 @@
+import { OVERLOADED, UpstreamError } from "../../errors.ts";
+import { attempt, type AttemptSettings, type Sent } from "./attempt.ts";
+import type { Breaker } from "./breaker.ts";
+import type { Connections } from "./connections.ts";
+import { endedError, throttledError } from "./failure.ts";
+import type { Asker, Exchange, Order } from "./order.ts";
+import type { PacedOutcome, Pacer } from "./pacer.ts";
+import { type Retries, throttledMs } from "./retry.ts";
+
+export interface Road extends AttemptSettings {
+  readonly breaker: Breaker;
+  readonly connections: Connections;
+  readonly retries: Retries;
+  /** The pacer of the token of a request; null without one. */
+  readonly pacerOf: (order: Order) => Pacer | null;
+}
+
+/**
+ * Asks the service: in the pace of the token, on a connection in its turn, while the circuit is closed, and again where that
+ * can help. A command does not wait for its pace, because people click once, and is never sent again. Rejects with
+ * `UpstreamError`, and with `Cancelled` when nobody wants the response any more.
+ */
+export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Part>): Promise<Part> {
+  const { request, operation, asker } = order;
+  const { connections, retries } = road;
+  if (asker.ended) throw endedError(request.endpoint, asker, false);
+  // Operations that have begun are not rejected halfway.
+  if (!operation.hasBegun && connections.isFullFor(operation.scope.caller))
+    throw new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
+  operation.charge();
+  const isRead = request.endpoint.method === "GET";
+  const pacer = road.pacerOf(order);
+  const tried = { attempts: 0, throttled: 0 };
+  for (;;) {
+    request.note?.wait();
+    const paced = isRead ? pacer?.turn(order) : pacer?.spend();
+    if (paced) await paced;
+    let outcome: PacedOutcome = "unsent";
+    let pauseMs: number | null = null;
+    try {
+      await connections.turn(order);
+      try {
+        // The service has refused another one meanwhile.
+        if (isRead && pacer?.isRefused()) continue;
+        const generation = enter(road, order);
+        outcome = "allowed";
+        pacer?.send();
+        tried.attempts++;
+        return await attempt(road, order, exchange, generation);
+      } finally {
+        connections.leave(operation);
+      }
+    } catch (error) {
+      const refusedMs = throttledMs(error);
+      if (refusedMs !== null) {
+        outcome = refusedMs;
+        tried.throttled++;
+      }
+      pauseMs = isRead ? retries.pauseAfter(error, tried, asker) : null;
+      if (pauseMs === null) throw error;
+    } finally {
+      pacer?.leave(outcome);
+    }
+    if (pauseMs > 0) await pause(pauseMs, asker);
+    if (asker.ended) throw endedError(request.endpoint, asker, false);
+  }
+}
+
+/** Whether a request may be sent now that it has a connection. Throws `UpstreamError` if not. */
+function enter({ breaker }: Road, { operation }: Order): number {
+  // Before more is read.
+  operation.held.check();
+  return breaker.enter();
+}
+
+/** Ends after a pause, or with who waits. */
+const pause = (ms: number, asker: Asker): Promise<void> =>
+  new Promise((resume) => {
+    const finish = () => {
+      clearTimeout(timer);
+      asker.offEnd(finish);
+      resume();
+    };
+    const timer = setTimeout(finish, ms);
+    asker.onEnd(finish);
+  });
+
+/**
+ * Asks for a download at once or not at all: it waits in no line, because its caller decides how long it takes. The pace and
+ * the circuit hold for it as well.
+ */
+export async function askAtOnce<Part>(
+  road: Road,
+  order: Sent,
+  pacer: Pacer,
+  exchange: Exchange<Part>,
+): Promise<Part> {
+  const { breaker } = road;
+  if (!pacer.take(false)) throw throttledError(order.request.endpoint, pacer.waitMs(false));
+  let outcome: PacedOutcome = "unsent";
+  try {
+    if (breaker.isHalfOpen()) await breaker.probed(order);
+    const generation = breaker.enter();
+    outcome = "allowed";
+    pacer.send();
+    return await attempt(road, order, exchange, generation);
+  } catch (error) {
+    outcome = throttledMs(error) ?? outcome;
+    throw error;
+  } finally {
+    pacer.leave(outcome);
+  }
+}

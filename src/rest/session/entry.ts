@@ -1,0 +1,147 @@
+import type { Batch, RunRead } from "../api/batches.ts";
+import type { Get } from "../api/endpoint.ts";
+import type { ReadPart } from "../client/client.ts";
+import type { Asker, Life } from "../client/order.ts";
+import type { Held } from "../../held.ts";
+import type { Read } from "./reads.ts";
+
+export interface ReadTarget {
+  readonly endpoint: Get<never, unknown>;
+  /** The endpoint as this server has it. */
+  readonly offered: Get<never, unknown>;
+  /** The path on this server, with the query. */
+  readonly path: string;
+  /** Reads a part of a log; null for the whole response. */
+  readonly window: ReadPart<unknown> | null;
+  /** What a list item must contain to replace the record, in a list that covers all reads with the same `common`. */
+  readonly part: { readonly batch: Batch; readonly run: RunRead; readonly common: string } | null;
+  /** Identifies the whole response among those of the caller. */
+  readonly key: string;
+}
+
+/**
+ * One GET of a caller, and then its response. It belongs to all reads that wait for it: it lasts until the last of them is
+ * left, and may be asked again until the latest of their deadlines. Answered, it can be kept for later reads.
+ */
+export class Entry implements Asker {
+  readonly target: ReadTarget;
+  /** Whether later reads may join before it is answered. */
+  readonly isOpen: boolean;
+  /** When the request began; until when other operations may use the response. */
+  readonly began: number;
+  freshUntil = Number.NEGATIVE_INFINITY;
+  positions = 0;
+  deadline = 0;
+  ended: Life["ended"] = null;
+  isAnswered = false;
+  value: unknown = undefined;
+  /** How many bytes of memory the response takes. */
+  bytes = 0;
+  /** Counts them until it is answered. */
+  #held: Held | null;
+  /** The reads that wait for it. */
+  #waiting: Read[] = [];
+  /** The read that was left last. */
+  #last: Read | null = null;
+  /** Number of operations that hold the response: its bytes count for the caller until the last one has ended. */
+  #holders = 0;
+  /** What the end interrupts: one step at a time. */
+  #interrupt: (() => void) | null = null;
+
+  constructor(target: ReadTarget, isOpen: boolean, began: number, held: Held) {
+    this.target = target;
+    this.isOpen = isOpen;
+    this.began = began;
+    this.#held = held;
+  }
+
+  /** Gives a read the response, now or when it comes. */
+  join(read: Read): void {
+    read.entry = this;
+    if (this.isAnswered) return this.#giveTo(read);
+    this.positions += read.positions;
+    this.deadline = Math.max(this.deadline, read.scope.deadline);
+    this.#waiting.push(read);
+  }
+
+  /** The operation of a read has ended. */
+  leave(read: Read): void {
+    read.entry = null;
+    if (this.isAnswered) return this.#release(read.held);
+    this.#drop(read);
+    if (this.#waiting.length > 0) return read.end(true);
+    // The request's own error tells whether it was sent.
+    this.#last = read;
+    this.ended = read.scope.ended;
+    this.#interrupt?.();
+  }
+
+  succeed(value: unknown): void {
+    this.isAnswered = true;
+    this.value = value;
+    const waiting = this.#settle();
+    this.#holders = waiting.length;
+    for (const read of waiting) read.resolve(value);
+    this.#last?.resolve(value);
+    if (this.#holders === 0) this.#held?.remove(this.bytes);
+    this.#held = null;
+  }
+
+  fail(error: unknown): void {
+    this.#held?.remove(this.bytes);
+    this.#held = null;
+    for (const read of this.#settle()) read.fail(error);
+    this.#last?.reject(error);
+  }
+
+  canWait(ms: number, late: () => Error): boolean {
+    const until = Date.now() + ms;
+    const inTime = this.#waiting.filter(
+      (read) => (ms === 0 || until < read.scope.deadline) && !read.findStale(),
+    );
+    if (inTime.length === 0) return false;
+    for (const read of this.#waiting.filter((each) => !inTime.includes(each))) {
+      this.#drop(read);
+      read.fail(late());
+    }
+    return true;
+  }
+
+  hold(bytes: number): void {
+    this.bytes += bytes;
+    this.#held?.keep(bytes);
+  }
+
+  onEnd(interrupt: () => void): void {
+    if (this.ended) interrupt();
+    else this.#interrupt = interrupt;
+  }
+
+  offEnd(): void {
+    this.#interrupt = null;
+  }
+
+  #giveTo(read: Read): void {
+    try {
+      if (this.#holders++ === 0) read.held.keep(this.bytes);
+      read.resolve(this.value);
+    } catch (error) {
+      read.reject(error);
+    }
+  }
+
+  #release(held: Held): void {
+    if (--this.#holders === 0) held.remove(this.bytes);
+  }
+
+  #drop(read: Read): void {
+    this.#waiting = this.#waiting.filter((each) => each !== read);
+    this.positions -= read.positions;
+  }
+
+  #settle(): readonly Read[] {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    return waiting;
+  }
+}
