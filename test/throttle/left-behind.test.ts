@@ -3,14 +3,12 @@ import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import {
-  ASK_STATUS,
   askFor,
   experimentIn,
   firstCodeOf,
   OUTPUTS_OF_42,
   RUNNING_ANSWER,
   RUNNING_RECORD,
-  statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 import { refusal } from "../support/throttling.ts";
@@ -37,7 +35,6 @@ async function startRefusingOnce() {
   const began = Date.now();
   const spy = vi.spyOn(Date, "now").mockImplementation(() => began + hand.clock.now());
   onTestFinished(() => spy.mockRestore());
-  let lateMs = 0;
   let asked = 0;
   const service = await startFake(({ method }) => {
     if (method !== "GET") return refusal(45);
@@ -45,14 +42,14 @@ async function startRefusingOnce() {
   });
   const gateway = await startGateway({
     upstream: service,
-    clock: { ...hand.clock, now: () => hand.clock.now() + lateMs },
+    clock: hand.clock,
     env: { REQUEST_TIMEOUT_MS: "60000" },
   });
   const readsInFlight = async (shared: number): Promise<void> => {
     const line = new RegExp(`rungraph_shared_reads_total\\{[^}]*in flight[^}]*\\} ${shared}\n`);
     await vi.waitUntil(async () => line.test(await (await fetch(`${gateway.url}/metrics`)).text()), PATIENT);
   };
-  return { service, gateway, hand, readsInFlight, beLate: (ms: number) => (lateMs = ms) };
+  return { service, gateway, hand, readsInFlight };
 }
 
 test("downloads, and those that the open circuit rejects, leave nothing behind that later reads wait for", async () => {
@@ -98,24 +95,4 @@ test("a read that has joined another one waits for longer than that", async () =
   hand.advance(45_000);
   expect(await other).toEqual(RUNNING_ANSWER);
   expect(service.calls()).toHaveLength(3);
-});
-
-test("a read whose caller leaves when its pause is over lets those pass that had joined it", async () => {
-  const { gateway, hand, readsInFlight, beLate } = await startRefusingOnce();
-  const left = new AbortController();
-  const one = fetch(`${gateway.url}/graphql`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: "token t0ken" },
-    body: JSON.stringify({ query: ASK_STATUS }),
-    signal: left.signal,
-  });
-  await vi.waitUntil(() => hand.timers().includes(40_000), PATIENT);
-  const other = askFor(gateway);
-  await readsInFlight(1);
-  // The event loop is busy: timers are late.
-  beLate(40_000);
-  left.abort();
-  await expect(one).rejects.toThrow("abort");
-  expect(await other).toEqual(RUNNING_ANSWER);
-  expect(firstCodeOf(await askFor(gateway, statusOf(1)))).toBe("ok");
 });

@@ -1,9 +1,11 @@
 import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
-import type { Exchange, Order, Watch } from "./order.ts";
+import type { Asker } from "./asker.ts";
+import type { Order } from "./order.ts";
 import type { AttemptNote } from "./request.ts";
 import type { Retries } from "./retry.ts";
+import type { WireRequest } from "./transport.ts";
 
 /** The outcome of one upstream request. `route` is the template, never the filled path. */
 export interface UpstreamReport {
@@ -32,6 +34,15 @@ export interface AttemptSettings {
   /** Opens the span of one upstream request, by its method and route template. */
   readonly openSpan: (method: string, route: string) => UpstreamSpan;
 }
+
+/** What is told of a request on the wire: its status, and how long its body is after decompression. */
+interface Watch {
+  respond(status: number): void;
+  receive(bytes: number): void;
+}
+
+/** Sends a request once, and reads what is wanted of the response. */
+export type Exchange<Part> = (wire: WireRequest, asker: Asker, watch: Watch) => Promise<Part>;
 
 /** An order that is sent, of an operation or beside one. */
 export type Sent = Pick<Order, "request" | "asker"> & {

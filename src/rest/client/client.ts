@@ -1,13 +1,13 @@
 import type { Caller, Callers } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import type { AttemptSettings } from "./attempt.ts";
+import { Alone, type Asker } from "./asker.ts";
+import type { AttemptSettings, Exchange } from "./attempt.ts";
 import { createBreaker } from "./breaker.ts";
 import { Connections, type ConnectionSettings } from "./connections.ts";
 import { type ConnectorSettings, createConnector } from "./connector.ts";
 import type { HeldBytes } from "../../held.ts";
-import { Operation, type OperationBounds } from "./operation.ts";
-import { Alone, type Asker, type Exchange } from "./order.ts";
+import { Operation, type OperationBounds } from "./order.ts";
 import { createPacers } from "./pacer.ts";
 import { createProbe } from "./probe.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
@@ -89,7 +89,7 @@ export function createClient(settings: ClientSettings) {
     pacerOf: ({ request, operation }) => {
       const { token, caller } = operation.scope;
       const { token: sent = token } = request;
-      if (sent === token) return operation.pacer;
+      if (sent === token) return pacerFor(caller);
       return sent === null ? null : pacerFor(callers.of(sent, caller.address));
     },
   };
@@ -103,7 +103,6 @@ export function createClient(settings: ClientSettings) {
         headers: new RequestHeaders(dialect, scope),
         held: settings.heldBytes.open(scope),
         line: connections.open(scope, bounds.width),
-        pacer: pacerFor(scope.caller),
         takeTurn: settings.turnsFor(scope.caller),
       }),
     /** Asks for a whole response. A failed GET may be asked again; a command never is. */

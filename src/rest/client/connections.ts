@@ -3,8 +3,7 @@ import { Line } from "../../line.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError } from "./failure.ts";
-import type { Operation } from "./operation.ts";
-import { type Order, waitIn, type Waiter } from "./order.ts";
+import { type Operation, type Order, waitIn, type Waiter } from "./order.ts";
 
 /** The share of the connections that only proven callers may use. */
 const PROVEN_SHARE = 1 / 8;

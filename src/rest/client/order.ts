@@ -1,27 +1,75 @@
+import { UpstreamError } from "../../errors.ts";
 import type { Held } from "../../held.ts";
 import type { Demand, Line } from "../../line.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import type { Operation } from "./operation.ts";
-import type { UpstreamRequest } from "./request.ts";
-import type { WireRequest } from "./transport.ts";
+import type { Asker } from "./asker.ts";
+import type { RequestHeaders, UpstreamRequest } from "./request.ts";
 
-/** How long something is wanted. */
-export interface Life {
-  /** Milliseconds since 1970. */
-  readonly deadline: number;
-  /** Why it has ended; null while it lasts. */
-  readonly ended: "left" | "deadline" | "done" | null;
-  /** Calls back once at the end, immediately after it. */
-  onEnd(callback: () => void): void;
-  offEnd(callback: () => void): void;
+export interface OperationBounds {
+  /** Maximum upstream requests at a time. */
+  readonly width: number;
+  /** Maximum upstream requests in total. Retries do not count. */
+  readonly requests: number;
+  /** Whether it leaves the pace of the token to others that may need it. */
+  readonly yields: boolean;
+  /** Called for each request, those above the maximum included. */
+  readonly onRequest?: () => void;
 }
 
-/** Who waits for a response: an operation, or all that share a read. */
-export interface Asker extends Life, Demand {
-  /** Whether a read may wait so long for its pace, in milliseconds. Of several, those who may not get the error. */
-  canWait(ms: number, late: () => Error): boolean;
-  /** Counts bytes that are held from now on. Throws `UpstreamError` above the limit of the caller. */
-  hold(bytes: number): void;
+interface OperationParts {
+  readonly scope: RequestScope;
+  readonly headers: RequestHeaders;
+  readonly held: Held;
+  /** Where its requests wait for a connection. */
+  readonly line: Line<Waiter>;
+  readonly bounds: OperationBounds;
+  /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
+  readonly takeTurn: (work: () => void) => void;
+}
+
+/** What the upstream requests of one operation have in common. */
+export class Operation implements Readonly<Omit<OperationParts, "bounds">> {
+  readonly scope: RequestScope;
+  readonly headers: RequestHeaders;
+  readonly held: Held;
+  readonly line: Line<Waiter>;
+  readonly takeTurn: OperationParts["takeTurn"];
+  readonly yields: boolean;
+  readonly #bounds: OperationBounds;
+  #requests = 0;
+  #exceeded: UpstreamError | null = null;
+
+  constructor({ scope, headers, held, line, bounds, takeTurn }: OperationParts) {
+    this.scope = scope;
+    this.headers = headers;
+    this.held = held;
+    this.line = line;
+    this.takeTurn = takeTurn;
+    this.yields = bounds.yields;
+    this.#bounds = bounds;
+  }
+
+  /** Whether it has asked for anything. */
+  get hasBegun(): boolean {
+    return this.#requests > 0;
+  }
+
+  /** Counts a request. Throws `UpstreamError` above the limit: one error for all, which tells their final number. */
+  charge(): void {
+    const { requests, onRequest } = this.#bounds;
+    onRequest?.();
+    if (++this.#requests <= requests) return;
+    const unsent = () => this.#requests - requests;
+    throw (this.#exceeded ??= new UpstreamError(
+      "REQUEST_LIMIT_EXCEEDED",
+      `This operation needs more than ${requests} requests to the service; ask for less at once.`,
+      {
+        get unsentRequests() {
+          return unsent();
+        },
+      },
+    ));
+  }
 }
 
 /** A request to the service, and what it is for. */
@@ -30,15 +78,6 @@ export interface Order {
   readonly operation: Operation;
   readonly asker: Asker;
 }
-
-/** What is told of a request on the wire: its status, and how long its body is after decompression. */
-export interface Watch {
-  respond(status: number): void;
-  receive(bytes: number): void;
-}
-
-/** Sends a request once, and reads what is wanted of the response. */
-export type Exchange<Part> = (wire: WireRequest, asker: Asker, watch: Watch) => Promise<Part>;
 
 /** An order that waits for its turn in a line, until nobody wants its response any more. */
 export class Waiter {
@@ -76,39 +115,3 @@ export const waitIn = (line: Line<Waiter>, order: Order, ended: () => Error): Pr
   new Promise((resolve, reject) => {
     void new Waiter(line, order, (error) => (error ? reject(error) : resolve()), ended);
   });
-
-/** A scope that asks for itself: for a command, a probe or a download. */
-export class Alone implements Asker {
-  readonly positions = 1;
-  readonly #scope: RequestScope;
-  readonly #held: Held | null;
-
-  constructor(scope: RequestScope, held: Held | null) {
-    this.#scope = scope;
-    this.#held = held;
-  }
-
-  get deadline(): number {
-    return this.#scope.deadline;
-  }
-
-  get ended(): Life["ended"] {
-    return this.#scope.ended;
-  }
-
-  onEnd(callback: () => void): void {
-    this.#scope.onEnd(callback);
-  }
-
-  offEnd(callback: () => void): void {
-    this.#scope.offEnd(callback);
-  }
-
-  canWait(): boolean {
-    return false;
-  }
-
-  hold(bytes: number): void {
-    this.#held?.add(bytes);
-  }
-}

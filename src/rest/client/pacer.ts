@@ -4,8 +4,7 @@ import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
 import { Line } from "../../line.ts";
 import { endedError, throttledError } from "./failure.ts";
-import type { Operation } from "./operation.ts";
-import { type Order, waitIn, type Waiter } from "./order.ts";
+import { type Operation, type Order, waitIn, type Waiter } from "./order.ts";
 
 /** The share of the requests that may be sent at once: a page loads in one go. */
 const AT_ONCE = 0.75;
@@ -150,10 +149,15 @@ export class Pacer {
 /** Returns a function that gives the pacer of a caller's token. */
 export function createPacers(clock: Clock, limit: RateLimit | null): (caller: Caller) => Pacer {
   const kept = new Memory<Pacer>(KEPT_MS);
-  return ({ key }) => {
-    const pacer = kept.get(key) ?? new Pacer(clock, limit);
+  /** Those of the callers of operations under way. */
+  const own = new WeakMap<Caller, Pacer>();
+  return (caller) => {
+    const known = own.get(caller);
+    if (known) return known;
+    const pacer = kept.get(caller.key) ?? new Pacer(clock, limit);
     // Counts its time from now on.
-    kept.set(key, pacer);
+    kept.set(caller.key, pacer);
+    own.set(caller, pacer);
     return pacer;
   };
 }

@@ -1,9 +1,10 @@
 import { OVERLOADED, UpstreamError } from "../../errors.ts";
-import { attempt, type AttemptSettings, type Sent } from "./attempt.ts";
+import type { Asker } from "./asker.ts";
+import { attempt, type AttemptSettings, type Exchange, type Sent } from "./attempt.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Connections } from "./connections.ts";
 import { endedError, throttledError } from "./failure.ts";
-import type { Asker, Exchange, Order } from "./order.ts";
+import type { Order } from "./order.ts";
 import type { PacedOutcome, Pacer } from "./pacer.ts";
 import { type Retries, throttledMs } from "./retry.ts";
 

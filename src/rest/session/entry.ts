@@ -1,9 +1,9 @@
 import type { Batch, RunRead } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { ReadPart } from "../client/client.ts";
-import type { Asker, Life } from "../client/order.ts";
+import type { Asker, Life } from "../client/asker.ts";
 import type { Held } from "../../held.ts";
-import type { Read } from "./reads.ts";
+import type { RequestScope } from "../../request-scope.ts";
 
 export interface ReadTarget {
   readonly endpoint: Get<never, unknown>;
@@ -17,6 +17,22 @@ export interface ReadTarget {
   readonly part: { readonly batch: Batch; readonly run: RunRead; readonly common: string } | null;
   /** Identifies the whole response among those of the caller. */
   readonly key: string;
+}
+
+/** A read that waits for a response. */
+interface User {
+  readonly scope: RequestScope;
+  readonly held: Held;
+  readonly positions: number;
+  entry: Entry | null;
+  resolve(response: unknown): void;
+  reject(error: unknown): void;
+  /** Rejects it, unless an earlier response will do. */
+  fail(error: unknown): void;
+  /** Rejects it because its operation has ended. */
+  end(wasSent: boolean): void;
+  /** An earlier response that will do. */
+  findStale(): Entry | undefined;
 }
 
 /**
@@ -40,9 +56,9 @@ export class Entry implements Asker {
   /** Counts them until it is answered. */
   #held: Held | null;
   /** The reads that wait for it. */
-  #waiting: Read[] = [];
+  #waiting: User[] = [];
   /** The read that was left last. */
-  #last: Read | null = null;
+  #last: User | null = null;
   /** Number of operations that hold the response: its bytes count for the caller until the last one has ended. */
   #holders = 0;
   /** What the end interrupts: one step at a time. */
@@ -56,7 +72,7 @@ export class Entry implements Asker {
   }
 
   /** Gives a read the response, now or when it comes. */
-  join(read: Read): void {
+  join(read: User): void {
     read.entry = this;
     if (this.isAnswered) return this.#giveTo(read);
     this.positions += read.positions;
@@ -65,7 +81,7 @@ export class Entry implements Asker {
   }
 
   /** The operation of a read has ended. */
-  leave(read: Read): void {
+  leave(read: User): void {
     read.entry = null;
     if (this.isAnswered) return this.#release(read.held);
     this.#drop(read);
@@ -121,7 +137,7 @@ export class Entry implements Asker {
     this.#interrupt = null;
   }
 
-  #giveTo(read: Read): void {
+  #giveTo(read: User): void {
     try {
       if (this.#holders++ === 0) read.held.keep(this.bytes);
       read.resolve(this.value);
@@ -134,12 +150,12 @@ export class Entry implements Asker {
     if (--this.#holders === 0) held.remove(this.bytes);
   }
 
-  #drop(read: Read): void {
+  #drop(read: User): void {
     this.#waiting = this.#waiting.filter((each) => each !== read);
     this.positions -= read.positions;
   }
 
-  #settle(): readonly Read[] {
+  #settle(): readonly User[] {
     const waiting = this.#waiting;
     this.#waiting = [];
     return waiting;

@@ -3,7 +3,7 @@ import type { Held } from "../../held.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Client } from "../client/client.ts";
 import { endedError } from "../client/failure.ts";
-import type { Operation } from "../client/operation.ts";
+import type { Operation } from "../client/order.ts";
 import { Entry, type ReadTarget } from "./entry.ts";
 import type { ReadNote } from "./notes.ts";
 import type { CallerReads } from "./shared-reads.ts";

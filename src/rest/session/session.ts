@@ -2,7 +2,7 @@ import type { Batch, RunRead } from "../api/batches.ts";
 import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { Client, ReadPart } from "../client/client.ts";
-import type { Operation, OperationBounds } from "../client/operation.ts";
+import type { Operation, OperationBounds } from "../client/order.ts";
 import type { Memory } from "../../memory.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";

@@ -1,0 +1,58 @@
+import type { Held } from "../../held.ts";
+import type { Demand } from "../../line.ts";
+import type { RequestScope } from "../../request-scope.ts";
+
+/** How long something is wanted. */
+export interface Life {
+  /** Milliseconds since 1970. */
+  readonly deadline: number;
+  /** Why it has ended; null while it lasts. */
+  readonly ended: "left" | "deadline" | "done" | null;
+  /** Calls back once at the end, immediately after it. */
+  onEnd(callback: () => void): void;
+  offEnd(callback: () => void): void;
+}
+
+/** Who waits for a response: an operation, or all that share a read. */
+export interface Asker extends Life, Demand {
+  /** Whether a read may wait so long for its pace, in milliseconds. Of several, those who may not get the error. */
+  canWait(ms: number, late: () => Error): boolean;
+  /** Counts bytes that are held from now on. Throws `UpstreamError` above the limit of the caller. */
+  hold(bytes: number): void;
+}
+
+/** A scope that asks for itself: for a command, a probe or a download. */
+export class Alone implements Asker {
+  readonly positions = 1;
+  readonly #scope: RequestScope;
+  readonly #held: Held | null;
+
+  constructor(scope: RequestScope, held: Held | null) {
+    this.#scope = scope;
+    this.#held = held;
+  }
+
+  get deadline(): number {
+    return this.#scope.deadline;
+  }
+
+  get ended(): Life["ended"] {
+    return this.#scope.ended;
+  }
+
+  onEnd(callback: () => void): void {
+    this.#scope.onEnd(callback);
+  }
+
+  offEnd(callback: () => void): void {
+    this.#scope.offEnd(callback);
+  }
+
+  canWait(): boolean {
+    return false;
+  }
+
+  hold(bytes: number): void {
+    this.#held?.add(bytes);
+  }
+}
