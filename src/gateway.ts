@@ -1,11 +1,10 @@
-import { Callers } from "./caller.ts";
+import { Callers, Memory } from "./caller.ts";
 import { type Config, hasPage } from "./config.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
 import { HeldBytes } from "./held.ts";
 import { version } from "./installation.ts";
-import { Memory } from "./memory.ts";
 import type { Log } from "./log.ts";
 import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
 import { createDelivery } from "./http/delivery.ts";

@@ -17,8 +17,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "collections whose members come and go with requests",
     imports: [],
   },
-  "bulkhead.ts": {
-    holds: "what waits for its turn: requests for a connection, work for a time slice",
+  "line.ts": {
+    holds: "what waits for its turn: requests for their pace or a connection, work for a time slice",
     imports: ["transient.ts"],
   },
   "clock.ts": {
@@ -29,13 +29,9 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "at most so many requests in a period",
     imports: [],
   },
-  "memory.ts": {
-    holds: "facts about callers that outlast their requests",
-    imports: [],
-  },
   "caller.ts": {
     holds: "who asks, and what each part of the gateway keeps for a caller",
-    imports: ["memory.ts", "transient.ts"],
+    imports: ["transient.ts"],
   },
   "request-scope.ts": {
     holds: "one request of a caller: its token, its deadline, what ends with it",
@@ -63,14 +59,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   engine: {
     holds: "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
-    imports: [
-      "errors.ts",
-      "bulkhead.ts",
-      "caller.ts",
-      "request-scope.ts",
-      "held.ts",
-      "engine/field-source.ts",
-    ],
+    imports: ["errors.ts", "line.ts", "caller.ts", "request-scope.ts", "held.ts", "engine/field-source.ts"],
   },
   "rest/api": {
     holds: "the service as data: endpoints, records, references, profiles of servers",
@@ -80,10 +69,9 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "one upstream request: admission, retry, breaker, transport, error mapping",
     imports: [
       "errors.ts",
-      "bulkhead.ts",
+      "line.ts",
       "clock.ts",
       "rate.ts",
-      "memory.ts",
       "caller.ts",
       "request-scope.ts",
       "held.ts",
@@ -96,8 +84,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: [
       "errors.ts",
       "transient.ts",
-      "bulkhead.ts",
-      "memory.ts",
+      "line.ts",
       "caller.ts",
       "request-scope.ts",
       "rest/api",
@@ -207,7 +194,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "caller.ts",
       "held.ts",
       "installation.ts",
-      "memory.ts",
       "log.ts",
       "engine",
       "rest/api",

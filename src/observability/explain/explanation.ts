@@ -1,5 +1,5 @@
 import type { ResultPlace } from "../../engine/field-source.ts";
-import type { ReadNotes, Served, SessionNotes } from "../../rest/session/notes.ts";
+import type { ReadNotes, Served, SessionNotes } from "../../rest/session/reads.ts";
 import {
   type ExplainedAttempt,
   type ExplainedRequest,

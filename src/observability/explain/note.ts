@@ -1,6 +1,6 @@
 import type { EndpointName } from "../../rest/api/endpoint.ts";
 import type { AttemptNote } from "../../rest/client/request.ts";
-import type { ReadNote, Served } from "../../rest/session/notes.ts";
+import type { ReadNote, Served } from "../../rest/session/reads.ts";
 
 /** A place of the result, one object for all that is loaded there: names of all places would take too much memory. */
 export class Place {

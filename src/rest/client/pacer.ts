@@ -1,5 +1,4 @@
-import type { Caller } from "../../caller.ts";
-import { Memory } from "../../memory.ts";
+import { type Caller, Memory } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
 import { Line } from "../../line.ts";

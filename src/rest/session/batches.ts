@@ -1,15 +1,14 @@
 import DataLoader from "dataloader";
 import { batchFaultOf, UpstreamError } from "../../errors.ts";
-import type { Memory } from "../../memory.ts";
+import type { Memory } from "../../caller.ts";
 import type { Batch, Find, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { ReadPart } from "../client/client.ts";
-import type { ReadNotes } from "./notes.ts";
 import { noToken } from "../client/failure.ts";
 import { serialize } from "./position.ts";
 import type { ReadTarget } from "./entry.ts";
-import { Read, type Reader } from "./reads.ts";
+import { Read, type Reader, type ReadNotes } from "./reads.ts";
 
 export interface ReadOptions {
   readonly query?: Query | undefined;

@@ -3,13 +3,12 @@ import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { Client, ReadPart } from "../client/client.ts";
 import type { Operation, OperationBounds } from "../client/order.ts";
-import type { Memory } from "../../memory.ts";
+import type { Memory } from "../../caller.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions } from "./batches.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
-import type { SessionNotes } from "./notes.ts";
-import type { Read, Reader } from "./reads.ts";
+import type { Read, Reader, SessionNotes } from "./reads.ts";
 import type { SharedReads } from "./shared-reads.ts";
 
 /** What the sessions of a gateway share. */
