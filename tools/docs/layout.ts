@@ -66,7 +66,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: ["errors.ts"],
   },
   "rest/client": {
-    holds: "one upstream request: admission, retry, breaker, transport, error mapping",
+    holds:
+      "the road of one upstream request: pace, connection, circuit, service, and again; transport, error mapping",
     imports: [
       "errors.ts",
       "line.ts",
@@ -84,24 +85,16 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: [
       "errors.ts",
       "transient.ts",
-      "line.ts",
       "caller.ts",
       "request-scope.ts",
+      "held.ts",
       "rest/api",
       "rest/client",
     ],
   },
   live: {
     holds: "polling for subscriptions: what is read when, with which token, for whom",
-    imports: [
-      "errors.ts",
-      "clock.ts",
-      "rate.ts",
-      "caller.ts",
-      "request-scope.ts",
-      "rest/client",
-      "rest/session",
-    ],
+    imports: ["errors.ts", "clock.ts", "rate.ts", "caller.ts", "request-scope.ts", "rest/session"],
   },
   "graphql/core": {
     holds: "builder, kinds, ids, resources, the sources of fields, prefetching",
