@@ -1,20 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { TransientMap } from "./transient.ts";
-
-/** Maximum callers that a memory holds; the least recently used are dropped. Each takes some 200 bytes. */
-const MAX_REMEMBERED = 20_000;
-
-/** How long facts are kept by default, in milliseconds: servers are updated, and tokens withdrawn. */
-const TEN_MINUTES = 600_000;
-
-/** A bounded memory of facts about callers, by their keys, which outlasts their requests. */
-export class Memory<Fact extends {}> extends LRUCache<string, Fact> {
-  constructor(keptMs = TEN_MINUTES) {
-    // A `max` would take the memory for all of them at once.
-    super({ maxSize: MAX_REMEMBERED, sizeCalculation: () => 1, ttl: keptMs, ttlResolution: 1_000 });
-  }
-}
 
 /** `proven` for a while after the service has accepted the token; `anonymous` without a token; otherwise `unproven`. */
 export type Standing = "proven" | "unproven" | "anonymous";
@@ -22,52 +7,35 @@ export type Standing = "proven" | "unproven" | "anonymous";
 /** How long a token counts as accepted after the last response of the service that shows it, in milliseconds. */
 const PROVEN_MS = 600_000;
 
-/** What one part of the gateway keeps for each caller, from the first time it enters until it has left as often. */
-export class Room<Part extends {}> {
-  readonly create: (caller: Caller) => Part;
-  /** By the keys of callers; `uses` is how many more times each has entered than left. */
-  readonly slots = new TransientMap<{ readonly part: Part; uses: number }>();
-
-  /** Called by `Callers.room`. */
-  constructor(create: (caller: Caller) => Part) {
-    this.create = create;
-  }
-
-  get size(): number {
-    return this.slots.size;
-  }
-
-  /** What the room keeps for all callers, as a copy. */
-  parts(): Part[] {
-    return this.slots.values().map(({ part }) => part);
-  }
-}
+/** Maximum callers that are remembered: so many that are proven, and so many others. Whoever is forgotten begins anew. */
+const MAX_CALLERS = 10_000;
 
 /**
- * Who sends a request. Each operation, stream or socket has a caller of its own, a small object; those of one token
- * have the same key, and find what the rooms keep for that key.
+ * Who sends requests: all those of one token, or without one those of an address. Whatever parts of the gateway keep for a
+ * caller is kept by this object, and forgotten with it.
  */
 export class Caller {
   /** The token to forward; null without one. */
   readonly token: string | null;
   /** Identifies the caller: a salted hash of the token, or the address of a caller without one. Logs have its beginning. */
   readonly key: string;
-  /** Address of the client. */
-  readonly address: string;
+  /** The caller without a token at the same address; itself without a token. */
+  readonly address: Caller;
   /** Only `prove` and `unprove` change it. */
   standing: Standing;
+  /** Its own, by the numbers of quotas and of what is kept. */
+  readonly counts: number[] = [];
+  readonly kept: unknown[] = [];
   readonly #callers: Callers;
-  /** When this object last recorded that the service accepts the token. */
-  #provenAt = -Infinity;
-  #address: Caller | null = null;
+  #provenUntil = 0;
 
   /** Called by `Callers.of`. */
-  constructor(callers: Callers, token: string | null, address: string) {
+  constructor(callers: Callers, token: string | null, key: string, address: Caller | null) {
     this.#callers = callers;
-    this.address = address;
     this.token = token;
-    this.key = token === null ? `at ${address}` : callers.keyOf(token);
-    this.standing = token === null ? "anonymous" : callers.proven.has(this.key) ? "proven" : "unproven";
+    this.key = key;
+    this.address = address ?? this;
+    this.standing = token === null ? "anonymous" : "unproven";
   }
 
   /**
@@ -75,158 +43,177 @@ export class Caller {
    * address. Anyone can invent tokens, so an unproven one must not add to what its address may have.
    */
   get account(): Caller {
-    if (this.standing !== "unproven") return this;
-    return (this.#address ??= this.#callers.of(null, this.address));
+    return this.standing === "unproven" ? this.address : this;
   }
 
   /** Records that the service has accepted the token. It counts as accepted from the first time on. */
   prove(): void {
-    const now = performance.now();
-    if (this.token === null || now - this.#provenAt < PROVEN_MS / 10) return;
-    this.#provenAt = now;
-    this.standing = "proven";
-    this.#callers.accept(this);
+    if (this.token === null) return;
+    this.#provenUntil = performance.now() + PROVEN_MS;
+    if (this.standing === "unproven") this.#callers.move(this, "proven");
   }
 
   /** Records that the service has rejected the token. */
   unprove(): void {
-    if (this.token === null) return;
-    this.standing = "unproven";
-    this.#provenAt = -Infinity;
-    this.#callers.proven.delete(this.key);
+    if (this.standing === "proven") this.#callers.move(this, "unproven");
   }
 
-  /** What a room keeps for this caller; undefined unless it is in the room. */
-  partIn<Part extends {}>(room: Room<Part>): Part | undefined {
-    return room.slots.get(this.key)?.part;
-  }
-
-  /** Enters a room. Each call requires one call of `leave`. */
-  enter<Part extends {}>(room: Room<Part>): Part {
-    let slot = room.slots.get(this.key);
-    if (!slot) {
-      slot = { part: room.create(this), uses: 0 };
-      room.slots.set(this.key, slot);
-    }
-    slot.uses++;
-    return slot.part;
-  }
-
-  leave<Part extends {}>(room: Room<Part>): void {
-    const slot = room.slots.get(this.key);
-    if (slot && --slot.uses === 0) room.slots.delete(this.key);
+  /** Whether the service has not shown for long that it accepts the token. */
+  hasExpired(): boolean {
+    return performance.now() > this.#provenUntil;
   }
 }
 
-/** How much of something there is in total, and how much of it one caller may have at a time. */
-export interface Quota {
+/** What one part of the gateway keeps for each caller, from the first time it is asked for. */
+export class Kept<Part extends {}> {
+  readonly #index: number;
+  readonly #create: (caller: Caller) => Part;
+
+  /** Called by `Callers.keep`. */
+  constructor(index: number, create: (caller: Caller) => Part) {
+    this.#index = index;
+    this.#create = create;
+  }
+
+  of(caller: Caller): Part {
+    return (caller.kept[this.#index] ??= this.#create(caller)) as Part;
+  }
+
+  /** Without making it. */
+  find(caller: Caller): Part | undefined {
+    return caller.kept[this.#index] as Part | undefined;
+  }
+}
+
+/** Whose share is used up: the caller's own, that of the strangers at its address, that of all strangers, or everything. */
+export type Full = "caller" | "address" | "strangers" | "gateway";
+
+/** How much of something there is, and how much of it callers may have. */
+export interface Shares {
   readonly total: number;
   readonly perCaller: number;
+  /** What callers that are not proven may have: those of one address together, and all of them together. */
+  readonly address?: number;
+  readonly strangers?: number;
 }
 
-/** What callers that are not proven may have: those of one address together, and all of them together. */
-export const sharesOf = ({ total, perCaller }: Quota) => ({
-  address: Math.max(perCaller, Math.ceil(total / 4)),
-  strangers: Math.ceil(total / 2),
-});
+/** How much callers have at a time of something: operations, sockets, bytes that are held or wait. */
+export class Quota {
+  taken = 0;
+  readonly #index: number;
+  readonly #shares: Required<Shares>;
+  #ofStrangers = 0;
+  /** Those who have something. */
+  readonly #holders = new Set<Caller>();
 
-/** What a caller has entered. Must be left once. */
-export interface Entered<Part> {
-  readonly part: Part;
-  readonly leave: () => void;
-}
-
-/**
- * Rooms whose parts form a tree: those of proven callers and of addresses at the top, and below an address those of its
- * callers that are not proven. If the parts of each level take turns, inventing tokens gains no turns.
- */
-export class AccountRooms<Part extends {}> {
-  readonly #proven: Room<Part>;
-  readonly #addresses: Room<Part>;
-  readonly #unproven: Room<Part>;
-
-  constructor(callers: Callers, parts: { address: () => Part; caller: (address: Part | null) => Part }) {
-    this.#proven = callers.room(() => parts.caller(null));
-    this.#addresses = callers.room(() => parts.address());
-    this.#unproven = callers.room(({ account }) => parts.caller(account.partIn(this.#addresses) ?? null));
-  }
-
-  /** Number of parts at the top. */
-  get accounts(): number {
-    return this.#proven.size + this.#addresses.size;
-  }
-
-  /** Number of parts below those of addresses. */
-  get unproven(): number {
-    return this.#unproven.size;
-  }
-
-  enter(caller: Caller): Entered<Part> {
-    const { account } = caller;
-    const top = this.#topOf(account);
-    const part = account.enter(top);
-    if (account === caller) return { part, leave: () => caller.leave(top) };
-    return {
-      part: caller.enter(this.#unproven),
-      leave: () => {
-        caller.leave(this.#unproven);
-        account.leave(top);
-      },
+  /** Called by `Callers.quota`. */
+  constructor(index: number, { total, perCaller, address, strangers }: Shares) {
+    this.#index = index;
+    this.#shares = {
+      total,
+      perCaller,
+      address: address ?? Math.max(perCaller, Math.ceil(total / 4)),
+      strangers: strangers ?? Math.ceil(total / 2),
     };
   }
 
-  /** The part of a caller's account, and the caller's own; `own` is null if the caller is the account. */
-  of(caller: Caller): { readonly account: Part | undefined; readonly own: Part | null | undefined } {
-    const { account } = caller;
-    return {
-      account: account.partIn(this.#topOf(account)),
-      own: account === caller ? null : caller.partIn(this.#unproven),
-    };
+  /** What a caller has. For one without a token: with all strangers at its address. */
+  of(caller: Caller): number {
+    return caller.counts[this.#index] ?? 0;
   }
 
-  /** An account with a token is a proven caller, one without is an address. */
-  #topOf({ token }: Caller): Room<Part> {
-    return token === null ? this.#addresses : this.#proven;
+  /** Whose share would be exceeded by one more; null when there is room. */
+  fullFor(caller: Caller): Full | null {
+    const { total, perCaller, address, strangers } = this.#shares;
+    const { standing } = caller;
+    if (standing !== "anonymous" && this.of(caller) >= perCaller) return "caller";
+    if (standing !== "proven") {
+      if (this.of(caller.address) >= address) return "address";
+      if (this.#ofStrangers >= strangers) return "strangers";
+    }
+    return this.taken >= total ? "gateway" : null;
+  }
+
+  /** Adds to what a caller has, whether or not there is room; a negative amount is given back. */
+  add(caller: Caller, amount: number): void {
+    this.taken += amount;
+    this.#change(caller, amount);
+    if (caller.standing !== "proven") this.addToStrangers(caller, amount);
+  }
+
+  /** Called when a caller becomes a stranger, or is one no more. */
+  addToStrangers(caller: Caller, amount: number): void {
+    this.#ofStrangers += amount;
+    if (caller.address !== caller) this.#change(caller.address, amount);
+  }
+
+  /** The accounts that have something. */
+  accounts(): Caller[] {
+    return [...this.#holders].filter((caller) => caller.account === caller);
+  }
+
+  #change(caller: Caller, amount: number): void {
+    const now = this.of(caller) + amount;
+    caller.counts[this.#index] = now;
+    if (now > 0) this.#holders.add(caller);
+    else this.#holders.delete(caller);
   }
 }
 
-/**
- * The callers of one gateway. A part of the gateway that keeps something for each caller creates a room for it; nothing
- * is counted by caller elsewhere.
- */
+/** The callers of one gateway, what its parts keep for them, and how much each may have. */
 export class Callers {
-  readonly proven = new Memory<true>(PROVEN_MS);
-  readonly #onProven: ((caller: Caller) => void)[] = [];
   readonly #salt: string;
+  readonly #proven = new LRUCache<string, Caller>({ max: MAX_CALLERS });
+  readonly #strangers = new LRUCache<string, Caller>({ max: MAX_CALLERS });
+  readonly #quotas: Quota[] = [];
+  #keeps = 0;
 
   /** With the same salt callers have the same keys in all processes; by default keys mean nothing outside of this one. */
   constructor(salt = randomBytes(16).toString("hex")) {
     this.#salt = salt;
   }
 
-  /** The key of a caller with this token. */
-  keyOf(token: string): string {
-    return hash("sha256", `${this.#salt} ${token}`, "base64url");
-  }
-
   /** The caller with this token, or, without one, at this address. */
   of(token: string | null, address: string): Caller {
-    return new Caller(this, token, address);
+    const at = this.#find(`at ${address}`, (key) => new Caller(this, null, key, null));
+    return token === null ? at : this.withToken(token, at);
   }
 
-  /** Creates a room. `create` makes what it keeps for a caller. */
-  room<Part extends {}>(create: (caller: Caller) => Part): Room<Part> {
-    return new Room(create);
+  /** The caller with a token. While it is not proven it counts at the address from which it came first. */
+  withToken(token: string, at: Caller): Caller {
+    const key = hash("sha256", `${this.#salt} ${token}`, "base64url");
+    const caller = this.#proven.get(key) ?? this.#find(key, () => new Caller(this, token, key, at));
+    if (caller.hasExpired()) caller.unprove();
+    return caller;
   }
 
-  /** Calls back when a caller becomes proven. */
-  onProven(callback: (caller: Caller) => void): void {
-    this.#onProven.push(callback);
+  /** Creates what a part of the gateway keeps for each caller. */
+  keep<Part extends {}>(create: (caller: Caller) => Part): Kept<Part> {
+    return new Kept(this.#keeps++, create);
   }
 
-  accept(caller: Caller): void {
-    const isNew = !this.proven.has(caller.key);
-    this.proven.set(caller.key, true);
-    if (isNew) for (const callback of this.#onProven) callback(caller);
+  quota(shares: Shares): Quota {
+    const quota = new Quota(this.#quotas.length, shares);
+    this.#quotas.push(quota);
+    return quota;
+  }
+
+  /** Called when the standing of a caller with a token changes. What it has counts among that of strangers, or no more. */
+  move(caller: Caller, standing: "proven" | "unproven"): void {
+    caller.standing = standing;
+    const sign = standing === "proven" ? -1 : 1;
+    for (const quota of this.#quotas) quota.addToStrangers(caller, sign * quota.of(caller));
+    const [from, to] =
+      standing === "proven" ? [this.#strangers, this.#proven] : [this.#proven, this.#strangers];
+    from.delete(caller.key);
+    to.set(caller.key, caller);
+  }
+
+  #find(key: string, create: (key: string) => Caller): Caller {
+    const known = this.#strangers.get(key);
+    if (known) return known;
+    const caller = create(key);
+    this.#strangers.set(key, caller);
+    return caller;
   }
 }

@@ -1,4 +1,4 @@
-import { Callers, Memory } from "./caller.ts";
+import { Callers } from "./caller.ts";
 import { type Config, hasPage } from "./config.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
@@ -23,8 +23,8 @@ import { createSubscriptions } from "./http/graphql/subscriptions.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
-import type { Batch } from "./rest/api/batches.ts";
 import { type BuiltInName, builtInProfile } from "./rest/api/profiles.ts";
+import { Learned } from "./rest/session/session.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { describeService } from "./service.ts";
@@ -114,6 +114,8 @@ export function createGateway({
     total: config.MAX_SUBSCRIPTIONS,
     perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN,
   };
+  const { MAX_SIGN_INS: signIns } = config;
+  const half = Math.ceil(signIns / 2);
   const doors = new Doors({
     callers,
     quotas: {
@@ -121,7 +123,8 @@ export function createGateway({
       stream: subscriptionQuota,
       socket: subscriptionQuota,
       download: { total: config.MAX_DOWNLOADS, perCaller: config.MAX_DOWNLOADS_PER_TOKEN },
-      signIn: { total: config.MAX_SIGN_INS, perCaller: Math.ceil(config.MAX_SIGN_INS / 2) },
+      // Nobody who signs in is proven: all addresses together may have all of the places.
+      signIn: { total: signIns, perCaller: half, address: half, strangers: signIns },
     },
     isQueueFull: client.isQueueFull,
   });
@@ -158,9 +161,8 @@ export function createGateway({
   };
   const shared = {
     server,
-    refused: new Memory<ReadonlySet<Batch>>(),
+    learned: callers.keep(() => new Learned()),
     onRefused: events.refusedBatch,
-    viewers: new Memory<string>(),
     reads: new SharedReads(sharing, callers),
   };
   const width = config.MAX_UPSTREAM_WIDTH;

@@ -1,5 +1,5 @@
 import { getHeapStatistics } from "node:v8";
-import type { Callers, Room } from "./caller.ts";
+import type { Caller, Callers, Quota } from "./caller.ts";
 import { UpstreamError } from "./errors.ts";
 import type { RequestScope } from "./request-scope.ts";
 
@@ -19,23 +19,18 @@ const HEAP_SHARES = { total: 1 / 4, caller: 1 / 6 };
 export class HeldBytes {
   readonly maxBytes: number;
   readonly maxTotal: number;
-  /** The bytes that all scopes of each caller hold. */
-  readonly room: Room<{ bytes: number }>;
-  total = 0;
+  readonly quota: Quota;
 
   constructor(maxBytes: number, callers: Callers) {
     const { heap_size_limit: heap } = getHeapStatistics();
     this.maxBytes = Math.min(maxBytes, Math.floor(heap * HEAP_SHARES.caller));
     this.maxTotal = Math.min(maxBytes * TOTAL_FACTOR, heap * HEAP_SHARES.total);
-    this.room = callers.room(() => ({ bytes: 0 }));
+    this.quota = callers.quota({ total: this.maxTotal, perCaller: this.maxBytes });
   }
 
   /** Opens the count of a scope, which ends with it. */
   open(scope: RequestScope): Held {
-    const { caller } = scope;
-    const held = new Held(this, scope, caller.enter(this.room));
-    scope.onEnd(() => caller.leave(this.room));
-    return held;
+    return new Held(this, scope);
   }
 }
 
@@ -43,14 +38,14 @@ export class HeldBytes {
 export class Held {
   readonly #all: HeldBytes;
   readonly #scope: RequestScope;
-  readonly #caller: { bytes: number };
+  readonly #caller: Caller;
   /** The bytes that end with the scope. */
   #own = 0;
 
-  constructor(all: HeldBytes, scope: RequestScope, caller: { bytes: number }) {
+  constructor(all: HeldBytes, scope: RequestScope) {
     this.#all = all;
     this.#scope = scope;
-    this.#caller = caller;
+    this.#caller = scope.caller;
     scope.onEnd(() => this.remove(this.#own));
   }
 
@@ -62,21 +57,19 @@ export class Held {
 
   /** Counts bytes that may outlast the scope, until they are removed, by whichever scope of the caller. */
   keep(bytes: number): void {
-    this.#caller.bytes += bytes;
-    this.#all.total += bytes;
+    this.#all.quota.add(this.#caller, bytes);
     this.check();
   }
 
   remove(bytes: number): void {
-    this.#caller.bytes -= bytes;
-    this.#all.total -= bytes;
+    this.#all.quota.add(this.#caller, -bytes);
   }
 
   /** Checks the limit before more is read. */
   check(): void {
-    const { maxBytes, maxTotal, total, room } = this.#all;
-    const { bytes } = this.#caller;
-    const exceedsShare = total > maxTotal && bytes > total / room.size;
+    const { maxBytes, maxTotal, quota } = this.#all;
+    const bytes = quota.of(this.#caller.account);
+    const exceedsShare = quota.taken > maxTotal && bytes > quota.taken / quota.accounts().length;
     if (bytes <= maxBytes && !exceedsShare) return;
     throw new UpstreamError(
       "REQUEST_LIMIT_EXCEEDED",

@@ -22,6 +22,8 @@ export class Line<Item extends { readonly demand: Demand }> {
   running = 0;
   /** Number of waiting items, those of the lines below included. */
   waiting = 0;
+  /** Number of lines below with waiting items. */
+  busy = 0;
 
   constructor(parent: Line<Item> | null, width = Number.POSITIVE_INFINITY) {
     this.#parent = parent;
@@ -87,10 +89,12 @@ export class Line<Item extends { readonly demand: Demand }> {
 
   /** Updates the counts of the line and those above it, and adds each to or removes it from its parent's turns. */
   #change(waiting: number, running: number): void {
+    const wasBusy = this.waiting > 0;
     this.waiting += waiting;
     this.running += running;
     const parent = this.#parent;
     if (!parent) return;
+    parent.busy += Number(this.waiting > 0) - Number(wasBusy);
     if (this.isReady()) this.#turn ??= parent.#ready.add(this);
     else if (this.#turn) {
       parent.#ready.remove(this.#turn);

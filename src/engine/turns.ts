@@ -1,4 +1,4 @@
-import { AccountRooms, type Caller, type Callers, type Entered } from "../caller.ts";
+import type { Caller, Callers, Kept } from "../caller.ts";
 import { Line } from "../line.ts";
 
 /*
@@ -63,13 +63,15 @@ function doAll(all: readonly Work[], from: number): void {
  */
 export class Turns {
   readonly #queues = new Line<SliceQueue>(null);
-  readonly #callers: AccountRooms<Line<SliceQueue>>;
+  readonly #proven: Kept<Line<SliceQueue>>;
+  /** Those of addresses, and below these those of unproven callers. */
+  readonly #unproven: Kept<Line<SliceQueue>>;
 
   constructor(callers: Callers) {
-    this.#callers = new AccountRooms(callers, {
-      address: () => new Line(this.#queues),
-      caller: (address) => new Line(address ?? this.#queues),
-    });
+    this.#proven = callers.keep(() => new Line(this.#queues));
+    this.#unproven = callers.keep(({ address, token }) =>
+      token === null ? new Line(this.#queues) : new Line(this.#unproven.of(address)),
+    );
   }
 
   /** Does the work when it is the caller's turn: now, or in a later time slice. */
@@ -95,10 +97,10 @@ export class Turns {
     return this.#queues.isReady();
   }
 
-  /** Enters a caller with work that waits from now on. Must be left once, when none waits. */
-  enter(caller: Caller): Entered<Line<SliceQueue>> {
+  /** The line of the queues of a caller, in which work waits from now on. */
+  lineOf(caller: Caller): Line<SliceQueue> {
     if (!this.isWaiting()) serveLater(this);
-    return this.#callers.enter(caller);
+    return (caller.standing === "proven" ? this.#proven : this.#unproven).of(caller);
   }
 
   /** Does one piece of work of the next caller. */
@@ -113,7 +115,7 @@ export class SliceQueue {
   readonly #turns: Turns;
   readonly #caller: Caller;
   /** The queues of its caller; null while nothing waits. */
-  #entered: Entered<Line<SliceQueue>> | null = null;
+  #line: Line<SliceQueue> | null = null;
   #waiting: Work[] = [];
   /** Index of the first waiting work: shifting a long array is slow. */
   #first = 0;
@@ -131,9 +133,9 @@ export class SliceQueue {
   /** Does the work in its turn, in a later turn of the event loop. */
   add(work: Work): void {
     this.#waiting.push(work);
-    if (this.#entered) return;
-    this.#entered = this.#turns.enter(this.#caller);
-    this.#entered.part.add(this);
+    if (this.#line) return;
+    this.#line = this.#turns.lineOf(this.#caller);
+    this.#line.add(this);
   }
 
   /** Calls back after the last waiting work is done; not after `clear`. */
@@ -143,7 +145,7 @@ export class SliceQueue {
 
   /** Drops all waiting work. */
   clear(): void {
-    this.#entered?.part.remove(this);
+    this.#line?.remove(this);
     this.#onEmpty = [];
     this.#leave();
   }
@@ -151,9 +153,9 @@ export class SliceQueue {
   /** Does the first waiting work. The other queues of the caller then go first. */
   serveNext(): void {
     const work = this.#waiting[this.#first++];
-    this.#entered?.part.leave();
+    this.#line?.leave();
     if (this.isEmpty()) this.#leave();
-    else this.#entered?.part.add(this);
+    else this.#line?.add(this);
     work?.();
     if (this.isEmpty()) for (const callback of this.#onEmpty.splice(0)) callback();
   }
@@ -161,8 +163,7 @@ export class SliceQueue {
   #leave(): void {
     this.#waiting = [];
     this.#first = 0;
-    this.#entered?.leave();
-    this.#entered = null;
+    this.#line = null;
   }
 }
 

@@ -24,7 +24,7 @@ export function createBodyReader({ callers, maxBytes, maxWaitingBytes }: BodySet
   let waitingBytes = 0;
   /** Those of callers that are not proven. */
   let strangersBytes = 0;
-  const accounts = callers.room(() => ({ bytes: 0 }));
+  const accounts = callers.keep(() => ({ bytes: 0 }));
 
   const collect = (
     request: IncomingMessage,
@@ -39,7 +39,7 @@ export function createBodyReader({ callers, maxBytes, maxWaitingBytes }: BodySet
     let own: { bytes: number } | null = null;
     let counted = 0;
     const count = (bytes: number) => {
-      own ??= account.enter(accounts);
+      own ??= accounts.of(account);
       own.bytes += bytes - counted;
       waitingBytes += bytes - counted;
       if (standing !== "proven") strangersBytes += bytes - counted;
@@ -48,10 +48,7 @@ export function createBodyReader({ callers, maxBytes, maxWaitingBytes }: BodySet
     const settle = (fault: BodyFault | null) => {
       if (isSettled) return;
       isSettled = true;
-      if (own) {
-        count(0);
-        account.leave(accounts);
-      }
+      if (own) count(0);
       request.off("data", add);
       onBody(fault ?? Buffer.concat(chunks));
     };

@@ -1,7 +1,7 @@
-import type { Caller, Callers, Quota } from "../caller.ts";
+import type { Caller, Callers, Full, Quota, Shares } from "../caller.ts";
 import { OVERLOADED, UpstreamError } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
-import { type Full, type Place, PlacesOfKind } from "./places.ts";
+import { type Link, TransientList } from "../transient.ts";
 
 /** The kinds of place: what messages call them, and whether they last until somebody ends them. Such do not begin during a drain. */
 const KINDS = {
@@ -16,7 +16,7 @@ export type PlaceKind = keyof typeof KINDS;
 
 interface DoorSettings {
   readonly callers: Callers;
-  readonly quotas: Readonly<Record<PlaceKind, Quota>>;
+  readonly quotas: Readonly<Record<PlaceKind, Shares>>;
   /** Whether the queue of upstream requests has no room for an operation of the caller. */
   readonly isQueueFull: (caller: Caller) => boolean;
 }
@@ -25,20 +25,18 @@ interface DoorSettings {
  * Admits callers to the limited places of each kind: by POST, GET, event stream, WebSocket, download and `/mcp` alike.
  */
 export class Doors {
-  readonly #kinds: Readonly<Record<PlaceKind, PlacesOfKind>>;
+  readonly #places: Readonly<Record<PlaceKind, Places>>;
   readonly #isQueueFull: DoorSettings["isQueueFull"];
   #isDraining = false;
 
   constructor({ callers, quotas, isQueueFull }: DoorSettings) {
-    const { signIn } = quotas;
-    // Nobody who signs in is proven: all addresses together may have all of the places.
-    const shares = { address: signIn.perCaller, strangers: signIn.total };
-    this.#kinds = {
-      operation: new PlacesOfKind("operation", callers, quotas.operation),
-      stream: new PlacesOfKind("stream", callers, quotas.stream),
-      socket: new PlacesOfKind("socket", callers, quotas.socket),
-      download: new PlacesOfKind("download", callers, quotas.download),
-      signIn: new PlacesOfKind("signIn", callers, signIn, shares),
+    const open = (kind: PlaceKind) => new Places(callers.quota(quotas[kind]));
+    this.#places = {
+      operation: open("operation"),
+      stream: open("stream"),
+      socket: open("socket"),
+      download: open("download"),
+      signIn: open("signIn"),
     };
     this.#isQueueFull = isQueueFull;
   }
@@ -47,15 +45,16 @@ export class Doors {
   rejectionOf(kind: PlaceKind, caller: Caller): UpstreamError | null {
     if (this.#isDraining && KINDS[kind].lasts)
       return new UpstreamError("SERVICE_OVERLOADED", "The gateway shuts down; connect again.");
-    const full = this.#kinds[kind].fullFor(caller);
-    if (kind === "operation" && (full === "gateway" || (!full && this.#isQueueFull(caller))))
+    const full = this.#places[kind].fullFor(caller);
+    const isGatewayFull = full === "gateway" || full === "strangers";
+    if (kind === "operation" && (isGatewayFull || (!full && this.#isQueueFull(caller))))
       return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
     return full && REJECTIONS[full](KINDS[kind].name);
   }
 
   /** Takes a place. Returns an error if there is none. */
   take(kind: PlaceKind, caller: Caller): Place | UpstreamError {
-    return this.rejectionOf(kind, caller) ?? this.#kinds[kind].take(caller);
+    return this.rejectionOf(kind, caller) ?? this.#places[kind].take(kind, caller);
   }
 
   /** Takes a place for a scope, which releases its place of another kind. Returns an error if there is none. */
@@ -73,11 +72,96 @@ export class Doors {
   }
 
   taken(kind: PlaceKind): number {
-    return this.#kinds[kind].taken;
+    return this.#places[kind].quota.taken;
   }
 }
 
+/** The places of a kind. */
+class Places {
+  readonly quota: Quota;
+  /** Those that newcomers may take, the longest idle first. */
+  readonly idle = new TransientList<Place>();
+
+  constructor(quota: Quota) {
+    this.quota = quota;
+  }
+
+  /** Whose places are all taken for the caller; null when it can take a free or an idle one. */
+  fullFor(caller: Caller): Full | null {
+    const full = this.quota.fullFor(caller);
+    return full && this.#idleOf(full, caller) ? null : full;
+  }
+
+  /** Takes a place. Only after `fullFor` has returned null. */
+  take(kind: PlaceKind, caller: Caller): Place {
+    for (let full = this.quota.fullFor(caller); full; full = this.quota.fullFor(caller)) {
+      const idle = this.#idleOf(full, caller);
+      if (!idle) break;
+      idle.giveWay();
+    }
+    return new Place(kind, this, caller);
+  }
+
+  /** The longest idle place among those that are all taken. */
+  #idleOf(full: Full, caller: Caller): Place | undefined {
+    return this.idle.members().find((place) => IS_AMONG[full](place.caller, caller));
+  }
+}
+
+/** One place of a caller. */
+export class Place {
+  readonly kind: PlaceKind;
+  readonly caller: Caller;
+  readonly #places: Places;
+  #idle: { readonly link: Link<Place>; readonly end: () => void } | null = null;
+  #isReleased = false;
+
+  constructor(kind: PlaceKind, places: Places, caller: Caller) {
+    this.kind = kind;
+    this.caller = caller;
+    this.#places = places;
+    places.quota.add(caller, 1);
+  }
+
+  /** Gives the place back. Further calls do nothing. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.markUsed();
+    this.#places.quota.add(this.caller, -1);
+  }
+
+  /** Marks the place as idle: newcomers may take it. `end` then ends what holds it. */
+  markIdle(end: () => void): void {
+    if (!this.#isReleased && !this.#idle) this.#idle = { link: this.#places.idle.add(this), end };
+  }
+
+  /** Marks the place as used. */
+  markUsed(): void {
+    if (this.#idle) this.#places.idle.remove(this.#idle.link);
+    this.#idle = null;
+  }
+
+  /** Gives an idle place back and ends what holds it. */
+  giveWay(): void {
+    const idle = this.#idle;
+    this.release();
+    idle?.end();
+  }
+}
+
+/** Whether the place of another counts among those that are all taken for a caller. */
+const IS_AMONG: Readonly<Record<Full, (other: Caller, caller: Caller) => boolean>> = {
+  caller: (other, caller) => other === caller,
+  address: (other, caller) => other.standing !== "proven" && other.address === caller.address,
+  strangers: (other) => other.standing !== "proven",
+  gateway: () => true,
+};
+
 const RETRY = { retryAfterSeconds: 1 };
+
+const allTaken = (what: string) =>
+  new UpstreamError("SERVICE_OVERLOADED", `The gateway has as many ${what} as it may have.`);
 
 const REJECTIONS: Readonly<Record<Full, (what: string) => UpstreamError>> = {
   caller: (what) =>
@@ -88,6 +172,6 @@ const REJECTIONS: Readonly<Record<Full, (what: string) => UpstreamError>> = {
       `Callers at this address whose tokens the service has not accepted yet have as many ${what} as they may have.`,
       RETRY,
     ),
-  gateway: (what) =>
-    new UpstreamError("SERVICE_OVERLOADED", `The gateway has as many ${what} as it may have.`),
+  strangers: allTaken,
+  gateway: allTaken,
 };

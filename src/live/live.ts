@@ -31,14 +31,12 @@ export interface CallerLive {
   ) => LiveStream<Item>;
 }
 
-/** What is kept for one token, from its first subscription on until a minute after its last poll: reconnecting renews nothing. */
+/** What is kept for one token, also after its last subscription: connecting again renews nothing. */
 interface Polls {
   readonly ticker: Ticker;
   readonly rate: Rate;
   /** By the keys of their sources. */
   readonly shared: Map<string, { readonly poll: SharedPoll; readonly timing: ReturnType<Ticker["add"]> }>;
-  /** Whether a timer will forget it: one is enough, however often its subscribers come and go. */
-  isLeaving: boolean;
 }
 
 const MINUTE_MS = 60_000;
@@ -48,7 +46,9 @@ const AT_ONCE = 0.5;
 
 /** Polls the service for the subscriptions of all tokens. Tokens share nothing. */
 export function createLive({ callers, clock, requestsPerMinute, openSession }: LiveSettings) {
-  const room = callers.room((caller): Polls => {
+  /** Those that poll something. */
+  const active = new Set<Ticker>();
+  const kept = callers.keep((caller): Polls => {
     const rate = new Rate({ requests: requestsPerMinute, periodMs: MINUTE_MS }, AT_ONCE);
     // Subscribers with the same token share the requests, so none of their own ids is right.
     const identity: Identity = { caller, requestId: randomUUID(), traceparent: null };
@@ -57,23 +57,13 @@ export function createLive({ callers, clock, requestsPerMinute, openSession }: L
       rate,
       openSession: (requests) => openSession(identity, requests, () => rate.spend(clock.now())),
     });
-    return { ticker, rate, shared: new Map(), isLeaving: false };
+    return { ticker, rate, shared: new Map() };
   });
-
-  const forget = (caller: Caller, polls: Polls): void => {
-    if (caller.partIn(room) !== polls || polls.isLeaving || polls.ticker.size() > 0) return;
-    if (polls.rate.sent(clock.now()) === 0) return caller.leave(room);
-    polls.isLeaving = true;
-    clock.after(MINUTE_MS, () => {
-      polls.isLeaving = false;
-      forget(caller, polls);
-    });
-  };
 
   /** The poll of a key. `leave` removes it with its last subscriber. */
   const join = <Shared extends SharedPoll>(caller: Caller, key: string, create: () => Shared) => {
-    const polls = caller.partIn(room) ?? caller.enter(room);
-    const { shared, ticker } = polls;
+    const { shared, ticker } = kept.of(caller);
+    active.add(ticker);
     const existing = shared.get(key);
     const usable = existing?.poll.isOver() ? undefined : existing;
     // Safe: a key belongs to one source.
@@ -84,7 +74,7 @@ export function createLive({ callers, clock, requestsPerMinute, openSession }: L
       if (poll.size() > 0) return;
       timing.remove();
       if (shared.get(key)?.timing === timing) shared.delete(key);
-      if (shared.size === 0) forget(caller, polls);
+      if (ticker.size() === 0) active.delete(ticker);
     };
     return { poll, timing, leave };
   };
@@ -104,8 +94,8 @@ export function createLive({ callers, clock, requestsPerMinute, openSession }: L
       },
     }),
     /** Counts an upstream request that an event of the caller causes. */
-    spend: (caller: Caller) => caller.partIn(room)?.rate.spend(clock.now()),
+    spend: (caller: Caller) => kept.find(caller)?.rate.spend(clock.now()),
     /** Number of things that are polled. */
-    polls: (): number => room.parts().reduce((sum, { ticker }) => sum + ticker.size(), 0),
+    polls: (): number => [...active].reduce((sum, ticker) => sum + ticker.size(), 0),
   };
 }

@@ -3,8 +3,7 @@ import type { Caller } from "../../caller.ts";
 import { UpstreamError } from "../../errors.ts";
 import type { WebSocket } from "ws";
 import type { Clock } from "../../clock.ts";
-import type { Doors } from "../doors.ts";
-import type { Place } from "../places.ts";
+import type { Doors, Place } from "../doors.ts";
 
 /** How often a connection is pinged, in milliseconds. A client that does not answer until the next ping is disconnected. */
 const PING_INTERVAL_MS = 10_000;

@@ -8,7 +8,7 @@ import { Connections, type ConnectionSettings } from "./connections.ts";
 import { type ConnectorSettings, createConnector } from "./connector.ts";
 import type { HeldBytes } from "../../held.ts";
 import { Operation, type OperationBounds } from "./order.ts";
-import { createPacers } from "./pacer.ts";
+import { Pacer } from "./pacer.ts";
 import { createProbe } from "./probe.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
 import { checkStream, readResponse } from "./response.ts";
@@ -81,7 +81,7 @@ export function createClient(settings: ClientSettings) {
   });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const connections = new Connections(settings, callers, breaker);
-  const pacerFor = createPacers(settings.clock, dialect.rateLimit);
+  const pacers = callers.keep(() => new Pacer(settings.clock, dialect.rateLimit));
   const road: Road = {
     ...attempts,
     breaker,
@@ -89,8 +89,8 @@ export function createClient(settings: ClientSettings) {
     pacerOf: ({ request, operation }) => {
       const { token, caller } = operation.scope;
       const { token: sent = token } = request;
-      if (sent === token) return pacerFor(caller);
-      return sent === null ? null : pacerFor(callers.of(sent, caller.address));
+      if (sent === null) return null;
+      return pacers.of(sent === token ? caller : callers.withToken(sent, caller.address));
     },
   };
 
@@ -140,7 +140,7 @@ export function createClient(settings: ClientSettings) {
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {
       const operation = { scope, headers: new RequestHeaders(dialect, scope) };
       const order = { request, operation, asker: new Alone(scope, null) };
-      return askAtOnce(road, order, pacerFor(scope.caller), stream(request, scope));
+      return askAtOnce(road, order, pacers.of(scope.caller), stream(request, scope));
     },
 
     /** Whether the queue has no room for a new operation of the caller. */

@@ -1,4 +1,4 @@
-import { AccountRooms, type Caller, type Callers } from "../../caller.ts";
+import type { Caller, Callers, Kept } from "../../caller.ts";
 import { Line } from "../../line.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Breaker } from "./breaker.ts";
@@ -25,7 +25,10 @@ export class Connections {
   readonly #queue: number;
   readonly #breaker: Breaker;
   readonly #root: Line<Waiter>;
-  readonly #lines: AccountRooms<Line<Waiter>>;
+  /** Below it are those of addresses, and below these those of unproven callers. */
+  readonly #strangers: Line<Waiter>;
+  readonly #proven: Kept<Line<Waiter>>;
+  readonly #unproven: Kept<Line<Waiter>>;
   #shed = 0;
   #isScheduled = false;
 
@@ -38,18 +41,18 @@ export class Connections {
     this.#breaker = breaker;
     this.#root = new Line<Waiter>(null, connections);
     // The service may be slow to reject a token: whoever invents tokens must leave connections to proven callers.
-    const strangers = new Line(this.#root, connections - Math.floor(connections * PROVEN_SHARE));
-    this.#lines = new AccountRooms(callers, {
-      address: () => new Line(strangers, connections),
-      caller: (address) => new Line(address ?? this.#root, connectionsPerCaller),
-    });
+    this.#strangers = new Line(this.#root, connections - Math.floor(connections * PROVEN_SHARE));
+    this.#proven = callers.keep(() => new Line(this.#root, connectionsPerCaller));
+    this.#unproven = callers.keep(({ address, token }) =>
+      token === null
+        ? new Line(this.#strangers, connections)
+        : new Line(this.#unproven.of(address), connectionsPerCaller),
+    );
   }
 
-  /** The line of an operation, until its scope ends. */
-  open(scope: RequestScope, width: number): Line<Waiter> {
-    const { part, leave } = this.#lines.enter(scope.caller);
-    scope.onEnd(leave);
-    return new Line(part, width);
+  /** Opens the line of an operation. */
+  open({ caller }: RequestScope, width: number): Line<Waiter> {
+    return new Line(this.#lineOf(caller), width);
   }
 
   /** Waits for a connection. It is free again after `leave`. */
@@ -102,11 +105,17 @@ export class Connections {
     });
   }
 
+  #lineOf(caller: Caller): Line<Waiter> {
+    return (caller.standing === "proven" ? this.#proven : this.#unproven).of(caller);
+  }
+
+  /** An equal share of the queue for each account with waiting requests, and of that for each stranger of an address. */
   #exceedsShare(caller: Caller): boolean {
     if (this.#root.waiting < this.#queue) return false;
-    const { account, own } = this.#lines.of(caller);
-    const accounts = Math.max(1, this.#lines.accounts);
-    if ((account?.waiting ?? 0) < this.#queue / accounts) return false;
-    return own === null || (own?.waiting ?? 0) >= this.#queue / (accounts + this.#lines.unproven);
+    const accounts = this.#root.busy + Math.max(0, this.#strangers.busy - 1);
+    const account = this.#lineOf(caller.account);
+    const share = this.#queue / accounts;
+    if (account.waiting < share) return false;
+    return caller === caller.account || this.#lineOf(caller).waiting >= share / account.busy;
   }
 }

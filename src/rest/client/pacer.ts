@@ -1,4 +1,3 @@
-import { type Caller, Memory } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
 import { Line } from "../../line.ts";
@@ -19,9 +18,6 @@ const withMargin = ({ requests, periodMs }: RateLimit): RateLimit => ({
   requests: Math.max(1, Math.floor(requests * (1 - MARGIN_SHARE))),
   periodMs: periodMs + MARGIN_MS,
 });
-
-/** How long the pacer of a token is kept after its last operation, in milliseconds: longer than any pause or period. */
-const KEPT_MS = 4_000_000;
 
 /** Above this many requests at a time the token has recovered from a refusal. */
 const RECOVERED = 64;
@@ -143,20 +139,4 @@ export class Pacer {
       if (waitMs > 0 && !asker.canWait(waitMs, late)) waiter.refuse(late());
     }
   }
-}
-
-/** Returns a function that gives the pacer of a caller's token. */
-export function createPacers(clock: Clock, limit: RateLimit | null): (caller: Caller) => Pacer {
-  const kept = new Memory<Pacer>(KEPT_MS);
-  /** Those of the callers of operations under way. */
-  const own = new WeakMap<Caller, Pacer>();
-  return (caller) => {
-    const known = own.get(caller);
-    if (known) return known;
-    const pacer = kept.get(caller.key) ?? new Pacer(clock, limit);
-    // Counts its time from now on.
-    kept.set(caller.key, pacer);
-    own.set(caller, pacer);
-    return pacer;
-  };
 }

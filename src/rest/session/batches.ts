@@ -1,6 +1,5 @@
 import DataLoader from "dataloader";
 import { batchFaultOf, UpstreamError } from "../../errors.ts";
-import type { Memory } from "../../caller.ts";
 import type { Batch, Find, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
@@ -40,7 +39,7 @@ export const UNPACED: Pacing = {
 
 interface BatchSettings {
   readonly server: Server;
-  readonly refused: Memory<ReadonlySet<Batch>>;
+  readonly refused: Set<Batch>;
   readonly onRefused: (route: string) => void;
   readonly pacing: Pacing;
   readonly notes: ReadNotes | null;
@@ -161,7 +160,7 @@ export class Batches {
     const { server, refused } = this.#settings;
     const batch = server.batchOf(endpoint);
     const common = batch?.common(run) ?? null;
-    if (!batch || common === null || refused.get(this.#reader.scope.caller.key)?.has(batch)) return null;
+    if (!batch || common === null || refused.has(batch)) return null;
     return { batch, run, common };
   }
 
@@ -247,8 +246,7 @@ export class Batches {
 
   #refuse(batch: Batch): void {
     const { refused, onRefused } = this.#settings;
-    const { key } = this.#reader.scope.caller;
-    refused.set(key, new Set(refused.get(key)).add(batch));
+    refused.add(batch);
     onRefused(batch.endpoint.path);
   }
 }

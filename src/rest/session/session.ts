@@ -3,7 +3,7 @@ import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { Client, ReadPart } from "../client/client.ts";
 import type { Operation, OperationBounds } from "../client/order.ts";
-import type { Memory } from "../../caller.ts";
+import type { Kept } from "../../caller.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions } from "./batches.ts";
@@ -11,17 +11,47 @@ import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts"
 import type { Read, Reader, SessionNotes } from "./reads.ts";
 import type { SharedReads } from "./shared-reads.ts";
 
+/** How long what was learned is believed, in milliseconds: servers are updated, and tokens withdrawn. */
+const LEARNED_MS = 600_000;
+
+/** What the service has shown about a caller. */
+export class Learned {
+  #until = 0;
+  #viewer: string | null = null;
+  #refused = new Set<Batch>();
+
+  /** The login name of the user of the token; null while it is not known. */
+  get viewer(): string | null {
+    return this.#known().#viewer;
+  }
+
+  set viewer(username: string) {
+    this.#known().#viewer = username;
+  }
+
+  /**
+   * The batches whose lists the server rejects although it serves the single reads: the cause may be the input or the rights of
+   * this caller.
+   */
+  get refused(): Set<Batch> {
+    return this.#known().#refused;
+  }
+
+  #known(): this {
+    if (Date.now() < this.#until) return this;
+    this.#until = Date.now() + LEARNED_MS;
+    this.#viewer = null;
+    this.#refused = new Set();
+    return this;
+  }
+}
+
 /** What the sessions of a gateway share. */
 export interface SharedSettings {
   readonly server: Server;
-  /**
-   * The batches whose lists the server rejects although it serves the single reads. For each caller, because the cause may be
-   * the input or the rights of one caller.
-   */
-  readonly refused: Memory<ReadonlySet<Batch>>;
+  readonly learned: Kept<Learned>;
   /** Receives the route of a batch that is refused from now on. */
   readonly onRefused: (route: string) => void;
-  readonly viewers: Memory<string>;
   readonly reads: SharedReads;
 }
 
@@ -79,13 +109,12 @@ class TokenSession implements Reader {
     this.scope = scope;
     this.token = token;
     // The caller belongs to the token of the request. With another token nothing is shared.
-    this.shared = token === scope.token ? scope.caller.enter(reads.room) : null;
+    this.shared = token === scope.token ? reads.own.of(scope.caller) : null;
     this.isFresh = settings.isFresh;
     this.#settings = settings;
     this.#batches = this.#openBatches();
     scope.onEnd(() => {
       for (const read of this.started) read.leave();
-      if (this.shared) scope.caller.leave(reads.room);
     });
   }
 
@@ -140,16 +169,17 @@ class TokenSession implements Reader {
   /** The login name of the user of the token, if the service has told it before; otherwise null. */
   knownViewer(): string | null {
     if (this.token === null || this.token !== this.scope.token) return null;
-    return this.#settings.shared.viewers.get(this.scope.caller.key) ?? null;
+    return this.#settings.shared.learned.of(this.scope.caller).viewer;
   }
 
   learnViewer(username: string): void {
-    if (this.token === this.scope.token) this.#settings.shared.viewers.set(this.scope.caller.key, username);
+    if (this.token === this.scope.token)
+      this.#settings.shared.learned.of(this.scope.caller).viewer = username;
   }
 
   /** Ends the sharing with other operations of the caller: reads that start later send new requests. */
   endSharing(): void {
-    this.scope.caller.partIn(this.#settings.shared.reads.room)?.endSharing();
+    this.#settings.shared.reads.own.find(this.scope.caller)?.endSharing();
   }
 
   /** Opens a session with another token. Both share only the limits. */
@@ -159,7 +189,8 @@ class TokenSession implements Reader {
 
   #openBatches(): Batches {
     const { shared, pacing, notes } = this.#settings;
-    return new Batches(this, { ...shared, pacing, notes: notes?.openReads() ?? null });
+    const { refused } = shared.learned.of(this.scope.caller);
+    return new Batches(this, { ...shared, refused, pacing, notes: notes?.openReads() ?? null });
   }
 }
 

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { Caller, Callers, Room } from "../../caller.ts";
+import type { Callers, Kept } from "../../caller.ts";
 import { TransientMap } from "../../transient.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
 import { cluster } from "../api/kinds.ts";
@@ -27,16 +27,16 @@ const SELDOM_CHANGING: ReadonlySet<AnyEndpoint> = new Set<AnyEndpoint>([cluster.
 const freshnessOf = ({ target: { endpoint } }: Entry, value: unknown): number =>
   SELDOM_CHANGING.has(endpoint) || (isObject(value) && typeof value["finished_at"] === "string") ? 5 : 1;
 
-/** What the gateway keeps for reads: a room with those of each caller, and one cache. */
+/** What the gateway keeps for reads: those of each caller, and one cache. */
 export class SharedReads {
   readonly settings: SharingSettings;
-  readonly room: Room<CallerReads>;
+  readonly own: Kept<CallerReads>;
   /** Kept entries, each with the reads of its caller. */
   readonly kept: LRUCache<Entry, CallerReads> | null = null;
 
   constructor(settings: SharingSettings, callers: Callers) {
     this.settings = settings;
-    this.room = callers.room((caller) => new CallerReads(this, caller));
+    this.own = callers.keep(() => new CallerReads(this));
     const ttl = Math.max(settings.ttlMs, settings.staleMs);
     if (ttl === 0) return;
     this.kept = new LRUCache({
@@ -59,13 +59,11 @@ export class SharedReads {
 export class CallerReads {
   readonly settings: SharingSettings;
   readonly #all: SharedReads;
-  readonly #caller: Caller;
   readonly #inFlight = new TransientMap<Entry>();
   readonly #kept = new TransientMap<Entry>();
 
-  constructor(all: SharedReads, caller: Caller) {
+  constructor(all: SharedReads) {
     this.#all = all;
-    this.#caller = caller;
     this.settings = all.settings;
   }
 
@@ -98,7 +96,7 @@ export class CallerReads {
 
   /** Keeps the response, unless it is too old or too large, or a command or a later read has replaced it. */
   keep(entry: Entry, value: unknown): void {
-    const { kept, room } = this.#all;
+    const { kept } = this.#all;
     const { ttlMs, staleMs, now } = this.settings;
     const { target, began } = entry;
     if (this.#inFlight.get(target.key) !== entry) return;
@@ -108,16 +106,12 @@ export class CallerReads {
     const ttl = Math.floor(Math.max(entry.freshUntil, began + staleMs) - now());
     if (ttl <= 0) return;
     kept.set(entry, this, { ttl, size: entry.bytes + ENTRY_BYTES });
-    if (!kept.has(entry)) return;
-    this.#kept.set(target.key, entry);
-    this.#caller.enter(room);
+    if (kept.has(entry)) this.#kept.set(target.key, entry);
   }
 
   /** Called when an entry is no longer kept. */
   forget(entry: Entry): void {
-    if (this.#kept.get(entry.target.key) !== entry) return;
-    this.#kept.delete(entry.target.key);
-    this.#caller.leave(this.#all.room);
+    if (this.#kept.get(entry.target.key) === entry) this.#kept.delete(entry.target.key);
   }
 
   /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
