@@ -14,7 +14,7 @@ const LIMITS = {
   observability: 1_140,
   config: 745,
   live: 700,
-  "ground and top": 1_870,
+  "ground and top": 1_875,
   "redis, workers, reload": 0,
   src: 26_375,
   demo: 3_590,

@@ -31,7 +31,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "caller.ts": {
     holds: "who asks, and what each part of the gateway keeps for a caller",
-    imports: ["transient.ts"],
+    imports: [],
   },
   "request-scope.ts": {
     holds: "one request of a caller: its token, its deadline, what ends with it",
