@@ -152,9 +152,10 @@ builder.queryFields((t) => ({
     },
     resolve: async (_, { ids, onlyDifferences }, context) => {
       const { session } = context;
-      if (ids.length < 2 || ids.length > MAX_IDS)
-        throw new InputError(`ids: expected 2 to ${MAX_IDS} ids, got ${ids.length}`);
       const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id));
+      const { size } = new Set(named.map(({ address }) => Experiment.kind.formatName(address)));
+      if (size < 2 || ids.length > MAX_IDS)
+        throw new InputError(`ids: expected 2 to ${MAX_IDS} different runs, got ${size}`);
       const runs = await Promise.all(
         named.map(async (run) => ({ ...run, loaded: await loadNamed(run, session) })),
       );
