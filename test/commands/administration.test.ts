@@ -6,6 +6,7 @@ import { codesOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
+import { startProfile } from "../support/profiles.ts";
 
 test("a payload tells what was commanded; other details are known of the caller only", async () => {
   const service = await startFake(({ method }) =>
@@ -26,6 +27,17 @@ test("a payload tells what was commanded; other details are known of the caller 
     "DELETE superusers/revoke/grace/",
     "GET users/",
   ]);
+});
+
+test.each([
+  [`mutation { done: grantSuperuser(username: "nobody") { user { id } } }`, "username nobody"],
+  [`{ done: user(username: "nobody") { bookmarks { totalCount } } }`, "owner nobody"],
+  [`{ done: node(sequence: 99) { name } }`, "sequence 99"],
+  [`{ done: group(id: "ada.mnist.99") { experiments { totalCount } } }`, "ada.mnist.groups.99"],
+])("%s: what is missing is named", async (query, missing) => {
+  const { ask } = await startProfile("polyaxon-0.4");
+  const { errors = [] } = await ask(query);
+  expect(errors.map(({ message }) => message)).toEqual([`Not found: ${missing}.`]);
 });
 
 test.each(["activateUser", "deleteUser", "grantSuperuser", "revokeSuperuser"])(

@@ -95,10 +95,7 @@ function withName<R extends object, At extends Address>(kind: Kind<R, At>, name:
       const record = await kind.fetch(resource, [...keys, "unique_name"], session);
       const { unique_name: own }: { readonly unique_name?: unknown } = record;
       if (typeof own !== "string" || own === name || withoutGroup(own) === name) return record;
-      throw new UpstreamError(
-        "NOT_FOUND",
-        `Not found: ${name}. The name of number ${resource.address["id"]} is ${own}.`,
-      );
+      throw new UpstreamError("NOT_FOUND", `Not found: ${name}. There is ${own}.`);
     },
   };
 }
