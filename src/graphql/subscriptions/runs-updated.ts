@@ -38,6 +38,7 @@ function watchRuns(args: Args, context: StreamContext) {
   const { server } = session;
   const kind = runKindNamed(args.kind);
   const { endpoint } = runListOf(kind);
+  server.offered(endpoint);
   const conditions = conditionsOf(args.filter, { kind, project: at });
   if (declarationScan(args.filter?.declarations)) {
     throw new InputError(

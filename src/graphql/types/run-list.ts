@@ -132,6 +132,7 @@ export async function readRuns(
   if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
   const { words, declarations } = args.filter ?? {};
   const scanned = JSON.stringify([narrowing?.name, words, declarations]);
+  session.server.offered(endpoint);
   const ordered = { endpoint, address, base: session.server.listQuery(asked), narrowing: scanned };
   const given = sliceRequest(args, context);
   const { maxSize } = given;
@@ -169,9 +170,9 @@ export async function readRuns(
   // A filter, or `first: 1`, may leave too few runs to be worth it.
   if (!query && conditions.length === 0 && request.first !== 1) prefetch?.();
   const page = await slice(session, list, request);
-  if (metricOrder && given.after === null && given.offset === 0) {
+  if (metricOrder && given.after === null && (given.offset === 0 || page.count === 0)) {
     const rest = { ...ordered, base: session.server.listQuery({ ...asked, metricOrder: null }) };
-    await requireMetric(metricOrder, page, () => slice(session, rest, { ...given, first: 1 }));
+    await requireMetric(metricOrder, page, () => slice(session, rest, { ...given, first: 1, offset: 0 }));
   }
   return { ...connect(page, toNode), scan: null, readAll };
 }
