@@ -194,7 +194,7 @@ export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =
 
 /** What the `id` argument of a field takes that finds an object of several kinds. */
 export const ANY_KIND =
-  "Global id, or unique name. Where an experiment and a group can have the same, it is `ada.mnist.experiments.5` or `ada.mnist.groups.5`.";
+  "Global id, or unique name. Where an experiment and a group can have the same name, it is `ada.mnist.experiments.5` or `ada.mnist.groups.5`.";
 
 /** What the description of a field ends with whose endpoint belongs to a capability. */
 export const requires = ({ optional }: Pick<AnyEndpoint, "optional">): string =>

@@ -72,10 +72,10 @@ const hasMetrics = ({ keys }: Pick<RunKind, "keys">) => keys.includes("last_metr
 /** The arguments of lists of runs. */
 const listArgs = builder.args((t) => ({
   ...offsetArgs,
-  order: t.field({ type: RunOrder, description: "Order. Default: that of the server." }),
-  filter: t.field({ type: RunFilterInput, description: "What the runs have in common." }),
+  order: t.field({ type: RunOrder, description: "Default: the server's own order." }),
+  filter: t.field({ type: RunFilterInput, description: "Conditions that the runs meet." }),
   query: t.string({
-    description: "Filter in the server's own language, such as `metric.loss:<0.2`, besides `filter`.",
+    description: "Filter in the server's own language, such as `metric.loss:<0.2`, in addition to `filter`.",
   }),
 }));
 
