@@ -28,7 +28,7 @@ const SECTIONS = {
     UPSTREAM_PROFILE: z.string().transform(profileOf).optional().meta({
       description:
         "What the server does: a built-in profile, or the path of a YAML or JSON file that describes it. See [servers.md](servers.md).",
-      unset: "`document`; for the demo `polyaxon-0.4`",
+      unset: "`document`; the demo has one of its own",
     }),
     DEMO: isOn.optional().meta({
       description: "Whether the demo service starts when `UPSTREAM_URL` is not set.",

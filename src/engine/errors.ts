@@ -63,7 +63,7 @@ const withoutValues = (message: string): string =>
     .replace(/^Unknown argument "(?:last|before)" .*$/s, (text) => `${text} ${FORWARD}`);
 
 const FORWARD =
-  "Lists go forward: expected `first`, and `order` with the other `direction` for the last items.";
+  "Lists go forward: for the last items, turn the `direction` of `order` where a list has it; a log has `tailLines`.";
 
 /** The error of a document as callers see it, with a code and its status unless it has its own. */
 export const documentError = (error: GraphQLError, code: ErrorCode): GraphQLError =>

@@ -35,7 +35,7 @@ import "./subscriptions/runs-updated.ts";
 
 builder.queryType({
   description:
-    "Queries. A field whose reads fail is null, with an error whose `extensions.code` tells why. What a description requires is one of `gateway.capabilities`.",
+    "Queries. A field whose reads fail is null, with an error whose `extensions.code` says why. What a description requires is one of `gateway.capabilities`.",
 });
 builder.mutationType({
   description:

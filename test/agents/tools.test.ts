@@ -36,7 +36,7 @@ describe("the tool of a shipped operation", () => {
           id: { type: "string", description: ANY_RUN },
           lines: {
             type: "integer",
-            description: "So many last lines, 1 to 5000, instead of the first bytes.",
+            description: "Number of last lines, 1 to 5000, instead of the first bytes.",
             default: 100,
           },
         },

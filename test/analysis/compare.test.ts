@@ -78,7 +78,8 @@ test("tells also what is the same when asked, and null wherever a run has no val
 
 test.each([
   [`["ada.mnist.1", "ada.mnist.3"]`, "NOT_FOUND", /./, { reference: "ada.mnist.3" }],
-  ["[]", "BAD_USER_INPUT", /^ids: expected 2 to 100 ids, got 0$/, {}],
+  ["[]", "BAD_USER_INPUT", /^ids: expected 2 to 100 different runs, got 0$/, {}],
+  [`["ada.mnist.1", "ada.mnist.experiments.1"]`, "BAD_USER_INPUT", /^ids: .* different runs, got 1$/, {}],
   [`["ada.mnist.1", "x"]`, "BAD_USER_INPUT", /^ids\[1\]: expected /, {}],
 ])("%s is null with the reason", async (ids, code, message, facts) => {
   const { ask } = await startComparing();

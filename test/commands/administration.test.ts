@@ -6,6 +6,7 @@ import { codesOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
+import { startProfile } from "../support/profiles.ts";
 
 test("a payload tells what was commanded; other details are known of the caller only", async () => {
   const service = await startFake(({ method }) =>
@@ -28,27 +29,26 @@ test("a payload tells what was commanded; other details are known of the caller 
   ]);
 });
 
+test.each([
+  [`mutation { done: grantSuperuser(username: "nobody") { user { id } } }`, "username nobody"],
+  [`{ done: user(username: "nobody") { bookmarks { totalCount } } }`, "owner nobody"],
+  [`{ done: node(sequence: 99) { name } }`, "sequence 99"],
+  [`{ done: group(id: "ada.mnist.99") { experiments { totalCount } } }`, "ada.mnist.groups.99"],
+])("%s: what is missing is named", async (query, missing) => {
+  const { ask } = await startProfile("polyaxon-0.4");
+  const { errors = [] } = await ask(query);
+  expect(errors.map(({ message }) => message)).toEqual([`Not found: ${missing}.`]);
+});
+
+const WRONG = [..." . .. a/b ../token a?b a#b a%2fb".split(" "), "a b", "a\n", "\u202e", "x".repeat(201)];
+
 test.each(["activateUser", "deleteUser", "grantSuperuser", "revokeSuperuser"])(
   "%s of a name that could leave its path is BAD_USER_INPUT and sends nothing",
   async (name) => {
-    const wrong = [
-      "",
-      ".",
-      "..",
-      "a/b",
-      "../token",
-      "a?b",
-      "a#b",
-      "a%2fb",
-      "a b",
-      "a\n",
-      "\u202e",
-      "x".repeat(201),
-    ];
     const service = await startWilling();
     const { ask } = await startGateway({ upstream: service });
     const query = `mutation ($username: String!) { done: ${name}(username: $username) { __typename } }`;
-    for (const username of wrong) {
+    for (const username of WRONG) {
       const answer = await ask(query, { username });
       expect([username, answer.data, codesOf(answer)]).toEqual([
         username,

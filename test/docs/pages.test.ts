@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { FIXED } from "../../src/config/bounds.ts";
 import { ERROR_CODES } from "../../src/errors.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -37,6 +38,11 @@ test("the table of error codes holds every code of the packages, and none that n
   const codes = Object.keys(ERROR_CODES);
   expect(codes).toEqual(expect.arrayContaining(theirs.filter((code) => !NEVER.has(code))));
   expect([...ours, ...theirs]).toEqual(expect.arrayContaining(codes));
+});
+
+test("no page and no sample names a setting that is fixed", () => {
+  const named = wordsIn(["docs/", "deploy/"], /\./, /\b([A-Z]+(?:_[A-Z]+)+)\b/g);
+  expect(named.filter((name) => name in FIXED)).toEqual([]);
 });
 
 const PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", ...pagesIn("docs/")];

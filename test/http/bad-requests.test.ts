@@ -118,6 +118,12 @@ test.each<[string | Buffer, object]>([
   ['{"query":" "}', unparsed("Syntax Error: Unexpected <EOF>.")],
   ['{"query":"{__typename #\\ud800\\n}"}', unparsed("Syntax Error: Invalid character: U+D800.")],
   ['{"query":"{__typename}","query":"{no}"}', invalid('Cannot query field "no" on type "Query".')],
+  [
+    ofQuery('{ job(id: "a.b.jobs.1") { logs(last: 1) { text } } }'),
+    invalid(
+      'Unknown argument "last" on field "Job.logs". Lists go forward: for the last items, turn the `direction` of `order` where a list has it; a log has `tailLines`.',
+    ),
+  ],
   [withQuery('"operationName":[]'), noString("operationName", "array")],
   [withQuery('"operationName":null'), OK],
   [withQuery('"operationName":"canary"'), misnamed('"canary"')],

@@ -65,8 +65,9 @@ describe("the order by a metric", () => {
 const UNKNOWN = 'order.metric: expected a metric of the list, got "lss", which no experiment has';
 
 test.each([
-  ["largest first, where the list without the condition has some", "DESC", [[], [{ id: 1 }]], 2],
-  ["smallest first, where the first one lacks it", "ASC", [[{ id: 1, last_metric: { loss: 1 } }]], 1],
+  ["largest first, where the list without the condition has some", "DESC }", [[], [{ id: 1 }]], 2],
+  ["smallest first, where the first one lacks it", "ASC }", [[{ id: 1, last_metric: { loss: 1 } }]], 1],
+  ["on a later page of an empty list", "DESC }, offset: 5", [[], [{ id: 1 }]], 2],
 ] as const)("a metric that no experiment has is told: %s", async (_, direction, pages, requests) => {
   let page = 0;
   const service = await startFake(() => {
@@ -74,7 +75,7 @@ test.each([
     return { json: { count: results.length, next: null, results } };
   });
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-  const list = `experiments(order: { metric: "lss", direction: ${direction} }) { totalCount }`;
+  const list = `experiments(order: { metric: "lss", direction: ${direction}) { totalCount }`;
   expect(errorsOf(await ask(inProject(list)))).toEqual([
     failure("project.experiments", "BAD_USER_INPUT", UNKNOWN),
   ]);

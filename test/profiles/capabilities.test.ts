@@ -51,11 +51,7 @@ describe("capabilities", () => {
     const logs = "{owner}/{project}/experiments/{experiment}/jobs/{id}/logs";
     expect(sortedErrorsOf(answer)).toEqual([
       lacking("experimentJob.logs", logs, "EXPERIMENT_JOB_LOGS"),
-      failure(
-        "group.experiments",
-        "CAPABILITY_UNAVAILABLE",
-        "The server behind this gateway does not offer lists of the experiments of a group.",
-      ),
+      lacking("group.experiments", "{owner}/{project}/experiments"),
       ...Object.entries(lists).map(([field, path]) =>
         lacking(`project.${field}`, `{owner}/{project}/${path}`),
       ),

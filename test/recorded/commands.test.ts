@@ -243,7 +243,7 @@ function refusalOf({ aim, line: { method, status, json } }: Step) {
   if (status === 404) {
     const name = aim.run
       ? `${aim.run.project}/${aim.route.split("/")[2]}/${aim.run.id}`
-      : aim.route.replace("{username}", `${aim.username}`);
+      : `username ${aim.username}`;
     return { code: "NOT_FOUND", message: `Not found: ${name.replaceAll("/", ".")}.` };
   }
   return { code: detail === "Invalid token." ? "UNAUTHENTICATED" : "FORBIDDEN", message: detail };

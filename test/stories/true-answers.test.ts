@@ -185,8 +185,8 @@ test("the name of a job of an experiment is not found with another role, and nee
   const status = { status: "RUNNING" };
   expect(data).toEqual({ whole: status, short: status, role: null, group: null });
   expect(errors?.map(({ message }) => message).toSorted()).toEqual([
-    "Not found: a.b.3.9.8.master. The name of number 8 is a.b.2.9.8.master.",
-    "Not found: a.b.9.8.worker. The name of number 8 is a.b.2.9.8.master.",
+    "Not found: a.b.3.9.8.master. There is a.b.2.9.8.master.",
+    "Not found: a.b.9.8.worker. There is a.b.2.9.8.master.",
   ]);
 });
 

@@ -30,7 +30,7 @@ interface Comparison {
 }
 
 const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
-  description: "What several runs have under a name.",
+  description: "The values of several runs under one name.",
   fields: (t) => ({
     name: t.string({ nullable: false, description: "Name.", ...shown("name") }),
     values: t.field({
@@ -72,7 +72,7 @@ const RunComparison = builder.objectRef<Comparison>("RunComparison").implement({
     metrics: t.field({
       type: [ComparedValues],
       nullable: false,
-      description: "Latest metrics, by name; null for no finite number.",
+      description: "Latest metrics, by name; null where not a finite number.",
       ...shown("metrics"),
     }),
   }),
@@ -147,14 +147,15 @@ builder.queryFields((t) => ({
       onlyDifferences: t.arg.boolean({
         required: true,
         defaultValue: true,
-        description: "Set to false for what is the same in all of them, too.",
+        description: "Set to false to include what is the same in all of them.",
       }),
     },
     resolve: async (_, { ids, onlyDifferences }, context) => {
       const { session } = context;
-      if (ids.length < 2 || ids.length > MAX_IDS)
-        throw new InputError(`ids: expected 2 to ${MAX_IDS} ids, got ${ids.length}`);
       const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id));
+      const { size } = new Set(named.map(({ address }) => Experiment.kind.formatName(address)));
+      if (size < 2 || ids.length > MAX_IDS)
+        throw new InputError(`ids: expected 2 to ${MAX_IDS} different runs, got ${size}`);
       const runs = await Promise.all(
         named.map(async (run) => ({ ...run, loaded: await loadNamed(run, session) })),
       );

@@ -47,13 +47,13 @@ const MetricSummary = builder.objectRef<Summary>("MetricSummary").implement({
     count: t.int({ nullable: false, description: "Number of finite values.", ...shown("count") }),
     leftOut: t.int({
       nullable: false,
-      description: "Number of values that are no finite numbers.",
+      description: "Number of values that are not finite numbers.",
       ...shown("leftOut"),
     }),
     first: t.field({ type: MetricPoint, description: "First value.", ...shown("first") }),
     last: t.field({ type: MetricPoint, description: "Last value.", ...shown("last") }),
-    min: t.field({ type: MetricPoint, description: "Smallest; of equal ones the first.", ...shown("min") }),
-    max: t.field({ type: MetricPoint, description: "Largest; of equal ones the first.", ...shown("max") }),
+    min: t.field({ type: MetricPoint, description: "Smallest; the first of equal ones.", ...shown("min") }),
+    max: t.field({ type: MetricPoint, description: "Largest; the first of equal ones.", ...shown("max") }),
     mean: t.float({ description: "Mean of the finite values.", ...shown("mean") }),
   }),
 });

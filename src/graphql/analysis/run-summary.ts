@@ -78,7 +78,7 @@ const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").impl
         first: t.arg.int({
           required: true,
           defaultValue: 20,
-          description: "Most values.",
+          description: "Maximum number of values.",
         }),
       },
       resolve: ({ values }, { first }) => values.slice(0, within("first", first, { from: 1, to: MAX_SCAN })),
@@ -95,7 +95,7 @@ const MetricStatisticsRef = builder.objectRef<MetricStatistics>("MetricStatistic
     count: t.int({ nullable: false, description: "Number of runs with a finite value.", ...shown("count") }),
     leftOut: t.int({
       nullable: false,
-      description: "Number of runs whose value is no finite number.",
+      description: "Number of runs whose value is not a finite number.",
       ...shown("leftOut"),
     }),
     mean: t.float({ description: "Mean.", ...shown("mean") }),
@@ -105,7 +105,7 @@ const MetricStatisticsRef = builder.objectRef<MetricStatistics>("MetricStatistic
     }),
     min: t.float({ description: "Smallest value.", ...shown("min") }),
     max: t.float({ description: "Largest value.", ...shown("max") }),
-    median: t.float({ description: "Middle value, or the mean of two in the middle.", ...shown("median") }),
+    median: t.float({ description: "Middle value, or the mean of the middle two.", ...shown("median") }),
   }),
 });
 
@@ -145,7 +145,7 @@ const RunGroupRef = builder.objectRef<RunGroup>("RunGroup").implement({
 });
 
 const ParameterImportanceRef = builder.objectRef<ParameterImportance>("ParameterImportance").implement({
-  description: "How a metric goes with a parameter.",
+  description: "How a metric correlates with a parameter.",
   fields: (t) => ({
     name: t.string({ nullable: false, description: "Name of the parameter.", ...shown("name") }),
     count: t.int({
@@ -154,7 +154,7 @@ const ParameterImportanceRef = builder.objectRef<ParameterImportance>("Parameter
       ...shown("count"),
     }),
     correlation: t.float({
-      description: "Spearman's rank correlation, -1 to 1; null where one of both never differs.",
+      description: "Spearman's rank correlation, -1 to 1; null where one of the two never varies.",
       ...shown("correlation"),
     }),
   }),
@@ -174,7 +174,7 @@ const tableOf = ({ table }: Runs, key: "declarations" | "last_metric", { server 
 };
 
 const metricNames = {
-  description: "Names of the wanted ones. Default: all.",
+  description: "Names to include. Default: all.",
 };
 
 export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
@@ -182,13 +182,13 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
   fields: (t) => ({
     scanned: t.int({
       nullable: false,
-      description: "Number of runs that the figures are about.",
+      description: "Number of runs in the figures.",
       resolve: ({ records }) => records.length,
     }),
     total: t.int({ description: "Number of runs of the list, as the service counts.", ...shown("total") }),
     isComplete: t.boolean({
       nullable: false,
-      description: "Whether these are all: false where `scan` or a limit of the operation ended the reading.",
+      description: "Whether all were read: false where `scan` or a limit of the operation ended the reading.",
       ...shown("isComplete"),
     }),
     statuses: t.field({
@@ -204,7 +204,7 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
         onlyDifferences: t.arg.boolean({
           required: true,
           defaultValue: true,
-          description: "Set to false for those that are the same in all runs, too.",
+          description: "Set to false to include those that are the same in all runs.",
         }),
       },
       resolve: (runs, args, context) => {
@@ -244,7 +244,7 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
     }),
     importance: t.field({
       type: [ParameterImportanceRef],
-      description: "How a metric goes with each numeric parameter, the strongest first. Not what causes it.",
+      description: "How a metric correlates with each numeric parameter, the strongest first.",
       args: { metric: t.arg.string({ required: true, description: "Name of the metric." }) },
       resolve: (runs, { metric }, context) => {
         requireInRows(context.server, "declarations");

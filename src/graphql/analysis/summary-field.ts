@@ -33,12 +33,12 @@ builder.objectField(runListOf(Experiment.kind).type, "summary", (t) =>
   t.field({
     type: RunSummary,
     description:
-      "Figures over all runs of the list, not only this page. Reads the list in pages, by a request each.",
+      "Figures over all runs of the list, not only this page. Reads the list in pages, one request each.",
     args: {
       scan: t.arg.int({
         required: true,
         defaultValue: 1_000,
-        description: `Most runs to read, up to ${MAX_SCAN}.`,
+        description: `Maximum number of runs to read, up to ${MAX_SCAN}.`,
       }),
     },
     resolve: ({ readAll }, { scan }) => {

@@ -57,7 +57,7 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
       resolve: ({ nodes, cursorAt }) => (nodes.length > 0 ? cursorAt(0) : null),
     }),
     endCursor: t.string({
-      description: "Cursor of the last item; after a scan, of where the scan goes on.",
+      description: "Cursor of the last item; after a scan, of where the scan continues.",
       resolve: ({ endCursor }) => endCursor(),
     }),
   }),
@@ -156,7 +156,7 @@ export interface PageArgs {
 /** The arguments `first` and `after` of list fields. */
 export const pageArgs = builder.args((t) => ({
   first: t.int({
-    description: "Most items, up to `gateway.limits.maxPageSize`. Default: one page of the service.",
+    description: "How many items, up to `gateway.limits.maxPageSize`. Default: one page of the service.",
   }),
   after: t.string({ description: "Cursor after which the page begins." }),
 }));

@@ -95,10 +95,7 @@ function withName<R extends object, At extends Address>(kind: Kind<R, At>, name:
       const record = await kind.fetch(resource, [...keys, "unique_name"], session);
       const { unique_name: own }: { readonly unique_name?: unknown } = record;
       if (typeof own !== "string" || own === name || withoutGroup(own) === name) return record;
-      throw new UpstreamError(
-        "NOT_FOUND",
-        `Not found: ${name}. The name of number ${resource.address["id"]} is ${own}.`,
-      );
+      throw new UpstreamError("NOT_FOUND", `Not found: ${name}. There is ${own}.`);
     },
   };
 }
@@ -197,7 +194,7 @@ export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =
 
 /** What the `id` argument of a field takes that finds an object of several kinds. */
 export const ANY_KIND =
-  "Global id, or unique name. Where an experiment and a group can have the same, it is `ada.mnist.experiments.5` or `ada.mnist.groups.5`.";
+  "Global id, or unique name. Where an experiment and a group can have the same name, it is `ada.mnist.experiments.5` or `ada.mnist.groups.5`.";
 
 /** What the description of a field ends with whose endpoint belongs to a capability. */
 export const requires = ({ optional }: Pick<AnyEndpoint, "optional">): string =>

@@ -12,7 +12,7 @@ import {
 const condition = {
   type: new GraphQLNonNull(GraphQLBoolean),
   defaultValue: true,
-  description: "False: no effect.",
+  description: "Set to false to deliver it with the rest.",
 };
 
 const label = {

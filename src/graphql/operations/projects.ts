@@ -95,7 +95,7 @@ command("deleteProject", discard, {
 });
 
 export const ARCHIVES =
-  "hiding it from lists; `isArchived: false` restores it. The server can stop what is archived, and delete it after some days.";
+  "hiding it from lists; `isArchived: false` restores it. The server may stop what is archived, and delete it after some days.";
 export const BOOKMARK_SWITCH = "Set to false to remove the bookmark.";
 export const ARCHIVE_SWITCH = "Set to false to restore.";
 

@@ -15,7 +15,7 @@ const ACTS = [
   [
     "start%Tensorboard",
     "startTensorboard",
-    "Starts the TensorBoard of %. A repetition can start a second one.",
+    "Starts the TensorBoard of %. Repeating the command can start a second one.",
   ],
   ["stop%Tensorboard", "stopTensorboard", "Stops the TensorBoard of %."],
   ["bookmark%", "bookmark", "Bookmarks % for the caller."],

@@ -14,7 +14,7 @@ export const tagInputs = (t: FieldBuilder) => ({
   tags: t.stringList({ description: "New tags in place of the old ones. Requires `UPDATE_TAGS`." }),
   addTags: t.stringList({
     description:
-      "Tags to add to the present ones, which are read before: a change in between is lost. Not with `tags`.",
+      "Tags to add. The current ones are read first: a change in between is lost. Not with `tags`.",
   }),
   removeTags: t.stringList({ description: "Tags to remove, in the same way. Missing ones are ignored." }),
 });

@@ -84,8 +84,7 @@ builder.subscriptionField("experimentMetricRecorded", (t) =>
     args: {
       ...withId(Experiment),
       after: t.arg.string({
-        description:
-          "`id` of the last record that is known, or a cursor of its `metrics`. Default: the present end.",
+        description: "`id` of the last known record, or a cursor of its `metrics`. Default: the current end.",
       }),
     },
     ...eventsOf(tailMetrics),

@@ -88,7 +88,7 @@ builder.subscriptionField("runLogAppended", (t) =>
         description: "Global id, or name such as `ada.mnist.42`, of what has a log.",
       }),
       after: t.arg.string({
-        description: "`endCursor` of the last piece that is known. Default: the beginning.",
+        description: "`endCursor` of the last known piece. Default: the beginning.",
       }),
     },
     ...eventsOf(tailLog),

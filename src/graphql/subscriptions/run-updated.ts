@@ -34,7 +34,7 @@ builder.subscriptionField("runUpdated", (t) =>
     type: RunUpdate,
     nullable: false,
     description:
-      "Changes of a run of any kind, from its present state until it has finished. A slow reader gets the latest only.",
+      "Changes of a run of any kind, from its present state until it has finished. A slow reader gets only the latest.",
     args: { id: t.arg.id({ required: true, description: ANY_KIND }) },
     ...eventsOf(watchRun),
   }),

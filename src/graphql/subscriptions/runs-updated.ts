@@ -38,6 +38,7 @@ function watchRuns(args: Args, context: StreamContext) {
   const { server } = session;
   const kind = runKindNamed(args.kind);
   const { endpoint } = runListOf(kind);
+  server.offered(endpoint);
   const conditions = conditionsOf(args.filter, { kind, project: at });
   if (declarationScan(args.filter?.declarations)) {
     throw new InputError(
@@ -96,8 +97,8 @@ builder.subscriptionField("runsUpdated", (t) =>
         defaultValue: "EXPERIMENT",
         description: "Kind of the runs. A group has only experiments.",
       }),
-      filter: t.arg({ type: RunFilterInput, description: "What the runs have in common." }),
-      query: t.arg.string({ description: "Filter in the server's own language, besides `filter`." }),
+      filter: t.arg({ type: RunFilterInput, description: "Conditions that the runs meet." }),
+      query: t.arg.string({ description: "Filter in the server's own language, in addition to `filter`." }),
       first: t.arg.int({
         description: "Runs to watch, those with the newest changes. Default: one page of the service.",
       }),

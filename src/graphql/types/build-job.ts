@@ -21,7 +21,7 @@ BuildJob.implement({
     }),
     experiments: t.field(experimentsOfBuild),
     jobs: t.field(jobsOfBuild),
-    dockerfile: t.string({ description: "Dockerfile that was generated.", ...property("dockerfile") }),
+    dockerfile: t.string({ description: "Generated Dockerfile.", ...property("dockerfile") }),
     commit: t.string({ description: "Commit that was built: 40 hexadecimal digits.", ...property("commit") }),
   }),
 });

@@ -71,10 +71,10 @@ Node.implement({
     hostname: t.string({ description: "Host name.", ...property("hostname") }),
     role: t.string({ description: "Role, such as `agent`.", ...property("role") }),
     memory: t.float({
-      description: "Memory in all, by known servers in bytes. How much is free is not told.",
+      description: "Total memory, on known servers in bytes. How much is free is not known.",
       ...property("memory"),
     }),
-    cpu: t.float({ description: "CPU in all, by known servers in cores.", ...property("cpu") }),
+    cpu: t.float({ description: "Total CPU, on known servers in cores.", ...property("cpu") }),
     gpuCount: t.int({ description: "Number of GPUs.", ...property("n_gpus") }),
     gpus: t.field({
       type: ["JSON"],
@@ -82,7 +82,7 @@ Node.implement({
       description: "The GPUs.",
       ...property("gpus"),
     }),
-    dockerVersion: t.string({ description: "Container runtime's version.", ...property("docker_version") }),
+    dockerVersion: t.string({ description: "Container runtime version.", ...property("docker_version") }),
     kubeletVersion: t.string({ description: "Version of the kubelet.", ...property("kubelet_version") }),
     osImage: t.string({ description: "Operating system image.", ...property("os_image") }),
     kernelVersion: t.string({ description: "Kernel version.", ...property("kernel_version") }),

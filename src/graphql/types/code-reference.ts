@@ -12,11 +12,11 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
     branch: t.string({ description: "Branch.", resolve: ({ branch }) => branch || null }),
     commit: t.string({ description: "Commit that ran.", resolve: ({ commit }) => commit || null }),
     isDirty: t.boolean({
-      description: "Whether there were changes that were not committed.",
+      description: "Whether there were uncommitted changes.",
       resolve: ({ is_dirty }) => is_dirty ?? null,
     }),
     url: t.string({
-      description: "URL of an outside repository.",
+      description: "URL of the external repository.",
       resolve: ({ git_url }) => git_url || null,
     }),
   }),
@@ -27,7 +27,7 @@ const endpoint = runs.experiment.optional.codeReference;
 /** The field `codeReference` of an experiment. */
 export const codeReference = {
   type: CodeReference,
-  description: `Version of its code, by a request of its own.${requires(endpoint)}`,
+  description: `Version of its code, which takes a request of its own.${requires(endpoint)}`,
   ...fieldsOf(Experiment.kind).child(
     async (resource, _, { session }) => {
       const read = session.read(endpoint, resource.address);

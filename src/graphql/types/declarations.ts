@@ -33,7 +33,7 @@ export const declarations = {
   type: [DeclarationValueRef] satisfies [object],
   description: "Parameters, by name.",
   args: builder.args((t) => ({
-    names: t.stringList({ description: "Names of the wanted ones. Default: all." }),
+    names: t.stringList({ description: "Names to include. Default: all." }),
   })),
   ...computed(["declarations"], ({ declarations: given }, _, { names }: NamesArgs) => {
     if (!isObject(given)) return null;

@@ -12,7 +12,7 @@ const ExportFormat = builder.enumType("ExportFormat", {
   values: {
     CSV: {
       value: "csv",
-      description: "CSV with a row of names.",
+      description: "CSV with a header row.",
     },
     NDJSON: { value: "ndjson", description: "A JSON object on each line." },
   } as const,
@@ -42,5 +42,5 @@ export const runsUrl = exportUrl(
 
 export const metricsUrl = exportUrl(
   "metrics",
-  "URL of the metrics of all experiments as a table, a row for each value; `names` says which metrics.",
+  "URL of the metrics of all experiments as a table, one row per value; `names` says which metrics.",
 );

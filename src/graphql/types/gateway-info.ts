@@ -32,16 +32,16 @@ const Capability = builder.enumType("Capability", {
 });
 
 const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement({
-  description: "What an operation may need at most.",
+  description: "Limits of an operation.",
   fields: (t) => ({
     maxPageSize: t.exposeInt("maxPageSize", { nullable: false, description: "The largest `first`." }),
     maxRootFields: t.exposeInt("maxRootFields", {
       nullable: false,
-      description: "The most fields at the root of a mutation.",
+      description: "Maximum number of root fields of a mutation.",
     }),
-    maxIds: t.int({ nullable: false, description: "Ids of one argument `ids`.", resolve: () => MAX_IDS }),
-    maxScannedRows: t.exposeInt("maxScannedRows", { nullable: false, description: "Rows of one scan." }),
-    maxLogBytes: t.exposeInt("maxLogBytes", { nullable: false, description: "Bytes of a part of a log." }),
+    maxIds: t.int({ nullable: false, description: "Largest number of `ids`.", resolve: () => MAX_IDS }),
+    maxScannedRows: t.exposeInt("maxScannedRows", { nullable: false, description: "Most rows of a scan." }),
+    maxLogBytes: t.exposeInt("maxLogBytes", { nullable: false, description: "The largest `maxBytes`." }),
   }),
 });
 
@@ -56,13 +56,13 @@ const GatewayInfo = builder.objectRef<GatewayFacts>("GatewayInfo").implement({
     capabilities: t.field({
       type: [Capability],
       nullable: false,
-      description: "What the server has. What requires another one is null with `CAPABILITY_UNAVAILABLE`.",
+      description: "What the server has. What requires more is null with `CAPABILITY_UNAVAILABLE`.",
       resolve: ({ capabilities }) => capabilities,
     }),
     limits: t.field({
       type: GatewayLimits,
       nullable: false,
-      description: "What an operation may need at most.",
+      description: "Limits of an operation.",
       resolve: (facts) => facts,
     }),
   }),

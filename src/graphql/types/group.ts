@@ -32,11 +32,11 @@ Group.implement({
   interfaces: [Entity, Trackable, Run],
   fields: (t) => ({
     groupType: t.string({
-      description: "Such as `study`, a search, or `selection`, experiments that somebody chose.",
+      description: "Such as `study` (a search) or `selection` (experiments that somebody chose).",
       ...property("group_type"),
     }),
     readme: t.string(readme),
-    concurrency: t.int({ description: "Most experiments that run at a time.", ...property("concurrency") }),
+    concurrency: t.int({ description: "Experiments that may run at a time.", ...property("concurrency") }),
     searchAlgorithm: t.string({ description: "Such as `random`.", ...property("search_algorithm") }),
     currentIteration: t.int({ description: "Iteration of the search.", ...property("current_iteration") }),
     content: t.string({ description: "Its specification as text.", ...property("content") }),

@@ -111,7 +111,7 @@ export const HyperparameterTuning = builder.objectRef<HptuningRecord>("Hyperpara
       resolve: ({ known }) => known.early_stopping ?? null,
     }),
     concurrency: t.int({
-      description: "Most experiments that run at a time.",
+      description: "Experiments that may run at a time.",
       resolve: ({ known }) => known.concurrency ?? null,
     }),
     seed: t.field({ type: "JSON", description: "Random seed.", resolve: ({ known }) => known.seed ?? null }),

@@ -9,12 +9,12 @@ import type { FindRows } from "./find-rows.ts";
 
 const ListScan = builder.objectRef<Scan>("ListScan").implement({
   description:
-    "Servers cannot compare all of a filter: the gateway reads rows of the list, at most `gateway.limits.maxScannedRows` for a page. A scan takes no `offset`.",
+    "Where the server cannot apply all of a filter, the gateway reads rows of the list, at most `gateway.limits.maxScannedRows` for a page. A scan takes no `offset`.",
   fields: (t) => ({
     rowsRead: t.exposeInt("rowsRead", { nullable: false, description: "Rows that were read for this page." }),
     isComplete: t.exposeBoolean("isComplete", {
       nullable: false,
-      description: "Whether the end of the list was reached. Otherwise go on after `pageInfo.endCursor`.",
+      description: "Whether the end of the list was reached. Otherwise continue after `pageInfo.endCursor`.",
     }),
   }),
 });
@@ -48,7 +48,7 @@ export const addScan = (type: ReturnType<typeof connectionOf>): void =>
   builder.objectField(type, "scan", (t) =>
     t.field({
       type: ListScan,
-      description: "How the items were found. Null where the server compared all of the filter.",
+      description: "How far the gateway read to filter. Null where the server did all of it.",
       resolve: ({ scan }) => scan ?? null,
     }),
   );

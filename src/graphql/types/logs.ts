@@ -39,8 +39,8 @@ const MAX_LINES = 5_000;
 
 export const logArgs = builder.args((t) => ({
   after: t.string({ description: "Cursor after which it begins. Not with `tailLines`." }),
-  maxBytes: t.int({ defaultValue: 65_536, description: "Most bytes, up to `gateway.limits.maxLogBytes`." }),
-  tailLines: t.int({ description: "So many last lines, 1 to 5000, instead of the first bytes." }),
+  maxBytes: t.int({ defaultValue: 65_536, description: "Bytes, up to `gateway.limits.maxLogBytes`." }),
+  tailLines: t.int({ description: "Number of last lines, 1 to 5000, instead of the first bytes." }),
 }));
 
 interface LogArgs {

@@ -20,7 +20,7 @@ export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implemen
   description: "A metric and its value.",
   fields: (t) => ({
     name: t.string({ nullable: false, description: "Name of the metric.", ...shown("name") }),
-    value: t.float({ description: "Value; null if it is no finite number.", ...shown("value") }),
+    value: t.float({ description: "Value; null if it is not a finite number.", ...shown("value") }),
     raw: t.field({
       type: "JSON",
       description: "Value as received: some servers have texts and objects.",
@@ -70,7 +70,7 @@ export const valueOf = (values: Values, name: string): number | null =>
   values && Object.hasOwn(values, name) ? finite(values[name]) : null;
 
 export const namesArg = builder.args((t) => ({
-  names: t.stringList({ description: "Names of the wanted ones. Default: all." }),
+  names: t.stringList({ description: "Names to include. Default: all." }),
 }));
 export const nameArg = builder.args((t) => ({
   name: t.string({ required: true, description: "Name of the metric." }),
@@ -136,17 +136,17 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
     values: t.field({
       type: ["Float"],
       nullable: { list: false, items: true },
-      description: "Values of the points; null if no finite number.",
+      description: "Values of the points; null if not a finite number.",
       resolve: ({ values }) => values,
     }),
   }),
 });
 
 export const seriesArgs = builder.args((t) => ({
-  names: t.stringList({ description: "Names of the wanted ones. Default: all." }),
+  names: t.stringList({ description: "Names to include. Default: all." }),
   maxPoints: t.int({
     defaultValue: 500,
-    description: "Most points of a series, 2 to 5000. Longer ones are thinned so that peaks stay (LTTB).",
+    description: "Points of a series, 2 to 5000. Longer ones are thinned so that peaks stay (LTTB).",
   }),
 }));
 

@@ -37,7 +37,7 @@ function pathOf({ folder: { path: above }, name }: Entry): string | null {
   return !name.includes("/") && isPlainPath(path) ? path : null;
 }
 
-const NO_PATH = "null where its name cannot stand in a path";
+const NO_PATH = "null where its name cannot be part of a path";
 
 const OutputFile = builder.objectRef<File>("OutputFile").implement({
   description: "A file of the outputs of a run.",

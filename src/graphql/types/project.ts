@@ -38,7 +38,7 @@ Project.implement({
     isPublic: t.boolean({ description: "Whether every user can see it.", ...property("is_public") }),
     isBookmarked: t.boolean({ description: "Whether the caller bookmarked it.", ...property("bookmarked") }),
     isArchived: t.boolean({
-      description: "Whether it is archived; null where the service does not tell.",
+      description: "Whether it is archived; null where the service does not say.",
       ...fromAddress(({ loaded }) => loaded.deleted ?? null),
     }),
     createdAt: t.field({ type: "DateTime", description: "Creation.", ...property("created_at") }),
@@ -63,5 +63,5 @@ for (const list of runLists) {
 }
 
 builder.queryField("project", (t) =>
-  t.field(lookUp(Project, "A project by its id. Whether it exists is checked where its record is read.")),
+  t.field(lookUp(Project, "A project by its id. Checked to exist only where its record is read.")),
 );

@@ -26,7 +26,7 @@ export const MetricFilter = builder.inputType("MetricFilter", {
 
 export const RunFilterInput = builder.inputType("RunFilter", {
   description:
-    "Filter of runs. A run meets every given member, and a list of values by any of them; members with `not` leave out. Requires `FILTERS`.",
+    "Filter of runs. A run matches if it meets every given member; of a list of values it meets one. Members with `not` exclude runs. Requires `FILTERS`.",
   fields: (t) => ({
     words: t.string({
       description:
@@ -50,7 +50,7 @@ export const RunFilterInput = builder.inputType("RunFilter", {
     builds: t.idList({ description: "Builds of experiments and jobs." }),
     notBuilds: t.idList({ description: "Builds of experiments and jobs." }),
     groups: t.idList({
-      description: "Groups of experiments. A selection can only be the one group of a list of a project.",
+      description: "Groups of experiments. A selection can only be given alone, to a list of a project.",
     }),
     notGroups: t.idList({ description: "Groups of experiments." }),
     metrics: t.field({ type: [MetricFilter], description: "Metrics: all are met." }),

@@ -72,10 +72,10 @@ const hasMetrics = ({ keys }: Pick<RunKind, "keys">) => keys.includes("last_metr
 /** The arguments of lists of runs. */
 const listArgs = builder.args((t) => ({
   ...offsetArgs,
-  order: t.field({ type: RunOrder, description: "Order. Default: that of the server." }),
-  filter: t.field({ type: RunFilterInput, description: "What the runs have in common." }),
+  order: t.field({ type: RunOrder, description: "Default: the server's own order." }),
+  filter: t.field({ type: RunFilterInput, description: "Conditions that the runs meet." }),
   query: t.string({
-    description: "Filter in the server's own language, such as `metric.loss:<0.2`, besides `filter`.",
+    description: "Filter in the server's own language, such as `metric.loss:<0.2`, in addition to `filter`.",
   }),
 }));
 
@@ -132,6 +132,7 @@ export async function readRuns(
   if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
   const { words, declarations } = args.filter ?? {};
   const scanned = JSON.stringify([narrowing?.name, words, declarations]);
+  session.server.offered(endpoint);
   const ordered = { endpoint, address, base: session.server.listQuery(asked), narrowing: scanned };
   const given = sliceRequest(args, context);
   const { maxSize } = given;
@@ -169,9 +170,9 @@ export async function readRuns(
   // A filter, or `first: 1`, may leave too few runs to be worth it.
   if (!query && conditions.length === 0 && request.first !== 1) prefetch?.();
   const page = await slice(session, list, request);
-  if (metricOrder && given.after === null && given.offset === 0) {
+  if (metricOrder && given.after === null && (given.offset === 0 || page.count === 0)) {
     const rest = { ...ordered, base: session.server.listQuery({ ...asked, metricOrder: null }) };
-    await requireMetric(metricOrder, page, () => slice(session, rest, { ...given, first: 1 }));
+    await requireMetric(metricOrder, page, () => slice(session, rest, { ...given, first: 1, offset: 0 }));
   }
   return { ...connect(page, toNode), scan: null, readAll };
 }

@@ -16,7 +16,7 @@ export const OrderDirection = builder.enumType("OrderDirection", {
 /** The values are the fields of `Order`. */
 const RunOrderField = builder.enumType("RunOrderField", {
   description:
-    "A time by which runs are ordered. Known servers take a run without it for the latest: first by `DESC`, last by `ASC`.",
+    "A time by which runs are ordered. Known servers sort a run without it as the latest: first by `DESC`, last by `ASC`.",
   values: {
     CREATED_AT: { value: "CREATED", description: "Creation." },
     UPDATED_AT: { value: "UPDATED", description: "Last change." },
@@ -31,7 +31,7 @@ export const RunOrder = builder.inputType("RunOrder", {
     field: t.field({ type: RunOrderField, description: "A time." }),
     metric: t.string({
       description:
-        "Name of a metric: letters, digits, single `_`; the latest value counts. Experiments without it come last by `ASC` and are left out by `DESC`. Requires `METRIC_ORDERS`.",
+        "Name of a metric: letters, digits, single `_`; the latest value counts. Experiments without it come last by `ASC` and are omitted by `DESC`. Requires `METRIC_ORDERS`.",
     }),
     direction: t.field({
       type: OrderDirection,

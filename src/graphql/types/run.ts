@@ -135,7 +135,7 @@ Run.implement({
       ...runnable.property("bookmarked"),
     }),
     isArchived: t.boolean({
-      description: "Whether it is archived; null where the service does not tell.",
+      description: "Whether it is archived; null where the service does not say.",
       ...runnable.fromAddress(({ loaded }) => loaded.deleted ?? null),
     }),
   }),
@@ -145,7 +145,7 @@ const STRATEGIES = {
   RESTART: { description: "Run again from the beginning." },
   RESUME: { description: "Continued where the original ended." },
   COPY: { description: "Run again with a copy of the original's outputs." },
-  OTHER: { description: "A way that this schema does not know." },
+  OTHER: { description: "One that this schema does not know." },
 } as const;
 
 const CloningStrategyEnum = builder.enumType("CloningStrategy", {
@@ -172,12 +172,12 @@ export const cloneFields = <From extends Resource<CloneableRecord>>(
   t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, From>,
 ) => ({
   isClone: t.boolean({
-    description: "Whether it was restarted, resumed or copied. Servers forget it with the original.",
+    description: "Whether it was restarted, resumed or copied. Forgotten when the original is deleted.",
     ...cloneable.computed(["original"], isClone),
   }),
   cloningStrategy: t.field({
     type: CloningStrategyEnum,
-    description: "How it was created from its original; null for no clone.",
+    description: "How it was created from its original; null if it is no clone.",
     ...cloneable.computed(["cloning_strategy"], ({ cloning_strategy }) =>
       cloningStrategyOf(cloning_strategy),
     ),

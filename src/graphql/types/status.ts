@@ -7,7 +7,7 @@ const PHASES = {
   SUCCEEDED: "Ended successfully.",
   FAILED: "Ended with an error.",
   STOPPED: "Stopped or skipped.",
-  UNKNOWN: "The status does not tell.",
+  UNKNOWN: "The status does not say.",
 } as const;
 export type RunPhase = keyof typeof PHASES;
 
@@ -29,7 +29,7 @@ const STATUSES = {
   UPSTREAM_FAILED: ["FAILED", "Could not run because a dependency failed."],
   STOPPED: ["STOPPED", "Stopped."],
   SKIPPED: ["STOPPED", "Skipped."],
-  UNKNOWN: ["UNKNOWN", "The service says that it is unknown, or nothing."],
+  UNKNOWN: ["UNKNOWN", "The service says so, or says nothing."],
   OTHER: ["UNKNOWN", "One that this schema does not know: see `rawStatus`."],
 } as const satisfies Record<string, readonly [RunPhase, string]>;
 export type RunStatus = keyof typeof STATUSES;

@@ -32,17 +32,17 @@ export const forceArg = builder.args((t) => ({
   force: t.boolean({
     required: true,
     defaultValue: false,
-    description: "Send the command without a read before, also to a run that has finished.",
+    description: "Send the command without reading the run first, even if it has finished.",
   }),
 }));
 
 export const STOPS =
-  "A run that has finished is left as it is, and one that stops can still have its old status.";
+  "A finished run is left as it is, and one that is stopping can still have its old status.";
 
 /** The field of a result that tells whether a command was sent. */
 export const isSentField = {
   nullable: false,
-  description: "Whether the command was sent. False for a finished run that was to be stopped.",
+  description: "Whether the command was sent. False for a run that was to be stopped and had finished.",
   resolve: ({ isSent }: Commanded) => isSent,
 } as const;
 

@@ -98,7 +98,7 @@ const KEPT = new Map<string, Kept>([
 ]);
 
 const KeptKind = builder.enumType("KeptKind", {
-  description: "What a user bookmarks and archives.",
+  description: "Kinds of records that users bookmark and archive.",
   values: Object.fromEntries(
     [...KEPT.keys()].map((name) => [
       name,
@@ -112,7 +112,7 @@ const KeptKind = builder.enumType("KeptKind", {
 const EntityConnection = connectionOf(Entity, "A page of runs or projects.");
 
 const keptArgs = builder.args((t) => ({
-  kind: t.field({ type: KeptKind, required: true, defaultValue: "EXPERIMENT", description: "Kind of them." }),
+  kind: t.field({ type: KeptKind, required: true, defaultValue: "EXPERIMENT", description: "Their kind." }),
   ...offsetArgs,
 }));
 
@@ -134,8 +134,7 @@ async function readKept<Row>(
   return connectPresent(await slice(context.session, list, sliceRequest(args, context)), toNode);
 }
 
-const OF_ALL_PROJECTS =
-  "of all projects, in the order of the server. Empty where the caller may not see them.";
+const OF_ALL_PROJECTS = "of all projects, in the server's order. Empty where the caller may not see them.";
 
 builder.objectFields(User, (t) => ({
   bookmarks: t.field({

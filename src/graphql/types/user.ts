@@ -16,7 +16,7 @@ const { property, fromAddress } = fieldsOf(User.kind);
 
 /** Source: service document, "Current user". */
 User.implement({
-  description: "A user. The service tells the details of the caller only; those of others are null.",
+  description: "A user. The service gives only the caller's details; those of others are null.",
   interfaces: [Entity],
   fields: (t) => ({
     username: t.string({
@@ -89,7 +89,7 @@ const LoginPayload = builder.objectRef<{ readonly token: string }>("LoginPayload
     }),
     user: t.field({
       type: User,
-      description: "User of the token, read with it.",
+      description: "User of the token.",
       resolve: ({ token }, _, { session }) => viewerOf(session.as(token)),
     }),
   }),
@@ -99,7 +99,7 @@ const ActivateUserPayload = builder.objectRef<typeof User.$inferType>("ActivateU
   description: "Payload of `activateUser`.",
   fields: (t) => ({
     user: t.field({ type: User, nullable: false, description: "The user.", resolve: (of) => of }),
-    isActive: t.boolean({ nullable: false, description: "True: what was commanded.", resolve: () => true }),
+    isActive: t.boolean({ nullable: false, description: "Always true, as commanded.", resolve: () => true }),
   }),
 });
 

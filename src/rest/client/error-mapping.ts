@@ -46,12 +46,10 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
   const said = upstreamMessage(response);
   const message = isSafeToExpose(said, response.secrets) ? said : null;
   const isLogin = "anonymous" in endpoint && endpoint.anonymous;
-  if (isLogin && (status === 400 || status === 401 || status === 403)) {
+  if (isLogin && (status === 400 || status === 401 || status === 403))
     return { code: "BAD_CREDENTIALS", message: message ?? "The service refused the username and password." };
-  }
-  if (status === 401 || (status === 403 && SIGNED_OUT.test(said))) {
+  if (status === 401 || (status === 403 && SIGNED_OUT.test(said)))
     return { code: "UNAUTHENTICATED", message: message ?? "The service asks for a valid token." };
-  }
   if ((status === 404 && isHtml(response)) || status === 405) {
     if (status === 404 && hasUncommonName(endpoint.path, response.path))
       return { code: "NOT_FOUND", message: notFound(endpoint.path, response.path) };
@@ -60,9 +58,8 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
       message: `This server does not offer ${endpoint.method} ${endpoint.path}, or failed at it.`,
     };
   }
-  if (status < 400) {
+  if (status < 400)
     return { code: "UPSTREAM_BAD_RESPONSE", message: "The service redirected, which is never followed." };
-  }
   if (status === 404 && (message === null || message === "Not found."))
     return { code: "NOT_FOUND", message: notFound(endpoint.path, response.path) };
   const row = BY_STATUS[status];
@@ -70,22 +67,25 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
   return { code: "UPSTREAM_ERROR", message: `The service answered ${status}.` };
 }
 
-/** Names what is missing, as unique names do: `Not found: ada.mnist.jobs.3.` Its name is a part of the caller's request. */
+const isParameter = (part: string): boolean => part.includes("{");
+
+/** Names what is missing as unique names do, `ada.mnist.jobs.3`, or as an argument: `username ada`. All of it is the caller's. */
 function notFound(template: string, filled: string): string {
   const [path = "", query] = filled.split("?");
-  const last = template.split("/").findLastIndex((part) => part.includes("{"));
+  const parts = template.split("/");
+  const [first, last] = [parts.findIndex(isParameter), parts.findLastIndex(isParameter)];
   if (last < 0) return "Not found.";
-  const segments = path.split("/").slice(0, last + 1);
-  const file = new URLSearchParams(query).get("path");
-  return `Not found: ${file === null ? "" : `${file} of `}${segments.map(decodeURIComponent).join(".")}.`;
+  const names = path.split("/").slice(first, last + 1);
+  const { path: file, group } = Object.fromEntries(new URLSearchParams(query));
+  if (group) names.push("groups", group);
+  const argument = first > 0 && first === last ? `${parts[first]?.slice(1, -1)} ` : "";
+  return `Not found: ${file ? `${file} of ` : argument}${names.map(decodeURIComponent).join(".")}.`;
 }
 
 /** Whether a parameter of a path has a sign that the patterns of known servers do not match, such as a dot. */
 function hasUncommonName(template: string, filled: string): boolean {
   const segments = filled.replace(/\?.*$/s, "").split("/");
-  return template
-    .split("/")
-    .some((part, index) => part.includes("{") && /[^\w-]/.test(segments[index] ?? ""));
+  return template.split("/").some((part, index) => isParameter(part) && /[^\w-]/.test(segments[index] ?? ""));
 }
 
 export const THROTTLED = "The service allows no more requests for now.";
