@@ -92,7 +92,7 @@ export class Allowance {
 
   /** Takes a request if it is allowed now. Otherwise it may wait. */
   take(yields: boolean): boolean {
-    if (this.waiting.isReady() || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
+    if (this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
     this.spend();
     return true;
   }

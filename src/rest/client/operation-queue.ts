@@ -21,6 +21,9 @@ interface Queues {
   serveSoon(): void;
 }
 
+const isAny = (): boolean => true;
+const isFirstTry = ({ isRetry }: Ticket): boolean => !isRetry;
+
 /** The waiting requests of one operation: first for the allowance of the token, then for a connection. */
 export class OperationQueue {
   readonly #admission: Queues;
@@ -81,12 +84,7 @@ export class OperationQueue {
     }
     if (!ticket.isRetry) this.#sent++;
     ticket.admitted();
-    if (this.#sent >= this.#bounds.requests) {
-      this.#drop(
-        ({ isRetry }) => !isRetry,
-        () => this.#exceed(),
-      );
-    }
+    if (this.#sent >= this.#bounds.requests) this.#drop(isFirstTry, () => this.#exceed());
   }
 
   /** Rejects the reads that will not be allowed in time, now that an allowance pauses for longer. */
@@ -100,11 +98,8 @@ export class OperationQueue {
     // They were not refused: others had their turns until then.
     if (this.#scope.ended === "deadline")
       for (const allowance of this.#held?.keys() ?? [])
-        this.#refuse(allowance, allowance.waitMs(this.#bounds.yields), () => true);
-    this.#drop(
-      () => true,
-      ({ endpoint }) => endedError(endpoint, this.#scope, false),
-    );
+        this.#refuse(allowance, allowance.waitMs(this.#bounds.yields), isAny);
+    this.#drop(isAny, ({ endpoint }) => endedError(endpoint, this.#scope, false));
   }
 
   /** Makes a read wait until it is allowed, or rejects it at once when that will be too late. */

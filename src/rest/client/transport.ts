@@ -171,7 +171,6 @@ class ResponseHandler {
   }
 
   onComplete(): void {
-    if (this.#isSettled) clearTimeout(this.#timer);
     const head = this.#head;
     if (!head || !this.#body) return this.#fail(new TypeError("a response without a head"));
     const body = this.#body.bytes();
@@ -180,7 +179,6 @@ class ResponseHandler {
   }
 
   onError(cause: Error): void {
-    if (this.#isSettled) clearTimeout(this.#timer);
     this.#fail(cause);
   }
 
@@ -210,9 +208,9 @@ class ResponseHandler {
   }
 
   #settle(): boolean {
+    clearTimeout(this.#timer);
     if (this.#isSettled) return false;
     this.#isSettled = true;
-    clearTimeout(this.#timer);
     this.#scope.offEnd(this.#onScopeEnd);
     return true;
   }
