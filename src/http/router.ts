@@ -164,16 +164,16 @@ export function createRouter(settings: RouterSettings) {
     if (path === "/healthz") return sendText(response, 200, "alive\n");
     if (path === "/readyz")
       return draining ? sendText(response, 503, "draining\n") : sendText(response, 200, "ready\n");
-    if (path === "/metrics" && settings.metrics) return void sendMetrics(response, settings.metrics);
-    if (path === "/") return redirectToGraphql(response);
+    if (path === "/metrics" && settings.metrics)
+      return void settings.metrics().then((text) => sendText(response, 200, text, telemetry.contentType));
+    // Relative, because a proxy may serve the gateway under a path prefix.
+    if (path === "/")
+      return void response.writeHead(307, { location: "graphql", "cache-control": "no-store" }).end();
     if (downloads.some((download) => download(request, response)) || page?.(request, response)) return;
     if (path === "/graphql") serveGraphql(request, response);
     else if (path === "/mcp" && serveMcp) serveMcp(request, response);
     else sendText(response, 404, "not found\n");
   };
-
-  const sendMetrics = async (response: ServerResponse, metrics: () => Promise<string>): Promise<void> =>
-    sendText(response, 200, await metrics(), telemetry.contentType);
 
   const listen: Listener = (request, response) => {
     const place = open.add(response);
@@ -232,9 +232,4 @@ function sendText(
   contentType = "text/plain; charset=utf-8",
 ): void {
   response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" }).end(text);
-}
-
-/** The location is relative because a proxy may serve the gateway under a path prefix. */
-function redirectToGraphql(response: ServerResponse): void {
-  response.writeHead(307, { location: "graphql", "cache-control": "no-store" }).end();
 }

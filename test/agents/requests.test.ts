@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { text as textOf } from "node:stream/consumers";
 import { describe, expect, test, vi } from "vitest";
+import { createAnswers } from "../../src/http/mcp/server.ts";
 import { connectAgent, MCP_HEADERS, rpc } from "../support/agent.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -53,6 +54,20 @@ describe("a message", () => {
     const { answer } = await post(LIST, { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" });
     expect(answer).not.toMatchObject({ result: expect.anything() });
     expect((await post(LIST)).answer).toEqual(first.answer);
+  });
+
+  test("begins in a turn of the event loop of its own", async () => {
+    const turns = new Set<number>();
+    let turn = 0;
+    const count = (): void => void (turn++ < 1_000 && setImmediate(count));
+    count();
+    const open = (): never => {
+      throw turns.add(turn);
+    };
+    const answer = createAnswers();
+    const all = [1, 2, 3].map((at) => answer(Buffer.from(rpc("tools/list", { at })), MCP_HEADERS, open));
+    await Promise.allSettled(all);
+    expect(turns.size).toBe(3);
   });
 
   test("whose document is too long to be run is not read to its end", async () => {

@@ -85,6 +85,7 @@ describe("a download", () => {
     expect(response.status).toBe(200);
     expect(Buffer.from(await response.arrayBuffer()).equals(EVERY_BYTE)).toBe(true);
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(response.headers.get("content-security-policy")).toBe("sandbox");
     expect(response.headers.get("content-type")).toBe(
       field === "outputsUrl" ? "application/gzip" : "text/plain; charset=utf-8",
     );

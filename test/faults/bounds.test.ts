@@ -222,10 +222,6 @@ describe("validation is bounded", () => {
       "Expected at most 100 fragments, got 300.",
       `{ project(id: "ada.mnist") { ${times(300, (index) => `...F${index}`)} } } ${times(300, (index) => `fragment F${index} on Project { id }`)}`,
     ],
-    [
-      "Expected at most 100 fragments, got 900.",
-      `{ viewer { ${times(900, (index) => `...Unknown${index}`)} } }`,
-    ],
   ])("%s", async (message, query) => {
     const { ask } = await startEmpty({ MAX_TOKENS: "4000" });
     expect(await ask(query)).toEqual({ errors: tooLarge(message) });

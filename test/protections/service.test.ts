@@ -20,7 +20,7 @@ test.each<[string, Buffer, string?]>([
   },
 );
 
-test("a read that the service is not ready for is tried again, a command is not", async () => {
+test("a read that the service is not ready for is tried again, a command is not, nor what it wants much later", async () => {
   const service = await startFake(() => ({ json: {}, status: 503 }));
   const gateway = await startGateway({ upstream: service, env: { UPSTREAM_RETRIES: "2" } });
   expect(firstCodeOf(await askFor(gateway, ASK_STATUS))).toBe("UPSTREAM_UNAVAILABLE");
@@ -28,4 +28,7 @@ test("a read that the service is not ready for is tried again, a command is not"
   expect(firstCodeOf(await askFor(gateway, stop))).toBe("UPSTREAM_UNAVAILABLE");
   const read = "GET ada/mnist/experiments/42/";
   expect(service.inOrder()).toEqual([read, read, read, "POST ada/mnist/jobs/3/stop"]);
+  const later = await startFake(() => ({ json: {}, status: 503, headers: { "retry-after": "5" } }));
+  expect(firstCodeOf(await askFor(await startGateway({ upstream: later })))).toBe("UPSTREAM_UNAVAILABLE");
+  expect(later.inOrder()).toEqual([read]);
 });

@@ -76,6 +76,17 @@ describe("equal operations of one token at the same time", () => {
     ]);
   });
 
+  test("do not wait for one that wants only what is new", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({ upstream: service });
+    const fresh = gateway.ask(ASK_STATUS, {}, { headers: { "cache-control": "no-cache" }, token: "t0ken" });
+    await service.arrived(1);
+    const other = askFor(gateway);
+    await service.arrived(2);
+    service.release();
+    expect(await Promise.all([fresh, other])).toEqual([RUNNING_ANSWER, RUNNING_ANSWER]);
+  });
+
   test("share an error; what starts after it asks again", async () => {
     const answered = gate();
     const service = await startFake(async () => {
@@ -92,11 +103,12 @@ describe("equal operations of one token at the same time", () => {
   });
 
   test("count the bytes of the response once, until the last of them has ended", async () => {
-    const [shared, slow] = [gate(), gate()];
+    const [shared, slow, last] = [gate(), gate(), gate()];
     const service = await startFake(async ({ path }) => {
       const id = experimentIn(path);
       if (id === 42) await shared.opened;
       if (id === 2) await slow.opened;
+      if (id === 4) await last.opened;
       return jsonText(recordTextOf(id === 2 ? 100 : 60_000));
     });
     const gateway = await startGateway({ upstream: service, env: { MAX_UPSTREAM_BYTES: "100000" } });
@@ -108,8 +120,11 @@ describe("equal operations of one token at the same time", () => {
     expect((await Promise.all(short)).map(firstCodeOf)).toEqual(["ok", "ok", "ok"]);
     expect(firstCodeOf(await askFor(gateway, statusOf(3)))).toBe("REQUEST_LIMIT_EXCEEDED");
     slow.open();
+    const other = askFor(gateway, statusOf(4));
     expect(firstCodeOf(await long)).toBe("ok");
     expect(firstCodeOf(await askFor(gateway, statusOf(3)))).toBe("ok");
+    last.open();
+    expect(firstCodeOf(await other)).toBe("ok");
   });
 });
 

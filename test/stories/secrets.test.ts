@@ -18,6 +18,7 @@ import { startMain } from "../support/main-process.ts";
 /** What must never be repeated. None has a character that is refused anyway, and each is written differently in a URL. */
 const TOKEN = "c4nary.Token+t0=";
 const PASSWORD = "c4nary pässword&=";
+const PIN = 81_425_364_758;
 /** What login gives. */
 const NEW_TOKEN = "c4nary.New+t0ken=";
 
@@ -42,7 +43,7 @@ const formsOf = (secret: string) => [
   ...inBase64(secret),
 ];
 
-const FORMS = [...new Set([TOKEN, PASSWORD, NEW_TOKEN].flatMap(formsOf))];
+const FORMS = [...new Set([TOKEN, PASSWORD, `${PIN}`, NEW_TOKEN].flatMap(formsOf))];
 
 /** The forms of the secrets that a text holds. */
 const hits = (words: string) => FORMS.filter((form) => words.includes(form));
@@ -304,6 +305,7 @@ describe("what the caller got wrong is not repeated", () => {
   test.each([
     ["with a field too many", login, { input: { username: "ada", password: PASSWORD, remember: true } }],
     ["with a misspelt field", login, { input: { username: "ada", pasword: PASSWORD } }],
+    ["as a number", login, { input: { username: "ada", password: PIN } }],
     ["as a list", login, { input: { username: "ada", password: [PASSWORD] } }],
     ["in place of the input", login, { input: PASSWORD }],
     ["as a list, by itself", byParts, { password: [PASSWORD] }],

@@ -6,6 +6,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
+import { nextTurn } from "../../engine/turns.ts";
 import { parseObject } from "../graphql/encoding.ts";
 import { ARGUMENT_NAMES, type RunOperation, type Tool } from "./tools.ts";
 
@@ -80,6 +81,9 @@ const noSuchMethod = (id: unknown): Response =>
     { status: 404 },
   );
 
+/** The SDK takes some milliseconds for a message: each begins in a turn of the event loop of its own. */
+let lastBegun: Promise<void> = Promise.resolve();
+
 /**
  * Answers one message by a server of its own, without a session and without a stream: of the revision 2026-07-28, or of
  * an earlier one.
@@ -89,6 +93,7 @@ async function answerOnce(
   headers: IncomingHttpHeaders,
   open: () => McpServer,
 ): Promise<Response> {
+  await (lastBegun = lastBegun.then(nextTurn));
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
   const options = { parsedBody: message };
   if (!(await isLegacyRequest(request, message))) {

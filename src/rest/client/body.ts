@@ -76,10 +76,8 @@ export async function decodeStream(source: Readable, encodings: readonly Encodin
   const [encoding, ...inner] = encodings;
   const first = encoding ? await firstChunk(source) : null;
   if (!encoding || !first) return source;
-  return decodeStream(
-    pipeline(source, DECODERS[encoding](first).stream(), () => {}),
-    inner,
-  );
+  const decoded = pipeline(source, DECODERS[encoding](first).stream(), () => {});
+  return decodeStream(decoded, inner);
 }
 
 /** Peeks at the first chunk of a stream. Returns null when the stream is empty. */
@@ -114,20 +112,17 @@ export class Collector {
     if (!this.#bytes) this.#bytes = chunk;
     else {
       // Copied, because a body can arrive in a million chunks of one byte.
-      if (end > this.#bytes.length) this.#bytes = grown(this.#bytes.subarray(0, this.#size), end);
+      if (end > this.#bytes.length) {
+        const larger = Buffer.allocUnsafeSlow(Math.max(16_384, end * 2));
+        this.#bytes.copy(larger, 0, 0, this.#size);
+        this.#bytes = larger;
+      }
       chunk.copy(this.#bytes, this.#size);
     }
     this.#size = end;
   }
 
   bytes(): Buffer {
-    if (!this.#bytes) return Buffer.alloc(0);
-    return this.#size === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#size);
+    return this.#bytes?.subarray(0, this.#size) ?? Buffer.alloc(0);
   }
-}
-
-function grown(bytes: Buffer, minLength: number): Buffer {
-  const larger = Buffer.allocUnsafeSlow(Math.max(16_384, minLength * 2));
-  bytes.copy(larger);
-  return larger;
 }

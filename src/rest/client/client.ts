@@ -59,7 +59,8 @@ export function createClient(settings: ClientSettings) {
       const response = await transport.send(wire, asker);
       watch.respond(response.status);
       watch.receive(response.body.length);
-      return readResponse(request, response, { ...reading, onFault });
+      const hold = (bytes: number) => asker.hold(bytes);
+      return readResponse(request, response, { ...reading, onFault, hold });
     };
 
   /** Opens a response that is read as long as its reader takes. */

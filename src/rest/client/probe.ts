@@ -26,9 +26,7 @@ const PROBE_MS = 4_000;
 export function createProbe({ attempts, exchangeOf, dialect, clock }: ProbeSettings) {
   let isCheapNext = true;
 
-  const targetOf = (
-    waiting: UpstreamRequest<unknown>,
-  ): Pick<UpstreamRequest<unknown>, "endpoint" | "path"> => {
+  const targetOf = (waiting: UpstreamRequest<unknown>) => {
     const { method, answer } = waiting.endpoint;
     const { cheapest } = dialect;
     const isCheap = isCheapNext || method !== "GET" || answer.form !== "json";

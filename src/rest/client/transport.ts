@@ -173,7 +173,6 @@ class ResponseHandler {
   }
 
   onComplete(): void {
-    if (this.#isSettled) clearTimeout(this.#timer);
     const head = this.#head;
     if (!head || !this.#body) return this.#fail(new TypeError("a response without a head"));
     const body = this.#body.bytes();
@@ -182,7 +181,6 @@ class ResponseHandler {
   }
 
   onError(cause: Error): void {
-    if (this.#isSettled) clearTimeout(this.#timer);
     this.#fail(cause);
   }
 
@@ -212,9 +210,9 @@ class ResponseHandler {
   }
 
   #settle(): boolean {
+    clearTimeout(this.#timer);
     if (this.#isSettled) return false;
     this.#isSettled = true;
-    clearTimeout(this.#timer);
     this.#asker.offEnd(this.#onEnd);
     return true;
   }
