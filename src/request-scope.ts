@@ -11,6 +11,9 @@ export interface Identity {
 interface HeldPlace {
   readonly kind: string;
   release(): void;
+  /** While nothing is done for who holds it, others may have it. */
+  pause(): void;
+  resume(): void;
 }
 
 /** Why a scope has ended: the caller disconnected, the deadline passed, or the request is complete. */
@@ -35,6 +38,8 @@ export class RequestScope implements Identity {
   readonly #callbacks = new Set<() => void>();
   readonly #timer: NodeJS.Timeout | undefined;
   #place: HeldPlace | null = null;
+  /** What it waits for before anything is done for it. */
+  #pauses = 0;
 
   /** Opens a scope that ends after `timeoutMs`, which may be infinite. */
   constructor({ caller, requestId, traceparent }: Identity, timeoutMs: number) {
@@ -56,6 +61,7 @@ export class RequestScope implements Identity {
   hold(place: HeldPlace): void {
     this.#place?.release();
     this.#place = place;
+    if (this.#pauses > 0) place.pause();
     if (this.ended) place.release();
   }
 
@@ -63,6 +69,15 @@ export class RequestScope implements Identity {
   passOn(to: RequestScope): void {
     if (this.#place) to.hold(this.#place);
     this.#place = null;
+  }
+
+  /** Others may have its place until it has resumed as often as it has paused. */
+  pause(): void {
+    if (++this.#pauses === 1) this.#place?.pause();
+  }
+
+  resume(): void {
+    if (--this.#pauses === 0) this.#place?.resume();
   }
 
   /** Calls back once when the scope ends, immediately if it has ended. */

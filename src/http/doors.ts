@@ -72,13 +72,16 @@ export class Doors {
   }
 
   taken(kind: PlaceKind): number {
-    return this.#places[kind].quota.taken;
+    const { quota, paused } = this.#places[kind];
+    return quota.taken + paused;
   }
 }
 
 /** The places of a kind. */
 class Places {
   readonly quota: Quota;
+  /** Those that others have meanwhile. */
+  paused = 0;
   /** Those that newcomers may take, the longest idle first. */
   readonly idle = new TransientList<Place>();
 
@@ -90,6 +93,11 @@ class Places {
   fullFor(caller: Caller): Full | null {
     const full = this.quota.fullFor(caller);
     return full && this.#idleOf(full, caller) ? null : full;
+  }
+
+  pause(change: 1 | -1): void {
+    this.paused += change;
+    this.quota.taken -= change;
   }
 
   /** Takes a place. Only after `fullFor` has returned null. */
@@ -115,6 +123,7 @@ export class Place {
   readonly #places: Places;
   #idle: { readonly link: Link<Place>; readonly end: () => void } | null = null;
   #isReleased = false;
+  #isPaused = false;
 
   constructor(kind: PlaceKind, places: Places, caller: Caller) {
     this.kind = kind;
@@ -128,7 +137,22 @@ export class Place {
     if (this.#isReleased) return;
     this.#isReleased = true;
     this.markUsed();
+    if (this.#isPaused) this.#places.pause(-1);
     this.#places.quota.add(this.caller, -1);
+  }
+
+  /** Leaves it to other callers for a while; it goes on counting for its own. */
+  pause(): void {
+    if (this.#isReleased) return;
+    this.#isPaused = true;
+    this.#places.pause(1);
+  }
+
+  /** Has it again, whether or not there is room. */
+  resume(): void {
+    if (this.#isReleased) return;
+    this.#isPaused = false;
+    this.#places.pause(-1);
   }
 
   /** Marks the place as idle: newcomers may take it. `end` then ends what holds it. */

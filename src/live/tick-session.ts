@@ -11,16 +11,11 @@ interface Settings {
   readonly timeoutMs: number;
 }
 
-/** The scope of a tick. It has no time for retries: the next tick reads again. */
-class TickScope extends RequestScope {
-  override readonly deadline = 0;
-}
-
 /** Returns a function that opens the session of a tick. */
 export const tickSessions =
   (client: SessionClient, { timeoutMs, shared, width }: Settings) =>
   (identity: Identity, requests: number, onRequest: () => void): TickSession => {
-    const scope = new TickScope(identity, timeoutMs);
+    const scope = new RequestScope(identity, timeoutMs);
     let sent = 0;
     // Requests above the number are rejected, not sent.
     const count = () => void (sent++ < requests && onRequest());

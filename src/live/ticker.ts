@@ -41,6 +41,11 @@ const SURVIVED_MS = 60_000;
 /** The longest pause that the service can ask for, in milliseconds. */
 const MAX_PAUSE_MS = 300_000;
 
+const LATE = new UpstreamError(
+  "RATE_LIMITED",
+  "The requests of this token use up what the service allows: changes are seen later than after 15 seconds.",
+);
+
 const nothing = (): void => {};
 
 interface Entry {
@@ -52,6 +57,8 @@ interface Entry {
   failingSince: number | null;
   /** Whether the subscribers have got the error of the present outage. */
   isReported: boolean;
+  /** Until when its subscribers know that it is read too late. */
+  lateUntil: number;
 }
 
 /**
@@ -99,10 +106,12 @@ export function createTicker({ clock, rate, openSession }: TickerSettings) {
 
   const read = async (entry: Entry, session: Session): Promise<void> => {
     entry.isReading = true;
+    const began = clock.now();
     try {
       const isChanged = await entry.poll.read(session);
       entry.failingSince = null;
       entry.isReported = false;
+      if (clock.now() - began > MAX_INTERVAL_MS) tellLate(entry);
       entry.intervalMs = isChanged ? FIRST_INTERVAL_MS : Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);
       entry.dueAt = nextDue(entry.intervalMs);
     } catch (error) {
@@ -140,6 +149,12 @@ export function createTicker({ clock, rate, openSession }: TickerSettings) {
     cancelReport = clock.after(reportAt - now, () => reportPause(error));
   };
 
+  /** Reports once that reads come too late, until they have been in time for a while. */
+  const tellLate = (entry: Entry): void => {
+    if (clock.now() > entry.lateUntil) entry.poll.fail(LATE, false);
+    entry.lateUntil = clock.now() + MAX_PAUSE_MS;
+  };
+
   /** Reports an error once for each outage. */
   const report = (entry: Entry, error: UpstreamError): void => {
     if (entry.isReported) return;
@@ -164,6 +179,7 @@ export function createTicker({ clock, rate, openSession }: TickerSettings) {
         isReading: false,
         failingSince: null,
         isReported: false,
+        lateUntil: Number.NEGATIVE_INFINITY,
       };
       entries.add(entry);
       schedule();

@@ -11,6 +11,7 @@ export async function startThrottling(
   perMinute: number,
   now: () => number,
   answering: () => Promise<void> = async () => {},
+  record: object = RUNNING_RECORD,
 ) {
   const times = new Map<string, number[]>();
   let refused = 0;
@@ -32,7 +33,7 @@ export async function startThrottling(
   const service = await startFake(async ({ path, headers }) => {
     const refusing = answer(headers["authorization"]?.toString() ?? "");
     await answering();
-    return refusing ?? { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
+    return refusing ?? { json: { ...record, id: experimentIn(path) } };
   });
   return { ...service, refused: () => refused };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
+import { metricOf } from "../support/figures.ts";
 import { gate } from "../support/gate.ts";
-import { startGateway } from "../support/gateway.ts";
+import { type Gateway, startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import {
   askFor,
@@ -30,22 +31,29 @@ async function firstData({ next }: Subscriber) {
 /** Moves the clock on to each time that something waits for, until a promise settles. Not for more than an hour. */
 async function settle<Value>(
   promise: Promise<Value>,
-  { timers, advance }: Pick<ReturnType<typeof handClock>, "timers" | "advance">,
-  now: () => number,
+  { timers, advance, clock }: ReturnType<typeof handClock>,
+  gateway: Gateway,
 ): Promise<Value> {
   let isSettled = false;
   promise.finally(() => (isSettled = true)).catch(() => {});
   for (;;) {
     await vi.waitUntil(() => isSettled || timers().length > 0, PATIENT);
+    // What was sent is answered before the time goes on.
+    const running = () => metricOf(gateway, "rungraph_upstream_requests_running");
+    await vi.waitUntil(async () => isSettled || (await running()) === 0, PATIENT);
     if (isSettled) return promise;
-    if (now() > 3_600_000) throw new Error("an hour has passed");
-    advance((timers()[0] ?? now()) - now());
+    if (clock.now() > 3_600_000) throw new Error("an hour has passed");
+    advance((timers()[0] ?? clock.now()) - clock.now());
   }
 }
 
-async function startPaced(env: Record<string, string> = {}, answering?: () => Promise<void>) {
+async function startPaced(
+  env: Record<string, string> = {},
+  answering?: () => Promise<void>,
+  record?: object,
+) {
   const hand = handClock();
-  const service = await startThrottling(20, hand.clock.now, answering);
+  const service = await startThrottling(20, hand.clock.now, answering, record);
   const gateway = await startGateway({
     upstream: service,
     clock: hand.clock,
@@ -59,7 +67,7 @@ describe("a service that answers 20 requests a minute", () => {
     const { hand, service, gateway } = await startPaced();
     const answer = gateway.ask(fieldsOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, PATIENT);
-    const { data, errors } = await settle(answer, hand, hand.clock.now);
+    const { data, errors } = await settle(answer, hand, gateway);
     expect(errors).toBeUndefined();
     expect(Object.keys(data as object)).toHaveLength(30);
     expect([service.seen().length, service.refused()]).toEqual([30, 0]);
@@ -89,7 +97,66 @@ describe("a service that answers 20 requests a minute", () => {
       await vi.waitUntil(() => service.seen().length === sent, PATIENT);
     }
     expect(await small).toEqual(RUNNING_ANSWER);
-    expect((await settle(large, hand, hand.clock.now)).errors).toBeUndefined();
+    expect((await settle(large, hand, gateway)).errors).toBeUndefined();
+  });
+
+  test("is asked for by who holds no place meanwhile: others find theirs, and a token has no more than its own", async () => {
+    const { hand, service, gateway } = await startPaced({
+      MAX_OPERATIONS: "4",
+      MAX_OPERATIONS_PER_TOKEN: "2",
+    });
+    for (const token of ["ada", "bob"]) await askFor(gateway, statusOf(99), token);
+    const waiting = ["ada", "ada", "bob", "bob"].map((token) =>
+      gateway.ask(fieldsOf(upTo(30)), {}, { token, headers: { "cache-control": "no-cache" } }),
+    );
+    await vi.waitUntil(() => service.seen().length === 30, PATIENT);
+    expect(firstCodeOf(await askFor(gateway, statusOf(1), "eve"))).toBe("ok");
+    expect(firstCodeOf(await askFor(gateway, statusOf(1), "ada"))).toBe("RATE_LIMITED");
+    expect(await metricOf(gateway, "rungraph_operations_running")).toBe(4);
+    const answers = await settle(Promise.all(waiting), hand, gateway);
+    expect(answers.map(({ errors }) => errors)).toEqual(answers.map(() => undefined));
+    // They have given back what they had: all places are free.
+    expect(await metricOf(gateway, "rungraph_operations_running")).toBe(0);
+    const all = ["eve", "eve", "joe", "joe"].map((token) => askFor(gateway, statusOf(1), token));
+    expect((await Promise.all(all)).map(firstCodeOf)).toEqual(["ok", "ok", "ok", "ok"]);
+  });
+
+  test("is polled once for three reads of queries that use it up", async () => {
+    const { hand, service, gateway } = await startPaced();
+    const query = `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/42")}") { run { status } } }`;
+    const watcher = await subscribe(gateway.url, { query });
+    await hand.reach(20);
+    await firstData(watcher);
+    await settle(gateway.ask(fieldsOf(upTo(40))), hand, gateway);
+    const ids = service.seen().map(({ path }) => experimentIn(path));
+    const paced = ids.slice(15, ids.indexOf(40));
+    const polls = paced.filter((id) => id === 42).length;
+    expect(polls).toBeGreaterThan(2);
+    expect(paced.length).toBeGreaterThanOrEqual(4 * polls - 1);
+  });
+
+  test("is polled too late for a subscription then, which says so once", async () => {
+    const record = { ...RUNNING_RECORD };
+    const { hand, gateway } = await startPaced({}, undefined, record);
+    const watchers = await Promise.all(
+      [41, 42, 43].map((id) =>
+        subscribe(gateway.url, {
+          query: `subscription { runUpdated(id: "${globalId(`Experiment:ada/mnist/${id}`)}") { run { status } } }`,
+        }),
+      ),
+    );
+    await hand.reach(20);
+    await Promise.all(watchers.map(firstData));
+    await settle(gateway.ask(fieldsOf(upTo(40))), hand, gateway);
+    record.last_status = "succeeded";
+    const codes = watchers.map(async ({ next }) => {
+      const told: unknown[] = [];
+      for (let event = await next(); event; event = await next())
+        told.push(event.errors?.[0]?.extensions["code"] ?? "an event");
+      return told;
+    });
+    const all = await settle(Promise.all(codes), hand, gateway);
+    expect(all).toEqual(watchers.map(() => ["RATE_LIMITED", "an event"]));
   });
 
   test("is asked for by each token for itself", async () => {
@@ -141,7 +208,7 @@ describe("a service that answers 20 requests a minute", () => {
     first.open();
     expect((await slow).errors).toBeUndefined();
     hand.advance(6_000);
-    const { errors } = await settle(gateway.ask(fieldsOf(upTo(15))), hand, hand.clock.now);
+    const { errors } = await settle(gateway.ask(fieldsOf(upTo(15))), hand, gateway);
     expect(errors).toBeUndefined();
     expect([service.seen().length, service.refused()]).toEqual([30, 0]);
   });
@@ -156,7 +223,7 @@ describe("a service that answers 20 requests a minute", () => {
       ),
     );
     const told = Promise.all(watchers.map(firstData));
-    expect(await settle(told, hand, hand.clock.now)).toEqual(
+    expect(await settle(told, hand, gateway)).toEqual(
       watchers.map(() => ({ runUpdated: { run: { status: "RUNNING" } } })),
     );
   });
@@ -168,10 +235,9 @@ describe("a service that answers 20 requests a minute", () => {
     const watcher = await subscribe(gateway.url, {
       query: `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/42")}") { run { status } } }`,
     });
-    // The first poll, after 20 ms, learns that a period of 60.5 s will have passed before its turn.
-    await hand.reach(20, 61_020);
-    await settle(answer, hand, hand.clock.now);
-    expect(await settle(firstData(watcher), hand, hand.clock.now)).toEqual({
+    await hand.reach(20);
+    await settle(answer, hand, gateway);
+    expect(await settle(firstData(watcher), hand, gateway)).toEqual({
       runUpdated: { run: { status: "RUNNING" } },
     });
   });
@@ -200,7 +266,7 @@ test("explain tells how long a request waited", async () => {
   const spy = vi.spyOn(performance, "now").mockImplementation(() => hand.clock.now());
   onTestFinished(() => spy.mockRestore());
   const answer = gateway.ask(fieldsOf(upTo(5)), {}, { headers: { "x-rungraph-explain": "1" } });
-  const { extensions } = (await settle(answer, hand, hand.clock.now)) as unknown as {
+  const { extensions } = (await settle(answer, hand, gateway)) as unknown as {
     extensions: { explain: { requests: { waitedMs: number }[] } };
   };
   const waited = extensions.explain.requests.map(({ waitedMs }) => waitedMs);

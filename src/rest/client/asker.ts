@@ -17,6 +17,9 @@ export interface Life {
 export interface Asker extends Life, Demand {
   /** Whether a read may wait so long for its pace, in milliseconds. Of several, those who may not get the error. */
   canWait(ms: number, late: () => Error): boolean;
+  /** While it waits for its pace, it holds no place of the gateway. */
+  pause(): void;
+  resume(): void;
   /** Counts bytes that are held from now on. Throws `UpstreamError` above the limit of the caller. */
   hold(bytes: number): void;
 }
@@ -51,6 +54,10 @@ export class Alone implements Asker {
   canWait(): boolean {
     return false;
   }
+
+  pause(): void {}
+
+  resume(): void {}
 
   hold(bytes: number): void {
     this.#held?.add(bytes);

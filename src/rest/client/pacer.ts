@@ -10,6 +10,9 @@ const AT_ONCE = 0.75;
 /** The share of the requests that subscriptions leave to operations. */
 const RESERVED = 0.25;
 
+/** While both wait, so many reads of operations go before one of a subscription. */
+const OPERATIONS_PER_POLL = 3;
+
 /** What is kept below the limit of the service, which counts when requests arrive, and those of other clients as well. */
 const MARGIN_SHARE = 0.05;
 const MARGIN_MS = 500;
@@ -31,7 +34,11 @@ export type PacedOutcome = "unsent" | "allowed" | number;
  */
 export class Pacer {
   /** The reads that wait; those of each operation in a line below. */
-  readonly #waiting = new Line<Waiter>(null);
+  readonly #operations = new Line<Waiter>(null);
+  /** Those of subscriptions. */
+  readonly #polls = new Line<Waiter>(null);
+  /** Reads of operations that went since a subscription waits. */
+  #passed = 0;
   readonly #lines = new WeakMap<Operation, Line<Waiter>>();
   readonly #clock: Clock;
   readonly #rate: Rate | null;
@@ -57,22 +64,29 @@ export class Pacer {
   turn(order: Order): Promise<void> | null {
     const { request, operation, asker } = order;
     const { endpoint } = request;
-    if (this.take(operation.yields)) return null;
-    const late = () => throttledError(endpoint, this.waitMs(operation.yields));
-    if (!asker.canWait(this.waitMs(operation.yields), late)) throw late();
-    const line = this.#lines.get(operation) ?? new Line(this.#waiting);
+    const { yields } = operation;
+    if (this.take(yields)) return null;
+    const late = () => throttledError(endpoint, this.waitMs(yields));
+    if (!asker.canWait(this.waitMs(yields), late)) throw late();
+    const line = this.#lines.get(operation) ?? new Line(yields ? this.#polls : this.#operations);
     this.#lines.set(operation, line);
+    asker.pause();
     // At the deadline others had their turns: the service has refused nothing.
     const turn = waitIn(line, order, () =>
       asker.ended === "deadline" ? late() : endedError(endpoint, asker, false),
-    );
+    ).finally(() => asker.resume());
     this.#advance();
     return turn;
   }
 
   /** How long a read would wait behind others, in milliseconds. `yields`: also behind what operations may need. */
   waitMs(yields: boolean): number {
-    return this.#waitMs(this.#waiting.waiting + (yields ? this.#reserved : 0));
+    const operations = this.#operations.waiting;
+    const polls = this.#polls.waiting;
+    if (!yields)
+      return this.#waitMs(operations + Math.min(polls, Math.floor(operations / OPERATIONS_PER_POLL)));
+    const before = Math.min(operations, (polls + 1) * OPERATIONS_PER_POLL);
+    return this.#waitMs(polls + (operations > 0 ? before : this.#reserved));
   }
 
   #waitMs(ahead: number): number {
@@ -82,7 +96,8 @@ export class Pacer {
 
   /** Lets a request pass if it is allowed now. */
   take(yields: boolean): boolean {
-    if (this.#waiting.isReady() || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
+    if (this.#operations.isReady() || this.#polls.isReady()) return false;
+    if (this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
     this.spend();
     return true;
   }
@@ -118,21 +133,30 @@ export class Pacer {
   /** Lets the waiting reads pass that are allowed now, and comes back for the others. */
   #advance(): void {
     this.#cancelTimer();
-    while (this.#waiting.isReady() && this.#flying < this.#width) {
-      const ms = this.#waitMs(0);
+    while (this.#flying < this.#width) {
+      const line = this.#nextLine();
+      if (!line.isReady()) return;
+      // A subscription takes of what is left to operations while these wait as well, not when they may come.
+      const ms = this.#waitMs(line === this.#polls && !this.#operations.isReady() ? this.#reserved : 0);
       if (ms > 0) {
         this.#cancelTimer = this.#clock.after(Math.ceil(ms), () => this.#advance());
         return;
       }
+      this.#passed = line === this.#operations && this.#polls.isReady() ? this.#passed + 1 : 0;
       this.spend();
-      this.#waiting.takeNext().go();
+      line.takeNext().go();
     }
+  }
+
+  #nextLine(): Line<Waiter> {
+    const isTurnOfPolls = this.#polls.isReady() && this.#passed >= OPERATIONS_PER_POLL;
+    return this.#operations.isReady() && !isTurnOfPolls ? this.#operations : this.#polls;
   }
 
   #refuse(pauseMs: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + pauseMs);
     this.#width = 1;
-    for (const waiter of this.#waiting.items()) {
+    for (const waiter of [...this.#operations.items(), ...this.#polls.items()]) {
       const { request, operation, asker } = waiter.order;
       const late = () => throttledError(request.endpoint, this.waitMs(operation.yields));
       const waitMs = this.waitMs(operation.yields);

@@ -57,7 +57,8 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
         outcome = refusedMs;
         tried.throttled++;
       }
-      pauseMs = isRead ? retries.pauseAfter(error, tried, asker) : null;
+      // A subscription reads again anyway.
+      pauseMs = isRead && !operation.yields ? retries.pauseAfter(error, tried, asker) : null;
       if (pauseMs === null) throw error;
     } finally {
       pacer?.leave(outcome);

@@ -61,6 +61,7 @@ export class Entry implements Asker {
   #last: User | null = null;
   /** Number of operations that hold the response: its bytes count for the caller until the last one has ended. */
   #holders = 0;
+  #isPaused = false;
   /** What the end interrupts: one step at a time. */
   #interrupt: (() => void) | null = null;
 
@@ -78,6 +79,7 @@ export class Entry implements Asker {
     this.positions += read.positions;
     this.deadline = Math.max(this.deadline, read.scope.deadline);
     this.#waiting.push(read);
+    if (this.#isPaused) read.scope.pause();
   }
 
   /** The operation of a read has ended. */
@@ -123,6 +125,16 @@ export class Entry implements Asker {
     return true;
   }
 
+  pause(): void {
+    this.#isPaused = true;
+    for (const { scope } of this.#waiting) scope.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    for (const { scope } of this.#waiting) scope.resume();
+  }
+
   hold(bytes: number): void {
     this.bytes += bytes;
     this.#held?.keep(bytes);
@@ -153,6 +165,7 @@ export class Entry implements Asker {
   #drop(read: User): void {
     this.#waiting = this.#waiting.filter((each) => each !== read);
     this.positions -= read.positions;
+    if (this.#isPaused) read.scope.resume();
   }
 
   #settle(): readonly User[] {
