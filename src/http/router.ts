@@ -12,7 +12,7 @@ import type { UpstreamError } from "../errors.ts";
 import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
 import type { Doors, PlaceKind } from "./doors.ts";
-import { acceptsEventStream } from "./graphql/encoding.ts";
+import { acceptsEvents } from "./graphql/encoding.ts";
 import { type Protocol, reject, type Rejection } from "./rejection.ts";
 import { openRequest, type RequestState } from "./operation.ts";
 import { isAmong, isOwnLocalPage, type Origins } from "./origins.ts";
@@ -100,7 +100,7 @@ export function createRouter(settings: RouterSettings) {
   const serve = (protocol: Protocol, execute: Execute): Listener => {
     /** The kind of place for a request: it may be a subscription if it accepts an event stream, and there is room for one. */
     const kindOf = ({ headers }: IncomingMessage, { caller }: Identity): PlaceKind =>
-      protocol === "graphql" && acceptsEventStream(headers.accept) && !doors.rejectionOf("stream", caller)
+      protocol === "graphql" && acceptsEvents(headers.accept) && !doors.rejectionOf("stream", caller)
         ? "stream"
         : "operation";
 
@@ -113,7 +113,8 @@ export function createRouter(settings: RouterSettings) {
       atEndOfTurn(() =>
         atEndOfTurn(() =>
           takeTurn(identity.caller, () => {
-            const state = openRequest(identity, response, requestTimeoutMs);
+            const state = openRequest(identity, requestTimeoutMs);
+            onceOver(response, () => state.scope.end("left"));
             const rejection = doors.admit(kindOf(response.req, identity), state.scope);
             if (rejection === null) {
               execute(response, body, state).catch((error: unknown) => {
