@@ -240,7 +240,7 @@ export function createGateway({
     telemetry,
     metrics: config.METRICS ? () => telemetry.registry.metrics() : null,
     origins,
-    bodies: { callers, maxBytes, maxWaitingBytes: config.MAX_WAITING_BYTES },
+    maxBodyBytes: maxBytes,
     requestTimeoutMs,
     onError: events.unexpected,
     takeTurn: turns.take,

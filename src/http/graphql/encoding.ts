@@ -5,9 +5,8 @@ import { rejection } from "../../engine/errors.ts";
 import { isErrorCode, statusOf } from "../../errors.ts";
 
 /*
- * Reads the GraphQL parameters of a request. Own code: Yoga's parsers report a GET with malformed `variables` as an
- * internal error, use the first of two parameters with the same name, silently replace invalid UTF-8, and accept any
- * type for `operationName` and `documentId`.
+ * GraphQL over HTTP: the parameters of requests, and single results. Own code: Yoga takes 0.2 ms longer for each, reports
+ * malformed `variables` of a GET as an internal error, and runs a mutation before it finds that the caller accepts no result.
  */
 
 type ParamType = "string" | "object";
@@ -36,24 +35,26 @@ export function readParams({ method, url = "" }: IncomingMessage, body: Buffer |
 
 /** Parses `query=…&variables={…}`. Ignores other parameters: proxies and caches add their own. */
 function parseQueryString(text: string): OperationParams {
-  if (!isPercentEncoded(text)) throw badRequest("Expected a query string in percent-encoded UTF-8.");
+  attempt(() => decodeURIComponent(text), "Expected a query string in percent-encoded UTF-8.");
   const search = new URLSearchParams(text);
   const params = Object.entries(PARAMS).map(([name, type]) => {
     const [value, ...more] = search.getAll(name);
     if (more.length > 0) throw badRequest(`${name}: expected one value, got ${more.length + 1}`);
-    // As in Yoga, an empty parameter counts as absent.
-    if (!value) return [name, undefined];
-    return [name, type === "object" ? parseJson(value, `${name}: expected ${EXPECTED[type]}`) : value];
+    // An empty parameter counts as absent.
+    if (!value || type === "string") return [name, value || undefined];
+    const fault = `${name}: expected ${EXPECTED[type]}, got text that is no JSON`;
+    return [name, attempt(() => JSON.parse(value) as unknown, fault)];
   });
   return checkParams(Object.fromEntries(params));
 }
 
 /** Parses a body that is one JSON object. Throws `GraphQLError`. */
 export function parseObject(bytes: Uint8Array): object {
-  const value = parseJson(decodeUtf8(bytes), "Expected a JSON object as the body");
+  const text = attempt(() => UTF8.decode(bytes), "Expected a body in UTF-8.");
+  const expected = "Expected a JSON object as the body, got";
+  const value = attempt(() => JSON.parse(text) as unknown, `${expected} text that is no JSON`);
   const type = typeOf(value);
-  if (type === "array") throw badRequest("Expected a JSON object as the body, got an array: no batches.");
-  if (type !== "object") throw badRequest(`Expected a JSON object as the body, got ${type}.`);
+  if (type !== "object") throw badRequest(`${expected} ${type === "array" ? "an array: no batches" : type}.`);
   return value as object;
 }
 
@@ -69,30 +70,14 @@ function checkParams(params: object): OperationParams {
   return params;
 }
 
-function isPercentEncoded(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
-function decodeUtf8(bytes: Uint8Array): string {
+/** Parses by a function. Throws a rejection where that throws: its own error may repeat the values of the caller. */
+function attempt<Value>(parse: () => Value, message: string): Value {
   try {
-    return UTF8.decode(bytes);
+    return parse();
   } catch {
-    throw badRequest("Expected a body in UTF-8.");
-  }
-}
-
-function parseJson(text: string, expected: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw badRequest(`${expected}, got text that is no JSON`);
+    throw badRequest(message);
   }
 }
 
@@ -112,13 +97,6 @@ export interface StreamForm {
   readonly type: "multipart/mixed" | "text/event-stream";
   /** Whether pieces are those of August 2022. */
   readonly isOlder: boolean;
-}
-
-/** An HTTP response with a complete body. */
-export interface TextResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
 }
 
 /** `application/json;q=0.5`; the default weight is 1. */
