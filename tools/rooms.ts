@@ -6,7 +6,7 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less. */
 const LIMITS = {
   graphql: 7_300,
-  http: 4_550,
+  http: 4_535,
   engine: 3_355,
   "rest/api": 2_470,
   "rest/client": 2_305,
@@ -16,12 +16,12 @@ const LIMITS = {
   live: 715,
   "ground and top": 1_890,
   "redis, workers, reload": 0,
-  src: 25_990,
+  src: 25_975,
   demo: 3_590,
   test: 34_880,
   docs: 4_200,
   settings: 42,
-  "files of src": 229,
+  "files of src": 228,
   "run-time packages": 22,
 };
 

@@ -68,15 +68,12 @@ export class Client extends WebSocket {
     return true;
   }
 
-  /** Records that a subscription begins. Returns a function that records its end. */
+  /** Records that a subscription begins. Returns a function that records its end, once. */
   use(): () => void {
     this.#used++;
     this.#cancelIdle();
     this.#place.markUsed();
-    let isOver = false;
     return () => {
-      if (isOver) return;
-      isOver = true;
       if (--this.#used === 0) this.#becomeIdle();
     };
   }

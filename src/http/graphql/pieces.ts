@@ -16,16 +16,17 @@ interface Encoding {
   readonly extensions: (() => object | null) | null;
 }
 
-/** The messages of a result in pieces. `return` stops the operation. */
+/** The messages of a result in pieces. `return` stops the operation. Calls back once when there are no more. */
 export function messagesOf(
   result: EngineResult,
   pieces: Pieces,
   encoding: Encoding,
+  onEnd = () => {},
 ): AsyncIterableIterator<object> {
   const messages = generate(result, pieces, encoding);
   // First the pieces: a generator returns only after the message for which it waits.
   const end = () => (pieces.return(), messages.return(undefined));
-  return converted({ next: () => messages.next(), return: end }, (message) => message);
+  return converted({ next: () => messages.next(), return: end }, (message) => message, onEnd);
 }
 
 async function* generate(
@@ -89,7 +90,7 @@ function olderPartsOf(delivered: readonly Delivered[], errorsOf: ErrorsOf): obje
 export function converted<From>(
   { next: nextOf, return: endOf }: Pick<AsyncIterator<From>, "next" | "return">,
   convert: (message: From) => object,
-  onEnd: () => void = () => {},
+  onEnd = () => {},
 ): AsyncIterableIterator<object> {
   let isOver = false;
   const end = (): void => {

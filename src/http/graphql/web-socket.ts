@@ -64,12 +64,12 @@ export function createWebSockets(settings: SocketSettings) {
 
   /**
    * Begins an operation of a client. Resolves with its messages, or with its single result. Tells what to call when the client
-   * leaves it before.
+   * leaves it before. Calls back when it is over.
    */
   const begin = async (
     client: Client,
     params: OperationParams,
-    onBegin: (leave: () => void) => void,
+    { onBegin, onEnd }: { readonly onBegin: (leave: () => void) => void; readonly onEnd: () => void },
   ): Promise<AsyncIterableIterator<object> | ExecutionResult> => {
     // Safe: only the headers and the socket of a request are read.
     const request = client.request as IncomingMessage;
@@ -87,19 +87,17 @@ export function createWebSockets(settings: SocketSettings) {
         };
         const limits = { isReadOnly: true, isIncremental: true };
         const { pieces, ...result } = await engine.run({ ...operation, openContext }, params, limits);
-        const onEnd = () => end(null);
-        if (pieces) {
-          const messages = messagesOf(result, pieces, { isOlder: false, finish, extensions });
-          return converted(messages, (message) => message, onEnd);
-        }
-        onEnd();
+        const report = () => (end(null), onEnd());
+        if (pieces) return messagesOf(result, pieces, { isOlder: false, finish, extensions }, report);
+        report();
         return engine.finish(result, scope.requestId, extensions);
       }
       const open = () => openStream(request, scope);
       const opened = await engine.subscribe({ scope, params, facts, openStream: open });
       end(null);
-      if (!("results" in opened)) return finish(opened);
-      return converted(opened.results, (result) => jsonOf(finish(result)));
+      if ("results" in opened) return converted(opened.results, (result) => jsonOf(finish(result)), onEnd);
+      onEnd();
+      return finish(opened);
     });
   };
 
@@ -119,18 +117,16 @@ export function createWebSockets(settings: SocketSettings) {
       onSubscribe: ({ extra, subscriptions }, id, { query, ...params }) => {
         const client = extra.socket as Client;
         return client.answering(async () => {
-          const end = client.use();
           // The protocol requires a text, also where a hash stands for the document.
           const asked = { ...params, query: query === "" ? null : query };
-          const begun = await begin(client, asked, (leave) => {
+          const begun = await begin(client, asked, {
             // `graphql-ws` returns what stands here when the client completes it or leaves. The results follow.
-            subscriptions[id] = leftBy(leave);
+            onBegin: (leave) => void (subscriptions[id] = leftBy(leave)),
+            onEnd: client.use(),
           });
-          if (Symbol.asyncIterator in begun)
-            return { schema, document: READ, contextValue: converted(begun, (message) => message, end) };
-          end();
-          if (begun.data === undefined) return begun.errors ?? [];
-          return { schema, document: READ, contextValue: jsonOf(begun) };
+          const isStream = Symbol.asyncIterator in begun;
+          if (!isStream && begun.data === undefined) return begun.errors ?? [];
+          return { schema, document: READ, contextValue: isStream ? begun : jsonOf(begun) };
         });
       },
       // Safe: `onSubscribe` returned it.
