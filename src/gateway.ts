@@ -13,7 +13,7 @@ import { createDownloads } from "./http/downloads.ts";
 import { createExports } from "./http/export/door.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { Doors } from "./http/doors.ts";
-import { lazily } from "./http/once.ts";
+import { once } from "./http/once.ts";
 import { createIdentify } from "./http/identity.ts";
 import { createOperations, type ContextSettings } from "./http/operation.ts";
 import { LOCAL_PAGES } from "./http/origins.ts";
@@ -206,7 +206,7 @@ export function createGateway({
     delivery,
     onDownload: telemetry.download,
   };
-  const loadMcp = async () => {
+  const loadMcp = once(async () => {
     const { createMcpHandler } = await import("./http/mcp/handler.ts");
     return createMcpHandler({
       ...protocol,
@@ -217,12 +217,12 @@ export function createGateway({
       rename,
       version,
     });
-  };
+  });
   const router = createRouter({
     identify,
     doors,
     graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, streams }),
-    mcp: config.MCP === "off" ? null : lazily(loadMcp),
+    mcp: config.MCP === "off" ? null : async (...message) => (await loadMcp())(...message),
     downloads: [
       createDownloads({ ...downloads, client, server }),
       createExports({ ...downloads, schema: ownSchema, contexts }),

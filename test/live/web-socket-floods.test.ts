@@ -2,9 +2,10 @@ import { once } from "node:events";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { startLive } from "../support/live-service.ts";
-import { PATIENT } from "../support/patience.ts";
+import { PATIENT, withoutPings } from "../support/patience.ts";
 
 test("a client that sends and does not read is disconnected when 4 MB wait for it, which is no fault of the gateway", async () => {
+  withoutPings();
   const { url } = await startLive([]);
   const told = vi.spyOn(console, "error");
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws");

@@ -80,12 +80,10 @@ export function createPage({
   onError,
 }: Settings): Page {
   const isDemo = exampleToken !== null;
-  /**
-   * What the page shows first: with the demo a search, or at least a run of it, with build and machines. It takes no variables,
-   * because GraphiQL does not load those of the first default tab (graphql/graphiql#3392). Its lines fit the editor of a tablet.
-   */
+  // With the demo a search, or at least a run of it, with build and machines. Without variables, because GraphiQL does not load
+  // those of the first default tab (graphql/graphiql#3392). Its lines fit the editor of a tablet.
   const shown = capabilities.includes("METRIC_ORDERS") ? "search" : "run";
-  const welcomed = isDemo ? shown : "start";
+  const welcome = readOwn(`welcome-${isDemo ? shown : "start"}.graphql`);
   const settings: PageSettings = {
     token: exampleToken,
     signIn: signInOperation(rename),
@@ -93,7 +91,7 @@ export function createPage({
     careful: Object.keys(schema.getMutationType()?.getFields() ?? {}).filter((name) => CAREFUL.test(name)),
     isExplainable,
     storagePrefix: isDemo ? "rungraph-demo:" : "rungraph:",
-    welcome: readOwn(`welcome-${welcomed}.graphql`),
+    welcome,
   };
 
   const loadDocument = once(async () => documentOf(settings, await loadAssets()));
@@ -109,20 +107,15 @@ export function createPage({
       .end(html);
   };
 
-  const guarded = (response: ServerResponse, sending: Promise<void>): void => {
+  return (request, response) => {
+    const [path = ""] = (request.url ?? "").split("?", 1);
+    const isDocument = path === "/graphql" && request.headers.accept?.includes("text/html");
+    if (!isRead(request) || !(isDocument || path.startsWith(ASSETS))) return false;
+    const sending = isDocument ? sendDocument(response) : sendAsset(response, path.slice(ASSETS.length));
     sending.catch((error: unknown) => {
       onError(error);
       response.destroy();
     });
-  };
-
-  return (request, response) => {
-    if (!isRead(request)) return false;
-    const [path = ""] = (request.url ?? "").split("?", 1);
-    if (path.startsWith(ASSETS)) guarded(response, sendAsset(response, path.slice(ASSETS.length)));
-    else if (path === "/graphql" && request.headers.accept?.includes("text/html"))
-      guarded(response, sendDocument(response));
-    else return false;
     return true;
   };
 }
