@@ -12,14 +12,16 @@ import { createDownloads } from "./http/downloads.ts";
 import { createExports } from "./http/export/door.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { Doors } from "./http/doors.ts";
-import { lazily } from "./http/once.ts";
+import { once } from "./http/once.ts";
 import { createIdentify } from "./http/identity.ts";
 import { createOperations, type ContextSettings } from "./http/operation.ts";
 import { LOCAL_PAGES } from "./http/origins.ts";
 import { createRouter } from "./http/router.ts";
 import { Turns } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
+import { createStreams } from "./http/graphql/streams.ts";
 import { createSubscriptions } from "./http/graphql/subscriptions.ts";
+import { createWebSockets } from "./http/graphql/web-socket.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
@@ -179,27 +181,24 @@ export function createGateway({
   };
 
   const rename = documentsFor(config.TYPE_NAMES);
-  const isDemo = exampleToken !== undefined;
-  const origins = isDemo ? [...config.CORS_ORIGINS, LOCAL_PAGES] : config.CORS_ORIGINS;
+  const origins = exampleToken === undefined ? config.CORS_ORIGINS : [...config.CORS_ORIGINS, LOCAL_PAGES];
+  const requestTimeoutMs = config.REQUEST_TIMEOUT_MS;
   const subscriptions = createSubscriptions({
     requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
-    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
-    readTimeoutMs: config.READ_TIMEOUT_MS,
-    maxBytes: config.MAX_BODY_BYTES,
-    origins,
-    schema,
-    engine,
+    requestTimeoutMs,
     callers,
-    identify,
     doors,
-    delivery,
     clock,
-    openSession: tickSessions(client, { shared, width, timeoutMs: config.REQUEST_TIMEOUT_MS }),
+    openSession: tickSessions(client, { shared, width, timeoutMs: requestTimeoutMs }),
     contexts,
-    onOperation: telemetry.operation,
   });
+  const { openStream } = subscriptions;
   const openOperation = createOperations({ contexts, isExplainable, telemetry });
-  const protocol = { schema, engine, delivery, openOperation };
+  const protocol = { schema, engine, delivery, doors, openOperation, openStream };
+  const streams = createStreams({ delivery, clock });
+  const maxBytes = config.MAX_BODY_BYTES;
+  const bounds = { maxBytes, requestTimeoutMs, readTimeoutMs: config.READ_TIMEOUT_MS };
+  const webSockets = createWebSockets({ ...protocol, ...bounds, identify, origins, clock });
 
   const downloads = {
     identify,
@@ -208,11 +207,10 @@ export function createGateway({
     delivery,
     onDownload: telemetry.download,
   };
-  const loadMcp = async () => {
+  const loadMcp = once(async () => {
     const { createMcpHandler } = await import("./http/mcp/handler.ts");
     return createMcpHandler({
       ...protocol,
-      schema,
       types: OPERATION_TYPES[config.MCP],
       trusted: config.TRUSTED_DOCUMENTS ?? null,
       isIntrospectable: config.INTROSPECTION,
@@ -220,12 +218,12 @@ export function createGateway({
       rename,
       version,
     });
-  };
+  });
   const router = createRouter({
     identify,
     doors,
-    graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, doors, subscriptions }),
-    mcp: config.MCP === "off" ? null : lazily(loadMcp),
+    graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, streams }),
+    mcp: config.MCP === "off" ? null : async (...message) => (await loadMcp())(...message),
     downloads: [
       createDownloads({ ...downloads, client, server }),
       createExports({ ...downloads, schema: ownSchema, contexts }),
@@ -243,15 +241,15 @@ export function createGateway({
     telemetry,
     metrics: config.METRICS ? () => telemetry.registry.metrics() : null,
     origins,
-    bodies: { callers, maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
-    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+    maxBodyBytes: maxBytes,
+    requestTimeoutMs,
     onError: events.unexpected,
     takeTurn: turns.take,
   });
   return {
     handle: router.listen,
     /** A listener for `upgrade` of `node:http`. */
-    upgrade: subscriptions.upgrade,
+    upgrade: webSockets.upgrade,
     /** Begins to drain: from now on nothing begins that can last, and every response closes its connection. */
     announceEnd: () => {
       doors.drain();
@@ -261,7 +259,8 @@ export function createGateway({
     drain: () => {
       doors.drain();
       router.announceEnd();
-      subscriptions.drain();
+      streams.drain();
+      webSockets.drain();
       return router.drained();
     },
     refuseUnfinished: router.refuseUnfinished,

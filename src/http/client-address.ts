@@ -76,16 +76,11 @@ function plain(text: string): string {
 
 function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
-  const [head = "", tail] = address.split("::");
-  const before = groupsOf(head);
-  const after = tail === undefined ? [] : groupsOf(tail);
-  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => "0");
-  return [...before, ...zeros, ...after]
-    .slice(0, 4)
-    .map((group) => parseInt(group, 16).toString(16))
-    .join(":");
+  // A URL has it in its shortest form, without an IPv4 tail.
+  const { hostname } = new URL(`http://[${address}]`);
+  const [before = [], after = []] = hostname.slice(1, -1).split("::").map(groupsOf);
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => "0");
+  return [...before, ...zeros, ...after].slice(0, 4).join(":");
 }
 
-/** An IPv4 tail takes two groups, which are not among the first four. */
-const groupsOf = (part: string): string[] =>
-  part === "" ? [] : part.split(":").flatMap((group) => (group.includes(".") ? ["0", "0"] : [group]));
+const groupsOf = (part: string): string[] => part.split(":").filter((group) => group !== "");

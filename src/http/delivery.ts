@@ -4,7 +4,6 @@ import { atEndOfTurn } from "../engine/turns.ts";
 import type { Clock } from "../clock.ts";
 import { acceptsGzip, compress } from "./compression.ts";
 import { breakOff, isOver, onceOver } from "./connection.ts";
-import type { TextResponse } from "./graphql/encoding.ts";
 import { WaitingBytes } from "./waiting-bytes.ts";
 
 export interface DeliverySettings {
@@ -16,11 +15,11 @@ export interface DeliverySettings {
   readonly readTimeoutMs: number;
 }
 
-/** An HTTP response whose body comes in pieces. */
-interface StreamedBody {
+/** An HTTP response. */
+interface Sent<Body> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: Body;
 }
 
 /** Responses are written in chunks, so that the read timeout applies to each chunk. */
@@ -80,7 +79,7 @@ export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs 
    */
   const send = async (
     response: ServerResponse,
-    { status, headers, body: text }: TextResponse,
+    { status, headers, body: text }: Sent<string>,
     caller: Caller,
   ): Promise<void> => {
     // Short responses are written together: after the first write the reader is awake, and the others cost half as much.
@@ -97,9 +96,7 @@ export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs 
     // The body counts while it is being compressed as well.
     count(plain.length);
     const isLong = plain.length >= MIN_COMPRESSED_BYTES;
-    // Event streams say so.
-    const mayCompress = isLong && !headers["cache-control"]?.includes("no-transform");
-    const isCompressed = mayCompress && acceptsGzip(response.req.headers["accept-encoding"]);
+    const isCompressed = isLong && acceptsGzip(response.req.headers["accept-encoding"]);
     const body = isCompressed ? await compress(plain) : plain;
     count(body.length - plain.length);
     if (isOver(response)) return;
@@ -113,7 +110,7 @@ export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs 
   /** Sends a body in pieces as they come, no faster than the caller reads them. */
   const stream = async (
     response: ServerResponse,
-    { status, headers, body }: StreamedBody,
+    { status, headers, body }: Sent<AsyncIterable<Uint8Array>>,
     caller: Caller,
   ): Promise<void> => {
     // The body needs no cancelling: it starts with the first read.
@@ -131,22 +128,10 @@ export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs 
     response.end();
   };
 
-  /** Sends a fetch response, whose body may be a stream. */
-  const pass = async (response: ServerResponse, result: Response, caller: Caller): Promise<void> => {
-    const { status, body } = result;
-    const headers = Object.fromEntries(result.headers);
-    if (body && STREAMED.test(result.headers.get("content-type") ?? ""))
-      return stream(response, { status, headers, body }, caller);
-    return send(response, { status, headers, body: await result.text() }, caller);
-  };
-
-  return { send, stream, pass, waitingBytes: () => waiting.total };
+  return { send, stream, waitingBytes: () => waiting.total };
 }
 
 export type Delivery = ReturnType<typeof createDelivery>;
 
 /** Whether the connection has nothing left to write, so that a short response need not be counted. */
 const isIdle = ({ socket }: ServerResponse): boolean => socket !== null && socket.writableLength === 0;
-
-/** Media types of incremental results. */
-const STREAMED = /^(?:text\/event-stream|multipart\/mixed)/i;

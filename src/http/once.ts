@@ -7,11 +7,3 @@ export function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
   };
   return () => (loaded ??= load().catch(reset));
 }
-
-/** A function that is loaded at its first call. */
-export function lazily<Given extends unknown[], Answer>(
-  load: () => Promise<(...given: Given) => PromiseLike<Answer> | Answer>,
-): (...given: Given) => Promise<Answer> {
-  const loaded = once(load);
-  return async (...given) => (await loaded())(...given);
-}

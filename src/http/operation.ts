@@ -1,11 +1,10 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Operation, OperationFacts } from "../engine/engine.ts";
 import { Explanation } from "../observability/explain/explanation.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan, traceIdOf } from "../observability/tracing.ts";
 import { wantsExplanation, wantsFresh } from "./identity.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
-import { onceOver } from "./connection.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
 import { type Context, NotedContext, type GatewayFacts, type Steps } from "../graphql/core/context.ts";
@@ -27,10 +26,9 @@ export interface RequestState extends OperationFacts {
   readonly scope: RequestScope;
 }
 
-/** Opens the state of a request. Its scope ends when the caller disconnects. */
-export function openRequest(identity: Identity, response: ServerResponse, timeoutMs: number): RequestState {
+/** Opens the state of a request. */
+export function openRequest(identity: Identity, timeoutMs: number): RequestState {
   const scope = new RequestScope(identity, timeoutMs);
-  onceOver(response, () => scope.end("left"));
   return { began: performance.now(), scope, type: "invalid", name: null, hash: null, codes: [], failed: [] };
 }
 
@@ -41,19 +39,19 @@ interface Settings {
   readonly telemetry: Telemetry;
 }
 
-/** The GraphQL operation of an HTTP request. */
-export interface HttpOperation {
+/** The GraphQL operation of a request. */
+export interface OpenedOperation {
   readonly operation: Operation;
   /** Acts within the span of the operation. */
   readonly run: <Answer>(act: () => Answer) => Answer;
-  /** Reports the operation with the HTTP status of its result, and ends its scope. */
-  readonly end: (status: number) => void;
+  /** Reports the operation with the HTTP status of its result, null by WebSocket, and ends its scope. */
+  readonly end: (status: number | null) => void;
 }
 
-/** Opens the operations of HTTP requests: their spans, contexts, explanations and reports. */
+/** Opens the operations of requests: their spans, contexts, explanations and reports. */
 export function createOperations({ contexts, isExplainable, telemetry }: Settings) {
   const mayBeStale = contexts.shared.reads.settings.staleMs > 0;
-  return (request: IncomingMessage, state: RequestState): HttpOperation => {
+  return (request: IncomingMessage, state: RequestState): OpenedOperation => {
     const { scope, began } = state;
     const span = openOperationSpan(request, state);
     const isExplained = isExplainable && wantsExplanation(request);
@@ -74,8 +72,7 @@ export function createOperations({ contexts, isExplainable, telemetry }: Setting
         const { requestId, caller, upstreamRequests } = scope;
         const traceId = span.traceId ?? traceIdOf(scope.traceparent);
         const result = { status, codes, failed, upstreamRequests, ms };
-        const report = { requestId, traceId, caller, type, name, hash, ...result };
-        telemetry.operation(report, request.headers);
+        telemetry.operation({ requestId, traceId, caller, type, name, hash, ...result }, request.headers);
         // A request that is rejected before it is run has not ended its scope.
         scope.end("done");
       },
@@ -204,3 +201,5 @@ export class OperationContext implements Context {
     return openSession(client, scope, { shared, bounds, isFresh, pacing, notes });
   }
 }
+
+export type OpenOperation = ReturnType<typeof createOperations>;

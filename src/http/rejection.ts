@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { type ErrorCode, OVERLOADED, statusOf, UpstreamError } from "../errors.ts";
+import { type ErrorCode, statusOf, UpstreamError } from "../errors.ts";
 
 /** Codes of JSON-RPC errors. */
 export const JSON_RPC_CODES = { invalidRequest: -32_600, server: -32_000 };
@@ -32,7 +32,6 @@ const REJECTIONS = {
     rule: "body too long",
     message: (maxBytes) => `Expected a body of at most ${maxBytes} bytes.`,
   },
-  "too many": { code: "SERVICE_OVERLOADED", message: () => OVERLOADED },
   "read before": {
     code: "INTERNAL_SERVER_ERROR",
     message: () => "Expected the body of the request, which the server has read before the gateway.",

@@ -5,14 +5,14 @@ import type { Identity } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
 import { CLIENT_HEADERS } from "../observability/operation-counts.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
-import { type BodySettings, createBodyReader } from "./body.ts";
+import { readBody } from "./body.ts";
 import { EXPLAIN_HEADER, type Identify } from "./identity.ts";
 import type { Caller } from "../caller.ts";
-import type { UpstreamError } from "../errors.ts";
+import { UpstreamError } from "../errors.ts";
 import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
-import type { Doors, PlaceKind } from "./doors.ts";
-import { acceptsEventStream } from "./graphql/encoding.ts";
+import type { Doors, Place, PlaceKind } from "./doors.ts";
+import { acceptsEvents } from "./graphql/encoding.ts";
 import { type Protocol, reject, type Rejection } from "./rejection.ts";
 import { openRequest, type RequestState } from "./operation.ts";
 import { isAmong, isOwnLocalPage, type Origins } from "./origins.ts";
@@ -37,7 +37,8 @@ export interface RouterSettings {
   /** The metrics as text. Null when `/metrics` is off. */
   readonly metrics: (() => Promise<string>) | null;
   readonly origins: Origins;
-  readonly bodies: BodySettings;
+  /** Longest request body, in bytes. */
+  readonly maxBodyBytes: number;
   readonly doors: Doors;
   readonly requestTimeoutMs: number;
   /** Receives what made a request fail unexpectedly. */
@@ -46,13 +47,28 @@ export interface RouterSettings {
   readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
 
+/** How the requests of a protocol are served. */
+interface Served {
+  readonly protocol: Protocol;
+  readonly execute: Execute;
+  readonly maxBytes: number;
+}
+
+const listed = (names: string): string[] => names.split(" ");
+const ALLOWED_HEADERS = listed(
+  `authorization content-type x-request-id traceparent range if-range cache-control ${EXPLAIN_HEADER}`,
+);
+const MCP_HEADERS = listed("mcp-protocol-version mcp-method mcp-name");
+const EXPOSED_HEADERS = listed(
+  "x-request-id content-disposition content-length content-range accept-ranges etag retry-after x-total-count",
+);
+
 /** Longest message of an agent, in bytes. The protocol's package takes 100 times longer to read one than the parser of JSON. */
 const MAX_MESSAGE_BYTES = 65_536;
 
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings) {
   const { graphql, mcp, downloads, page, identify, doors, telemetry, requestTimeoutMs, takeTurn } = settings;
-  const readBody = createBodyReader(settings.bodies);
   const open = new TransientList<ServerResponse>();
   let draining = false;
   let onEmpty: (() => void) | null = null;
@@ -60,47 +76,23 @@ export function createRouter(settings: RouterSettings) {
   const allow = cors({
     origin: [...settings.origins],
     methods: ["GET", "POST"],
-    allowedHeaders: [
-      "authorization",
-      "content-type",
-      "x-request-id",
-      "traceparent",
-      "range",
-      "if-range",
-      "cache-control",
-      EXPLAIN_HEADER,
-      ...CLIENT_HEADERS.flat(),
-      ...(mcp ? ["mcp-protocol-version", "mcp-method", "mcp-name"] : []),
-    ],
-    exposedHeaders: [
-      "x-request-id",
-      "content-disposition",
-      "content-length",
-      "content-range",
-      "accept-ranges",
-      "etag",
-      "retry-after",
-      "x-total-count",
-    ],
+    allowedHeaders: [...ALLOWED_HEADERS, ...CLIENT_HEADERS.flat(), ...(mcp ? MCP_HEADERS : [])],
+    exposedHeaders: EXPOSED_HEADERS,
     maxAge: 600,
   });
 
   const rejectAs = (
     rejection: Rejection | UpstreamError,
-    protocol: Protocol,
+    { protocol, maxBytes }: Served,
     { requestId }: Identity,
     response: ServerResponse,
-  ): void => {
-    const { maxBytes: most } = settings.bodies;
-    const maxBytes = protocol === "mcp" ? Math.min(most, MAX_MESSAGE_BYTES) : most;
-    telemetry.rejected(reject(response, { protocol, rejection, requestId, maxBytes }));
-  };
+  ): void => telemetry.rejected(reject(response, { protocol, rejection, requestId, maxBytes }));
 
-  /** Serves the requests of a protocol: admits them, reads their bodies and executes them. */
-  const serve = (protocol: Protocol, execute: Execute): Listener => {
+  /** Serves the requests of a protocol: each takes its place, then its body is read, then it is executed. */
+  const serve = (served: Served): Listener => {
     /** The kind of place for a request: it may be a subscription if it accepts an event stream, and there is room for one. */
     const kindOf = ({ headers }: IncomingMessage, { caller }: Identity): PlaceKind =>
-      protocol === "graphql" && acceptsEventStream(headers.accept) && !doors.rejectionOf("stream", caller)
+      served.protocol === "graphql" && acceptsEvents(headers.accept) && !doors.rejectionOf("stream", caller)
         ? "stream"
         : "operation";
 
@@ -109,54 +101,58 @@ export function createRouter(settings: RouterSettings) {
      * their request is accepted. Node reads each socket once per turn of the event loop, so a close that follows the request
      * is visible two turns later.
      */
-    const run = (identity: Identity, response: ServerResponse, body: Buffer | null): void =>
+    const run = (identity: Identity, place: Place, response: ServerResponse, body: Buffer | null): void =>
       atEndOfTurn(() =>
         atEndOfTurn(() =>
           takeTurn(identity.caller, () => {
-            const state = openRequest(identity, response, requestTimeoutMs);
-            const rejection = doors.admit(kindOf(response.req, identity), state.scope);
-            if (rejection === null) {
-              execute(response, body, state).catch((error: unknown) => {
-                settings.onError(error);
-                response.req.socket.destroy();
-              });
-              return;
-            }
-            state.scope.end("done");
-            rejectAs(rejection, protocol, identity, response);
+            const state = openRequest(identity, requestTimeoutMs);
+            state.scope.hold(place);
+            onceOver(response, () => state.scope.end("left"));
+            served.execute(response, body, state).catch((error: unknown) => {
+              settings.onError(error);
+              response.req.socket.destroy();
+            });
           }),
         ),
       );
 
     return (request, response) => {
       const identity = identify(request);
-      if (request.method !== "POST") return run(identity, response, null);
-      readBody(request, identity.caller, (body) => {
-        if (body === "broken off") return;
-        if (typeof body === "string") rejectAs(body, protocol, identity, response);
-        else if (protocol === "mcp" && body.length > MAX_MESSAGE_BYTES)
-          rejectAs("too long", protocol, identity, response);
-        else run(identity, response, body);
+      const place = doors.take(kindOf(request, identity), identity.caller);
+      if (place instanceof UpstreamError) return rejectAs(place, served, identity, response);
+      if (request.method !== "POST") return run(identity, place, response, null);
+      let isRead = false;
+      readBody(request, served.maxBytes, (body) => {
+        isRead = true;
+        place.markUsed();
+        if (typeof body !== "string") return run(identity, place, response, body);
+        place.release();
+        if (body !== "broken off") rejectAs(body, served, identity, response);
       });
+      // A body that does not come keeps nobody out.
+      atEndOfTurn(() => isRead || place.markIdle(() => refuse(request.socket, 408)));
     };
   };
 
-  const serveGraphql = serve("graphql", graphql);
+  const { maxBodyBytes: maxBytes } = settings;
+  const serveGraphql = serve({ protocol: "graphql", execute: graphql, maxBytes });
 
   /** Whether a page may be served: one that no setting names may be one that rebinds DNS. */
   const isKnownPage = ({ origin, host }: IncomingHttpHeaders): boolean =>
     origin === undefined || isAmong(settings.origins, origin) || isOwnLocalPage(origin, host);
 
   /** Without sessions, MCP has only POST. */
-  const guardMcp =
-    (serveMcp: Listener): Listener =>
-    (request, response) => {
+  const guardMcp = (execute: Execute): Listener => {
+    const served: Served = { protocol: "mcp", execute, maxBytes: Math.min(maxBytes, MAX_MESSAGE_BYTES) };
+    const serveMessage = serve(served);
+    return (request, response) => {
       const { method, headers } = request;
       if (method !== "POST") response.writeHead(405, { allow: "POST" }).end();
-      else if (isKnownPage(headers)) serveMcp(request, response);
-      else rejectAs("other origin", "mcp", identify(request), response);
+      else if (isKnownPage(headers)) serveMessage(request, response);
+      else rejectAs("other origin", served, identify(request), response);
     };
-  const serveMcp = mcp && guardMcp(serve("mcp", mcp));
+  };
+  const serveMcp = mcp && guardMcp(mcp);
 
   const route: Listener = (request, response) => {
     const [path] = (request.url ?? "").split("?", 1);

@@ -1,5 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { type OperationDefinitionNode, type Token, TokenKind } from "graphql";
+import {
+  getOperationAST,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  type Token,
+  TokenKind,
+  type VariableDefinitionNode,
+} from "graphql";
 import { FOLDER } from "../installation.ts";
 
 const OPERATIONS = new URL("schema/operations/", FOLDER);
@@ -27,7 +35,7 @@ export const shippedOperations = (rename: Rename): ShippedOperation[] =>
     .map((file) => ({ file, text: rename(readText(file)) }));
 
 /** Variables by file that name records of the demo. */
-export const readDemoVariables = () => JSON.parse(readText("demo-variables.json")) as Record<string, object>;
+const readDemoVariables = () => JSON.parse(readText("demo-variables.json")) as Record<string, object>;
 
 const readText = (file: string): string => readFileSync(new URL(file, OPERATIONS), "utf8");
 
@@ -38,3 +46,43 @@ export function commentOf({ loc }: OperationDefinitionNode): string {
   for (; token?.kind === TokenKind.COMMENT; token = token.prev) lines.unshift(token.value.trim());
   return lines.join(" ");
 }
+
+/** An operation that the page offers. */
+export interface PageOperation {
+  readonly name: string;
+  /** The comment that it begins with. */
+  readonly about: string;
+  readonly type: "query" | "mutation" | "subscription";
+  readonly query: string;
+  /** A JSON object as text. */
+  readonly variables: string;
+}
+
+/**
+ * All shipped operations except the sign-in, for which the page has a form. With the demo the variables name its records;
+ * otherwise they are blank.
+ */
+export function pageOperations(rename: Rename, { isDemo }: { readonly isDemo: boolean }): PageOperation[] {
+  const demoVariables = isDemo ? readDemoVariables() : null;
+  return shippedOperations(rename).flatMap(({ file, text: query }) => {
+    const operation = getOperationAST(parse(query));
+    if (!operation?.name) return [];
+    const variables = demoVariables
+      ? (demoVariables[file] ?? {})
+      : Object.fromEntries((operation.variableDefinitions ?? []).flatMap(blankOf));
+    const { name, operation: type } = operation;
+    return {
+      name: name.value,
+      about: commentOf(operation),
+      type,
+      query,
+      variables: JSON.stringify(variables, null, 2),
+    };
+  });
+}
+
+/** A blank value for a required variable without a default: `["id", ""]` for `$id: ID!`. */
+const blankOf = ({ type, variable, defaultValue }: VariableDefinitionNode) =>
+  type.kind === Kind.NON_NULL_TYPE && !defaultValue
+    ? [[variable.name.value, type.type.kind === Kind.LIST_TYPE ? [""] : ""] as const]
+    : [];

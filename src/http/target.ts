@@ -17,18 +17,12 @@ export function readTarget(request: IncomingMessage): void {
 
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
-/** Whether the target and Host form a URL. Yoga's adapter would respond with a stack trace if not. */
+/** Whether the target is a path, and the Host that of a URL, as answers have them. */
 export function hasValidUrl({ url = "", headers: { host = "localhost" } }: IncomingMessage): boolean {
-  const target = `${host} ${url}`;
-  if (target === lastValid) return true;
-  const isValid =
-    HOST.test(host) &&
-    url.startsWith("/") &&
-    URL.canParse(`http://${host}${url}`) &&
-    URL.canParse(url, `http://${host}`);
-  if (isValid) lastValid = target;
-  return isValid;
+  if (host !== lastHost && !(HOST.test(host) && URL.canParse(`http://${host}`))) return false;
+  lastHost = host;
+  return url.startsWith("/");
 }
 
-/** The last valid Host and target: nearly all requests have the same, and parsing takes as long as routing. */
-let lastValid = "";
+/** The last valid Host: nearly all requests have the same, and parsing takes as long as routing. */
+let lastHost = "localhost";

@@ -55,13 +55,13 @@ export function openRequestSpan(name: string, headers: IncomingHttpHeaders): Req
 }
 
 /**
- * Opens the span of a GraphQL request, which ends with its result and HTTP status. The span is named by the operation type. The
+ * Opens the span of a GraphQL request, which ends with its result and HTTP status, null by WebSocket. The span is named by the operation type. The
  * operation name is only an attribute, because callers choose it and span names should have low cardinality.
  */
 export function openOperationSpan(
   { headers }: IncomingMessage,
   operation: Pick<OperationReport, "type" | "name" | "codes">,
-): Omit<RequestSpan, "end"> & { readonly end: (status: number) => void } {
+): Omit<RequestSpan, "end"> & { readonly end: (status: number | null) => void } {
   const span = openRequestSpan("GraphQL Operation", headers);
   if (span === NO_SPAN) return NO_SPAN;
   return {
@@ -75,7 +75,7 @@ export function openOperationSpan(
           ...(isRead && { "graphql.operation.type": type }),
           ...(name !== null && { "graphql.operation.name": name }),
         },
-        error: codes[0] ?? (status < 400 ? null : `${status}`),
+        error: codes[0] ?? (status === null || status < 400 ? null : `${status}`),
       });
     },
   };

@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { connect } from "node:net";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { metricOf } from "../support/figures.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
@@ -310,28 +309,6 @@ describe("what one caller does to the others", () => {
       for (let turn = 0; turn < 20; turn++) await askFor(gateway, statusOf(1), tokens[turn % tokens.length]);
       expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(1);
     }
-  });
-
-  test("bodies that never end fill half of what may wait, and no body behind them is refused that is short", async () => {
-    const gateway = await startGateway({
-      upstream: await startFake(() => ({ json: RUNNING_RECORD })),
-      env: { MAX_WAITING_BYTES: "200000", MAX_BODY_BYTES: "60000" },
-    });
-    const { port } = new URL(gateway.url);
-    const begun = Array.from({ length: 4 }, () => {
-      const socket = connect(Number(port), "127.0.0.1");
-      onTestFinished(() => void socket.destroy());
-      let received = "";
-      socket.on("error", () => {}).on("data", (piece: Buffer) => (received += piece.toString()));
-      socket.write(
-        `POST /graphql HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\nContent-Length: 50000\r\n\r\n${" ".repeat(40_000)}`,
-      );
-      return () => received;
-    });
-    const refused = () => begun.filter((received) => received().startsWith("HTTP/1.1 503")).length;
-    await vi.waitUntil(() => refused() === 2, PATIENT);
-    // The two others wait, with 80 kB of the 100 that one address may have.
-    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
   });
 
   test("a command whose answer never ends holds its connection for a moment only", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
+import { withoutPings } from "../support/patience.ts";
 
 const READ = "GET ada/mnist/experiments/1/";
 
@@ -32,6 +33,7 @@ test("watchers with two tokens are two polls, each with its own token", async ()
 });
 
 test("a run that nobody watches any more is not polled", async () => {
+  withoutPings();
   const { watch, advance, reach, requests, subscriptions, inOrder } = await startLive([
     { id: 1, last_status: "running" },
     { id: 2, last_status: "running" },

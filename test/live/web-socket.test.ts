@@ -131,7 +131,11 @@ test("a gateway that stops begins nothing for a message that was on its way", as
 });
 
 test("a client that answers no ping is disconnected", async () => {
-  const { url, advance, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
+  const { url, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
+  const [intervals, timers] = [vi.spyOn(globalThis, "setInterval"), vi.spyOn(globalThis, "setTimeout")];
+  /** Calls back now what `graphql-ws` would after ten seconds. */
+  const tenSecondsOf = ({ mock: { calls } }: typeof intervals | typeof timers) =>
+    calls.findLast(([, ms]) => ms === 10_000)?.[0]();
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws", {
     autoPong: false,
   });
@@ -146,9 +150,9 @@ test("a client that answers no ping is disconnected", async () => {
     socket.send(JSON.stringify({ type: "connection_init", payload: { authorization: "token ada" } })),
   );
   await subscriptions(1);
-  advance(10_000);
+  tenSecondsOf(intervals);
   await vi.waitUntil(() => pings.mock.calls.length === 1, PATIENT);
-  advance(10_000);
+  tenSecondsOf(timers);
   await vi.waitUntil(() => closed.mock.calls.length === 1, PATIENT);
   await subscriptions(0);
   expect(pings).toHaveBeenCalledTimes(1);

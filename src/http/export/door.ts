@@ -15,9 +15,8 @@ import { type ContextSettings, OperationContext } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { openMetrics } from "./metrics.ts";
 import { createParameters } from "./parameters.ts";
-import { sourceOf } from "./run-pages.ts";
 import { openRuns } from "./runs.ts";
-import type { Part, Table } from "./table.ts";
+import { type Part, sourceOf, type Table } from "./table.ts";
 
 const ROUTE = new RegExp(
   `^/export/([^/?]+)/(runs|metrics)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`,

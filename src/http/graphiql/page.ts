@@ -4,10 +4,8 @@ import type { Capability } from "../../rest/api/server.ts";
 import { acceptsGzip } from "../compression.ts";
 import { PRIVATE } from "../graphql/encoding.ts";
 import { once } from "../once.ts";
-import { type Rename, signInOperation } from "../shipped-operations.ts";
+import { type PageOperation, pageOperations, type Rename, signInOperation } from "../shipped-operations.ts";
 import { type Asset, loadAssets, readOwn } from "./assets.ts";
-import { type PageOperation, pageOperations } from "./operations.ts";
-import { welcomeTo } from "./welcome.ts";
 
 interface Settings {
   readonly schema: GraphQLSchema;
@@ -82,6 +80,10 @@ export function createPage({
   onError,
 }: Settings): Page {
   const isDemo = exampleToken !== null;
+  // With the demo a search, or at least a run of it, with build and machines. Without variables, because GraphiQL does not load
+  // those of the first default tab (graphql/graphiql#3392). Its lines fit the editor of a tablet.
+  const shown = capabilities.includes("METRIC_ORDERS") ? "search" : "run";
+  const welcome = readOwn(`welcome-${isDemo ? shown : "start"}.graphql`);
   const settings: PageSettings = {
     token: exampleToken,
     signIn: signInOperation(rename),
@@ -89,7 +91,7 @@ export function createPage({
     careful: Object.keys(schema.getMutationType()?.getFields() ?? {}).filter((name) => CAREFUL.test(name)),
     isExplainable,
     storagePrefix: isDemo ? "rungraph-demo:" : "rungraph:",
-    welcome: welcomeTo({ isDemo, capabilities }),
+    welcome,
   };
 
   const loadDocument = once(async () => documentOf(settings, await loadAssets()));
@@ -105,20 +107,15 @@ export function createPage({
       .end(html);
   };
 
-  const guarded = (response: ServerResponse, sending: Promise<void>): void => {
+  return (request, response) => {
+    const [path = ""] = (request.url ?? "").split("?", 1);
+    const isDocument = path === "/graphql" && request.headers.accept?.includes("text/html");
+    if (!isRead(request) || !(isDocument || path.startsWith(ASSETS))) return false;
+    const sending = isDocument ? sendDocument(response) : sendAsset(response, path.slice(ASSETS.length));
     sending.catch((error: unknown) => {
       onError(error);
       response.destroy();
     });
-  };
-
-  return (request, response) => {
-    if (!isRead(request)) return false;
-    const [path = ""] = (request.url ?? "").split("?", 1);
-    if (path.startsWith(ASSETS)) guarded(response, sendAsset(response, path.slice(ASSETS.length)));
-    else if (path === "/graphql" && request.headers.accept?.includes("text/html"))
-      guarded(response, sendDocument(response));
-    else return false;
     return true;
   };
 }

@@ -1,76 +1,49 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ExecutionResult } from "graphql";
+import type { ExecutionResult, GraphQLError } from "graphql";
 import type { Engine, Operation } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
-import { acceptsGzip, compressEach } from "../compression.ts";
+import type { OpenStream } from "../../engine/subscription.ts";
+import type { RequestScope } from "../../request-scope.ts";
 import type { Delivery } from "../delivery.ts";
 import type { Doors } from "../doors.ts";
-import { lazily } from "../once.ts";
-import type { HttpOperation, RequestState } from "../operation.ts";
+import type { OpenOperation } from "../operation.ts";
 import type { Execute } from "../router.ts";
-import { acceptsEventStream, encodeResult, parseBody, type ResultType, resultTypeFor } from "./encoding.ts";
-import { readParams } from "./event-stream.ts";
 import {
-  bodyOf,
-  type Encoding,
-  type FirstResult,
-  mayBeIncremental,
-  type PieceForm,
-  pieceFormFor,
-} from "./pieces.ts";
-import type { Subscriptions } from "./subscriptions.ts";
-import type { YogaSettings } from "./yoga.ts";
+  acceptsEvents,
+  headOf,
+  jsonOf,
+  readParams,
+  type ResultType,
+  resultTypeFor,
+  type StreamForm,
+  streamFormFor,
+} from "./encoding.ts";
+import { converted, messagesOf } from "./pieces.ts";
+import type { Streams } from "./streams.ts";
+
+interface Settings {
+  readonly engine: Engine;
+  readonly publicError: (error: unknown) => GraphQLError;
+  readonly delivery: Delivery;
+  readonly doors: Doors;
+  readonly streams: Pick<Streams, "write">;
+  readonly openStream: (request: IncomingMessage, scope: RequestScope) => OpenStream;
+  readonly openOperation: OpenOperation;
+}
 
 /** The media types of results, for who accepts none of them. */
 const ACCEPTABLE = "application/graphql-response+json, application/json, multipart/mixed, text/event-stream";
 
-interface Settings extends YogaSettings {
-  readonly engine: Engine;
-  readonly delivery: Delivery;
-  readonly doors: Doors;
-  readonly subscriptions: Pick<Subscriptions, "streams" | "openStream">;
-  readonly openOperation: (request: IncomingMessage, state: RequestState) => HttpOperation;
-}
+const NOT_ACCEPTABLE = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_REQUEST", {
+  status: 406,
+  headers: { accept: ACCEPTABLE },
+});
 
-/**
- * Handles GraphQL requests. A subscription becomes an event stream. A POST with a single JSON result runs directly on the engine,
- * which is faster; everything else goes through Yoga. Both paths produce the same bytes for the same request.
- */
+const EVENTS: StreamForm = { type: "text/event-stream", isOlder: false };
+
+/** Handles GraphQL requests: a single result is JSON, what comes in pieces or as events is a stream. */
 export function createGraphqlHandler(settings: Settings): Execute {
-  const { engine, publicError, delivery, doors, openOperation } = settings;
-  const { streams, openStream } = settings.subscriptions;
-  // It takes a sixth of the start-up time.
-  const yoga = lazily(async () => (await import("./yoga.ts")).createYogaHandler(settings));
-
-  /** Runs the operation of a body. */
-  const runBody = (body: Buffer, operation: Operation): Promise<ExecutionResult> => {
-    try {
-      return engine.run(operation, parseBody(body), { isReadOnly: false });
-    } catch (error) {
-      return Promise.resolve({ errors: [publicError(error)] });
-    }
-  };
-
-  /** Delivers a result in pieces, compressed when the caller accepts gzip. */
-  const deliver = async (
-    response: ServerResponse,
-    result: FirstResult,
-    form: PieceForm,
-    { scope: { requestId, caller }, extensions }: Operation,
-    onResult: (status: number) => void,
-  ): Promise<void> => {
-    const finish: Encoding["finish"] = (part) => engine.finish(part, requestId);
-    const plain = bodyOf(result, form, { finish, extensions });
-    const isCompressed = form.isCompressible && acceptsGzip(response.req.headers["accept-encoding"]);
-    const body = isCompressed ? compressEach(plain) : plain;
-    const headers = { ...form.headers(requestId), ...(isCompressed && { "content-encoding": "gzip" }) };
-    try {
-      await delivery.stream(response, { status: 200, headers, body }, caller);
-    } finally {
-      result.pieces.return();
-      onResult(200);
-    }
-  };
+  const { engine, publicError, delivery, doors, streams, openStream, openOperation } = settings;
 
   const answer = async (
     response: ServerResponse,
@@ -79,57 +52,65 @@ export function createGraphqlHandler(settings: Settings): Execute {
     onResult: (status: number) => void,
   ): Promise<void> => {
     const { req: request } = response;
+    const { accept } = request.headers;
     const { scope, facts, extensions } = operation;
     const { requestId, caller } = scope;
-    const send = (result: ExecutionResult, type: ResultType): Promise<void> => {
-      const encoded = encodeResult(engine.finish(result, requestId, extensions), type, requestId);
-      onResult(encoded.status);
-      return delivery.send(response, encoded, caller);
+    const type = resultTypeFor(accept);
+    const form = streamFormFor(accept);
+    const finish = (result: ExecutionResult) => engine.finish(result, requestId);
+    const send = (result: ExecutionResult, resultType: ResultType): Promise<void> => {
+      const whole = engine.finish(result, requestId, extensions);
+      const { status, headers } = headOf(whole, resultType, requestId);
+      onResult(status);
+      return delivery.send(response, { status, headers, body: JSON.stringify(jsonOf(whole)) }, caller);
     };
-    /** Sends a single result to a caller who accepts only pieces. */
-    const sendAs = (form: PieceForm, result: ExecutionResult): Promise<void> => {
-      const whole = encodeResult(engine.finish(result, requestId, extensions), "application/json", requestId);
-      onResult(whole.status);
-      const text = form.ends.join(form.frame(whole.body));
-      const { status } = whole;
-      return delivery.send(response, { status, headers: form.headers(requestId), body: text }, caller);
+    /** Sends a single result to a caller who accepts only a stream. */
+    const sendAs = ({ type: streamType }: StreamForm, result: ExecutionResult, status: number) => {
+      onResult(status);
+      const whole = jsonOf(engine.finish(result, requestId, extensions));
+      return streams.write(response, whole, { type: streamType, status, lasts: false }, scope);
     };
-    if (acceptsEventStream(request.headers.accept)) {
-      const params = await streams.paramsOf(request, body, scope);
-      if (params) {
+    const reply = (result: ExecutionResult): Promise<void> =>
+      type || !form
+        ? send(result, type ?? "application/json")
+        : sendAs(form, result, headOf(result, "application/json", requestId).status);
+    const refuse = (error: unknown) => reply({ errors: [publicError(error)] });
+
+    if (!type && !form) return refuse(NOT_ACCEPTABLE);
+    let params;
+    try {
+      params = readParams(request, body);
+    } catch (error) {
+      return refuse(error);
+    }
+    if (acceptsEvents(accept)) {
+      if ((await engine.typeOf(params, scope)) === "subscription") {
         const open = () => openStream(request, scope);
-        return streams.serve(response, { params, operation, openStream: open, onResult });
+        const opened = await engine.subscribe({ scope, params, facts, openStream: open });
+        scope.end("done");
+        if (!("results" in opened)) {
+          // Clients of event streams try again after these statuses; other errors are for their readers.
+          const { status } = headOf(opened, "application/graphql-response+json", requestId);
+          return sendAs(EVENTS, opened, status === 429 || status === 503 ? status : 200);
+        }
+        onResult(200);
+        const events = converted(opened.results, (result) => jsonOf(finish(result)));
+        return streams.write(response, events, { ...EVENTS, status: 200, lasts: true }, scope);
       }
       // It may hold the place of a stream.
       const refused = doors.admit("operation", scope);
       if (refused) {
         facts.codes = [refused.code];
-        return send({ errors: [publicError(refused)] }, "application/graphql-response+json");
+        return refuse(refused);
       }
     }
-    const accept = resultTypeFor(request.headers.accept);
-    const form = pieceFormFor(request.headers.accept);
-    if (!accept && !form) {
-      const error = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_REQUEST");
-      const refusal = engine.finish({ errors: [publicError(error)] }, requestId, extensions);
-      const { headers, body: text } = encodeResult(refusal, "application/json", requestId);
-      onResult(406);
-      const told = { status: 406, headers: { ...headers, accept: ACCEPTABLE }, body: text };
-      return delivery.send(response, told, caller);
-    }
-    const params = form && readParams(request, body);
-    if (form && params && mayBeIncremental(params)) {
-      const { pieces, ...result } = await engine.run(operation, params, {
-        isReadOnly: body === null,
-        isIncremental: true,
-      });
-      if (pieces) return deliver(response, { ...result, pieces }, form, operation, onResult);
-      return accept ? send(result, accept) : sendAs(form, result);
-    }
-    if (body && accept) return send(await runBody(body, operation), accept);
-    const result = await yoga(request, response, { operation, body });
-    onResult(result.status);
-    return delivery.pass(response, result, caller);
+    const limits = { isReadOnly: body === null, isIncremental: form !== null };
+    const { pieces, ...result } = await engine.run(operation, params, limits);
+    if (!pieces || !form) return reply(result);
+    const messages = messagesOf(result, pieces, { isOlder: form.isOlder, finish, extensions });
+    await streams
+      .write(response, messages, { type: form.type, status: 200, lasts: false }, scope)
+      .finally(() => onResult(200));
   };
 
   return async (response, body, state) => {

@@ -1,121 +1,47 @@
 import type { ExecutionResult, GraphQLError } from "graphql";
-import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { EngineResult } from "../../engine/engine.ts";
 import type { Delivered, Pieces } from "../../engine/plan/pieces.ts";
-import { COMPLETE, eventOf, headersOf } from "./event-stream.ts";
-import { PRIVATE, toJson } from "./encoding.ts";
+import { toJson } from "./encoding.ts";
 
 /*
- * Results in pieces over HTTP: `multipart/mixed` as "Incremental Delivery over HTTP" has it, or an event stream. The pieces
- * are those of graphql-js 17 (`pending`, `incremental`, `completed`), or for `deferSpec=20220824` those of August 2022. Own
- * code: Yoga's plugin for them needs graphql-js 17 as the executor.
+ * Results in pieces: those of graphql-js 17 (`pending`, `incremental`, `completed`), or those of August 2022. Own code: Yoga's
+ * plugin for them needs graphql-js 17 as the executor.
  */
 
-/** How a caller accepts a result in pieces. */
-export interface PieceForm {
-  readonly headers: (requestId: string) => Readonly<Record<string, string>>;
-  /** Whether the body may be compressed. */
-  readonly isCompressible: boolean;
-  /** The text before the first piece, and after the last one. */
-  readonly ends: readonly [first: string, last: string];
-  readonly frame: (json: string) => string;
+interface Encoding {
+  /** Whether the pieces are those of August 2022. */
   readonly isOlder: boolean;
-}
-
-const DELIMITER = "\r\n---";
-
-const multipart = (parameter: string, isOlder: boolean): PieceForm => ({
-  headers: (requestId) => ({
-    "content-type": `multipart/mixed; boundary="-"${parameter}`,
-    "cache-control": PRIVATE,
-    vary: "accept-encoding",
-    "x-accel-buffering": "no",
-    "x-request-id": requestId,
-  }),
-  isCompressible: true,
-  ends: ["---", "--\r\n"],
-  // With the delimiter behind it: clients read a part when they see its end.
-  frame: (json) => `\r\nContent-Type: application/json; charset=utf-8\r\n\r\n${json}${DELIMITER}`,
-  isOlder,
-});
-
-const EVENT_STREAM: PieceForm = {
-  headers: headersOf,
-  isCompressible: false,
-  ends: ["", COMPLETE],
-  frame: eventOf,
-  isOlder: false,
-};
-
-/** Media types of results in pieces, the preferred ones first, without white space. */
-const FORMS: readonly (readonly [range: RegExp, form: PieceForm])[] = [
-  // Apollo Client's `Defer20220824Handler`, which it has by default in version 3, and its `GraphQL17Alpha9Handler`.
-  [/^multipart\/mixed(?=.*;deferspec="?20220824"?(?:;|$))/, multipart("; deferSpec=20220824", true)],
-  [/^multipart\/mixed(?=.*;incrementalspec="?v0\.2"?(?:;|$))/, multipart("; incrementalSpec=v0.2", false)],
-  [/^multipart\/mixed(?!.*;\w+spec=)/, multipart("", false)],
-  [/^text\/event-stream/, EVENT_STREAM],
-];
-
-/** The form in which a caller accepts results in pieces; null when it accepts none. */
-export function pieceFormFor(accept: string | undefined): PieceForm | null {
-  if (!accept || !/multipart\/mixed|text\/event-stream/i.test(accept)) return null;
-  const ranges = accept
-    .replaceAll(/\s/g, "")
-    .toLowerCase()
-    .split(",")
-    .filter((range) => !/;q=0(?:\.0*)?(?:;|$)/.test(range));
-  return FORMS.find(([known]) => ranges.some((range) => known.test(range)))?.[1] ?? null;
-}
-
-export interface Encoding {
   /** Finalizes errors. */
   readonly finish: (result: ExecutionResult) => ExecutionResult;
   readonly extensions: (() => object | null) | null;
 }
 
-/** A result of which parts follow. */
-export type FirstResult = EngineResult & { readonly pieces: Pieces };
-
-/** The body of a result in pieces. Stops the operation when nobody reads on. */
-export async function* bodyOf(
-  result: FirstResult,
-  { ends: [first, last], frame, isOlder }: PieceForm,
+/** The messages of a result in pieces. `return` stops the operation. Calls back once when there are no more. */
+export function messagesOf(
+  result: EngineResult,
+  pieces: Pieces,
   encoding: Encoding,
-): AsyncGenerator<Buffer> {
-  let before = first;
-  for await (const message of messagesOf(result, isOlder, encoding)) {
-    yield Buffer.from(before + frame(JSON.stringify(message)) + (message.hasNext ? "" : last));
-    before = "";
-  }
+  onEnd = () => {},
+): AsyncIterableIterator<object> {
+  const messages = generate(result, pieces, encoding);
+  // First the pieces: a generator returns only after the message for which it waits.
+  const end = () => (pieces.return(), messages.return(undefined));
+  return converted({ next: () => messages.next(), return: end }, (message) => message, onEnd);
 }
 
-/** One message of a result in pieces. */
-interface Message {
-  readonly hasNext: boolean;
-  readonly data?: unknown;
-}
-
-/** The messages of a result in pieces. Stops the operation when nobody reads on. */
-export async function* messagesOf(
-  { pieces, ...result }: FirstResult,
-  isOlder: boolean,
-  { finish, extensions }: Encoding,
-): AsyncGenerator<Message> {
-  const errorsOf = (errors: readonly GraphQLError[]) => (finish({ errors }).errors ?? []).map(toJson);
+async function* generate(
+  { errors, data }: EngineResult,
+  pieces: Pieces,
+  { isOlder, finish, extensions }: Encoding,
+): AsyncGenerator<object> {
+  const errorsOf = (given: readonly GraphQLError[]) => (finish({ errors: given }).errors ?? []).map(toJson);
   const extended = (isTold: boolean) => {
     const about = isTold ? (extensions?.() ?? null) : null;
     return about && { extensions: about };
   };
   try {
-    const { errors, data } = result;
     const announced = isOlder ? {} : { pending: pieces.pending() };
-    yield {
-      ...withErrors(errors, errorsOf),
-      data,
-      ...announced,
-      hasNext: true,
-      ...extended(true),
-    };
+    yield { ...withErrors(errors, errorsOf), data, ...announced, hasNext: true, ...extended(true) };
     for (let piece = await pieces.next(); piece; piece = await pieces.next()) {
       const { delivered, hasNext } = piece;
       const parts = isOlder ? olderPartsOf(delivered, errorsOf) : partsOf(delivered, errorsOf);
@@ -157,6 +83,33 @@ function olderPartsOf(delivered: readonly Delivered[], errorsOf: ErrorsOf): obje
   return incremental.length > 0 ? { incremental } : {};
 }
 
-/** Whether a document may have `@defer` or `@stream`. Where a hash stands for it, that is not known here. */
-export const mayBeIncremental = ({ query }: OperationParams): boolean =>
-  query == null || /@(?:defer|stream)/.test(query);
+/**
+ * Messages, each converted. `return` ends them even while the next one is awaited, which a generator cannot. Calls back once
+ * when there are no more, or nobody waits for them.
+ */
+export function converted<From>(
+  { next: nextOf, return: endOf }: Pick<AsyncIterator<From>, "next" | "return">,
+  convert: (message: From) => object,
+  onEnd = () => {},
+): AsyncIterableIterator<object> {
+  let isOver = false;
+  const end = (): void => {
+    if (!isOver) onEnd();
+    isOver = true;
+  };
+  const iterator: AsyncIterableIterator<object> = {
+    next: async () => {
+      const next = await nextOf();
+      if (!next.done) return { done: false, value: convert(next.value) };
+      end();
+      return { done: true, value: undefined };
+    },
+    return: async () => {
+      end();
+      await endOf?.();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
+}

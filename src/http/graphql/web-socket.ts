@@ -1,33 +1,22 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import {
-  type ExecutionResult,
-  type FormattedExecutionResult,
-  type GraphQLError,
-  type GraphQLFormattedError,
-  type GraphQLSchema,
-  parse,
-} from "graphql";
-import { CloseCode, handleProtocols, makeServer } from "graphql-ws";
-import { type WebSocket, WebSocketServer } from "ws";
+import { type ExecutionResult, type FormattedExecutionResult, type GraphQLSchema, parse } from "graphql";
+import { useServer } from "graphql-ws/use/ws";
+import { WebSocketServer } from "ws";
 import type { Clock } from "../../clock.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import type { Engine, Operation, OperationFacts } from "../../engine/engine.ts";
-import type { PlacedContext } from "../../engine/field-source.ts";
-import type { Meter } from "../../engine/meter.ts";
+import type { Engine, Operation } from "../../engine/engine.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
 import { statusOf, UpstreamError } from "../../errors.ts";
-import type { OperationReport } from "../../observability/reports.ts";
-import { traceIdOf } from "../../observability/tracing.ts";
-import { RequestScope } from "../../request-scope.ts";
-import { TransientList } from "../../transient.ts";
-import type { Doors, Place } from "../doors.ts";
+import type { RequestScope } from "../../request-scope.ts";
+import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";
+import { type OpenOperation, openRequest } from "../operation.ts";
 import { isAmong, type Origins } from "../origins.ts";
 import { refuse } from "../server.ts";
-import { toJson } from "./encoding.ts";
-import { mayBeIncremental, messagesOf } from "./pieces.ts";
-import { Connection } from "./web-socket-connection.ts";
+import { Client } from "./client.ts";
+import { jsonOf, toJson } from "./encoding.ts";
+import { converted, messagesOf } from "./pieces.ts";
 
 export interface SocketSettings {
   readonly schema: GraphQLSchema;
@@ -43,139 +32,112 @@ export interface SocketSettings {
   readonly readTimeoutMs: number;
   /** Deadline of a query and of one event, in milliseconds. */
   readonly requestTimeoutMs: number;
+  readonly openOperation: OpenOperation;
   /** Opens the stream of a subscription that came with these headers. */
   readonly openStream: (request: IncomingMessage, scope: RequestScope) => OpenStream;
-  /** Opens the context of a query that came with these headers. */
-  readonly openContext: (request: IncomingMessage, scope: RequestScope, pacing: Meter) => PlacedContext;
-  readonly onOperation: (report: OperationReport, headers: IncomingHttpHeaders) => void;
 }
 
 /** Stands for every operation: the engine has read the document when `graphql-ws` asks what it is. */
 const READ = parse("subscription { read }");
 
-/** Safe: an error as JSON has a message. */
-const formatted = (error: GraphQLError) => toJson(error) as GraphQLFormattedError;
+/** How often a client is pinged, in milliseconds. One that has not answered until the next ping is disconnected. */
+const PING_INTERVAL_MS = 10_000;
 
-/** The message of a single result. */
-const messageOf = ({ errors, data = null }: ExecutionResult): object => ({
-  ...(errors && errors.length > 0 && { errors: errors.map(toJson) }),
-  data,
-});
+/** How long a client may take to close its connection, in milliseconds. The types of `ws` do not have it. */
+const CLOSING = { closeTimeout: 2_000 };
 
-/** Accepts WebSockets at `/graphql`, for subscriptions and for queries in pieces, by the protocol of `graphql-ws`. */
+/** Close code after which clients connect again, elsewhere. */
+const GOING_AWAY = 1_001;
+
+/** Accepts WebSockets at `/graphql`, for subscriptions and for queries in pieces. `graphql-ws` speaks with their clients. */
 export function createWebSockets(settings: SocketSettings) {
-  const { schema, engine, identify, doors, origins, requestTimeoutMs } = settings;
-  const connections = new TransientList<Connection>();
+  const { schema, engine, identify, doors, origins, requestTimeoutMs, openOperation, openStream } = settings;
   const sockets = new WebSocketServer({
     noServer: true,
+    WebSocket: Client,
     maxPayload: settings.maxBytes,
     perMessageDeflate: false,
     // One message a turn of the event loop: a client that sends many at once does not hold up the others.
     allowSynchronousEvents: false,
-    handleProtocols: (protocols) => handleProtocols(protocols),
+    ...CLOSING,
   });
 
   /**
-   * Begins an operation with the headers of a connection. Resolves with its messages, or with errors when it cannot begin.
-   * Tells what to call when the client leaves it before.
+   * Begins an operation of a client. Resolves with its messages, or with its single result. Tells what to call when the client
+   * leaves it before. Calls back when it is over.
    */
   const begin = async (
-    request: IncomingMessage,
+    client: Client,
     params: OperationParams,
-    onBegin: (leave: () => void) => void,
-  ): Promise<AsyncIterableIterator<object> | object | readonly GraphQLError[]> => {
-    const identity = identify(request);
-    const { requestId, caller } = identity;
-    const began = performance.now();
-    const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [], failed: [] };
-    const scope = new RequestScope(identity, requestTimeoutMs);
+    { onBegin, onEnd }: { readonly onBegin: (leave: () => void) => void; readonly onEnd: () => void },
+  ): Promise<AsyncIterableIterator<object> | ExecutionResult> => {
+    // Safe: only the headers and the socket of a request are read.
+    const request = client.request as IncomingMessage;
+    const state = openRequest(identify(request), requestTimeoutMs);
+    const { operation, run, end } = openOperation(request, state);
+    const { scope, facts, extensions } = operation;
     onBegin(() => scope.end("left"));
-    const report = () => {
-      scope.end("done");
-      const { upstreamRequests } = scope;
-      const traceId = traceIdOf(identity.traceparent);
-      const result = { status: null, upstreamRequests, ms: performance.now() - began };
-      settings.onOperation({ requestId, traceId, caller, ...facts, ...result }, request.headers);
-    };
-    const finish = (result: ExecutionResult) => engine.finish(result, requestId);
-    if (mayBeIncremental(params) && (await engine.typeOf(params, scope)) === "query") {
-      const openContext: Operation["openContext"] = (pacing) => {
-        const rejection = doors.admit("operation", scope);
-        if (rejection) throw rejection;
-        return settings.openContext(request, scope, pacing);
-      };
-      const operation = { scope, facts, openContext, extensions: null };
-      const limits = { isReadOnly: true, isIncremental: true };
-      const { pieces, ...result } = await engine.run(operation, params, limits);
-      if (pieces) {
-        const messages = messagesOf({ ...result, pieces }, false, { finish, extensions: null });
-        // First the pieces: a generator returns only after the message for which it waits.
-        const leave = () => (pieces.return(), messages.return(undefined));
-        return converted({ next: () => messages.next(), return: leave }, (message) => message, report);
+    const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
+    return run(async () => {
+      if (mayBeIncremental(params) && (await engine.typeOf(params, scope)) === "query") {
+        const openContext: Operation["openContext"] = (pacing) => {
+          const rejection = doors.admit("operation", scope);
+          if (rejection) throw rejection;
+          return operation.openContext(pacing);
+        };
+        const limits = { isReadOnly: true, isIncremental: true };
+        const { pieces, ...result } = await engine.run({ ...operation, openContext }, params, limits);
+        const report = () => (end(null), onEnd());
+        if (pieces) return messagesOf(result, pieces, { isOlder: false, finish, extensions }, report);
+        report();
+        return engine.finish(result, scope.requestId, extensions);
       }
-      report();
-      const finished = finish(result);
-      return finished.data === undefined ? (finished.errors ?? []) : messageOf(finished);
-    }
-    const openStream = () => settings.openStream(request, scope);
-    const opened = await engine.subscribe({ scope, params, facts, openStream });
-    report();
-    if (!("results" in opened)) return finish(opened).errors ?? [];
-    return converted(opened.results, (result) => messageOf(finish(result)));
-  };
-
-  const server = makeServer<Record<string, unknown>, Connection>({
-    onConnect: ({ extra: connection, connectionParams }) => {
-      const given = Object.entries(connectionParams ?? {}).find(
-        ([name]) => name.toLowerCase() === "authorization",
-      )?.[1];
-      if (typeof given !== "string") return true;
-      connection.authorization = given;
-      return connection.moveTo(identify(requestOf(connection)).caller);
-    },
-    onSubscribe: ({ extra: connection, subscriptions }, id, { query, ...params }) =>
-      connection.answering(async () => {
-        const end = connection.use();
-        // The protocol requires a text, also where a hash stands for the document.
-        const asked = { ...params, query: query === "" ? null : query };
-        const begun = await begin(requestOf(connection), asked, (leave) => {
-          // `graphql-ws` returns what stands here when the client completes it or leaves. The results follow.
-          subscriptions[id] = leftBy(leave);
-        });
-        if (Symbol.asyncIterator in begun)
-          return { schema, document: READ, contextValue: converted(begun, (message) => message, end) };
-        end();
-        return isErrors(begun) ? begun : { schema, document: READ, contextValue: begun };
-      }),
-    // Safe: `onSubscribe` returned it.
-    subscribe: ({ contextValue }) => contextValue as AsyncIterableIterator<ExecutionResult>,
-    // Safe: the protocol sends what it is given, and clients know the pieces of a result.
-    onNext: (_, _id, _payload, _args, message) => message as FormattedExecutionResult,
-    onError: (_, _id, _payload, errors) => errors.map(formatted),
-  });
-
-  const serve = (socket: WebSocket, request: IncomingMessage, place: Place): void => {
-    const connection = new Connection(socket, request, place, settings);
-    const link = connections.add(connection);
-    const closed = server.opened(
-      {
-        protocol: socket.protocol,
-        send: (text) => connection.send(text),
-        close: (code, reason) => connection.close(code ?? CloseCode.BadRequest, reason ?? ""),
-        onMessage: (receive) => {
-          socket.on("message", (message) => {
-            // Safe: `message` is a Buffer unless another `binaryType` is set.
-            receive((message as Buffer).toString()).catch(() => connection.close(CloseCode.BadRequest, ""));
-          });
-        },
-      },
-      connection,
-    );
-    socket.once("close", (code, reason) => {
-      connections.remove(link);
-      void closed(code, reason.toString());
+      const open = () => openStream(request, scope);
+      const opened = await engine.subscribe({ scope, params, facts, openStream: open });
+      end(null);
+      if ("results" in opened) return converted(opened.results, (result) => jsonOf(finish(result)), onEnd);
+      onEnd();
+      return finish(opened);
     });
   };
+
+  useServer<Record<string, unknown>>(
+    {
+      isProd: true,
+      onConnect: ({ extra, connectionParams }) => {
+        const given = Object.entries(connectionParams ?? {}).find(
+          ([name]) => name.toLowerCase() === "authorization",
+        )?.[1];
+        if (typeof given !== "string") return true;
+        const client = extra.socket as Client;
+        const { headers, socket } = client.request;
+        client.request = { headers: { ...headers, authorization: given }, socket };
+        return client.moveTo(identify(client.request).caller);
+      },
+      onSubscribe: ({ extra, subscriptions }, id, { query, ...params }) => {
+        const client = extra.socket as Client;
+        return client.answering(async () => {
+          // The protocol requires a text, also where a hash stands for the document.
+          const asked = { ...params, query: query === "" ? null : query };
+          const begun = await begin(client, asked, {
+            // `graphql-ws` returns what stands here when the client completes it or leaves. The results follow.
+            onBegin: (leave) => void (subscriptions[id] = leftBy(leave)),
+            onEnd: client.use(),
+          });
+          const isStream = Symbol.asyncIterator in begun;
+          if (!isStream && begun.data === undefined) return begun.errors ?? [];
+          return { schema, document: READ, contextValue: isStream ? begun : jsonOf(begun) };
+        });
+      },
+      // Safe: `onSubscribe` returned it.
+      subscribe: ({ contextValue }) => contextValue as AsyncIterableIterator<ExecutionResult>,
+      // Safe: the protocol sends what it is given, and clients know the pieces of a result.
+      onNext: (_, _id, _payload, _args, message) => message as FormattedExecutionResult,
+      onError: (_, _id, _payload, errors) => errors.map(toJson),
+    },
+    sockets,
+    PING_INTERVAL_MS,
+  );
 
   return {
     /** Accepts or rejects a connection. A listener for `upgrade` of `node:http`. */
@@ -187,22 +149,23 @@ export function createWebSockets(settings: SocketSettings) {
       const place = doors.take("socket", identify(request).caller);
       if (place instanceof UpstreamError) return refuse(socket, statusOf(place.code));
       socket.once("close", () => place.release());
-      sockets.handleUpgrade(request, socket, head, (opened) => serve(opened, request, place));
+      sockets.handleUpgrade(request, socket, head, (client) => {
+        client.begin(request, place, settings);
+        sockets.emit("connection", client, request);
+        // `graphql-ws` would write to the console what a client does wrong, such as a message that is too long.
+        client.removeAllListeners("error").on("error", () => {});
+      });
     },
     /** Closes all connections without completing their subscriptions, so that clients subscribe again elsewhere. */
     drain: (): void => {
-      for (const connection of connections.members()) connection.drain();
+      for (const client of sockets.clients) client.close(GOING_AWAY, "Going away");
     },
   };
 }
 
-/** The request of a connection with the headers that count for its subscriptions: each gets a request id of its own. */
-function requestOf({ request, authorization }: Connection): IncomingMessage {
-  const { "x-request-id": _id, ...given } = request.headers;
-  const headers = { ...given, ...(authorization === undefined ? {} : { authorization }) };
-  // Safe: only the headers and the socket of a request are read.
-  return { headers, socket: request.socket } as IncomingMessage;
-}
+/** Whether a document may have `@defer` or `@stream`. Where a hash stands for it, that is not known here. */
+const mayBeIncremental = ({ query }: OperationParams): boolean =>
+  query == null || /@(?:defer|stream)/.test(query);
 
 /** Stands for results that are not there yet. Calls back when nobody waits for them. */
 const leftBy = (leave: () => void) => ({
@@ -211,39 +174,6 @@ const leftBy = (leave: () => void) => ({
     throw new TypeError("expected results, which are not there yet");
   },
 });
-
-/**
- * Messages, each converted. `return` ends them even while the next one is awaited, which a generator cannot. Calls back once
- * when there are no more, or nobody waits for them.
- */
-function converted<From>(
-  { next: nextOf, return: endOf }: Pick<AsyncIterator<From>, "next" | "return">,
-  convert: (message: From) => object,
-  onEnd: () => void = () => {},
-): AsyncIterableIterator<object> {
-  let isOver = false;
-  const end = (): void => {
-    if (!isOver) onEnd();
-    isOver = true;
-  };
-  const iterator: AsyncIterableIterator<object> = {
-    next: async () => {
-      const next = await nextOf();
-      if (!next.done) return { done: false, value: convert(next.value) };
-      end();
-      return { done: true, value: undefined };
-    },
-    return: async () => {
-      end();
-      await endOf?.();
-      return { done: true, value: undefined };
-    },
-    [Symbol.asyncIterator]: () => iterator,
-  };
-  return iterator;
-}
-
-const isErrors = (begun: object): begun is readonly GraphQLError[] => Array.isArray(begun);
 
 /**
  * Whether a page of this origin may connect. Browsers apply no CORS to WebSockets. Programs send no origin. The scheme is

@@ -12,7 +12,7 @@ import { rejection } from "../../engine/errors.ts";
 import { withoutFederation } from "../../graphql/federation/sdl.ts";
 import type { Delivery } from "../delivery.ts";
 import { PRIVATE } from "../graphql/encoding.ts";
-import type { HttpOperation, RequestState } from "../operation.ts";
+import type { OpenedOperation, OpenOperation, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import type { Rename } from "../shipped-operations.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
@@ -35,7 +35,7 @@ export interface McpSettings {
   /** Most tokens of a document. */
   readonly maxTokens: number;
   /** Opens the GraphQL operation of a request. Called only when a tool runs one. */
-  readonly openOperation: (request: IncomingMessage, state: RequestState) => HttpOperation;
+  readonly openOperation: OpenOperation;
 }
 
 const NO_BODY = Buffer.alloc(0);
@@ -59,7 +59,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
   const answerMessage = createAnswers();
 
   const run = async (
-    operation: HttpOperation["operation"],
+    operation: OpenedOperation["operation"],
     ...[params, type]: Parameters<RunOperation>
   ): Promise<ExecutionResult> => {
     const given = await engine.typeOf(params, operation.scope);

@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { ExecutionResult } from "graphql";
-import { toJson } from "../graphql/encoding.ts";
+import { jsonOf } from "../graphql/encoding.ts";
 
 /* Results of tools, as an agent can go on from them. */
 
@@ -35,15 +35,9 @@ function helpFor(errors: NonNullable<ExecutionResult["errors"]>, hasTool: HasToo
 }
 
 /** The result as structured content, and as text for clients that do not read it. */
-export function toToolResult(
-  { data, errors, extensions }: ExecutionResult,
-  hasTool: HasTool,
-): CallToolResult {
-  const structuredContent = {
-    ...(data !== undefined && { data }),
-    ...(errors && { errors: errors.map(toJson) }),
-    ...(extensions && { extensions }),
-  };
+export function toToolResult(result: ExecutionResult, hasTool: HasTool): CallToolResult {
+  const { errors } = result;
+  const structuredContent = jsonOf(result);
   const help = errors ? helpFor(errors, hasTool) : "";
   const texts = [JSON.stringify(structuredContent), ...(help === "" ? [] : [help])];
   return {

@@ -1,0 +1,123 @@
+import type { ServerResponse } from "node:http";
+import type { Clock } from "../../clock.ts";
+import type { RequestScope } from "../../request-scope.ts";
+import { acceptsGzip, compressEach } from "../compression.ts";
+import { onceOver } from "../connection.ts";
+import type { Delivery } from "../delivery.ts";
+import { once } from "../once.ts";
+import { PRIVATE, type StreamForm } from "./encoding.ts";
+
+interface Settings {
+  readonly delivery: Delivery;
+  readonly clock: Clock;
+}
+
+interface Stream {
+  readonly type: StreamForm["type"];
+  readonly status: number;
+  /** Whether it has no end of its own, so that a drain cuts it. */
+  readonly lasts: boolean;
+}
+
+/** How long a client may take to read the end of its stream, in milliseconds. */
+const CLOSING_MS = 1_000;
+
+/** Loads what encodes messages, or a single result: the engine has run the operation. It takes a sixth of the start-up time. */
+async function openYoga() {
+  const { createYoga } = await import("graphql-yoga");
+  return createYoga<{ readonly result: object }>({
+    landingPage: false,
+    graphiql: false,
+    cors: false,
+    logging: false,
+    maskedErrors: false,
+    parserAndValidationCache: false,
+    plugins: [
+      {
+        onRequestParse: ({ setRequestParser }) => setRequestParser(() => ({ query: "" })),
+        // Safe: it is the context of `fetch`, whose result is encoded as it is.
+        onParams: ({ setParamsHandler, context }) =>
+          setParamsHandler(() => (context as unknown as { readonly result: never }).result),
+      },
+    ],
+  });
+}
+
+/** Writes messages as they come: the events of subscriptions, and results in pieces. */
+export function createStreams({ delivery, clock }: Settings) {
+  const loadYoga = once(openYoga);
+  /** The responses of subscriptions, with functions that end them. */
+  const open = new Map<ServerResponse, () => void>();
+  let isDraining = false;
+
+  /** Ends a stream without `complete`, so that its client subscribes again elsewhere. Who does not read the end is disconnected. */
+  const cut = (response: ServerResponse, end: () => void): void => {
+    end();
+    onceOver(
+      response,
+      clock.after(CLOSING_MS, () => response.req.socket.destroy()),
+    );
+  };
+
+  return {
+    /** Writes messages, or a single result. Ends their source when nobody reads on. */
+    write: async (
+      response: ServerResponse,
+      result: object,
+      { type, status, lasts }: Stream,
+      { requestId, caller }: RequestScope,
+    ): Promise<void> => {
+      let isEnded = false;
+      let plain: Response["body"] = null;
+      const end = () => {
+        isEnded = true;
+        // Safe: a single result has no such key. Yoga returns messages only once it has begun to read them.
+        void (result as Partial<AsyncIterableIterator<object>>).return?.();
+        plain?.cancel().catch(() => {});
+      };
+      onceOver(response, end);
+      if (lasts) open.set(response, end);
+      // A stream may have been admitted before the gateway began to drain.
+      if (lasts && isDraining) cut(response, end);
+      const isEvents = type === "text/event-stream";
+      const isCompressed = !isEvents && acceptsGzip(response.req.headers["accept-encoding"]);
+      try {
+        const yoga = await loadYoga();
+        const encoded = await yoga.fetch("http://gateway/graphql", { headers: { accept: type } }, { result });
+        plain = encoded.body;
+        const headers = {
+          "content-type": encoded.headers.get("content-type") ?? type,
+          // Proxies that compress would hold events back.
+          "cache-control": isEvents ? `${PRIVATE}, no-transform` : PRIVATE,
+          "x-accel-buffering": "no",
+          "x-request-id": requestId,
+          // A proxy that kept the connection might send a request on it while this process ends it together with the stream.
+          ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
+          ...(isCompressed && { "content-encoding": "gzip" }),
+        };
+        const bytes = bytesOf(plain, () => isEnded);
+        const body = isCompressed ? compressEach(bytes) : bytes;
+        await delivery.stream(response, { status, headers, body }, caller);
+      } finally {
+        open.delete(response);
+        end();
+      }
+    },
+    /** Ends all subscriptions for good. */
+    drain: (): void => {
+      isDraining = true;
+      for (const [response, end] of open) cut(response, end);
+    },
+  };
+}
+
+/** The bytes of a stream until it is ended, which is no fault. */
+async function* bytesOf(body: Response["body"], isEnded: () => boolean): AsyncGenerator<Uint8Array> {
+  try {
+    if (body && !isEnded()) yield* body;
+  } catch (error) {
+    if (!isEnded()) throw error;
+  }
+}
+
+export type Streams = ReturnType<typeof createStreams>;
