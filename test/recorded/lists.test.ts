@@ -3,19 +3,17 @@ import { markOf } from "../../src/rest/session/steps.ts";
 import { outcomeOf } from "../support/errors.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId, opaque } from "../support/ids.ts";
-import { ITEMS, type Row, values } from "../support/recorded-items.ts";
+import { refusalOf } from "../support/recorded-rows.ts";
+import { dataOf, type Row } from "../support/recorded-told.ts";
 import { type Line, lineOf, plain, readRecording, startReplay } from "../support/replay.ts";
 
-const STATUS = { field: "statuses", ...ITEMS.statuses };
-
-/** A list of the service: its path, the field that it is of what, what is selected of its items, and what that is. */
+/** A list of the service: its path, the field that it is of what, and what is selected of its items. */
 interface Listing {
   readonly path: RegExp;
   readonly route: string;
   readonly of: (...segments: string[]) => readonly [root: string, type: string];
   readonly field: string;
   readonly fields: string;
-  readonly node: (row: Row) => unknown;
   /** Whether it takes an order and a filter. */
   readonly isOfRuns?: boolean;
 }
@@ -28,21 +26,20 @@ const project = (owner = "", name = "") => [`project(id: "${owner}.${name}")`, "
 const experiment = (owner = "", name = "", id = "") =>
   [`experiment(id: "${owner}.${name}.${id}")`, "Experiment"] as const;
 
-const RUN_LISTS = {
-  experiments: "experiments",
-  jobs: "jobs",
-  builds: "buildJobs",
-  groups: "groups",
-} as const;
+const RUN = `internalId uuid uniqueName name description rawStatus createdAt updatedAt startedAt finishedAt tags isBookmarked
+  user { username }`;
 
-const runsOf = (list: keyof typeof RUN_LISTS): Listing => ({
-  path: new RegExp(`^${P}/${list}$`),
-  route: `{owner}/{project}/${list}`,
-  of: project,
-  field: RUN_LISTS[list],
-  ...ITEMS[list],
-  isOfRuns: true,
-});
+/** The lists of a project, each by its name on the wire: its field, and what is selected of its items. */
+const RUN_LISTS = {
+  experiments: [
+    "experiments",
+    `${RUN} declarations { name value } original { uniqueName } experimentGroup { uniqueName } buildJob { uniqueName }
+    latestMetrics { name raw }`,
+  ],
+  jobs: ["jobs", `${RUN} buildJob { uniqueName }`],
+  builds: ["buildJobs", RUN],
+  groups: ["groups", `${RUN} concurrency searchAlgorithm`],
+} as const;
 
 /** The statuses of a record, which is known by its name. */
 const statusesOf = (
@@ -57,7 +54,8 @@ const statusesOf = (
     `${field}(id: "${nameOf(`${owner}.${name}`, ...ids)}")`,
     field.replace(/^./, (letter) => letter.toUpperCase()),
   ],
-  ...STATUS,
+  field: "statuses",
+  fields: "internalId uuid rawStatus createdAt message",
 });
 
 const LISTINGS: readonly Listing[] = [
@@ -66,9 +64,16 @@ const LISTINGS: readonly Listing[] = [
     route: "{owner}",
     of: (owner) => [`entity(id: "${globalId(`User:${owner}`)}")`, "User"],
     field: "projects",
-    ...ITEMS.projects,
+    fields: "uniqueName name",
   },
-  ...(Object.keys(RUN_LISTS) as (keyof typeof RUN_LISTS)[]).map(runsOf),
+  ...Object.entries(RUN_LISTS).map(([list, [field, fields]]) => ({
+    path: new RegExp(`^${P}/${list}$`),
+    route: `{owner}/{project}/${list}`,
+    of: project,
+    field,
+    fields,
+    isOfRuns: true,
+  })),
   statusesOf("experiments", "experiment", (of, id) => `${of}.${id}`),
   statusesOf("groups", "group", (of, id) => `${of}.${id}`),
   statusesOf("builds", "buildJob", (of, id) => `${of}.builds.${id}`),
@@ -85,11 +90,6 @@ const LISTINGS: readonly Listing[] = [
     of: experiment,
     field: "metrics",
     fields: "internalId createdAt values { name raw }",
-    node: (row) => ({
-      internalId: `${row["id"]}`,
-      createdAt: row["created_at"],
-      values: values(Object(row["values"])),
-    }),
   },
   {
     path: new RegExp(`^${P}/experiments/(\\d+)/jobs$`),
@@ -97,15 +97,6 @@ const LISTINGS: readonly Listing[] = [
     of: experiment,
     field: "jobs",
     fields: "internalId uniqueName role rawStatus startedAt nodeScheduled { name } resources",
-    node: (row) => ({
-      internalId: `${row["id"]}`,
-      uniqueName: row["unique_name"],
-      role: row["role"],
-      rawStatus: row["last_status"],
-      startedAt: row["started_at"],
-      nodeScheduled: row["node_scheduled"] && { name: row["node_scheduled"] },
-      resources: row["resources"],
-    }),
   },
 ];
 
@@ -204,63 +195,21 @@ function express(line: Line, { field, fields, of, path, route, isOfRuns }: Listi
   };
 }
 
-const CODES: Readonly<Record<number, string>> = {
-  400: "BAD_USER_INPUT",
-  403: "FORBIDDEN",
-  404: "NOT_FOUND",
-  500: "UPSTREAM_ERROR",
-};
-
-/** What the server said, in the shapes that lists refuse with: an object, a list, an HTML page. */
-function wordsOf({ json, status }: Line): string {
-  if (Array.isArray(json)) return json.join(" ");
-  const { detail } = Object(json ?? {}) as { detail?: string };
-  if (detail === "Not found.") return expect.stringMatching(/^Not found: [-\w.]+\.$/) as string;
-  return detail ?? `The service answered ${status}.`;
-}
-
 const SOME_TEXT: unknown = expect.any(String);
 
 /** What the gateway must make of the recorded answer. */
-function expected(line: Line, { node, route }: Listing): unknown {
-  const { status } = line;
-  if (status !== 200) {
-    // Where there is no list there is no thing; of projects the service cannot tell.
-    const isThing = status === 404 && (route.includes("{id}/") || line.path.includes("group="));
-    return {
-      data: { thing: isThing ? null : { list: null } },
-      errors: [
-        {
-          at: isThing ? "thing" : "thing.list",
-          message: wordsOf(line),
-          code: CODES[status],
-          upstream: { method: "GET", route, status },
-        },
-      ],
-    };
+function expected(line: Line, document: string, { route }: Listing): unknown {
+  const { status, json } = line;
+  if (status === 200) {
+    // Every list of every release comes in this envelope.
+    const page = json as { readonly results: readonly Row[] };
+    const endCursor = page.results.length > 0 ? SOME_TEXT : null;
+    return { data: dataOf(document, { ...page, end_cursor: endCursor }), errors: [] };
   }
-  // Every list of every release comes in this envelope.
-  const { count, next, results } = line.json as {
-    count: number;
-    next: string | null;
-    results: readonly Row[];
-  };
-  return {
-    data: {
-      thing: {
-        list: {
-          nodes: results.map(node),
-          totalCount: count,
-          pageInfo: {
-            hasNextPage: next !== null,
-            hasPreviousPage: parametersOf(line).has("offset"),
-            endCursor: results.length > 0 ? SOME_TEXT : null,
-          },
-        },
-      },
-    },
-    errors: [],
-  };
+  // Where there is no list there is no thing; of projects the service cannot tell.
+  const isThing = status === 404 && (route.includes("{id}/") || line.path.includes("group="));
+  const error = refusalOf(line, isThing ? "thing" : "thing.list", { route });
+  return { data: { thing: isThing ? null : { list: null } }, errors: [error] };
 }
 
 const groupOfNone = lineOf(readRecording("0.2.0-reads"), "variety group None random");
@@ -275,7 +224,7 @@ test.each(expressed.map((line) => [line.case, line] as const))("%s", async (_, l
   const token = line.headers["Authorization"]?.replace("token ", "") ?? null;
   const env = { UPSTREAM_PROFILE: "polyaxon-0.2", MAX_PAGE_SIZE: `${LONGEST_PAGE}` };
   const { ask } = await startGateway({ upstream, token, env });
-  expect(outcomeOf(await ask(document, variables))).toEqual(expected(line, listing));
+  expect(outcomeOf(await ask(document, variables))).toEqual(expected(line, document, listing));
   expect(upstream.seen().map(({ method, path }) => [method, ...plain(path)])).toEqual(
     [line, ...record].map(({ path }) => ["GET", ...plain(path)]),
   );

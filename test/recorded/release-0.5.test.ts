@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from "vitest";
-import { declared } from "../support/recorded-items.ts";
 import { recordedAs, recordedReads, sortedOutcomeOf, startMade } from "../support/recorded-server.ts";
 
 /** A recorded record as releases from 0.5 on write it: `config` and `declarations` under other names. */
@@ -55,7 +54,14 @@ test("from 0.5 on, `params` are the declarations, and `content`, YAML or JSON, i
   }`);
   expect(sortedOutcomeOf(answer)).toEqual({
     data: {
-      experiment: { name: "baseline", declarations: declared({ layers: [64, 32], lr: 0.01 }), config: shown },
+      experiment: {
+        name: "baseline",
+        declarations: [
+          { name: "layers", value: [64, 32] },
+          { name: "lr", value: 0.01 },
+        ],
+        config: shown,
+      },
       job: { name: "prep", config: shown },
       buildJob: { config: shown },
       group: { content: CONTENT },
@@ -80,7 +86,13 @@ test("a record with old and new keys is read by the old ones", async () => {
   );
   expect(sortedOutcomeOf(answer)).toEqual({
     data: {
-      experiment: { declarations: declared({ batch_size: 64, lr: 0.01 }), config: { kind: "experiment" } },
+      experiment: {
+        declarations: [
+          { name: "batch_size", value: 64 },
+          { name: "lr", value: 0.01 },
+        ],
+        config: { kind: "experiment" },
+      },
     },
     errors: [],
   });
