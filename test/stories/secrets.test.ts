@@ -13,7 +13,6 @@ import { everyNth } from "../support/cases.ts";
 import { type Seen, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
-import { startMain } from "../support/main-process.ts";
 
 /** What must never be repeated. None has a character that is refused anyway, and each is written differently in a URL. */
 const TOKEN = "c4nary.Token+t0=";
@@ -50,15 +49,14 @@ const hits = (words: string) => FORMS.filter((form) => words.includes(form));
 test("the search finds each secret in each form", () => {
   for (const secret of [TOKEN, PASSWORD, NEW_TOKEN]) {
     for (const around of ["", "a", "ab", "abc", "abcd"]) {
-      const said = `${around}${secret}${around}`;
-      const encodings = (["base64", "base64url"] as const).map((form) => Buffer.from(said).toString(form));
-      for (const written of [
-        said,
-        encodeURIComponent(said),
-        `${new URLSearchParams({ said })}`,
-        ...encodings,
-      ])
-        expect(hits(written)).not.toEqual([]);
+      const said = Buffer.from(`${around}${secret}${around}`);
+      const written = [
+        `${said}`,
+        encodeURIComponent(`${said}`),
+        `${new URLSearchParams({ said: `${said}` })}`,
+      ];
+      for (const words of [...written, said.toString("base64"), said.toString("base64url")])
+        expect(hits(words)).not.toEqual([]);
     }
   }
   expect(hits("c4nary Token New p4ssword")).toEqual([]);
@@ -214,7 +212,14 @@ describe("a service that repeats what it was told in its refusals is not passed 
       expect(said).toContain(`"token":"${NEW_TOKEN}"`);
     }
     expect(Object.entries(repeated).filter(([, found]) => found.length > 0)).toEqual([]);
-    expect(hits(first.logged() + second.logged())).toEqual([]);
+    for (const { logged, url } of [first, second]) {
+      const counted = await (await fetch(`${url}/metrics`)).text();
+      // Both speak of the login, by its row.
+      for (const words of [counted, logged()]) {
+        expect(words).toContain("users/token/");
+        expect(hits(words)).toEqual([]);
+      }
+    }
     const told = [...refusing.seen(), ...failing.seen()].map(heard).join("\n");
     for (const secret of [TOKEN, PASSWORD, NEW_TOKEN]) expect(told).toContain(secret);
   });
@@ -344,53 +349,4 @@ describe("what the caller got wrong is not repeated", () => {
     expect(hits(said)).toEqual([]);
     expect(seen).toEqual([]);
   });
-});
-
-test("the token of a login is in its answer and nowhere else", async () => {
-  const service = await startFake(({ method }) =>
-    method === "GET" ? { json: { username: "ada", email: "ada@example.com", is_superuser: true } } : willing,
-  );
-  const { url, logged } = await startGateway({ upstream: service, env: { LOG_LEVEL: "debug" } });
-  const said = await sayAll(url, [
-    `mutation { login(input: { username: "ada", password: "${PASSWORD}" }) { token user { id username email isSuperuser } } }`,
-  ]);
-  expect(said).toContain(
-    `{"data":{"login":{"token":"${NEW_TOKEN}","user":{"id":"VXNlcjphZGE","username":"ada"`,
-  );
-  expect(hits(withoutNewToken(said))).toEqual([]);
-  expect(hits(logged())).toEqual([]);
-});
-
-test("a started gateway writes no secret and counts none, whatever fails", async () => {
-  let answers = 0;
-  const service = await startFake((seen) => {
-    const [, echo] = ECHOES[answers % ECHOES.length] ?? [];
-    const status = STATUSES[answers++ % STATUSES.length] ?? 500;
-    return echo && (seen.method === "GET" || answers % 3 > 0) ? { ...echo(seen), status } : willing;
-  });
-  const gateway = startMain({
-    PORT: "0",
-    LOG_LEVEL: "debug",
-    UPSTREAM_URL: service.url,
-    // Offers what belongs to the most mutations.
-    UPSTREAM_PROFILE: "polyaxon-0.4",
-    UPSTREAM_RATE_LIMIT: "off",
-  });
-  const [, url = ""] = await gateway.printed(/ready: (\S+)\/graphql/);
-  let sent = 0;
-  for (const _ of STATUSES) {
-    const these = mutations();
-    sent += these.length;
-    await sayAll(url, these);
-  }
-  const counted = await (await fetch(`${url}/metrics`)).text();
-  gateway.kill("SIGTERM");
-  await gateway.ended;
-  const written = `${gateway.out()}\n${gateway.err()}`;
-  // Both speak of the login, by its row.
-  for (const words of [counted, written]) {
-    expect(words).toContain("users/token/");
-    expect(hits(words)).toEqual([]);
-  }
-  expect(service.seen().length).toBeGreaterThan(sent);
 });
