@@ -9,16 +9,18 @@ import { type Line, lineOf, readRecording, startReplay } from "../support/replay
 const LEFT_OUT = /\/(?:searches|chartviews|activitylogs|historylogs)\b/;
 
 describe.each([
+  ["0.2.0-reads", "polyaxon-0.2"],
+  ["0.2.0-writes", "document"],
   ["0.4.4-samples", "polyaxon-0.4"],
   ["0.4.4-beyond", "polyaxon-0.4"],
   ["0.4.4-further", "polyaxon-0.4"],
-  ["0.2.0-writes", "polyaxon-0.2"],
 ] as const)("what %s has recorded", (file, profile) => {
   const lines = readRecording(file).filter(({ path }) => !LEFT_OUT.test(path));
   const rows = Object.entries(RECORDED_ROWS[file] ?? {});
   const asked = rows.flatMap(([name, row]) => (typeof row === "string" ? [] : [[name, row] as const]));
 
-  const whole = file.startsWith("0.4.4") ? [file] : [];
+  // Of the reads of 0.2.0 these are the lists.
+  const whole = file === "0.2.0-reads" ? [] : [file];
   test.each(whole)("is asked for line by line, or has its reason: %s", () => {
     expect(rows.map(([name]) => name).toSorted()).toEqual(lines.map((line) => line.case).toSorted());
   });
@@ -95,4 +97,29 @@ test("a page of the metrics of a group that has a next one does not tell that an
   expect(await part.ask(document)).toEqual({ data: { group: { experiments: { nodes } } } });
   const each = [10, 11, 12].map((id) => `GET alice/mnist/experiments/${id}/metrics`);
   expect(part.calls()).toEqual([...each, list, metrics]);
+});
+
+test("the log of one job, the metrics of a group and the filter on ids are not asked of release 0.2.0", async () => {
+  const upstream = await startReplay(readRecording("0.2.0-reads"));
+  const { ask } = await startGateway({
+    upstream,
+    token: "b".repeat(40),
+    env: { UPSTREAM_PROFILE: "polyaxon-0.2" },
+  });
+  const { data, errors } = await ask(`{
+    a: experiment(id: "alice.mnist.1") { name }
+    b: experiment(id: "alice.mnist.2") { name }
+    experimentJob(id: "alice.mnist.1.1.master") { role logs { text } }
+  }`);
+  expect(data).toEqual({
+    a: { name: "baseline" },
+    b: { name: null },
+    experimentJob: { role: "master", logs: null },
+  });
+  expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["CAPABILITY_UNAVAILABLE"]);
+  expect(upstream.calls()).toEqual([
+    "GET alice/mnist/experiments/1/",
+    "GET alice/mnist/experiments/1/jobs/1/",
+    "GET alice/mnist/experiments/2/",
+  ]);
 });

@@ -13,8 +13,9 @@ export interface Asked {
   readonly behind?: string;
   /** What is told, where that is not the recorded answer field by field. */
   readonly told?: unknown;
-  /** The place of the error when the server refuses, and what is there besides. By default it is a list. */
+  /** The place of the error when the server refuses, and what is there besides. By default it is a list or a mutation. */
   readonly refused?: { readonly at: string; readonly data: unknown };
+  readonly profile?: string;
 }
 
 const { fragments, ...files } = rows;
@@ -34,22 +35,29 @@ const withFragments = (query: string): string =>
 const tokenIn = ({ headers }: Line) => headers["Authorization"]?.replace("token ", "") ?? null;
 
 /** The body of a command; an empty one is none. */
-const bodyOf = (text: string) => (text === "" || text === "{}" ? null : (JSON.parse(text) as unknown));
+const bodyOf = (body: unknown): unknown => {
+  const text = typeof body === "string" ? body : JSON.stringify(body ?? {});
+  return text === "" || text === "{}" ? null : JSON.parse(text);
+};
 
 const CODES: Readonly<Record<number, string>> = {
   400: "BAD_USER_INPUT",
   403: "FORBIDDEN",
   404: "NOT_FOUND",
+  405: "UPSTREAM_UNSUPPORTED",
   500: "UPSTREAM_ERROR",
 };
 
+const NOT_FOUND: unknown = expect.stringMatching(/^Not found: [-\w./]+\.$/);
+const NOT_OFFERED: unknown = expect.stringMatching(/^This server does not offer \w+ \S+, or failed at it\.$/);
+
 /** The error of what the server refused, in the words of the server unless it crashed or has not found it. */
-export function refusalOf({ method, status, json }: Line, at: string, upstream: object = {}) {
+function refusalOf({ method, status, json }: Line, at: string) {
   const { detail } = Object(json ?? {}) as { readonly detail?: string };
   const words = Array.isArray(json) ? json.join(" ") : (detail ?? `The service answered ${status}.`);
-  const missing: unknown = expect.stringMatching(/^Not found: [-\w.]+\.$/);
-  const message = detail === "Not found." ? missing : words;
-  return { at, code: CODES[status], message, upstream: { method, status, ...upstream } };
+  const message = status === 405 ? NOT_OFFERED : detail === "Not found." ? NOT_FOUND : words;
+  const code = detail === "Invalid token." ? "UNAUTHENTICATED" : CODES[status];
+  return { at, code, message, upstream: { method, status } };
 }
 
 /** Asks for recorded exchanges, which are all that the service knows, and compares what was sent with them. */
@@ -58,15 +66,11 @@ async function replay(lines: readonly Line[], document: string, profile: string)
   const { ask } = await startGateway({
     upstream,
     token: lines[0] ? tokenIn(lines[0]) : null,
-    env: { UPSTREAM_PROFILE: profile },
+    env: { UPSTREAM_PROFILE: profile, MAX_PAGE_SIZE: "500" },
   });
   const outcome = outcomeOf(await ask<{ thing: unknown }, object>(document));
   const sent = upstream.seen().map(({ method, path, body }) => [method, ...plain(path), bodyOf(body)]);
-  const recorded = lines.map(({ method, path, body }) => [
-    method,
-    ...plain(path),
-    bodyOf(JSON.stringify(body ?? {})),
-  ]);
+  const recorded = lines.map(({ method, path, body }) => [method, ...plain(path), bodyOf(body)]);
   // Some go side by side.
   const inOrder = (requests: readonly unknown[][]) =>
     requests.toSorted((a, b) => a.join().localeCompare(b.join()));
@@ -75,15 +79,17 @@ async function replay(lines: readonly Line[], document: string, profile: string)
 }
 
 /** Asks for an exchange of a file: what the gateway gives, and what of that the recording tells. */
-export async function answerTo(file: readonly Line[], name: string, row: Asked, profile = "polyaxon-0.4") {
-  const { query, behind, refused = { at: "thing.list", data: { list: null } } } = row;
+export async function answerTo(file: readonly Line[], name: string, row: Asked, profile: string) {
+  const { query, behind } = row;
+  const list = { at: "thing.list", data: { list: null } };
+  const { refused = query.startsWith("mutation") ? { at: "thing", data: null } : list } = row;
   const line = lineOf(file, name);
   const besides = behind === undefined ? [] : [lineOf(file, behind)];
   // The caller's name is read first, as release 0.2.0 told it.
   const viewer = { ...lineOf(recordedReads, "user me alice"), headers: line.headers };
   const document = withFragments(query);
   const lines = [...(query.includes("viewer") ? [viewer] : []), line, ...besides];
-  const given = await replay(lines, document, profile);
+  const given = await replay(lines, document, row.profile ?? profile);
   const isTold = line.status < 300 || row.told !== undefined;
   if (!isTold)
     return { given, recorded: { data: { thing: refused.data }, errors: [refusalOf(line, refused.at)] } };
