@@ -5,14 +5,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "graphql-ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
-import { hasBalancer, startBalancer } from "../support/balancer.ts";
 import { startFake } from "../support/fake.ts";
 import { freePort } from "../support/free-port.ts";
 import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
 import { READY_LINE, startMain } from "../support/main-process.ts";
 import { RUNNING_ANSWER, statusOf } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-import type { BalancerName } from "../support/run-balancer.ts";
+import { type BalancerName, isInstalled, runBalancer } from "../support/run-balancer.ts";
 
 const RUN = /experiments\/(\d+)\/$/;
 
@@ -68,6 +67,21 @@ async function startReplicas(environment: Record<string, string>) {
       return codes;
     },
   };
+}
+
+/** Whether a balancer is there to test with. */
+function hasBalancer(name: BalancerName): boolean {
+  if (isInstalled(name)) return true;
+  process.stderr.write(`\nNOT RUN: the tests with ${name}, for want of it. Install ${name}.\n\n`);
+  return false;
+}
+
+/** A balancer with its file of `deploy/`, ended with the test. Resolves with its URL. */
+async function startBalancer(...given: Parameters<typeof runBalancer>): Promise<string> {
+  const { url, check, stop } = await runBalancer(...given);
+  onTestFinished(stop);
+  await vi.waitFor(check, PATIENT);
+  return url;
 }
 
 /** What `statusOf` answers. */

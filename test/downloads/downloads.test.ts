@@ -163,11 +163,7 @@ describe("a download", () => {
   });
 
   test.each([
-    [400, 400, "BAD_USER_INPUT"],
-    [401, 401, "UNAUTHENTICATED"],
-    [403, 403, "FORBIDDEN"],
     [404, 404, "NOT_FOUND"],
-    [409, 409, "CONFLICT"],
     [429, 429, "RATE_LIMITED"],
     [302, 502, "UPSTREAM_BAD_RESPONSE"],
     [405, 502, "UPSTREAM_UNSUPPORTED"],

@@ -82,16 +82,6 @@ test("metrics that cannot be read break the file off, and are an answer where it
   await expect.poll(logged).toContain('"what":"metrics","code":"UPSTREAM_ERROR"');
 });
 
-test("only metrics have names of metrics", async () => {
-  const { get, calls } = await startExports([]);
-  expect((await get(`${PROJECT}/runs.csv?names=loss`)).status).toBe(400);
-  const response = await get(`${PROJECT}/metrics.csv?columns=loss`);
-  expect(await response.json()).toMatchObject({
-    errors: [{ message: expect.stringMatching(/^columns: expected metric, step, .*, got "loss"$/) }],
-  });
-  expect(calls()).toEqual([]);
-});
-
 test("metrics of more runs than an operation may send requests are told where the list does not tell when a run started", async () => {
   const rows = Array.from({ length: 250 }, (_, index) => row(index + 1, { created_at: null }));
   const { get } = await startExports((seen) =>

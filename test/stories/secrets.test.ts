@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import {
   getNamedType,
   type GraphQLField,
@@ -7,12 +7,12 @@ import {
   isObjectType,
   isRequiredArgument,
 } from "graphql";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
 import { everyNth } from "../support/cases.ts";
 import { type Seen, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { listen } from "../support/listen.ts";
+import { listen, openPort } from "../support/listen.ts";
 
 /** What must never be repeated. None has a character that is refused anyway, and each is written differently in a URL. */
 const TOKEN = "c4nary.Token+t0=";
@@ -225,67 +225,52 @@ describe("a service that repeats what it was told in its refusals is not passed 
   });
 });
 
-/** The secrets that a gateway before this service tells its caller or its log, when it is sent all mutations. */
-async function toldBefore(upstream: { readonly url: string }) {
+/** Services that answer each request with success, and with what cannot be used. */
+const USELESS: readonly (readonly [string, (seen: Seen) => Told])[] = [
+  ["text", (seen) => ({ text: heard(seen) })],
+  ["half of a JSON answer", (seen) => ({ text: `{"id": "${heard(seen)}` })],
+  ["a string", (seen) => ({ json: heard(seen) })],
+  ["a record whose id is text", (seen) => ({ json: { id: heard(seen), token: [heard(seen)] } })],
+  [
+    "a record whose values are of other types",
+    (seen) => ({ json: { id: 3, name: { [heard(seen)]: 1 }, tags: heard(seen), config: [heard(seen)] } }),
+  ],
+  ["what says gzip and is none", (seen) => ({ text: heard(seen), headers: { "content-encoding": "gzip" } })],
+];
+
+/** A service over plain sockets that makes its answer of the request. */
+const repeating = (answer: (request: string) => string) => async () => {
+  const server = createServer((socket) => {
+    socket.on("data", (request) => socket.end(answer(request.toString())));
+  });
+  return `http://127.0.0.1:${await openPort(server)}`;
+};
+
+test.each<readonly [string, () => Promise<string>]>([
+  ...USELESS.map(([what, answer]) => [what, async () => (await startFake(answer)).url] as const),
+  ["nothing", async () => listen(() => {})],
+  [
+    "half of a body",
+    async () =>
+      listen((request, response) => {
+        response.writeHead(200, { "content-length": 5_000 });
+        response.write(`{"id": "${request.headers.authorization}`, () => response.destroy());
+      }),
+  ],
+  ["no connection", async () => "http://127.0.0.1:1"],
+  ["the request, which is no HTTP", repeating((request) => request)],
+  [
+    "the request in the words behind the status",
+    repeating((request) => `HTTP/1.1 400 ${request.replaceAll(/\s/g, " ")}\r\n\r\n`),
+  ],
+  [
+    "the request in a header that is none",
+    repeating((request) => `HTTP/1.1 200 OK\r\n${request.replaceAll(":", " ")}\r\n\r\n`),
+  ],
+])("no secret is told when the service answers with %s", async (_, start) => {
   const env = { LOG_LEVEL: "debug", UPSTREAM_HEADERS_TIMEOUT_MS: "50" };
-  const { url, logged } = await startGateway({ upstream, env });
-  return hits((await sayAll(url)) + logged());
-}
-
-describe("an answer of success that cannot be used is not quoted", () => {
-  test.each<[string, (seen: Seen) => Told]>([
-    ["text", (seen) => ({ text: heard(seen) })],
-    ["half of a JSON answer", (seen) => ({ text: `{"id": "${heard(seen)}` })],
-    ["a string", (seen) => ({ json: heard(seen) })],
-    ["a record whose id is text", (seen) => ({ json: { id: heard(seen), token: [heard(seen)] } })],
-    [
-      "a record whose values are of other types",
-      (seen) => ({ json: { id: 3, name: { [heard(seen)]: 1 }, tags: heard(seen), config: [heard(seen)] } }),
-    ],
-    [
-      "what says gzip and is none",
-      (seen) => ({ text: heard(seen), headers: { "content-encoding": "gzip" } }),
-    ],
-  ])("%s", async (_, answer) => {
-    expect(await toldBefore(await startFake(answer))).toEqual([]);
-  });
-});
-
-describe("no answer at all gives nothing away", () => {
-  test.each([
-    ["a service that never answers", async () => listen(() => {})],
-    [
-      "one that hangs up in the middle of repeating it",
-      async () =>
-        listen((request, response) => {
-          response.writeHead(200, { "content-length": 5_000 });
-          response.write(`{"id": "${request.headers.authorization}`, () => response.destroy());
-        }),
-    ],
-    ["one that nobody can connect to", async () => "http://127.0.0.1:1"],
-  ])("%s", async (_, start) => {
-    expect(await toldBefore({ url: await start() })).toEqual([]);
-  });
-
-  test.each([
-    ["as no HTTP", (request: string) => request],
-    [
-      "in the words behind the status",
-      (request: string) => `HTTP/1.1 400 ${request.replaceAll(/\s/g, " ")}\r\n\r\n`,
-    ],
-    [
-      "in a header that is none",
-      (request: string) => `HTTP/1.1 200 OK\r\n${request.replaceAll(":", " ")}\r\n\r\n`,
-    ],
-  ])("one that repeats the request %s", async (_, answer) => {
-    const server = createServer((socket) => {
-      socket.on("error", () => {}).on("data", (request) => socket.end(answer(request.toString())));
-    });
-    await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
-    expect(await toldBefore({ url: `http://127.0.0.1:${port}` })).toEqual([]);
-  });
+  const { url, logged } = await startGateway({ upstream: { url: await start() }, env });
+  expect(hits((await sayAll(url)) + logged())).toEqual([]);
 });
 
 describe("what the caller got wrong is not repeated", () => {
