@@ -63,7 +63,6 @@ function kustomize() {
     environment,
     generators,
     inBase,
-    secrets,
     settings,
     template,
   };

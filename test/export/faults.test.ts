@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { BROKEN, GROUP, HEADERS, PROJECT, pageOf, row, startExports } from "../support/exported.ts";
+import { BROKEN, GROUP, HEADERS, PROJECT, row, startExports } from "../support/exported.ts";
+import { pageOf } from "../support/fake.ts";
 import REFUSED from "./refused.json" with { type: "json" };
 
 const ROWS = [1, 2, 3, 4, 5].map((id) => row(id));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { BROKEN, PROJECT, pageOf, query, readable, row, startExports } from "../support/exported.ts";
-import type { Seen, Told } from "../support/fake.ts";
+import { BROKEN, PROJECT, query, readable, row, startExports } from "../support/exported.ts";
+import { pageOf, type Seen, type Told } from "../support/fake.ts";
 
 const LIST = "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500";
 

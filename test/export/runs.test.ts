@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { globalId } from "../support/ids.ts";
-import { GROUP, PROJECT, pageOf, query, readable, row, startExports } from "../support/exported.ts";
+import { GROUP, PROJECT, query, readable, row, startExports } from "../support/exported.ts";
+import { pageOf } from "../support/fake.ts";
 
 const SORT = "sort=created_at%2C-updated_at";
 const LIST = "GET ada/mnist/experiments";

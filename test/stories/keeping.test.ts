@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { tokenOf } from "../support/demo-gateway.ts";
 import { outcomeOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
+import { pageOf, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { startProfile } from "../support/profiles.ts";
@@ -149,13 +149,8 @@ describe("what somebody else keeps", () => {
 });
 
 test("lists of what is kept are paged by offsets, one request a page", async () => {
-  const service = await startFake(({ path }) => {
-    const { searchParams } = new URL(path, "http://service");
-    const offset = Number(searchParams.get("offset"));
-    const rows = [1, 2, 3, 4, 5].map((id) => ({ content_object: { id, project: `ada.p${id}` } }));
-    const results = rows.slice(offset, offset + Number(searchParams.get("limit")));
-    return { json: { count: 5, next: null, results } };
-  });
+  const rows = [1, 2, 3, 4, 5].map((id) => ({ content_object: { id, project: `ada.p${id}` } }));
+  const service = await startFake((seen) => pageOf(rows, seen));
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const list =
     "bookmarks(kind: JOB, first: 2, offset: 3) { nodes { ... on Job { uniqueName } } pageInfo { hasPreviousPage } }";

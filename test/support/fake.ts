@@ -15,6 +15,9 @@ export type Told =
   | { readonly json: unknown; readonly status?: number; readonly headers?: Record<string, string> }
   | { readonly text: string | Buffer; readonly status?: number; readonly headers?: Record<string, string> };
 
+/** An answer, or what writes one by itself. */
+export type Reply = Told | ((response: ServerResponse) => unknown);
+
 /** `GET ada/mnist/jobs/3/`: a request without the prefix that all of them have. */
 export const onWire = ({ method, path }: Pick<Seen, "method" | "path">): string =>
   `${method} ${path.replace("/api/v1/", "")}`;
@@ -42,12 +45,14 @@ export function tell(response: ServerResponse, told: Told): void {
 }
 
 /** A service that answers as told, over real HTTP. What it is not told of is a JSON 404. */
-export async function startFake(answer: (seen: Seen) => Told | undefined | Promise<Told | undefined>) {
+export async function startFake(answer: (seen: Seen) => Reply | undefined | Promise<Reply | undefined>) {
   const seen: Seen[] = [];
   const url = await listen(async (request, response) => {
     const asked = await seenIn(request);
     seen.push(asked);
-    tell(response, (await answer(asked)) ?? NOT_FOUND);
+    const reply = (await answer(asked)) ?? NOT_FOUND;
+    if (typeof reply === "function") reply(response);
+    else tell(response, reply);
   });
   return {
     url,
@@ -65,3 +70,11 @@ export const startRecords = (records: Record<string, unknown>) =>
     const record = records[path.replace("/api/v1/", "")];
     return record === undefined ? undefined : { json: record };
   });
+
+/** The page of a list that a request asks for by `limit` and `offset`. */
+export function pageOf(rows: readonly unknown[], { path }: Pick<Seen, "path">): Told {
+  const { searchParams } = new URL(path, "http://service");
+  const offset = Number(searchParams.get("offset") ?? 0);
+  const results = rows.slice(offset, offset + Number(searchParams.get("limit") ?? 20));
+  return { json: { count: rows.length, next: null, results } };
+}
