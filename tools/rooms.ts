@@ -18,7 +18,7 @@ const LIMITS = {
   "redis, workers, reload": 0,
   src: 25_935,
   demo: 3_590,
-  test: 34_950,
+  test: 32_621,
   docs: 4_200,
   settings: 42,
   "files of src": 227,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { row, pageOf } from "../support/exported.ts";
-import { startFake } from "../support/fake.ts";
+import { row } from "../support/exported.ts";
+import { pageOf, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { findPython, runPython } from "../support/python.ts";
 import { seeded } from "../support/seeded.ts";

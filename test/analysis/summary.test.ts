@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { failure, outcomeOf } from "../support/errors.ts";
-import { row, pageOf } from "../support/exported.ts";
-import { type Seen, startFake, type Told } from "../support/fake.ts";
+import { row } from "../support/exported.ts";
+import { pageOf, type Seen, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 
 /** A gateway before a service with these experiments of `ada/mnist`. */

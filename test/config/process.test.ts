@@ -1,23 +1,15 @@
 import { cpSync, existsSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createFolder } from "../support/build.ts";
 import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
 import type { Answer } from "../support/gateway.ts";
+import { openPort } from "../support/listen.ts";
 import { mainIn, READY_LINE, startMain, startProgram } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
-import { ALL_WRONG_SETTINGS, WRONG_SETTINGS } from "../support/wrong-settings.ts";
-
-/** A port that is taken until the test ends. */
-async function takenPort(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  onTestFinished(() => void server.close());
-  return String((server.address() as AddressInfo).port);
-}
+import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
 
 async function askAt(url: string, token: string, query: string): Promise<Answer<unknown>> {
   const response = await fetch(url, {
@@ -40,7 +32,8 @@ const linesOf = (text: string): unknown[] =>
 describe("the gateway as a process", () => {
   test("with wrong, unknown and past settings names all of them, no value, and ends with code 2", async () => {
     const gone = { MAX_TOKENS: "canary", MAX_DEPHT: "canary" };
-    const { ended, out, err } = startMain({ ...ALL_WRONG_SETTINGS, ...gone });
+    const wrong = Object.entries(WRONG_SETTINGS).map(([name, [text = ""]]) => [name, text]);
+    const { ended, out, err } = startMain({ ...Object.fromEntries(wrong), ...gone });
     expect(await ended).toBe(2);
     expect(out()).toBe("");
     const { faults, ...line } = JSON.parse(err()) as { faults: string[] };
@@ -209,7 +202,7 @@ describe("the gateway as a process", () => {
   });
 
   test("on a port that is taken says so and ends with code 1", async () => {
-    const port = await takenPort();
+    const port = `${await openPort(createServer())}`;
     const { ended, err, out } = startMain({ PORT: port, UPSTREAM_URL: "http://127.0.0.1:1" });
     expect(await ended).toBe(1);
     expect(err()).toContain(`Cannot listen on HOST 127.0.0.1, PORT ${port}: EADDRINUSE`);

@@ -4,7 +4,7 @@ import { readConfig } from "../../src/config.ts";
 import { faultsOf } from "../support/faults-of.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { startProxy, startService, writeFiles } from "../support/tls.ts";
+import { writeFiles } from "../support/tls.ts";
 
 const QUERY = "{ viewer { username } }";
 
@@ -15,16 +15,6 @@ describe("a setting whose value is in a file", () => {
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_HEADERS_FILE: headers } });
     expect(await gateway.ask(QUERY)).toEqual({ data: { viewer: { username: "ada" } } });
     expect(service.seen().map((request) => request.headers["x-api-key"])).toEqual(["canary-1"]);
-  });
-
-  test("may be the proxy with its password", async () => {
-    const service = await startService();
-    const proxy = await startProxy(service, { credentials: "gateway:pa ss" });
-    const { url } = writeFiles({ url: `${proxy.url.replace("//", "//gateway:pa%20ss@")}\n` });
-    const env = { UPSTREAM_URL: service.url, UPSTREAM_PROXY_FILE: url };
-    const gateway = await startGateway({ upstream: service, env });
-    expect(await gateway.ask(QUERY)).toEqual({ data: { viewer: { username: "ada" } } });
-    expect(proxy.lines()).toEqual(["CONNECT tracker.invalid:80"]);
   });
 
   test("may be any, also the path of another file", () => {

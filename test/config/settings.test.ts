@@ -5,7 +5,7 @@ import { faultsOf } from "../support/faults-of.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { STORY_SETTINGS } from "../support/story-settings.ts";
-import { WRONG_SETTINGS } from "../support/wrong-settings.ts";
+import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
 
 describe("settings", () => {
   test("have the defaults that docs/settings.md prints", () => {

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { contractRows } from "../support/contract.ts";
 import { contentOf, MNIST, openDemo } from "../support/demo-clock.ts";
+import GIVEN from "./endpoints.json" with { type: "json" };
 
 /** Addresses that exist, for the paths of the document. */
 const EXAMPLES: readonly (readonly [path: RegExp, example: string])[] = [
@@ -13,24 +14,9 @@ const EXAMPLES: readonly (readonly [path: RegExp, example: string])[] = [
   [/\{username\}/, "grace"],
 ];
 
-/** Where another record is asked, as in stopping one that runs. */
-const OTHERS: Readonly<Record<string, string>> = {
-  stopExperiment: `${MNIST}/experiments/43/stop`,
-  stopJob: `${MNIST}/jobs/2/stop`,
-  stopBuildJob: `${MNIST}/builds/5/stop`,
-  stopGroup: `${MNIST}/groups/2/stop`,
-  activateUser: "users/activate/margaret/",
-  deleteUser: "users/delete/linus/",
-};
-
-const BODIES: Readonly<Record<string, unknown>> = {
-  login: { username: "ada", password: "ada-demo" },
-  updateExperiment: { description: "new" },
-  updateJob: { description: null },
-  updateBuildJob: { description: "x" },
-  updateGroup: { description: "x" },
-  createExperimentMetric: { values: { loss: 0.1 } },
-};
+/** Where another record is asked, as in stopping one that runs, and what is sent. */
+const OTHERS: Readonly<Record<string, string>> = GIVEN.others;
+const BODIES: Readonly<Record<string, unknown>> = GIVEN.bodies;
 
 describe("the demo's endpoints:", () => {
   test.each(contractRows)(
@@ -58,47 +44,23 @@ describe("the demo's endpoints:", () => {
     expect((await ask(line)).status).toBe(status);
   });
 
-  test.each([
-    [
-      "experiments",
-      "code_reference config data_refs has_tensorboard is_clone num_jobs readme resources run_env",
-    ],
-    ["jobs", "config data_refs is_clone node_scheduled readme resources"],
-    ["builds", "commit config dockerfile node_scheduled num_experiments num_jobs resources"],
-    [
-      "groups",
-      `content current_iteration hptuning num_experiments num_failed_experiments num_pending_experiments
-      num_running_experiments num_scheduled_experiments num_stopped_experiments num_succeeded_experiments readme`,
-    ],
-  ])(
-    "rows of %s lack what those of release 0.4.4 lack, and bookmarked ones also the mark",
-    async (kind, lacks) => {
+  test.each(GIVEN.lacks)(
+    "rows of $kind lack what those of release 0.4.4 lack, and bookmarked ones also the mark",
+    async ({ kind, lacks }) => {
       const { ask } = await openDemo();
       await ask(`POST ${MNIST}/${kind}/1/bookmark/`);
       const record = (await ask(`GET ${MNIST}/${kind}/1/`)).json;
       const [row] = (await ask(`GET ${MNIST}/${kind}?query=id:1`)).json.results;
       const [marked] = (await ask(`GET bookmarks/ada/${kind}?limit=1`)).json.results;
       const missing = Object.keys(record).filter((key) => !(key in row));
-      expect(missing.toSorted()).toEqual(lacks.split(/\s+/));
+      expect(missing.toSorted()).toEqual(lacks.split(" "));
       expect(record).toMatchObject(row);
       const { bookmarked, ...others } = row;
       expect([bookmarked, marked]).toEqual([true, { content_object: others }]);
     },
   );
 
-  test.each([
-    ["no token", undefined, 200, { username: "", is_superuser: false }],
-    ["another scheme", "Bearer TOKEN", 200, { username: "", is_superuser: false }],
-    ["a token", "TOKEN TOKEN", 200, { username: "ada", is_superuser: true }],
-    ["an unknown token", "token 0000", 403, { detail: "Invalid token." }],
-    ["no token after the scheme", "token", 403, { detail: "Invalid token header. No credentials provided." }],
-    [
-      "two tokens",
-      "token a b",
-      403,
-      { detail: "Invalid token header. Token string should not contain spaces." },
-    ],
-  ])("%s is answered as by the service", async (_, authorization, status, json) => {
+  test.each(GIVEN.signIns)("$what is answered as by the service", async ({ authorization, status, json }) => {
     const { demo } = await openDemo();
     const headers = authorization && {
       authorization: authorization.replace(/TOKEN$/, demo.users[0]?.token ?? ""),

@@ -34,9 +34,3 @@ test("the gateway and its demo listen before they load what only some requests n
   const later = new Set(["@graphql-yoga/render-graphiql/graphiql", "graphql-yoga", "yaml"]);
   expect(start.filter((each) => later.has(each))).toEqual([]);
 });
-
-test("the demo service is loaded without the rest of the gateway", () => {
-  const files = [...loadedWith(new URL("demo/service.ts", root))];
-  expect(files.length).toBeGreaterThan(10);
-  expect(files.filter((href) => href.startsWith("file:") && !isDemo(href))).toEqual([]);
-});

@@ -1,20 +1,17 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "graphql-ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
-import { readConfig, SETTINGS } from "../../src/config.ts";
-import { hasBalancer, startBalancer } from "../support/balancer.ts";
 import { startFake } from "../support/fake.ts";
 import { freePort } from "../support/free-port.ts";
 import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
 import { READY_LINE, startMain } from "../support/main-process.ts";
 import { RUNNING_ANSWER, statusOf } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-import { type BalancerName, fileOf } from "../support/run-balancer.ts";
+import { type BalancerName, isInstalled, runBalancer } from "../support/run-balancer.ts";
 
 const RUN = /experiments\/(\d+)\/$/;
 
@@ -70,6 +67,21 @@ async function startReplicas(environment: Record<string, string>) {
       return codes;
     },
   };
+}
+
+/** Whether a balancer is there to test with. */
+function hasBalancer(name: BalancerName): boolean {
+  if (isInstalled(name)) return true;
+  process.stderr.write(`\nNOT RUN: the tests with ${name}, for want of it. Install ${name}.\n\n`);
+  return false;
+}
+
+/** A balancer with its file of `deploy/`, ended with the test. Resolves with its URL. */
+async function startBalancer(...given: Parameters<typeof runBalancer>): Promise<string> {
+  const { url, check, stop } = await runBalancer(...given);
+  onTestFinished(stop);
+  await vi.waitFor(check, PATIENT);
+  return url;
 }
 
 /** What `statusOf` answers. */
@@ -189,38 +201,6 @@ function keepSocket(url: string, authorization: string) {
 async function allTold(clients: readonly { readonly events: number }[], before: readonly number[]) {
   await vi.waitUntil(() => clients.every(({ events }, at) => events > (before[at] ?? 0)), PATIENT);
 }
-
-/** The first number behind `name` in a file, in milliseconds: it is in seconds there. */
-const secondsIn = (file: string, name: string): number =>
-  1_000 * Number(new RegExp(`^ *${name} (\\d+)s;?$`, "m").exec(file)?.[1]);
-
-test("the files of the balancers are in tune with the settings", () => {
-  const { KEEP_ALIVE_TIMEOUT_MS, UPSTREAM_IDLE_TIMEOUT_MS, REQUEST_TIMEOUT_MS, MAX_BODY_BYTES } = readConfig(
-    {},
-  );
-  const nginx = fileOf("nginx");
-  const haproxy = fileOf("haproxy");
-  expect(secondsIn(nginx, "keepalive_timeout")).toBeLessThan(KEEP_ALIVE_TIMEOUT_MS);
-  const longest = Math.max(UPSTREAM_IDLE_TIMEOUT_MS, REQUEST_TIMEOUT_MS);
-  expect(secondsIn(nginx, "proxy_read_timeout")).toBeGreaterThan(longest);
-  expect(secondsIn(haproxy, "timeout server")).toBeLessThan(KEEP_ALIVE_TIMEOUT_MS);
-  for (const name of ["server", "client", "tunnel"])
-    expect(secondsIn(haproxy, `timeout ${name}`)).toBeGreaterThan(longest);
-  const [, megabytes] = /client_max_body_size (\d+)m;/.exec(nginx) ?? [];
-  expect(Number(megabytes) * 2 ** 20).toBeGreaterThan(MAX_BODY_BYTES);
-});
-
-test("the unit of systemd sets what is a setting, and has time for the drain", () => {
-  const unit = readFileSync(new URL("../../deploy/systemd/rungraph@.service", import.meta.url), "utf8");
-  const environment = Object.fromEntries(
-    [...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
-  );
-  const { NODE_ENV: _mode, NODE_OPTIONS: _heap, ...settings } = environment;
-  expect(Object.keys(settings).filter((name) => !SETTINGS.includes(name))).toEqual([]);
-  const config = readConfig({ ...environment, PORT: "4001", UPSTREAM_URL: "https://tracker.example.com" });
-  const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? [];
-  expect(Number(seconds) * 1_000).toBeGreaterThan(config.DRAIN_TIMEOUT_MS);
-});
 
 const NAMES: readonly BalancerName[] = ["nginx", "haproxy"];
 

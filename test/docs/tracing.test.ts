@@ -1,7 +1,81 @@
-import { expect, test } from "vitest";
+import { randomBytes } from "node:crypto";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
+import { startGatewayProcess } from "../support/gateway-process.ts";
 import { globalId } from "../support/ids.ts";
-import { type Span, startTraced } from "../support/tracing.ts";
+import { PATIENT } from "../support/patience.ts";
+
+/** A span as OTLP/HTTP sends it as JSON, as far as it is read here. */
+interface Sent {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly status: { readonly code: number };
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
+}
+
+interface Exported {
+  readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly Sent[] }[] }[];
+}
+
+/** Kinds by their numbers in OTLP. */
+const KINDS = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT"];
+
+const read = ({ name, kind, spanId, parentSpanId, status, attributes }: Sent) => ({
+  name,
+  kind: KINDS[kind],
+  spanId,
+  parentSpanId,
+  isError: status.code === 2,
+  attributes: Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]])),
+});
+
+type Span = ReturnType<typeof read>;
+
+/** A span of the caller's, with a trace of its own for each request. */
+const CALLER = "00f067aa0ba902b7";
+
+/** The gateway as a process that loads this file of OpenTelemetry first, and a collector that it sends to. */
+async function startTraced(upstream: { readonly url: string }, file: string) {
+  const collector = await startFake(() => ({ json: {} }));
+  const gateway = await startGatewayProcess(upstream.url, {
+    NODE_OPTIONS: `--import ./${file}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_SCHEDULE_DELAY: "1",
+  });
+  onTestFinished(() => gateway.kill());
+  const spansOf = (traceId: string): Span[] =>
+    collector
+      .seen()
+      // Safe: an exporter of OTLP sends nothing else.
+      .flatMap(({ body }) => (JSON.parse(body) as Exported).resourceSpans)
+      .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans))
+      .flatMap((span) => (span.traceId === traceId ? [read(span)] : []));
+  /** Whether no span's parent is missing. */
+  const isWhole = (spans: readonly Span[]) => {
+    const known = new Set<string | undefined>([CALLER, ...spans.map(({ spanId }) => spanId)]);
+    const parents = spans.map(({ parentSpanId }) => parentSpanId);
+    return parents.includes(CALLER) && parents.every((parent) => known.has(parent));
+  };
+  const get = async (path: string, options: RequestInit = {}) => {
+    const traceId = randomBytes(16).toString("hex");
+    const headers = {
+      authorization: "token canary-token",
+      "content-type": "application/json",
+      traceparent: `00-${traceId}-${CALLER}-01`,
+    };
+    await (await fetch(gateway.url + path, { ...options, headers })).text();
+    await vi.waitUntil(() => isWhole(spansOf(traceId)), PATIENT);
+    return { traceId, caller: CALLER, spans: spansOf(traceId) };
+  };
+  return {
+    get,
+    ask: (query: string) => get("/graphql", { method: "POST", body: JSON.stringify({ query }) }),
+    exported: () => JSON.stringify(collector.seen()),
+  };
+}
 
 const SAMPLE = "docs/tracing.mjs";
 const INSTRUMENTED = "test/support/instrumented.mjs";
@@ -78,30 +152,15 @@ test("with instrumentations of HTTP as well, a caller's trace leads through the 
 test("with the sample, operations and downloads are server spans below the caller's, which name no secret", async () => {
   const service = await startService();
   const { ask, get, exported } = await startTraced(service, SAMPLE);
-  for (const [document, isError, attributes] of [
-    ["query Me { viewer { isSuperuser } }", false, { "graphql.operation.name": "Me" }],
-    [`{ job(id: "ada.mnist.jobs.4") { status } }`, true, { "error.type": "NOT_FOUND" }],
+  for (const [sent, name, isError, attributes] of [
+    [ask("query Me { viewer { isSuperuser } }"), "query", false, { "graphql.operation.name": "Me" }],
+    [ask(`{ job(id: "ada.mnist.jobs.4") { status } }`), "query", true, { "error.type": "NOT_FOUND" }],
+    [ask("{ canary }"), "GraphQL Operation", true, { "error.type": "GRAPHQL_VALIDATION_FAILED" }],
+    [get(`/downloads/${LOG_ID}/logs?x=canary`), "GET /downloads/{id}/logs", false, {}],
+    [get(`/downloads/${globalId("Group:ada/mnist/3")}/logs`), "GET /downloads/{id}/logs", true, {}],
   ] as const) {
-    const operation = await ask(document);
-    expect(only(operation, "SERVER", "query")).toMatchObject({
-      parentSpanId: operation.caller,
-      isError,
-      attributes: { "graphql.operation.type": "query", ...attributes },
-    });
-  }
-  expect(only(await ask("{ canary }"), "SERVER", "GraphQL Operation")).toMatchObject({
-    isError: true,
-    attributes: { "error.type": "GRAPHQL_VALIDATION_FAILED" },
-  });
-  for (const [id, isError] of [
-    [LOG_ID, false],
-    [globalId("Group:ada/mnist/3"), true],
-  ] as const) {
-    const download = await get(`/downloads/${id}/logs?x=canary`);
-    expect(only(download, "SERVER", "GET /downloads/{id}/logs")).toMatchObject({
-      parentSpanId: download.caller,
-      isError,
-    });
+    const trace = await sent;
+    expect(only(trace, "SERVER", name)).toMatchObject({ parentSpanId: trace.caller, isError, attributes });
   }
   await get(
     `/graphql?query=${encodeURIComponent(`{ job(id: "canary.mnist.jobs.3") { id logs { text } } }`)}`,

@@ -4,7 +4,6 @@ import { errorsOf } from "../support/errors.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { startProfile } from "../support/profiles.ts";
 import { detail, html } from "../support/replies.ts";
 
 const ENV = { UPSTREAM_PROFILE: "polyaxon-0.4" };
@@ -109,19 +108,6 @@ describe("the output files of a run", () => {
     expect(answer.data).toEqual({ experiment: null });
     expect(errorsOf(answer)).toMatchObject([{ at: "experiment", code: "NOT_FOUND" }]);
     expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/", `GET ${TREE}`]);
-  });
-
-  test("are not asked of a server that does not offer them", async () => {
-    const { ask, calls, demo, url } = await startProfile("polyaxon-0.2");
-    const answer = await ask<unknown, object>(
-      `{ job(id: "ada.mnist.jobs.1") { status outputFiles { files { path } } } }`,
-    );
-    expect(answer.data).toEqual({ job: { status: "SUCCEEDED", outputFiles: null } });
-    expect(errorsOf(answer)).toMatchObject([{ at: "job.outputFiles", code: "CAPABILITY_UNAVAILABLE" }]);
-    expect(calls()).toEqual(["GET ada/mnist/jobs/1/"]);
-    const headers = { authorization: `token ${tokenOf(demo, "ada")}` };
-    expect((await fetch(`${url}${FILE}?path=a`, { headers })).status).toBe(404);
-    expect(calls()).toEqual([]);
   });
 });
 
@@ -240,17 +226,6 @@ describe("the download of one file", () => {
         },
       ],
     });
-  });
-
-  test.each([
-    ["a build, which has no outputs", "BuildJob:ada/mnist/9"],
-    ["a group", "Group:ada/mnist/5"],
-    ["a job of an experiment", "ExperimentJob:ada/mnist/42/7"],
-  ])("of %s is refused", async (_, id) => {
-    const { url, service } = await startFiles({});
-    const response = await fetch(`${url}/downloads/${globalId(id)}/files?path=a`, { headers: HEADERS });
-    expect(response.status).toBe(400);
-    expect(service.calls()).toEqual([]);
   });
 });
 

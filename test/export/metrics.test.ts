@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { BROKEN, PROJECT, pageOf, query, readable, row, startExports } from "../support/exported.ts";
-import type { Seen, Told } from "../support/fake.ts";
+import { BROKEN, PROJECT, query, readable, row, startExports } from "../support/exported.ts";
+import { pageOf, type Seen, type Told } from "../support/fake.ts";
 
 const LIST = "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500";
 
@@ -80,16 +80,6 @@ test("metrics that cannot be read break the file off, and are an answer where it
   const body = get(`${PROJECT}/metrics.csv`).then((response) => response.text());
   await expect(body).rejects.toThrow(BROKEN);
   await expect.poll(logged).toContain('"what":"metrics","code":"UPSTREAM_ERROR"');
-});
-
-test("only metrics have names of metrics", async () => {
-  const { get, calls } = await startExports([]);
-  expect((await get(`${PROJECT}/runs.csv?names=loss`)).status).toBe(400);
-  const response = await get(`${PROJECT}/metrics.csv?columns=loss`);
-  expect(await response.json()).toMatchObject({
-    errors: [{ message: expect.stringMatching(/^columns: expected metric, step, .*, got "loss"$/) }],
-  });
-  expect(calls()).toEqual([]);
 });
 
 test("metrics of more runs than an operation may send requests are told where the list does not tell when a run started", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { PROJECT, pageOf, row, startExports } from "../support/exported.ts";
+import { PROJECT, row, startExports } from "../support/exported.ts";
+import { pageOf } from "../support/fake.ts";
 import { findPython, runPython } from "../support/python.ts";
 import { seeded } from "../support/seeded.ts";
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { globalId } from "../support/ids.ts";
-import { GROUP, PROJECT, pageOf, query, readable, row, startExports } from "../support/exported.ts";
+import { GROUP, PROJECT, query, readable, row, startExports } from "../support/exported.ts";
+import { pageOf } from "../support/fake.ts";
 
 const SORT = "sort=created_at%2C-updated_at";
 const LIST = "GET ada/mnist/experiments";
@@ -12,23 +13,9 @@ const lines = (text: string): string[] => {
 };
 
 describe("runs as CSV", () => {
-  test("have the fields of runs, and their parameters and latest metrics, as columns", async () => {
+  test("have the columns that are asked for: fields of runs, their parameters and latest metrics", async () => {
     const { get, calls } = await startExports([
-      row(1, {
-        name: "first",
-        user: "ada",
-        description: null,
-        last_status: "succeeded",
-        tags: ["a", "b"],
-        experiment_group: "ada.mnist.5",
-        build_job: "ada.mnist.builds.9",
-        original: null,
-        updated_at: "2026-01-01T00:02:00Z",
-        started_at: "2026-01-01T00:00:10Z",
-        finished_at: "2026-01-01T00:01:10.5Z",
-        declarations: { lr: 0.1, layers: [64, 32] },
-        last_metric: { loss: 0.25 },
-      }),
+      row(1, { last_status: "succeeded", declarations: { lr: 0.1 }, last_metric: { loss: 0.25 } }),
       row(2, { last_status: "created", declarations: { lr: 1e-7, act: "relu" }, last_metric: {} }),
     ]);
     const response = await get(`${PROJECT}/runs.csv?columns=uniqueName,status,param.lr,metric.loss`);

@@ -11,6 +11,7 @@ const METRICS = "ada/mnist/experiments/42/metrics";
 interface Series {
   readonly name: string;
   readonly totalPoints: number;
+  readonly steps: readonly number[];
   readonly times: readonly (string | null)[];
   readonly values: readonly (number | null)[];
 }
@@ -22,7 +23,7 @@ async function openSeries(service: { readonly url: string }) {
     const { data, errors } = (await ask(
       `query ($names: [String!], $maxPoints: Int) {
         experiment(id: "ada.mnist.42") {
-          metricSeries(names: $names, maxPoints: $maxPoints) { name totalPoints times values }
+          metricSeries(names: $names, maxPoints: $maxPoints) { name totalPoints steps times values }
         }
       }`,
       wanted,
@@ -49,10 +50,11 @@ describe("metricSeries", () => {
       {
         name: "accuracy",
         totalPoints: 23,
+        steps: even.map((_, step) => step),
         times: even.map(time),
         values: even.map((second) => 0 - second),
       },
-      { name: "loss", totalPoints: 45, times: all.map(time), values: all },
+      { name: "loss", totalPoints: 45, steps: all, times: all.map(time), values: all },
     ]);
     expect(service.calls()).toEqual([
       `GET ${METRICS}`,
@@ -85,6 +87,7 @@ describe("metricSeries", () => {
       {
         name: "loss",
         totalPoints: 7,
+        steps: [0, 1, 2, 3, 4, 5, 6],
         times: ["t1", "t2", "t3", "t4", "t5", "t6", null],
         values: [1.5, null, null, null, null, null, 1e308],
       },
@@ -143,8 +146,9 @@ describe("metricSeries", () => {
           if (!loss) throw new Error("no series");
           expect(loss.totalPoints).toBe(values.length);
           expect(loss.times).toHaveLength(Math.min(maxPoints, values.length));
-          expect(loss.values).toHaveLength(loss.times.length);
           const seconds = loss.times.map((at) => Date.parse(at ?? "") / 1_000);
+          // A step is the index of its point, also where points were left out.
+          expect(loss.steps).toEqual(seconds);
           expect(seconds).toEqual(seconds.toSorted((a, b) => a - b));
           expect(new Set(seconds).size).toBe(seconds.length);
           expect([seconds[0], seconds.at(-1)]).toEqual([0, values.length - 1]);

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createGateway, type Gateway } from "../../src/index.ts";
 import { startRecords } from "../support/fake.ts";
+import { openPort } from "../support/listen.ts";
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -21,13 +22,7 @@ async function createGateways(...paths: readonly string[]): Promise<readonly Gat
 async function listen(handle: RequestListener, gateways: readonly Gateway[] = []) {
   const server = createServer(handle);
   for (const { upgrade } of gateways) server.on("upgrade", upgrade);
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  return { server, port };
+  return { server, port: await openPort(server) };
 }
 
 /** The first line of the answer to a request that offers another protocol. */

@@ -4,6 +4,7 @@ import { startDemoGateway } from "../support/demo-gateway.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { CAPABILITIES } from "../support/profiles.ts";
 import { documentedProfile, profileFile, startTracker } from "../support/tracker.ts";
+import FAULTS from "./faults.json" with { type: "json" };
 
 /** The tracker behind a gateway to which only the example of docs/servers.md describes it. */
 async function startDescribed(env: Record<string, string> = {}) {
@@ -247,81 +248,6 @@ describe("a file that extends a built-in profile", () => {
   });
 });
 
-/** Profiles, and how each of their faults begins. */
-const PLACES: readonly (readonly [profile: string, ...told: string[]])[] = [
-  ["{", "line 1: Flow map must end with a }"],
-  ["basePath: /v2\nbasePath: /v3", "line 2: Map keys must be unique"],
-  ["paging: *other", "Unresolved alias (the anchor must be set before the alias): other"],
-  ["[]", "profile: expected an object, got a list"],
-  ["extends: other", 'extends: expected document, polyaxon-0.2, polyaxon-0.4, got "other"'],
-  ["basePath: v2", 'basePath: expected a path such as /api/v1, without query and fragment, got "v2"'],
-  ["basePath: /../v2", 'basePath: expected a path such as /api/v1, without query and fragment, got "/../v2"'],
-  [
-    "basePath: /v2?x=1",
-    'basePath: expected a path such as /api/v1, without query and fragment, got "/v2?x=1"',
-  ],
-  ["authorization: Bearer s3cr3t", "authorization: expected an object, got something else"],
-  ['authorization: {scheme: "Bearer\\r\\nX: y"}', "authorization.scheme: expected one word"],
-  ["paging: {by: offset, parameter: 7}", "paging.parameter: expected the name of a query parameter, got 7"],
-  ["paging: {by: guess}", 'paging.by: expected link or offset, got "guess"'],
-  [
-    "paging: {by: offset, parameter: from, page: 1}",
-    "paging.page: unknown key, expected only by, parameter, size, maxSize",
-  ],
-  // Profiles of 0.3 may have these.
-  ["paging: {by: cursor, parameter: after}", 'paging.by: expected link or offset, got "cursor"'],
-  ["envelope: {items: items}", "envelope: unknown key, expected only $schema, extends, basePath, "],
-  [
-    "orders: {OLDEST: {}}",
-    "orders.OLDEST: unknown key, expected only UPDATED_DESC, UPDATED_ASC, CREATED_DESC, CREATED_ASC, STARTED_DESC, STARTED_ASC, FINISHED_DESC, FINISHED_ASC",
-  ],
-  ["metricOrders: {ASC: {sort: loss}}", "metricOrders.ASC: expected {metric} in the value of a parameter"],
-  ["filters: {language: sql, query: q}", 'filters.language: expected polyaxon, got "sql"'],
-  [
-    "filters: {language: polyaxon}",
-    "filters.query: expected the name of a query parameter, since filters.language is named, got null",
-  ],
-  [
-    'filters: {ids: {parameter: id, value: ids, separator: ",", max: 0}}',
-    'filters.ids.value: expected text with {ids} in it once, got "ids"',
-    "filters.ids.max: expected a whole number above 0, got 0",
-  ],
-  ["omittedInLists: {jobs: [config, colour]}", "omittedInLists.jobs.1: expected id"],
-  ["endpoints: {jobs: {}}", "endpoints.jobs: unknown key, expected only user, experiment, job, "],
-  ["endpoints: {job: {fly: null}}", "endpoints.job.fly: unknown key, expected only read, update, "],
-  ["endpoints: {job: {constructor: null}}", "endpoints.job.constructor: unknown key, "],
-  ["__proto__: {basePath: /v2}", "__proto__: unknown key, "],
-  ["endpoints: {job: {stop: 7}}", "endpoints.job.stop: expected a method and a path, or null, got 7"],
-  ...[
-    "",
-    "jobs/{id}/stop",
-    "FETCH jobs/{id}/stop",
-    "POST http://elsewhere.example/{id}",
-    "POST jobs/{id}/stop?force=1",
-    // Servers take no double slash, and a path goes behind one.
-    "POST /jobs/{id}/stop",
-    "POST jobs/{id/stop",
-  ].map((spelling): [string, string] => [
-    `endpoints: {job: {stop: ${JSON.stringify(spelling)}}}`,
-    "endpoints.job.stop: expected a method and a path, such as POST ",
-  ]),
-  [
-    'endpoints: {job: {stop: "GET {id}/"}}',
-    "endpoints.job.stop: expected POST, PUT, PATCH or DELETE, for it writes",
-  ],
-  ['endpoints: {job: {read: "POST {id}/"}}', "endpoints.job.read: expected GET, for it reads"],
-  // A deletion without an id would delete more than was meant.
-  [
-    'endpoints: {job: {delete: "DELETE {owner}/jobs"}}',
-    "endpoints.job.delete: expected {id} in the path, got ",
-  ],
-  // Nothing replaces a parameter that the endpoint does not have.
-  [
-    'endpoints: {job: {stop: "POST {number}/stop"}}',
-    "endpoints.job.stop: expected only the parameters {owner} ",
-  ],
-];
-
 describe("a profile that cannot be used", () => {
   const faultsOf = (text: string): readonly string[] => {
     try {
@@ -332,7 +258,7 @@ describe("a profile that cannot be used", () => {
     }
   };
 
-  test.each(PLACES)("is refused at the start, each fault with its place: %s", (text, ...told) => {
+  test.each(FAULTS)("is refused at the start, each fault with its place: %s", (text = "", ...told) => {
     const faults = faultsOf(text);
     expect(faults).toHaveLength(told.length);
     for (const [index, each] of told.entries()) {

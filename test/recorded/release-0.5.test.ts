@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
-import { declared } from "../support/recorded-items.ts";
-import { recordedAs, recordedReads, sortedOutcomeOf, startMade } from "../support/recorded-server.ts";
+import { outcomeOf } from "../support/errors.ts";
+import { recordedAs, startMade } from "../support/recorded-server.ts";
 
 /** A recorded record as releases from 0.5 on write it: `config` and `declarations` under other names. */
 function renewed(name: string, keys: object) {
-  const { config: _, declarations: __, ...rest } = recordedAs(recordedReads, name);
+  const { config: _, declarations: __, ...rest } = recordedAs(name);
   return { ...rest, ...keys };
 }
 
@@ -44,7 +44,7 @@ test("from 0.5 on, `params` are the declarations, and `content`, YAML or JSON, i
     }),
     "alice/mnist/jobs/1/": renewed("job detail 1", { content: JSON.stringify(written) }),
     "alice/mnist/builds/1/": renewed("build detail 1", { content: CONTENT }),
-    "alice/mnist/groups/1/": { ...recordedAs(recordedReads, "group detail 1"), content: CONTENT },
+    "alice/mnist/groups/1/": { ...recordedAs("group detail 1"), content: CONTENT },
   });
   const config = "config { version kind build { image buildSteps } run { cmd } raw }";
   const answer = await ask(`{
@@ -53,9 +53,16 @@ test("from 0.5 on, `params` are the declarations, and `content`, YAML or JSON, i
     buildJob(id: "alice.mnist.builds.1") { ${config} }
     group(id: "alice.mnist.1") { content }
   }`);
-  expect(sortedOutcomeOf(answer)).toEqual({
+  expect(outcomeOf(answer)).toEqual({
     data: {
-      experiment: { name: "baseline", declarations: declared({ layers: [64, 32], lr: 0.01 }), config: shown },
+      experiment: {
+        name: "baseline",
+        declarations: [
+          { name: "layers", value: [64, 32] },
+          { name: "lr", value: 0.01 },
+        ],
+        config: shown,
+      },
       job: { name: "prep", config: shown },
       buildJob: { config: shown },
       group: { content: CONTENT },
@@ -70,7 +77,7 @@ test("from 0.5 on, `params` are the declarations, and `content`, YAML or JSON, i
 test("a record with old and new keys is read by the old ones", async () => {
   const { ask } = await startMade({
     "alice/mnist/experiments/1/": {
-      ...recordedAs(recordedReads, "experiment detail 1"),
+      ...recordedAs("experiment detail 1"),
       content: "kind: other",
       params: { lr: 9 },
     },
@@ -78,9 +85,15 @@ test("a record with old and new keys is read by the old ones", async () => {
   const answer = await ask(
     `{ experiment(id: "alice.mnist.1") { declarations { name value } config { kind } } }`,
   );
-  expect(sortedOutcomeOf(answer)).toEqual({
+  expect(outcomeOf(answer)).toEqual({
     data: {
-      experiment: { declarations: declared({ batch_size: 64, lr: 0.01 }), config: { kind: "experiment" } },
+      experiment: {
+        declarations: [
+          { name: "batch_size", value: 64 },
+          { name: "lr", value: 0.01 },
+        ],
+        config: { kind: "experiment" },
+      },
     },
     errors: [],
   });
@@ -97,7 +110,7 @@ test.each([
   const answer = await ask(
     `{ experiment(id: "alice.mnist.1") { name declarations { name } config { kind } } }`,
   );
-  expect(sortedOutcomeOf(answer)).toEqual({
+  expect(outcomeOf(answer)).toEqual({
     data: { experiment: { name: "baseline", declarations: null, config: null } },
     errors: [],
   });

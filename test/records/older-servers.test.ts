@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { codesOf, errorsOf } from "../support/errors.ts";
+import { errorsOf, failure } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { globalId } from "../support/ids.ts";
+import { type ProfileName, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
+import NOT_OFFERED from "./not-offered.json" with { type: "json" };
 
 /** An older server: rows and records without newer keys, and one experiment that another was made from. */
 const startOlder = () =>
@@ -79,24 +80,16 @@ describe("keys that no record of a server has", () => {
   });
 });
 
-describe("a server without the endpoint", () => {
-  test("of code references and projects is not asked for them; the rest of the answer is there", async () => {
-    const service = await startOlder();
-    const { ask } = await startGateway({ upstream: service });
-    const answer = await ask(`{
-      experiment(id: "ada.mnist.2") { status codeReference { commit } project { name tags isPublic } }
-      entity(id: "${globalId("Project:ada/mnist")}") { id ... on Project { name description } }
-    }`);
-    expect(answer.data).toEqual({
-      experiment: {
-        status: "SUCCEEDED",
-        codeReference: null,
-        project: { name: "mnist", tags: null, isPublic: null },
-      },
-      entity: { id: globalId("Project:ada/mnist"), name: "mnist", description: null },
-    });
-    // One for each endpoint.
-    expect(codesOf(answer)).toEqual(["CAPABILITY_UNAVAILABLE", "CAPABILITY_UNAVAILABLE"]);
-    expect(service.calls()).toEqual(["GET ada/mnist/experiments/2/"]);
+describe("what a server does not offer is null with one error, and it is not asked for it", () => {
+  test.each(NOT_OFFERED)("$profile: $field", async ({ profile, field, at, what, capability, reads }) => {
+    // Safe: the file names profiles.
+    const { ask, calls } = await startProfile(profile as ProfileName);
+    const type = /^\w+(?:Project|Runs)\(/.test(field) ? "mutation" : "query";
+    const answer = await ask(`${type} { it: ${field} }`);
+    const message = `The server behind this gateway does not offer ${what}: it lacks the capability \`${capability}\`.`;
+    expect(errorsOf(answer)).toEqual([failure(`it${at}`, "CAPABILITY_UNAVAILABLE", message)]);
+    const { it } = answer.data as { it: object | null };
+    expect(Object.values(it ?? { it }).flat()).toContain(null);
+    expect(calls()).toEqual(reads === null ? [] : [`GET ${reads}`]);
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startGateway } from "../support/gateway.ts";
 import { readRecording, startReplay } from "../support/replay.ts";
 
-// Records of release 0.4.4 one by one: test/recorded/beyond.test.ts.
+// Records of release 0.4.4 one by one: test/recorded/exchanges.test.ts.
 
 test("rows of an owner's projects need one request; the readme of each needs another", async () => {
   const upstream = await startReplay(readRecording("0.4.4-beyond"));

@@ -8,10 +8,15 @@ const startStrange = async (records: Record<string, unknown>) => {
   return { ...gateway, calls: service.calls };
 };
 
-test("a value of a wrong type is null, and its neighbours are there", async () => {
-  const { ask } = await startStrange({
+test("a value of a wrong type is null and logged once, and its neighbours are there", async () => {
+  const { ask, logged } = await startStrange({
     "ada/mnist/experiments/1/": {
       id: 1,
+      num_jobs: "three",
+      tags: ["a", 1, 2],
+      started_at: 12,
+      config: { version: "one", run: { cmd: ["python"] } },
+      surprise: true,
       framework: 7,
       readme: { a: 1 },
       cloning_strategy: ["copy"],
@@ -28,16 +33,28 @@ test("a value of a wrong type is null, and its neighbours are there", async () =
     },
     "ada/mnist": { name: "mnist", tags: [1], is_public: "yes", num_jobs: 2 ** 40, num_builds: 3 },
   });
-  expect(
-    await ask(`{ experiment(id: "ada.mnist.1") {
+  const document = `{ experiment(id: "ada.mnist.1") {
+      jobCount tags startedAt config { version run { cmd } raw }
       framework readme cloningStrategy runEnvironment dataReferences
       codeReference { branch commit isDirty url }
       statuses { nodes { message traceback } }
       project { tags isPublic jobCount buildJobCount }
-    } }`),
-  ).toEqual({
+    } }`;
+  const warned = () =>
+    logged()
+      .split("\n")
+      .filter((line) => line.includes('"level":40'));
+  await ask(document);
+  const once = warned();
+  for (const place of ["num_jobs", "started_at", "tags.*"])
+    expect(once).toContainEqual(expect.stringContaining(`"place":"${place}"`));
+  expect(await ask(document)).toEqual({
     data: {
       experiment: {
+        jobCount: null,
+        tags: null,
+        startedAt: null,
+        config: { version: null, run: { cmd: null }, raw: { version: "one", run: { cmd: ["python"] } } },
         framework: null,
         readme: null,
         cloningStrategy: null,
@@ -54,6 +71,7 @@ test("a value of a wrong type is null, and its neighbours are there", async () =
       },
     },
   });
+  expect(warned()).toEqual(once);
 });
 
 test.each([

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { tokenOf } from "../support/demo-gateway.ts";
-import { codesOf, outcomeOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
+import { outcomeOf } from "../support/errors.ts";
+import { pageOf, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { type ProfileName, startProfile } from "../support/profiles.ts";
+import { startProfile } from "../support/profiles.ts";
 
 /** What is kept of each kind: the run of the demo that is bookmarked and archived, and what its list rows lack. */
 const KINDS = {
@@ -149,13 +149,8 @@ describe("what somebody else keeps", () => {
 });
 
 test("lists of what is kept are paged by offsets, one request a page", async () => {
-  const service = await startFake(({ path }) => {
-    const { searchParams } = new URL(path, "http://service");
-    const offset = Number(searchParams.get("offset"));
-    const rows = [1, 2, 3, 4, 5].map((id) => ({ content_object: { id, project: `ada.p${id}` } }));
-    const results = rows.slice(offset, offset + Number(searchParams.get("limit")));
-    return { json: { count: 5, next: null, results } };
-  });
+  const rows = [1, 2, 3, 4, 5].map((id) => ({ content_object: { id, project: `ada.p${id}` } }));
+  const service = await startFake((seen) => pageOf(rows, seen));
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const list =
     "bookmarks(kind: JOB, first: 2, offset: 3) { nodes { ... on Job { uniqueName } } pageInfo { hasPreviousPage } }";
@@ -178,34 +173,6 @@ test("a row that does not tell its project fails its list, not the others", asyn
   expect(outcomeOf(await ask(`{ user(username: "ada") { ${lists} } }`))).toMatchObject({
     data: { user: { bookmarks: null, archives: { totalCount: 0 } } },
     errors: [{ at: "user.bookmarks", code: "UPSTREAM_BAD_RESPONSE" }],
-  });
-});
-
-const KEPT = [...KIND_NAMES.map(enumOf), "PROJECT"];
-const listsOf = (list: string) =>
-  KEPT.map((kind) => [`${list}${kind}`, `${list}${kind}: ${list}(kind: ${kind}) { totalCount }`] as const);
-
-describe("a server without bookmarks or archives", () => {
-  test.each<[ProfileName, readonly (readonly [string, string])[]]>([
-    ["document", [...listsOf("bookmarks"), ...listsOf("archives")]],
-    ["polyaxon-0.2", listsOf("archives")],
-  ])("is asked for none: %s", async (profile, lists) => {
-    const { ask, calls } = await startProfile(profile);
-    const listed = await ask(`{ viewer { username ${lists.map(([, field]) => field).join(" ")} } }`);
-    expect(listed.data).toEqual({
-      viewer: { username: "ada", ...Object.fromEntries(lists.map(([name]) => [name, null])) },
-    });
-    expect(codesOf(listed)).toEqual(lists.map(() => "CAPABILITY_UNAVAILABLE"));
-    expect(calls()).toEqual(["GET users/"]);
-
-    const ids = JSON.stringify(KIND_NAMES.map((kind) => KINDS[kind].run));
-    const done = await ask(`mutation { archiveRuns(ids: ${ids}) { results { isSent } } }`);
-    expect(done.data).toEqual({ archiveRuns: { results: KIND_NAMES.map(() => null) } });
-    expect(codesOf(done)).toEqual(KIND_NAMES.map(() => "CAPABILITY_UNAVAILABLE"));
-    expect(done.errors?.[1]?.message).toBe(
-      "The server behind this gateway does not offer POST {owner}/{project}/jobs/{id}/archive: it lacks the capability `ARCHIVES`.",
-    );
-    expect(calls()).toEqual([]);
   });
 });
 

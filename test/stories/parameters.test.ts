@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startFake, startRecords } from "../support/fake.ts";
+import { startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 
 const ask = async (record: object, selection: string) => {
@@ -35,30 +35,5 @@ test("parameters are told by name, in order, whatever their names", async () => 
 test.each([null, "text", [1]])("parameters that are %j have no names", async (declarations) => {
   expect(await ask({ declarations }, NAMES)).toEqual({
     data: { experiment: { all: null, some: null, lr: null, none: null } },
-  });
-});
-
-test("a step of a curve is the index of its point, also where points were left out", async () => {
-  const rows = Array.from({ length: 9 }, (_, index) => ({
-    id: index + 1,
-    values: { loss: index === 4 ? 100 : 0, ...(index % 2 === 1 && { accuracy: index }) },
-  }));
-  const service = await startFake(() => ({ json: { count: 9, next: null, results: rows } }));
-  const gateway = await startGateway({ upstream: service });
-  expect(
-    await gateway.ask(`{ experiment(id: "ada.mnist.42") {
-      all: metricSeries { name steps values }
-      few: metricSeries(names: ["loss"], maxPoints: 3) { steps values }
-    } }`),
-  ).toEqual({
-    data: {
-      experiment: {
-        all: [
-          { name: "accuracy", steps: [0, 1, 2, 3], values: [1, 3, 5, 7] },
-          { name: "loss", steps: [0, 1, 2, 3, 4, 5, 6, 7, 8], values: [0, 0, 0, 0, 100, 0, 0, 0, 0] },
-        ],
-        few: [{ steps: [0, 4, 8], values: [0, 100, 0] }],
-      },
-    },
   });
 });

@@ -3,9 +3,6 @@ import { codesOf, errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { globalId } from "../support/ids.ts";
 import { startProfile } from "../support/profiles.ts";
 
-const NOT_OFFERED = (what: string, capability: string) =>
-  `The server behind this gateway does not offer ${what}: it lacks the capability \`${capability}\`.`;
-
 describe("a project", () => {
   test("is created for the caller; what the answer lacks is read", async () => {
     const { ask, calls } = await startProfile();
@@ -155,52 +152,5 @@ describe("what cannot be done to a project", () => {
       errors: [failure("done", "BAD_USER_INPUT", message)],
     });
     expect(calls()).toEqual([]);
-  });
-
-  test("a server of the document has none of the mutations, and is sent none", async () => {
-    const { ask, calls } = await startProfile("document");
-    const onOne = ["delete", "bookmark", "archive"].map(
-      (verb) => `${verb}Project(id: "ada.mnist") { __typename }`,
-    );
-    const answer = await ask(`mutation {
-      createProject(input: { name: "fresh" }) { __typename }
-      updateProject(id: "ada.mnist", input: { description: "x" }) { __typename }
-      ${onOne.join(" ")}
-    }`);
-    expect(Object.values(answer.data as object)).toEqual(Array(5).fill(null));
-    expect(codesOf(answer)).toEqual(Array(5).fill("CAPABILITY_UNAVAILABLE"));
-    expect(calls()).toEqual([]);
-  });
-
-  test("release 0.2 takes no readme, and neither bookmarks nor archives", async () => {
-    const { ask, calls } = await startProfile("polyaxon-0.2");
-    const answer = await ask(`mutation {
-      readme: updateProject(id: "ada.mnist", input: { readme: "x", description: "x" }) { __typename }
-      description: updateProject(id: "ada.mnist", input: { description: "x" }) { project { description } }
-      bookmark: bookmarkProject(id: "ada.mnist") { __typename }
-      archive: archiveProject(id: "ada.mnist") { __typename }
-    }`);
-    expect(outcomeOf(answer)).toEqual({
-      data: {
-        readme: null,
-        description: { project: { description: "x" } },
-        bookmark: null,
-        archive: null,
-      },
-      errors: [
-        failure("readme", "CAPABILITY_UNAVAILABLE", NOT_OFFERED("`readme` as input", "UPDATE_README")),
-        failure(
-          "bookmark",
-          "CAPABILITY_UNAVAILABLE",
-          NOT_OFFERED("POST {owner}/{project}/bookmark", "PROJECT_BOOKMARKS"),
-        ),
-        failure(
-          "archive",
-          "CAPABILITY_UNAVAILABLE",
-          NOT_OFFERED("POST {owner}/{project}/archive", "PROJECT_ARCHIVES"),
-        ),
-      ],
-    });
-    expect(calls()).toEqual(["PATCH ada/mnist"]);
   });
 });

@@ -1,7 +1,14 @@
+import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 import { expect, test } from "vitest";
-import { ExperimentPageDocument, NestedRunGraphDocument } from "../generated/graphql.ts";
+import {
+  ExperimentPageDocument,
+  NestedRunGraphDocument,
+  OriginDocument,
+  ProjectPageDocument,
+} from "../generated/graphql.ts";
 import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
+import { startProfile } from "../support/profiles.ts";
 import { startRounds } from "../support/rounds.ts";
 
 const E42 = "ada/mnist/experiments/42";
@@ -14,35 +21,22 @@ async function startInRounds(rounds: readonly (readonly string[])[]) {
   return { ...gateway, ...service };
 }
 
-test("the experiment page takes three requests: the run, its build and its statuses", async () => {
-  const { ask, calls } = await startDemoGateway();
-  const { data, errors } = await ask(ExperimentPageDocument, { id: "ada.mnist.42" });
-  expect(errors).toBeUndefined();
-  expect(data.experiment).toMatchObject({
-    __typename: "Experiment",
-    uniqueName: "ada.mnist.42",
-    status: "SUCCEEDED",
-    phase: "SUCCEEDED",
-    isClone: true,
-    original: { id: expect.any(String), uniqueName: "ada.mnist.37" },
-    experimentGroup: null,
-    buildJob: {
-      uniqueName: "ada.mnist.builds.2",
-      status: "SUCCEEDED",
-      commit: expect.stringMatching(/^[0-9a-f]{40}$/),
-    },
-    project: { uniqueName: "ada.mnist", name: "mnist", owner: { username: "ada" } },
-  });
-  expect(data.experiment?.statuses?.nodes.map(({ status }) => status)).toEqual([
-    "CREATED",
-    "BUILDING",
-    "SCHEDULED",
-    "STARTING",
-    "RUNNING",
-    "SUCCEEDED",
-  ]);
-  expect(calls()).toEqual([`GET ada/mnist/builds/2/`, `GET ${E42}/`, `GET ${E42}/statuses`]);
-});
+test.each<
+  [page: string, document: TypedDocumentNode<unknown, { id: string }>, calls: readonly string[], id?: string]
+>([
+  ["an experiment", ExperimentPageDocument, ["ada/mnist/builds/2/", `${E42}/`, `${E42}/statuses?limit=20`]],
+  ["a run's origin", OriginDocument, [`${E42}/`, `${E42}/coderef`]],
+  ["a project", ProjectPageDocument, ["ada/mnist"], "ada.mnist"],
+])(
+  "the page of %s takes no other requests than it needs",
+  async (_, document, expected, id = "ada.mnist.42") => {
+    const { ask, calls } = await startProfile();
+    const { data, errors } = await ask(document, { id });
+    expect(errors).toBeUndefined();
+    expect(Object.values(data as object)).toEqual([expect.objectContaining({ uniqueName: id })]);
+    expect(calls()).toEqual(expected.map((path) => `GET ${path}`));
+  },
+);
 
 const LISTS = [`${E42}/`, `${E42}/statuses`, `${E42}/metrics`, `${E42}/jobs`];
 

@@ -1,4 +1,4 @@
-import { type Seen, startFake, type Told } from "./fake.ts";
+import { pageOf, type Seen, startFake, type Told } from "./fake.ts";
 import { startGateway } from "./gateway.ts";
 import { globalId } from "./ids.ts";
 
@@ -16,15 +16,6 @@ export const row = (id: number, given: object = {}) => ({
   created_at: `2026-01-${String(id).padStart(2, "0")}T00:00:00Z`,
   ...given,
 });
-
-/** The page of a list that a request asks for by `limit` and `offset`. */
-export function pageOf(rows: readonly object[], { path }: Pick<Seen, "path">): Told {
-  const { searchParams } = new URL(path, "http://service");
-  const offset = Number(searchParams.get("offset") ?? 0);
-  const limit = Number(searchParams.get("limit") ?? 20);
-  const results = rows.slice(offset, offset + limit);
-  return { json: { count: rows.length, next: null, results } };
-}
 
 /** The page of a list that a request asks for, or the record of one of its experiments, which has more than its row. */
 export function readable(

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { listen } from "./listen.ts";
 
 /** A request as a fake service saw it. */
@@ -14,26 +15,44 @@ export type Told =
   | { readonly json: unknown; readonly status?: number; readonly headers?: Record<string, string> }
   | { readonly text: string | Buffer; readonly status?: number; readonly headers?: Record<string, string> };
 
+/** An answer, or what writes one by itself. */
+export type Reply = Told | ((response: ServerResponse) => unknown);
+
 /** `GET ada/mnist/jobs/3/`: a request without the prefix that all of them have. */
 export const onWire = ({ method, path }: Pick<Seen, "method" | "path">): string =>
   `${method} ${path.replace("/api/v1/", "")}`;
 
+/** Reads a request to its end. */
+export async function seenIn(request: IncomingMessage): Promise<Seen> {
+  const { method = "", url: path = "", headers } = request;
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return { method, path, headers, body: Buffer.concat(chunks).toString() };
+}
+
+export const NOT_FOUND: Told = { json: { detail: "Not found." }, status: 404 };
+
+export const bodyOf = (told: Told): Buffer =>
+  Buffer.from("json" in told ? JSON.stringify(told.json) : told.text);
+
+export const headersOf = (told: Told) => ({
+  "content-type": "json" in told ? "application/json" : "text/plain",
+  ...told.headers,
+});
+
+export function tell(response: ServerResponse, told: Told): void {
+  response.writeHead(told.status ?? 200, headersOf(told)).end(bodyOf(told));
+}
+
 /** A service that answers as told, over real HTTP. What it is not told of is a JSON 404. */
-export async function startFake(answer: (seen: Seen) => Told | undefined | Promise<Told | undefined>) {
+export async function startFake(answer: (seen: Seen) => Reply | undefined | Promise<Reply | undefined>) {
   const seen: Seen[] = [];
   const url = await listen(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { method = "", url: path = "", headers } = request;
-    const asked = { method, path, headers, body: Buffer.concat(chunks).toString() };
+    const asked = await seenIn(request);
     seen.push(asked);
-    const told = (await answer(asked)) ?? { json: { detail: "Not found." }, status: 404 };
-    const isJson = "json" in told;
-    response.writeHead(told.status ?? 200, {
-      "content-type": isJson ? "application/json" : "text/plain",
-      ...told.headers,
-    });
-    response.end(isJson ? JSON.stringify(told.json) : told.text);
+    const reply = (await answer(asked)) ?? NOT_FOUND;
+    if (typeof reply === "function") reply(response);
+    else tell(response, reply);
   });
   return {
     url,
@@ -51,3 +70,11 @@ export const startRecords = (records: Record<string, unknown>) =>
     const record = records[path.replace("/api/v1/", "")];
     return record === undefined ? undefined : { json: record };
   });
+
+/** The page of a list that a request asks for by `limit` and `offset`. */
+export function pageOf(rows: readonly unknown[], { path }: Pick<Seen, "path">): Told {
+  const { searchParams } = new URL(path, "http://service");
+  const offset = Number(searchParams.get("offset") ?? 0);
+  const results = rows.slice(offset, offset + Number(searchParams.get("limit") ?? 20));
+  return { json: { count: rows.length, next: null, results } };
+}

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import type { Seen, Told } from "./fake.ts";
+import { NOT_FOUND, onWire, type Seen, seenIn, tell, type Told } from "./fake.ts";
 import { seeded } from "./seeded.ts";
 
 /** One exchange that is to go wrong, and what the service would have answered. */
@@ -36,13 +36,10 @@ export async function startFaultServer(answer: (seen: Seen) => Told | undefined)
   let orders: Order[] = [];
   const server = createServer(async (request, response) => {
     response.on("error", () => {});
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { method = "", url: path = "", headers } = request;
-    const asked = { method, path, headers, body: Buffer.concat(chunks).toString() };
+    const asked = await seenIn(request);
     seen.push(asked);
-    const right = answer(asked) ?? { json: { detail: "Not found." }, status: 404 };
-    const order = orders.find(({ route }) => route.test(`${method} ${path}`));
+    const right = answer(asked) ?? NOT_FOUND;
+    const order = orders.find(({ route }) => route.test(`${asked.method} ${asked.path}`));
     if (order?.isMeant(++order.calls)) await order.fault({ request, response, right });
     else tell(response, right);
   });
@@ -66,10 +63,7 @@ export async function startFaultServer(answer: (seen: Seen) => Told | undefined)
     port,
     url: `http://127.0.0.1:${port}`,
     /** In the order of their arrival: `GET ada/mnist/jobs/3/`. */
-    calls: (route = /./) =>
-      seen
-        .map(({ method, path }) => `${method} ${path.replace("/api/v1/", "")}`)
-        .filter((call) => route.test(call)),
+    calls: (route = /./) => seen.map(onWire).filter((call) => route.test(call)),
     seen: () => seen,
     connections: () => connections,
     /** From now on requests whose `METHOD path` matches go wrong. */
@@ -87,15 +81,3 @@ export async function startFaultServer(answer: (seen: Seen) => Told | undefined)
 }
 
 export type FaultServer = Awaited<ReturnType<typeof startFaultServer>>;
-
-export const bodyOf = (told: Told): Buffer =>
-  Buffer.from("json" in told ? JSON.stringify(told.json) : told.text);
-
-export const headersOf = (told: Told) => ({
-  "content-type": "json" in told ? "application/json" : "text/plain",
-  ...told.headers,
-});
-
-export function tell(response: ServerResponse, told: Told): void {
-  response.writeHead(told.status ?? 200, headersOf(told)).end(bodyOf(told));
-}

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import type { Told } from "./fake.ts";
-import { bodyOf, type Fault, headersOf, tell } from "./fault-server.ts";
+import { bodyOf, headersOf, tell, type Told } from "./fake.ts";
+import type { Fault } from "./fault-server.ts";
 import { seeded } from "./seeded.ts";
 
 /** Goes wrong in one of these ways, by turns that are the same in every run. */

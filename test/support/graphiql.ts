@@ -33,36 +33,34 @@ const FRAMES = `new Promise((resolve) => {
   wait(8);
 })`;
 
-/** Clicks as a hand does: it presses for some frames, moves a little, and lets go. */
-export async function click(page: Page, target: Locator): Promise<void> {
+/** Presses as a hand does: for some frames, while it slides from one place of the width to another. */
+async function press(page: Page, target: Locator, placesOf: (width: number) => [from: number, to: number]) {
   await target.scrollIntoViewIfNeeded();
   const box = await target.boundingBox();
   if (!box) throw new TypeError("expected something to click on, got nothing that is shown");
-  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
-  await page.mouse.move(x, y);
+  const y = box.y + box.height / 2;
+  const [from, to] = placesOf(box.width).map((place) => box.x + place);
+  await page.mouse.move(from ?? 0, y);
   await page.mouse.down();
-  await page.mouse.move(x + 2, y, { steps: 2 });
+  await page.mouse.move(to ?? 0, y, { steps: 10 });
   await page.evaluate(FRAMES);
   await page.mouse.up();
 }
+
+export const click = (page: Page, target: Locator) =>
+  press(page, target, (width) => [width / 2, width / 2 + 2]);
 
 export const tabOf = (page: Page, name: string) => page.getByRole("tab").filter({ hasText: name });
 export const answerOf = (page: Page) => page.locator(".graphiql-response");
 export const run = (page: Page) => click(page, page.getByRole("button", { name: /execute query/i }));
 
+const chosen = (page: Page, name: string) =>
+  expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), SHOWN).toBe("true");
+
 /** Clicks on a tab, which is the chosen one then. The hand slides along the tab: that is no wish to move it. */
 export async function choose(page: Page, name: string): Promise<void> {
-  const button = tabOf(page, name);
-  await button.scrollIntoViewIfNeeded();
-  const box = await button.boundingBox();
-  if (!box) throw new TypeError("expected a tab to click on, got none that is shown");
-  const y = box.y + box.height / 2;
-  await page.mouse.move(box.x + 5, y);
-  await page.mouse.down();
-  await page.mouse.move(box.x + box.width - 30, y, { steps: 10 });
-  await page.evaluate(FRAMES);
-  await page.mouse.up();
-  await expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), SHOWN).toBe("true");
+  await press(page, tabOf(page, name), (width) => [5, width - 30]);
+  await chosen(page, name);
 }
 
 export const menuOf = (page: Page, name: string) =>
@@ -85,21 +83,21 @@ export async function openOperation(page: Page, name: string): Promise<void> {
       .filter({ hasText: new RegExp(`^${name}`) })
       .last(),
   );
-  await expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), SHOWN).toBe("true");
+  await chosen(page, name);
 }
 
 /** Reloads once the tab that was chosen is stored: GraphiQL does it a moment later. */
-export async function reload(page: Page, chosen: string): Promise<void> {
+export async function reload(page: Page, name: string): Promise<void> {
   const isStored = async () => {
     const stored = await page.evaluate(() => JSON.stringify(Object.entries(globalThis.localStorage)));
     const entries = JSON.parse(stored) as [name: string, value: string][];
-    const [, text = "null"] = entries.find(([name]) => name.endsWith(":tabState")) ?? [];
+    const [, text = "null"] = entries.find(([key]) => key.endsWith(":tabState")) ?? [];
     const state = JSON.parse(text) as { tabs: { title: string }[]; activeTabIndex: number } | null;
     return state?.tabs[state.activeTabIndex]?.title;
   };
-  await expect.poll(isStored, SHOWN).toBe(chosen);
+  await expect.poll(isStored, SHOWN).toBe(name);
   await page.reload();
-  await expect.poll(() => tabOf(page, chosen).getAttribute("aria-selected"), SHOWN).toBe("true");
+  await chosen(page, name);
 }
 
 /** Whether all of it lies within the window. */

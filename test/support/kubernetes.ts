@@ -7,7 +7,6 @@ import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
 import { Ingress, NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
 import { Service } from "kubernetes-models/v1";
-import { z } from "zod";
 
 const MODELS = [
   Deployment,
@@ -20,12 +19,12 @@ const MODELS = [
   ServiceMonitor,
 ];
 
-const Resource = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: z.object({ name: z.string() }),
-  spec: z.unknown(),
-});
+interface Resource {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: unknown;
+  readonly spec: unknown;
+}
 
 /** Copies a value so that reading a key removes its path from `unread`. */
 function watched(value: unknown, path: string, unread: Set<string>): unknown {
@@ -47,8 +46,7 @@ function watched(value: unknown, path: string, unread: Set<string>): unknown {
  * Validates a resource by the schema of its kind, and returns the paths of the keys that the schema does not know: the
  * validator does not read them. Throws when a key is missing or has a wrong type.
  */
-export function unknownKeysOf(resource: unknown): string[] {
-  const { apiVersion, kind, metadata, spec, ...others } = Resource.parse(resource);
+export function unknownKeysOf({ apiVersion, kind, metadata, spec, ...others }: Resource): string[] {
   const Model = MODELS.find((each) => each.apiVersion === apiVersion && each.kind === kind);
   if (!Model) throw new TypeError(`expected a kind that is known here, got ${apiVersion} ${kind}`);
   const unread = new Set<string>();

@@ -1,5 +1,4 @@
-import type { ServerResponse } from "node:http";
-import { listen } from "./listen.ts";
+import { type Reply, startFake } from "./fake.ts";
 
 /** What a request gets. */
 export type Fate = "answered" | "refused" | "signed out" | "failed" | "unavailable" | "cut off";
@@ -18,7 +17,7 @@ interface Request {
   readonly label: string;
   /** When it arrived, by the clock of the story. */
   readonly arrivedAt: number;
-  readonly response: ServerResponse;
+  readonly reply: (reply: Reply) => void;
   /** Number of the last request when it was answered; infinite until then. */
   answeredAt: number;
 }
@@ -35,13 +34,14 @@ function bodyOf({ path, label }: Request): object {
 export async function startLabelled(now: () => number) {
   const requests: Request[] = [];
   const held: Request[] = [];
-  const url = await listen((incoming, response) => {
-    const token = `${incoming.headers.authorization}`.replace("token ", "");
+  const { url } = await startFake(({ path, headers }) => {
+    const token = `${headers["authorization"]}`.replace("token ", "");
     const label = `${token}_${requests.length + 1}`;
-    const answeredAt = Number.POSITIVE_INFINITY;
-    const request = { path: `${incoming.url}`, label, arrivedAt: now(), response, answeredAt };
-    requests.push(request);
-    held.push(request);
+    return new Promise<Reply>((reply) => {
+      const request = { path, label, arrivedAt: now(), reply, answeredAt: Number.POSITIVE_INFINITY };
+      requests.push(request);
+      held.push(request);
+    });
   });
   return {
     url,
@@ -55,13 +55,12 @@ export async function startLabelled(now: () => number) {
     decide: (index: number, fate: Fate): void => {
       const [request] = held.splice(index, 1);
       if (!request) return;
-      const { path, label, response } = request;
+      const { path, label, reply } = request;
       request.answeredAt = requests.length;
-      if (fate === "cut off") return void response.destroy();
-      response.statusCode = STATUSES[fate];
-      if (fate === "answered" && path.endsWith("logs")) return void response.end(label);
-      const body = fate === "answered" ? bodyOf(request) : { detail: `said to ${label}` };
-      response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+      if (fate === "cut off") return reply((response) => response.destroy());
+      if (fate === "answered" && path.endsWith("logs")) return reply({ text: label });
+      const json = fate === "answered" ? bodyOf(request) : { detail: `said to ${label}` };
+      return reply({ status: STATUSES[fate], json });
     },
   };
 }

@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import { onWire, type Seen, startFake, type Told } from "./fake.ts";
+import { onWire, type Reply, type Seen, startFake } from "./fake.ts";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
 import { handClock } from "./hand-clock.ts";
 import { globalId } from "./ids.ts";
@@ -44,7 +44,7 @@ export async function startLive(
   {
     answer = () => undefined,
     ...options
-  }: Omit<GatewayOptions, "upstream" | "clock"> & { answer?: (seen: Seen) => Told | undefined } = {},
+  }: Omit<GatewayOptions, "upstream" | "clock"> & { answer?: (seen: Seen) => Reply | undefined } = {},
 ) {
   const records = () => runs.map(rowOf);
   const service = await startFake((seen) => {

@@ -1,13 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { vi } from "vitest";
-import { onWire, type Seen } from "./fake.ts";
-import { startGateway } from "./gateway.ts";
-import { handClock } from "./hand-clock.ts";
-import { listen } from "./listen.ts";
-import { experimentId, FIRST_POLL } from "./live-service.ts";
+import { experimentId, FIRST_POLL, startLive } from "./live-service.ts";
 import { PATIENT } from "./patience.ts";
-import { subscribe, type Subscriber } from "./subscriber.ts";
+import type { Subscriber } from "./subscriber.ts";
 
 const LOG_APPENDED = `subscription ($id: ID!, $after: String) {
   runLogAppended(id: $id, after: $after) { text startByte endCursor hasMore }
@@ -20,58 +16,41 @@ export interface Piece {
   readonly hasMore: boolean;
 }
 
-interface LogService {
-  /** The log, by the `Authorization` header of the request. */
-  readonly logOf: (authorization: string) => Buffer;
-  status: string;
-  /** Sends the body of a log after its head. */
-  sendBody: (response: ServerResponse, log: Buffer) => void;
-}
-
 function* chunksOf(log: Buffer): Generator<Buffer> {
   for (let at = 0; at < log.length; at += 65_536) yield log.subarray(at, at + 65_536);
 }
 
-/** A service with one run and its log, which it sends no faster than it is read, behind a gateway with a hand clock. */
-export async function startLongLog(logOf: LogService["logOf"]) {
+/** A service with one run and its log, which it sends no faster than it is read. `logOf` is given the `Authorization` header. */
+export async function startLongLog(logOf: (authorization: string) => Buffer) {
   let moved = 0;
-  const seen: Seen[] = [];
   const open = new Set<ServerResponse>();
-  const service: LogService = {
-    logOf,
-    status: "running",
-    sendBody: (response, log) => {
+  const run = { id: 1, last_status: "running" };
+  const service = {
+    set status(status: string) {
+      run.last_status = status;
+    },
+    /** Sends the body of a log after its head. */
+    sendBody: (response: ServerResponse, log: Buffer): void => {
       const body = Readable.from(chunksOf(log));
       body.on("data", (chunk: Buffer) => (moved += chunk.length));
       response.once("close", () => body.destroy());
       body.pipe(response);
     },
   };
-  const url = await listen((request, response) => {
-    const { method = "", url: path = "", headers } = request;
-    seen.push({ method, path, headers, body: "" });
-    if (!path.endsWith("/logs/")) {
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({ id: 1, unique_name: "ada.mnist.1", last_status: service.status }));
-      return;
-    }
-    const log = service.logOf(`${headers.authorization}`);
+  const sendLog = (log: Buffer) => (response: ServerResponse) => {
     open.add(response);
     response.once("close", () => open.delete(response));
     response.writeHead(200, { "content-type": "text/plain", "content-length": log.length }).flushHeaders();
     service.sendBody(response, log);
-  });
-  const time = handClock();
-  const gateway = await startGateway({
-    upstream: { url },
-    clock: time.clock,
+  };
+  const live = await startLive([run], {
+    answer: ({ path, headers }) =>
+      path.endsWith("/logs/") ? sendLog(logOf(`${headers["authorization"]}`)) : undefined,
     env: { READ_TIMEOUT_MS: "600000" },
   });
   return {
-    ...time,
+    ...live,
     service,
-    seen: () => seen,
-    inOrder: () => seen.map(onWire),
     /** Bytes of logs that were sent, those in the system's buffers included. */
     moved: () => moved,
     /** Waits until nothing more is sent: the buffers on the way are full. */
@@ -86,16 +65,11 @@ export async function startLongLog(logOf: LogService["logOf"]) {
     },
     /** Waits until no log is being sent. */
     closed: () => vi.waitUntil(() => open.size === 0, PATIENT),
-    /** Waits until the service has seen this many requests, and returns them. */
-    requests: async (count: number): Promise<string[]> => {
-      await vi.waitUntil(() => seen.length >= count, PATIENT);
-      return seen.map(onWire);
-    },
     /** Subscribes, and starts the poll. */
     watch: async (after: string | null = null, token = "ada"): Promise<Subscriber> => {
       const variables = { id: experimentId(1), after };
-      const subscriber = await subscribe(gateway.url, { query: LOG_APPENDED, variables, token });
-      await vi.waitUntil(() => time.timers().some((at) => at % 1_000 === FIRST_POLL), PATIENT);
+      const subscriber = await live.subscribe({ query: LOG_APPENDED, variables, token });
+      await vi.waitUntil(() => live.timers().some((at) => at % 1_000 === FIRST_POLL), PATIENT);
       return subscriber;
     },
   };

@@ -1,86 +1,76 @@
 import { expect } from "vitest";
 import { outcomeOf } from "./errors.ts";
 import { startGateway } from "./gateway.ts";
-import type { Row } from "./recorded-items.ts";
+import { dataOf, type Row } from "./recorded-told.ts";
 import { recordedReads } from "./recorded-server.ts";
 import { type Line, lineOf, plain, startReplay } from "./replay.ts";
+import rows from "../recorded/rows.json" with { type: "json" };
 
-/*
- * Recorded exchanges of release 0.4.4, each with the operation that asks for it, or why there is none.
- */
-
+/** The operation that asks for a recorded exchange. */
 export interface Asked {
-  readonly document: string;
-  /** What the recorded answer gives, and that of `behind`. */
-  readonly told: (json: Row, behind: Row) => unknown;
-  /** The exchange of the same file that is asked for as well. */
+  readonly query: string;
+  /** The exchange of the same file that is asked for as well, and whose answer is told where that of the first is empty. */
   readonly behind?: string;
-  /** The place of the error when the server refuses, and what is there besides. By default it is a list. */
+  /** What is told, where that is not the recorded answer field by field. */
+  readonly told?: unknown;
+  /** The place of the error when the server refuses, and what is there besides. By default it is a list or a mutation. */
   readonly refused?: { readonly at: string; readonly data: unknown };
-  /** Whether `told` gives what there is although the server refuses. */
-  readonly isNoError?: boolean;
-  /** Whether the caller's name is read first. */
-  readonly isOfViewer?: boolean;
+  readonly profile?: string;
 }
 
-/** Why no field asks for it. */
-export type RecordedRow = Asked | { readonly never: string };
+const { fragments, ...files } = rows;
 
-export const never = (why: string): RecordedRow => ({ never: why });
+/** How each exchange of some recordings is asked for, or why no field asks for it. */
+// Safe: the file has nothing else.
+export const RECORDED_ROWS = files as unknown as Readonly<
+  Record<string, Readonly<Record<string, Asked | string>>>
+>;
+
+const withFragments = (query: string): string =>
+  [
+    query,
+    ...Object.entries(fragments).flatMap(([name, text]) => (query.includes(`...${name}`) ? [text] : [])),
+  ].join(" ");
 
 const tokenIn = ({ headers }: Line) => headers["Authorization"]?.replace("token ", "") ?? null;
 
-/** The caller's name, as release 0.2.0 told it, for the token of a line. */
-export const viewerFor = ({ headers }: Line): Line => ({
-  ...lineOf(recordedReads, "user me alice"),
-  headers,
-});
-
 /** The body of a command; an empty one is none. */
-const bodyOf = (text: string) => (text === "" || text === "{}" ? null : (JSON.parse(text) as unknown));
-const recordedBody = (body: unknown) => bodyOf(JSON.stringify(body ?? {}));
+const bodyOf = (body: unknown): unknown => {
+  const text = typeof body === "string" ? body : JSON.stringify(body ?? {});
+  return text === "" || text === "{}" ? null : JSON.parse(text);
+};
 
 const CODES: Readonly<Record<number, string>> = {
   400: "BAD_USER_INPUT",
   403: "FORBIDDEN",
   404: "NOT_FOUND",
+  405: "UPSTREAM_UNSUPPORTED",
   500: "UPSTREAM_ERROR",
 };
 
-const LIST = { at: "thing.list", data: { list: null } };
+const NOT_FOUND: unknown = expect.stringMatching(/^Not found: [-\w./]+\.$/);
+const NOT_OFFERED: unknown = expect.stringMatching(/^This server does not offer \w+ \S+, or failed at it\.$/);
 
-function wordsOf(json: unknown, status: number): unknown {
-  if (Array.isArray(json)) return json.join(" ");
+/** The error of what the server refused, in the words of the server unless it crashed or has not found it. */
+function refusalOf({ method, status, json }: Line, at: string) {
   const { detail } = Object(json ?? {}) as { readonly detail?: string };
-  // The gateway says what was not found.
-  if (detail === "Not found.") return expect.stringMatching(/^Not found: [-\w.]+\.$/);
-  return detail ?? `The service answered ${status}.`;
+  const words = Array.isArray(json) ? json.join(" ") : (detail ?? `The service answered ${status}.`);
+  const message = status === 405 ? NOT_OFFERED : detail === "Not found." ? NOT_FOUND : words;
+  const code = detail === "Invalid token." ? "UNAUTHENTICATED" : CODES[status];
+  return { at, code, message, upstream: { method, status } };
 }
 
-/** What is told of what the server refused, in the words of the server unless it crashed. */
-const refused = ({ method, status, json }: Line, { at, data } = LIST as NonNullable<Asked["refused"]>) => ({
-  data: { thing: data },
-  errors: [
-    {
-      at,
-      code: CODES[status],
-      message: wordsOf(json, status),
-      upstream: { method, status },
-    },
-  ],
-});
-
 /** Asks for recorded exchanges, which are all that the service knows, and compares what was sent with them. */
-export async function replay(lines: readonly Line[], document: string, profile: string) {
+async function replay(lines: readonly Line[], document: string, profile: string) {
   const upstream = await startReplay(lines);
   const { ask } = await startGateway({
     upstream,
     token: lines[0] ? tokenIn(lines[0]) : null,
-    env: { UPSTREAM_PROFILE: profile },
+    env: { UPSTREAM_PROFILE: profile, MAX_PAGE_SIZE: "500" },
   });
   const outcome = outcomeOf(await ask<{ thing: unknown }, object>(document));
   const sent = upstream.seen().map(({ method, path, body }) => [method, ...plain(path), bodyOf(body)]);
-  const recorded = lines.map(({ method, path, body }) => [method, ...plain(path), recordedBody(body)]);
+  const recorded = lines.map(({ method, path, body }) => [method, ...plain(path), bodyOf(body)]);
   // Some go side by side.
   const inOrder = (requests: readonly unknown[][]) =>
     requests.toSorted((a, b) => a.join().localeCompare(b.join()));
@@ -88,22 +78,23 @@ export async function replay(lines: readonly Line[], document: string, profile: 
   return outcome;
 }
 
-export const isAsked = (row: RecordedRow): row is Asked => "document" in row;
-
 /** Asks for an exchange of a file: what the gateway gives, and what of that the recording tells. */
-export async function answerTo(file: readonly Line[], name: string, row: Asked) {
-  const { document, told, behind, isOfViewer = false, isNoError = false, refused: how } = row;
+export async function answerTo(file: readonly Line[], name: string, row: Asked, profile: string) {
+  const { query, behind } = row;
+  const list = { at: "thing.list", data: { list: null } };
+  const { refused = query.startsWith("mutation") ? { at: "thing", data: null } : list } = row;
   const line = lineOf(file, name);
   const besides = behind === undefined ? [] : [lineOf(file, behind)];
-  const lines: readonly Line[] = [...(isOfViewer ? [viewerFor(line)] : []), line, ...besides];
-  // Rows without `behind` do not look at it.
-  const records = [line, ...besides].map(({ json }) => json as Row);
-  const [answer = {}, record = {}] = records;
-  return {
-    given: await replay(lines, document, "polyaxon-0.4"),
-    recorded:
-      line.status < 300 || isNoError
-        ? { data: { thing: told(answer, record) }, errors: [] }
-        : refused(line, how),
-  };
+  // The caller's name is read first, as release 0.2.0 told it.
+  const viewer = { ...lineOf(recordedReads, "user me alice"), headers: line.headers };
+  const document = withFragments(query);
+  const lines = [...(query.includes("viewer") ? [viewer] : []), line, ...besides];
+  const given = await replay(lines, document, row.profile ?? profile);
+  const isTold = line.status < 300 || row.told !== undefined;
+  if (!isTold)
+    return { given, recorded: { data: { thing: refused.data }, errors: [refusalOf(line, refused.at)] } };
+  // Safe: what is asked for was answered with objects.
+  const answer = (line.json ?? besides[0]?.json) as Row;
+  const data = row.told === undefined ? dataOf(document, answer) : { thing: row.told };
+  return { given, recorded: { data, errors: [] } };
 }

@@ -1,22 +1,13 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer as createSocketServer, type Socket } from "node:net";
+import { connect, createServer } from "node:net";
 import { Worker } from "node:worker_threads";
 import { onTestFinished } from "vitest";
+import { openPort } from "./listen.ts";
 
 /** A port that takes connections, counts them, and says nothing. */
 export async function startCounter() {
   let connections = 0;
-  const sockets = new Set<Socket>();
-  const server = createSocketServer((socket) => {
-    connections++;
-    sockets.add(socket.on("error", () => {}));
-  });
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", () => ready()));
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((closed) => server.close(closed));
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await openPort(createServer(() => connections++));
   return { port, url: `http://127.0.0.1:${port}`, connections: () => connections };
 }
 

@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { type AddressInfo, connect, type Server, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { type CertificateExtension, generate } from "selfsigned";
 import { onTestFinished } from "vitest";
+import { openPort } from "./listen.ts";
 
 /** PEM texts. */
 interface Identity {
@@ -76,16 +77,6 @@ interface Tls extends Identity {
   readonly clientAuthority?: string;
 }
 
-/** Listens on a free port until the test ends, and gives the port. */
-async function open(server: Server, closeConnections: () => void): Promise<number> {
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  onTestFinished(async () => {
-    closeConnections();
-    await new Promise((closed) => server.close(closed));
-  });
-  return (server.address() as AddressInfo).port;
-}
-
 /** A service with one user and one log, by HTTP or HTTPS. */
 export async function startService(tls: Tls | null = null) {
   const seen: Arrived[] = [];
@@ -99,7 +90,7 @@ export async function startService(tls: Tls | null = null) {
     response.end(isLog ? "step 1\n" : JSON.stringify({ username: "ada", is_superuser: true }));
   });
   server.keepAliveTimeout = 0;
-  const port = await open(server, () => server.closeAllConnections());
+  const port = await openPort(server);
   const scheme = tls ? "https" : "http";
   return {
     port,
@@ -116,16 +107,10 @@ export async function startProxy(
   options: { readonly credentials?: string } = {},
 ) {
   const requests: { readonly line: string; readonly headers: IncomingMessage["headers"] }[] = [];
-  const sockets = new Set<Socket>();
-  const keep = (socket: Socket) => {
-    sockets.add(socket);
-    socket.on("error", () => {}).on("close", () => sockets.delete(socket));
-  };
   const server = createServer((request, response) => {
     requests.push({ line: `${request.method} ${request.url}`, headers: request.headers });
     response.writeHead(501).end();
   });
-  server.on("connection", keep);
   server.on("connect", (request: IncomingMessage, client: Socket) => {
     const { method, url = "", headers } = request;
     requests.push({ line: `${method} ${url}`, headers });
@@ -138,13 +123,10 @@ export async function startProxy(
       client.write("HTTP/1.1 200 Connection established\r\n\r\n");
       service.pipe(client).pipe(service);
     });
-    keep(service);
-    service.on("close", () => client.destroy());
+    service.on("error", () => {}).on("close", () => client.destroy());
     client.on("close", () => service.destroy());
   });
-  const port = await open(server, () => {
-    for (const socket of sockets) socket.destroy();
-  });
+  const port = await openPort(server);
   return {
     host: `127.0.0.1:${port}`,
     url: `http://127.0.0.1:${port}`,

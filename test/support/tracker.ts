@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFolder } from "./build.ts";
 import { type Seen, startFake, type Told } from "./fake.ts";
+import records from "./tracker.json" with { type: "json" };
 
 /** The example of docs/servers.md. */
 export function documentedProfile(): string {
@@ -18,19 +19,9 @@ export function profileFile(text: string, name = "server.yaml"): string {
   return path;
 }
 
-const STAMP = "2026-06-01T12:00:00Z";
+const { projects, statuses, ...LISTS } = records;
 
-const trials = [1, 2, 3, 4, 5, 6, 7].map((id) => ({
-  id,
-  unique_name: `ada.mnist.${id}`,
-  last_status: id === 7 ? "running" : "succeeded",
-  created_at: STAMP,
-  build_job: `ada.mnist.builds.${(id % 2) + 1}`,
-  experiment_group: id % 2 === 0 ? "ada.mnist.9" : null,
-}));
 const config = { version: 1, kind: "experiment" };
-const images = [1, 2].map((id) => ({ id, unique_name: `ada.mnist.builds.${id}`, last_status: "succeeded" }));
-const sweeps = [{ id: 9, unique_name: "ada.mnist.9", last_status: "running" }];
 
 const MAX_LIMIT = 50;
 
@@ -58,28 +49,22 @@ function list(
   return page(params.get("direction") === "desc" ? found.toReversed() : found, params);
 }
 
-const LISTS: Readonly<Record<string, readonly { id: number }[]>> = { trials, images, sweeps };
-const RECORDS: Readonly<Record<string, readonly { id: number }[]>> = { ...LISTS, groups: sweeps };
+const RECORDS: Readonly<Record<string, readonly { readonly id: number }[]>> = {
+  ...LISTS,
+  groups: LISTS.sweeps,
+};
 
 function answer({ method, path, headers }: Seen): Told | undefined {
   const { pathname, searchParams } = new URL(path, "http://tracker");
   if (headers["authorization"] !== "Bearer t0ken") return { json: { detail: "Who are you?" }, status: 401 };
   if (pathname === "/v2/users/") return { json: { username: "ada" } };
-  if (pathname === "/v2/accounts/ada/projects")
-    return page([{ name: "mnist" }, { name: "speech" }], searchParams);
+  if (pathname === "/v2/accounts/ada/projects") return page(projects, searchParams);
   const [, kind = "", id, action] =
     /^\/v2\/(?:projects\/)?ada\/mnist\/(\w+)(?:\/(\d+)(?:\/(\w+))?)?\/?$/.exec(pathname) ?? [];
   if (method === "POST") return action === "cancel" ? { json: {} } : undefined;
-  if (id === undefined) return LISTS[kind] && list(LISTS[kind], searchParams);
+  if (id === undefined) return kind in LISTS ? list(RECORDS[kind] ?? [], searchParams) : undefined;
   const record = RECORDS[kind]?.find((each) => `${each.id}` === id);
-  if (action === "statuses")
-    return page(
-      [
-        { id: 1, status: "created" },
-        { id: 2, status: "running" },
-      ],
-      searchParams,
-    );
+  if (action === "statuses") return page(statuses, searchParams);
   return record && { json: { ...record, config } };
 }
 

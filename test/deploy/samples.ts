@@ -1,0 +1,71 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import { parseAllDocuments } from "yaml";
+
+export const DEPLOY = new URL("../../deploy/", import.meta.url);
+
+export const readSample = (path: string): string => readFileSync(new URL(path, DEPLOY), "utf8");
+
+/** The only document of a file. Throws when it is no YAML. */
+export function parseYaml(path: string) {
+  const documents = parseAllDocuments(readSample(path), { strict: true, merge: true });
+  expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
+  expect(documents).toHaveLength(1);
+  return documents[0]?.toJS();
+}
+
+interface Generator {
+  readonly name: string;
+  readonly literals?: readonly string[];
+  readonly files?: readonly string[];
+  readonly envs?: readonly string[];
+}
+
+const FOLDERS = ["base", "ingress", "private-ca", "scrape-annotations", "example", "../monitoring"];
+
+export const kustomizations = FOLDERS.map((name) => {
+  const folder = `kustomize/${name}/`;
+  const {
+    resources = [],
+    components = [],
+    patches = [],
+    ...others
+  } = parseYaml(`${folder}kustomization.yaml`);
+  const { configMapGenerator = [], secretGenerator = [] } = others;
+  const generators: readonly Generator[] = [...configMapGenerator, ...secretGenerator];
+  const generated = generators.flatMap(({ files = [], envs = [] }) => [...files, ...envs]);
+  const patched = patches.map(({ path }: { path: string }) => path);
+  const named: readonly string[] = [...resources, ...components, ...patched, ...generated];
+  return { folder, resources: resources as readonly string[], generators, named };
+});
+
+/** Pairs of a name and a value, as files of variables and literals have them. */
+const pairs = (lines: readonly string[]): Record<string, string> =>
+  Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+
+function kustomize() {
+  const generators = kustomizations.flatMap((each) => each.generators);
+  const inBase = (name: string) => parseYaml(`kustomize/base/${name}.yaml`);
+  const { template } = inBase("deployment").spec;
+  /** Settings of the example, as its pods get them, and its secrets, each of which is a file there. */
+  const settings = pairs(generators.flatMap(({ literals = [] }) => literals));
+  const secrets = pairs(readSample("kustomize/example/secrets.env").trim().split("\n"));
+  const named = Object.entries(settings).filter(([name]) => !(name.replace(/_FILE$/, "") in secrets));
+  /** The same settings, with the certificate where it is in this folder and the secrets in variables. */
+  const environment: Record<string, string> = {
+    ...Object.fromEntries(named),
+    ...secrets,
+    UPSTREAM_CA_FILE: fileURLToPath(new URL("kustomize/example/ca.pem", DEPLOY)),
+  };
+  return {
+    container: template.spec.containers[0],
+    environment,
+    generators,
+    inBase,
+    settings,
+    template,
+  };
+}
+
+export const KUSTOMIZE = kustomize();
