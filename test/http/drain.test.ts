@@ -86,37 +86,31 @@ const answer = (response: ServerResponse | undefined) =>
     ?.writeHead(200, { "content-type": "application/json" })
     .end(JSON.stringify({ id: 42, last_status: "running" }));
 
-test("asked to stop, it answers what is under way, takes nothing new, says so, and ends with code 0", async () => {
+const LOG = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
+
+test("asked to stop, it ends what is under way, takes nothing new, says so, and ends with code 0", async () => {
   const service = await startSlow();
   const gateway = await startProcess(service.url);
   const underWay = askExperiment(gateway.url);
   const [waiting] = await service.asked(1);
+  const opening = fetch(gateway.url + LOG, { headers: { authorization: "token t0ken" } });
+  const [, log] = await service.asked(2);
+  log?.writeHead(200, { "content-type": "text/plain" }).write("first\n");
+  const logged = (await opening).text();
   // A connection in the middle of its request is no idle one: it is still answered.
   const probe = await openSocket(gateway.port);
   await probe.write("GET /readyz HTTP/1.1\r\nHost: gateway\r\n");
-
   await gateway.stop();
   await probe.write("\r\n");
   await vi.waitFor(() => expect(probe.read()).toMatch(/^HTTP\/1\.1 503 [^]*draining\n/), PATIENT);
   answer(waiting);
+  log?.end("last\n");
   expect(await (await underWay).json()).toEqual({ data: { experiment: { status: "RUNNING" } } });
+  expect(await logged).toBe("first\nlast\n");
+  // Connections that nobody uses any more are not waited for.
   expect(await gateway.ended).toBe(0);
   expect(gateway.err()).not.toMatch(/^ {4}at /m);
 });
-
-const LOG = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
-
-/** Five logs that are being streamed, each after its first line: the service's ends of them, and what comes of them. */
-async function openLogs(gateway: { url: string }, service: Awaited<ReturnType<typeof startSlow>>) {
-  const headers = { authorization: "token t0ken" };
-  const opening = Array.from({ length: 5 }, () => fetch(gateway.url + LOG, { headers }));
-  const ends = await service.asked(5);
-  for (const end of ends) end.writeHead(200, { "content-type": "text/plain" }).write("first\n");
-  const responses = await Promise.all(opening);
-  // Watched from now on: some of them are to break off before anybody looks.
-  const outcomes = Promise.allSettled(responses.map((response) => response.text()));
-  return { outcomes, ends };
-}
 
 const GET_READY = "GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n";
 
@@ -209,32 +203,6 @@ test.each([
   await write(half);
   await gateway.stop();
   expect(await gateway.ended).toBe(0);
-});
-
-test("logs that are being streamed come to their own end", async () => {
-  const service = await startSlow();
-  const gateway = await startProcess(service.url);
-  const { outcomes, ends } = await openLogs(gateway, service);
-  await gateway.stop();
-  for (const end of ends) end.end("last\n");
-  expect(await outcomes).toEqual(
-    Array.from({ length: 5 }, () => ({ status: "fulfilled", value: "first\nlast\n" })),
-  );
-  // Connections that nobody uses any more are not waited for.
-  expect(await gateway.ended).toBe(0);
-});
-
-test("logs that do not end are cut off when DRAIN_TIMEOUT_MS is over, here and at the service", async () => {
-  const service = await startSlow();
-  const gateway = await startProcess(service.url, { DRAIN_TIMEOUT_MS: "300" });
-  const { outcomes, ends } = await openLogs(gateway, service);
-  const cut = ends.map((end) => once(end, "close"));
-  gateway.terminate();
-  // A cut log must not look whole.
-  expect((await outcomes).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => "rejected"));
-  await Promise.all(cut);
-  expect(await gateway.ended).toBe(0);
-  expect(gateway.err()).not.toMatch(/^ {4}at /m);
 });
 
 test("asked a second time, it ends at once with code 1", async () => {

@@ -76,10 +76,6 @@ async function start(env: Record<string, string> = {}, { service, limits }: Opti
         server.getConnections((fault, count) => (fault ? reject(fault) : resolve(count))),
       ),
     ask: (query = ASK_STATUS) => fetch(`http://127.0.0.1:${port}/graphql`, postOf(query)),
-    askByUrl: (query = ASK_STATUS) =>
-      fetch(`http://127.0.0.1:${port}${targetOf(query)}`, {
-        headers: HEADERS,
-      }),
   };
 }
 
@@ -116,14 +112,11 @@ function rawPostOf(query: string): string {
 
 const DAWDLERS: readonly Dawdler[] = [
   { first: "" },
-  { first: HEAD },
   { first: `${HEAD}X-Slow: `, more: "a" },
   { first: `${HEAD}Content-Length: 500\r\n\r\n` },
   { first: `${HEAD}Content-Length: 500\r\n\r\n{`, more: " " },
   { first: `${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`, more: "1\r\n \r\n" },
-  { first: "GET /graphql?query={__typename} HTTP/1.1\r\nHost: gateway\r\n" },
   { first: "GET /downloads/Sm9iOmFkYS9tbmlzdC8y/logs HTTP/1.1\r\n" },
-  { first: "PUT /graphql HTTP/1.1\r\nHost: gateway\r\nContent-Length: 5" },
   { first: "POST /nowhere HTTP/1.1\r\nHost: gateway\r\nContent-Type", more: "x" },
 ];
 
