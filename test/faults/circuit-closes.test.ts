@@ -57,13 +57,6 @@ const asking =
 const DOWNLOAD = `/downloads/${globalId("Experiment:ada/mnist/42")}/outputs`;
 
 const SHAPES: Readonly<Record<string, Shape>> = {
-  "a read": asking((id) => `{ experiment(id: "ada.mnist.${id}") { status } }`),
-  "reads below a record": asking(
-    (id) => `{ experiment(id: "ada.mnist.${id}") {
-      statuses(first: 1) { nodes { status } }
-      jobs(first: 2) { nodes { internalId } }
-    } }`,
-  ),
   // The list is asked for first, and without the record nobody waits for it.
   "a list that more fields wait for than for its record": asking(
     (id) => `{ experiment(id: "ada.mnist.${id}") {
@@ -98,7 +91,6 @@ type Outage = (service: FaultServer) => unknown;
 
 const OUTAGES: Readonly<Record<string, { readonly begin: Outage; readonly end: Outage }>> = {
   "refuses connections": { begin: ({ stop }) => stop(), end: ({ restart }) => restart() },
-  "resets connections": { begin: ({ fail }) => fail(/./, reset), end: () => {} },
   "answers 503": { begin: ({ fail }) => fail(/./, say({ status: 503, text: "" })), end: () => {} },
   hangs: { begin: ({ fail }) => fail(/./, hang), end: () => {} },
 };

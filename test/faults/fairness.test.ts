@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { connect } from "node:net";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { metricOf } from "../support/figures.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
@@ -64,18 +63,16 @@ describe("what one caller asks for changes nothing for another", () => {
     return { before, after: await asked() };
   }
 
-  test.each(Object.entries(KINDS))(
-    "%s of an owner that cannot be, with an invalid token",
-    async (...kind) => {
-      const names = ["no.such/mnist/1", "no.such/mnist/2"];
-      const { before, after } = await beforeAndAfter(kind, { names, token: "invalid" });
-      expect(after).toEqual(before);
-    },
-  );
+  const ELSEWHERE = ["no.such/mnist/1", "no.such/mnist/2"];
+  const TOO_LONG = ["ada/mnist/1", `ada/mnist/${LONG_ID}`];
 
-  test.each(Object.entries(KINDS))("%s of a number that cannot be", async (...kind) => {
-    const names = ["ada/mnist/1", `ada/mnist/${LONG_ID}`];
-    const { before, after } = await beforeAndAfter(kind, { names, token: "g00d" });
+  test.each(
+    Object.entries(KINDS).flatMap((kind) => [
+      { kind, what: "of an owner that cannot be, with an invalid token", names: ELSEWHERE, token: "invalid" },
+      { kind, what: "of a number that cannot be", names: TOO_LONG, token: "g00d" },
+    ]),
+  )("$kind.0 $what", async ({ kind, ...asked }) => {
+    const { before, after } = await beforeAndAfter(kind, asked);
     expect(after).toEqual(before);
   });
 });
@@ -92,10 +89,16 @@ describe("one token beside another", () => {
       PATIENT,
     );
 
-  test("is served next but one, however many requests of the other wait", async () => {
+  const twenty = Array.from({ length: 20 }, (_, turn) => turn + 1);
+  const aliased = twenty.map((id) => `e${id}: experiment(id: "ada.mnist.${id}") { status }`);
+
+  test.each([
+    ["the other has sent", twenty.map(statusOf)],
+    ["one operation of the other needs", [`{ ${aliased.join(" ")} }`]],
+  ])("is served next but one, however many requests %s", async (_, queries) => {
     const service = await startHoldingRecords();
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "2" } });
-    const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 20 });
+    const heavy = queries.map((query) => askFor(gateway, query, "heavy"));
     await waiting(gateway, 18);
     const light = askFor(gateway, statusOf(100), "light");
     await waiting(gateway, 19);
@@ -107,25 +110,6 @@ describe("one token beside another", () => {
     expect(service.seen().slice(2, 4)).toContain("light");
     const answers = await service.releaseUntil([light, ...heavy]);
     expect(new Set(answers.map(firstCodeOf))).toEqual(new Set(["ok"]));
-  });
-
-  test("is served next but one, however many requests one operation of the other has", async () => {
-    const service = await startHoldingRecords();
-    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "2" } });
-    const fields = Array.from(
-      { length: 20 },
-      (_, turn) => `e${turn}: experiment(id: "ada.mnist.${turn + 1}") { status }`,
-    );
-    const heavy = askFor(gateway, `{ ${fields.join(" ")} }`, "heavy");
-    await waiting(gateway, 18);
-    const light = askFor(gateway, statusOf(100), "light");
-    await waiting(gateway, 19);
-    for (let turn = 0; turn < 2; turn++) {
-      service.release(1);
-      await service.arrived(2);
-    }
-    expect(service.seen().slice(2, 4)).toContain("light");
-    expect((await service.releaseUntil([light, heavy])).map(firstCodeOf)).toEqual(["ok", "ok"]);
   });
 
   test.each([
@@ -310,28 +294,6 @@ describe("what one caller does to the others", () => {
       for (let turn = 0; turn < 20; turn++) await askFor(gateway, statusOf(1), tokens[turn % tokens.length]);
       expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(1);
     }
-  });
-
-  test("bodies that never end fill half of what may wait, and no body behind them is refused that is short", async () => {
-    const gateway = await startGateway({
-      upstream: await startFake(() => ({ json: RUNNING_RECORD })),
-      env: { MAX_WAITING_BYTES: "200000", MAX_BODY_BYTES: "60000" },
-    });
-    const { port } = new URL(gateway.url);
-    const begun = Array.from({ length: 4 }, () => {
-      const socket = connect(Number(port), "127.0.0.1");
-      onTestFinished(() => void socket.destroy());
-      let received = "";
-      socket.on("error", () => {}).on("data", (piece: Buffer) => (received += piece.toString()));
-      socket.write(
-        `POST /graphql HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\nContent-Length: 50000\r\n\r\n${" ".repeat(40_000)}`,
-      );
-      return () => received;
-    });
-    const refused = () => begun.filter((received) => received().startsWith("HTTP/1.1 503")).length;
-    await vi.waitUntil(() => refused() === 2, PATIENT);
-    // The two others wait, with 80 kB of the 100 that one address may have.
-    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
   });
 
   test("a command whose answer never ends holds its connection for a moment only", async () => {
