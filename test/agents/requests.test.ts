@@ -109,17 +109,10 @@ describe("a message", () => {
     expect(logged()).not.toContain("unexpected");
   });
 
-  test.each([
-    rpc("tools/list", { _meta: { a: "deep" } }),
-    rpc("tools/call", { name: "StartPage", arguments: { a: "deep" } }),
-    rpc("tools/call", {
-      name: "graphql_query",
-      arguments: { query: "{ __typename }", variables: { a: "deep" } },
-    }),
-  ])("that is nested deeply is answered: %s", async (message) => {
+  test("that is nested deeply is answered", async () => {
     const { post, logged } = await start();
-    const { status } = await post(message.replace('"deep"', DEEP));
-    expect([200, 400]).toContain(status);
+    const message = rpc("tools/call", { name: "StartPage", arguments: { a: "deep" } });
+    expect([200, 400]).toContain((await post(message.replace('"deep"', DEEP))).status);
     expect(logged()).not.toContain("unexpected");
   });
 

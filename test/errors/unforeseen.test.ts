@@ -14,7 +14,7 @@ import {
 import { NO_DEADLINES } from "../support/patience.ts";
 
 describe("an exception that nobody foresaw is masked and logged", () => {
-  test.each(["development", "production"])("with NODE_ENV %s", async (environment) => {
+  test.each(["development", "test", "production"])("with NODE_ENV %s", async (environment) => {
     vi.stubEnv("NODE_ENV", environment);
     onTestFinished(() => void vi.unstubAllEnvs());
     // A log that fails at the first warning stands for any slip of our own.

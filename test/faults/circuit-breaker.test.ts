@@ -13,6 +13,7 @@ import type { Fault, Trouble } from "../support/fault-server.ts";
 import { hang, reset, say } from "../support/faults.ts";
 import { metricOf } from "../support/figures.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { OUTPUTS_OF_42 } from "../support/one-read.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { startDeaf } from "../support/silent-ports.ts";
 
@@ -157,17 +158,21 @@ describe("a service that fails again and again", () => {
 
   test("is asked by nobody else while it is tried: all wait, and are answered when it is back", async () => {
     const scene = await startOpen();
-    const { service, many } = scene;
+    const { service, many, gateway } = scene;
     const hold = holdAll();
     service.fail(/./, hold.fault);
     const waiting = many(11);
     await allWait(scene, 11);
+    const headers = { authorization: "token t0ken" };
+    const download = fetch(gateway.url + OUTPUTS_OF_42, { headers });
+    await vi.waitUntil(async () => (await metricOf(gateway, "rungraph_downloads_running")) === 1, PATIENT);
     await hold.arrived(1);
     expect(service.calls()).toHaveLength(21);
     service.heal();
     hold.release();
     expect(counted(await waiting)).toEqual({ ok: 11 });
-    expect(service.calls()).toHaveLength(32);
+    expect((await download).status).toBe(200);
+    expect(service.calls()).toHaveLength(33);
   });
 
   test("is left alone when it does not answer what tries it within 4 seconds", async () => {

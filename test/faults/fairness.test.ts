@@ -187,33 +187,6 @@ describe("one token beside another", () => {
     expect(new Set(answers.map(firstCodeOf))).toEqual(new Set(["ok"]));
   });
 
-  const post = (gateway: Gateway, token: string, query = ASK_STATUS) =>
-    fetch(`${gateway.url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `token ${token}` },
-      body: JSON.stringify({ query }),
-    });
-
-  test("starts an operation, although the other has had its share of them and is refused before anything is sent", async () => {
-    const service = await startHoldingRecords();
-    const gateway = await startGateway({ upstream: service, env: { MAX_OPERATIONS_PER_TOKEN: "2" } });
-    const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 2 });
-    await service.arrived(2);
-    const third = post(gateway, "heavy", statusOf(3));
-    await Promise.race([third, service.arrived(3)]);
-    expect(service.seen()).toEqual(["heavy", "heavy"]);
-    const refused = await third;
-    expect(refused.status).toBe(429);
-    expect(await refused.json()).toMatchObject({
-      errors: [{ extensions: { code: "RATE_LIMITED", retryAfterSeconds: expect.any(Number) as number } }],
-    });
-    const light = askFor(gateway, statusOf(100), "light");
-    await service.arrived(3);
-    expect((await service.releaseUntil([...heavy, light])).map(firstCodeOf)).toEqual(["ok", "ok", "ok"]);
-    const [again] = await service.releaseUntil([askFor(gateway, ASK_STATUS, "heavy")]);
-    expect(again).toEqual(RUNNING_ANSWER);
-  });
-
   test("starts a download, although the other has had its share of them", async () => {
     const held: ServerResponse[] = [];
     const url = await listen(({ url: path = "" }, response) => {

@@ -155,28 +155,6 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
   });
 });
 
-test("a caller that takes nothing of its answer is let go, and holds no place meanwhile", async () => {
-  await withDeadline(async (deadlineMs) => {
-    const megabytes = "x".repeat(9_000_000);
-    const service = await startRecords({
-      "ada/mnist/experiments/42/": { id: 42, last_status: "running", description: megabytes },
-    });
-    const gateway = await start(
-      { MAX_OPERATIONS: "1", MAX_JSON_BYTES: "10000000", MAX_RESULT_BYTES: "32000000" },
-      { service, limits: { timeout: deadlineMs } },
-    );
-    // Longer than what the system keeps for a connection that nobody reads.
-    const fields = Array.from({ length: 3 }, (_, turn) => `d${turn}: description`).join(" ");
-    const socket = connect(gateway.port, "127.0.0.1");
-    socket.on("error", () => {}).pause();
-    onTestFinished(() => void socket.destroy());
-    socket.write(rawPostOf(ASK_STATUS.replace("status", fields)));
-    await vi.waitUntil(() => service.calls().length > 0, PATIENT);
-    await vi.waitFor(async () => expect((await gateway.ask()).status).toBe(200), PATIENT);
-    await vi.waitFor(async () => expect(await gateway.open()).toBe(0), PATIENT);
-  });
-});
-
 test("a caller that waits long for its answer gets it", async () => {
   const service = await startHolding();
   const { held } = service;

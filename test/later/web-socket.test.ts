@@ -52,18 +52,6 @@ test("a query over a WebSocket may come in pieces", async () => {
   await vi.waitUntil(() => gateway.logged().includes('"upstreamRequests":2'), PATIENT);
 });
 
-test("one of which nothing is deferred is a single result, and one that is not valid an error", async () => {
-  const { client } = await start();
-  const whole: unknown[] = [];
-  const query = QUERY.replace("@defer", "@defer(if: false)");
-  for await (const piece of client.iterate({ query })) whole.push(piece);
-  expect(whole).toEqual([
-    { data: { experiment: { status: "RUNNING", buildJob: { description: "A build." } } } },
-  ]);
-  const invalid = client.iterate({ query: QUERY.replace("status", "nothing") });
-  await expect(invalid.next()).rejects.toMatchObject([{ extensions: { code: "GRAPHQL_VALIDATION_FAILED" } }]);
-});
-
 test("a client that ends it between two pieces frees its place", async () => {
   const { opened, open } = gate();
   const { client, gateway, calls } = await start(opened, { MAX_OPERATIONS_PER_TOKEN: "1" });
