@@ -119,35 +119,6 @@ describe("a response of the service", () => {
   });
 });
 
-describe("a command", () => {
-  /** A service whose run is stopped by a command, or whose command fails. */
-  const startStopping = (status = 200) => {
-    let isStopped = false;
-    return startFake(({ method }) => {
-      if (method === "POST") isStopped = true;
-      return {
-        json: { id: 42, last_status: isStopped ? "stopped" : "running" },
-        status: method === "POST" ? status : 200,
-      };
-    });
-  };
-  const STOP = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { clientMutationId: __typename } }`;
-  const STOPPED_ANSWER = { data: { experiment: { status: "STOPPED" } } };
-
-  test.each([
-    ["is followed by reads of what it has changed", 200, "ok"],
-    ["that fails is followed by new reads as well: it may have been done", 504, "UPSTREAM_UNAVAILABLE"],
-  ])("%s", async (_, status, code) => {
-    const service = await startStopping(status);
-    const { gateway } = await startKeeping(service);
-    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
-    expect(firstCodeOf(await askFor(gateway, STOP))).toBe(code);
-    expect(await askFor(gateway)).toEqual(STOPPED_ANSWER);
-    expect(await askFor(gateway)).toEqual(STOPPED_ANSWER);
-    expect(service.inOrder()).toEqual([STATUS_CALL, "POST ada/mnist/experiments/42/stop", STATUS_CALL]);
-  });
-});
-
 describe("cache-control of a caller", () => {
   test.each([
     ["no-cache", 2],
