@@ -52,21 +52,6 @@ describe("the tool of a shipped operation", () => {
     }
   });
 
-  test("describes a filter without what agents would read twice", async () => {
-    const { client } = await start({});
-    const { tools } = await client.listTools();
-    const { filter, project } = tools.find(({ name }) => name === "FindRuns")?.inputSchema.properties ?? {};
-    expect(project).toMatchObject({
-      description: "Global id, or name such as `ada.mnist`.",
-    });
-    const { statuses } = (filter as { readonly properties: Readonly<Record<string, object>> }).properties;
-    expect(statuses).toEqual({
-      type: "array",
-      description: "Statuses, without `OTHER`.",
-      items: { type: "string", enum: expect.arrayContaining(["FAILED"]) },
-    });
-  });
-
   test("tells which arguments it takes", async () => {
     const { use, calls } = await start({});
     expect(await use("RunLog", { id: "x", line: 5 })).toEqual({

@@ -19,7 +19,6 @@ describe("metrics of the experiments of a group", () => {
       "a page of each",
       "metrics(first: 2) { totalCount pageInfo { hasNextPage } nodes { internalId createdAt values { name value } } }",
     ],
-    ["all of each", "metrics { totalCount nodes { internalId values { name value } } }"],
     ["as series", 'metricSeries(names: ["loss"], maxPoints: 10) { name totalPoints times values }'],
     ["as summaries", "metricSummaries { name count mean min { value step } last { value } }"],
     [

@@ -35,33 +35,6 @@ describe("links of a kind", () => {
     expect(calls()).toEqual(requests.toSorted());
   });
 
-  test("that name one record of different fields ask for it once as well", async () => {
-    const { ask, calls } = await startBuilds();
-    const { data, errors } = await ask<object, object>(`{
-      a: buildJob(id: "ada.mnist.builds.1") { status }
-      b: buildJob(id: "ada.mnist.builds.1") { name phase }
-      c: buildJob(id: "ada.mnist.builds.2") { isBookmarked }
-    }`);
-    expect(errors).toBeUndefined();
-    expect(data).toEqual({
-      a: { status: "SUCCEEDED" },
-      b: { name: null, phase: "SUCCEEDED" },
-      c: { isBookmarked: null },
-    });
-    // Names and bookmarks are missing in these rows although lists have them: both are read as a whole.
-    expect(calls()).toEqual([...alone(["1", "2"]), byIds(["1", "2"])]);
-  });
-
-  test("of two projects take one request for each", async () => {
-    const { ask, calls } = await startBuilds();
-    const { errors } = await ask(`{
-      mnist: project(id: "ada.mnist") { experiments(first: 3) { nodes { buildJob { status } } } }
-      speech: project(id: "ada.speech") { experiments(first: 2) { nodes { buildJob { status } } } }
-    }`);
-    expect(errors).toBeUndefined();
-    expect(calls()).toEqual([byIds(["1", "2", "3"]), byIds(["1", "2"], "speech")]);
-  });
-
   test.each(["commit", "uniqueName status dockerfile", "jobCount", "nodeScheduled { name }"])(
     "are asked for one by one when { %s } is wanted, which no list tells",
     async (fields) => {
@@ -222,19 +195,5 @@ describe("a list of batched records that fails", () => {
       },
     ]);
     expect(calls()).toEqual([byIds(upTo(3))]);
-  });
-});
-
-describe("callers whose reads are batched", () => {
-  test("never share an answer: each sees what its own token sees", async () => {
-    const { ask, seen } = await startBuilds({
-      byIds: (ids, token) => ({ json: { results: ids.map((id) => ({ ...buildRow(id), name: token })) } }),
-    });
-    const tokens = Array.from({ length: 20 }, (_, index) => `token-of-${index}`);
-    const answers = await Promise.all(tokens.map((token) => ask(buildsOf(5, "name"), {}, { token })));
-    for (const [index, answer] of answers.entries()) {
-      expect(buildsIn(answer)).toEqual(upTo(5).map(() => ({ name: `token token-of-${index}` })));
-    }
-    expect(seen()).toHaveLength(40);
   });
 });

@@ -24,97 +24,81 @@ const reduced = {
   tags: null,
 };
 
-describe("a clone", () => {
-  /** A service that clones, and reads the new record as it is a moment later. */
-  const startCloning = (answer: object = reduced) =>
-    startFake(({ method }) =>
-      method === "GET"
-        ? { json: { ...reduced, last_status: "scheduled", is_clone: true, bookmarked: false, num_jobs: 1 } }
-        : { status: 201, json: answer },
-    );
-
-  test.each(["restartExperiment", "resumeExperiment", "copyExperiment"])(
-    "%s tells of the new record what the answer held, without a request",
-    async (name) => {
-      const service = await startCloning();
-      const { ask } = await startGateway({ upstream: service });
-      const command = commandCalled(name);
-      const answer = await ask(`mutation {
-        done: ${command.mutation} {
-          experiment {
-            id internalId uniqueName uuid name description status rawStatus phase isFinished tags
-            createdAt updatedAt startedAt finishedAt durationSeconds
-            user { username } project { uniqueName } experimentGroup { id } buildJob { id }
-            original { id uniqueName }
-          }
-        }
-      }`);
-      const source = { id: globalId("Experiment:ada/mnist/3") };
-      expect(answer).toEqual({
-        data: {
-          done: {
-            experiment: {
-              id: globalId("Experiment:ada/mnist/61"),
-              internalId: "61",
-              uniqueName: "ada.mnist.61",
-              uuid: reduced.uuid,
-              name: null,
-              description: "Once more",
-              status: "CREATED",
-              rawStatus: "created",
-              phase: "PENDING",
-              isFinished: false,
-              tags: null,
-              createdAt: reduced.created_at,
-              updatedAt: reduced.updated_at,
-              startedAt: null,
-              finishedAt: null,
-              durationSeconds: null,
-              user: { username: "grace" },
-              project: { uniqueName: "ada.mnist" },
-              experimentGroup: null,
-              buildJob: null,
-              original: { ...source, uniqueName: "ada.mnist.3" },
-            },
-          },
-        },
-      });
-      expect(service.inOrder()).toEqual([`POST ${command.path}`]);
-    },
+/** A service that answers commands so, and reads the record as it is a moment later. */
+async function startCloning(answer: object = reduced) {
+  const later = { ...reduced, last_status: "scheduled", is_clone: true, bookmarked: false, num_jobs: 1 };
+  const service = await startFake(({ method }) =>
+    method === "GET" ? { json: later } : { status: 201, json: answer },
   );
+  return { service, ...(await startGateway({ upstream: service })) };
+}
 
-  test("fills in only what the answer lacked, with one request", async () => {
-    const service = await startCloning();
-    const { ask } = await startGateway({ upstream: service });
-    const { mutation } = commandCalled("copyExperiment");
-    const answer = await ask(`mutation {
-      done: ${mutation} {
-        experiment { status isClone isBookmarked }
-        again: experiment { rawStatus jobCount }
-      }
-    }`);
-    expect(answer).toEqual({
-      data: {
-        done: {
-          experiment: { status: "CREATED", isClone: true, isBookmarked: false },
-          again: { rawStatus: "created", jobCount: 1 },
-        },
-      },
-    });
-    expect(service.inOrder()).toEqual(["POST ada/mnist/experiments/3/copy", "GET ada/mnist/experiments/61/"]);
+describe("the record that a command answers with is shown without a request:", () => {
+  test.each(["restartExperiment", "resumeExperiment", "copyExperiment"])("%s", async (name) => {
+    const { ask, service } = await startCloning();
+    const { mutation, path } = commandCalled(name);
+    const answer = await ask(`mutation { done: ${mutation} { experiment {
+      id uniqueName uuid name description status phase tags createdAt updatedAt startedAt durationSeconds
+      user { username } project { uniqueName } experimentGroup { id } buildJob { id } original { id uniqueName }
+    } } }`);
+    const experiment = {
+      id: globalId("Experiment:ada/mnist/61"),
+      uniqueName: "ada.mnist.61",
+      uuid: reduced.uuid,
+      name: null,
+      description: "Once more",
+      status: "CREATED",
+      phase: "PENDING",
+      tags: null,
+      createdAt: reduced.created_at,
+      updatedAt: reduced.updated_at,
+      startedAt: null,
+      durationSeconds: null,
+      user: { username: "grace" },
+      project: { uniqueName: "ada.mnist" },
+      experimentGroup: null,
+      buildJob: null,
+      original: { id: globalId("Experiment:ada/mnist/3"), uniqueName: "ada.mnist.3" },
+    };
+    expect(answer).toEqual({ data: { done: { experiment } } });
+    expect(service.inOrder()).toEqual([`POST ${path}`]);
   });
 
-  test.each(["restartJob", "resumeJob", "copyJob"])(
-    "%s gives the new record, which costs no read",
-    async (name) => {
-      const { original: _, experiment_group: __, ...rest } = reduced;
-      const service = await startCloning({ ...rest, unique_name: "ada.mnist.jobs.61" });
-      const { ask } = await startGateway({ upstream: service });
-      const { mutation, path } = commandCalled(name);
-      const answer = await ask(`mutation { done: ${mutation} { job { id uniqueName status } } }`);
-      const job = { id: globalId("Job:ada/mnist/61"), uniqueName: "ada.mnist.jobs.61", status: "CREATED" };
-      expect(answer).toEqual({ data: { done: { job } } });
-      expect(service.inOrder()).toEqual([`POST ${path}`]);
+  test.each(["restartJob", "resumeJob", "copyJob"])("%s", async (name) => {
+    const { original: _, experiment_group: __, ...rest } = reduced;
+    const { ask, service } = await startCloning({ ...rest, unique_name: "ada.mnist.jobs.61" });
+    const { mutation, path } = commandCalled(name);
+    const answer = await ask(`mutation { done: ${mutation} { job { id uniqueName status } } }`);
+    const job = { id: globalId("Job:ada/mnist/61"), uniqueName: "ada.mnist.jobs.61", status: "CREATED" };
+    expect(answer).toEqual({ data: { done: { job } } });
+    expect(service.inOrder()).toEqual([`POST ${path}`]);
+  });
+
+  test("updateExperiment", async () => {
+    const { ask, service } = await startCloning({ ...reduced, id: 3, description: "Best", tags: ["a"] });
+    const { mutation, path } = commandCalled("updateExperiment");
+    const answer = await ask(`mutation { done: ${mutation} { experiment { description status tags } } }`);
+    expect(answer).toEqual({
+      data: { done: { experiment: { description: "Best", status: "CREATED", tags: ["a"] } } },
+    });
+    expect(service.inOrder()).toEqual([`PATCH ${path}`]);
+  });
+});
+
+test("what the answer of a command lacked is read with one request, and nothing else is taken from it", async () => {
+  const { ask, service } = await startCloning();
+  const { mutation } = commandCalled("copyExperiment");
+  const answer = await ask(`mutation { done: ${mutation} {
+    experiment { status isClone isBookmarked }
+    again: experiment { rawStatus jobCount }
+  } }`);
+  expect(answer).toEqual({
+    data: {
+      done: {
+        experiment: { status: "CREATED", isClone: true, isBookmarked: false },
+        again: { rawStatus: "created", jobCount: 1 },
+      },
     },
-  );
+  });
+  expect(service.inOrder()).toEqual(["POST ada/mnist/experiments/3/copy", "GET ada/mnist/experiments/61/"]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { refused, startWilling } from "../support/any-command.ts";
+import { refused } from "../support/any-command.ts";
 import { commandCalled } from "../support/commands.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
@@ -77,20 +77,4 @@ describe("a metric", () => {
       expect(seen).toEqual([]);
     },
   );
-
-  test("may have any name and any finite number", async () => {
-    const service = await startWilling();
-    const { ask } = await startGateway({ upstream: service });
-    const named = [
-      { name: "__proto__", value: 1 },
-      { name: "constructor", value: 2 },
-      { name: "val/loss @ 5", value: 1e308 },
-      { name: "größe", value: -5e-324 },
-      { name: "epoch", value: 9_007_199_254_740_991 },
-    ];
-    expect(await ask(record, { values: named })).toHaveProperty("data.createExperimentMetric.metric.id");
-    expect(service.seen().map(({ body }) => Object.entries(JSON.parse(body).values))).toEqual([
-      named.map(({ name, value }) => [name, value]),
-    ]);
-  });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { errorsOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { startProfile } from "../support/profiles.ts";
 
 /*
  * The service finds an experiment by its own number. A slip in the number of its group would send a command to another run, so
@@ -88,3 +89,14 @@ test.each(["experiment", "run", "entity"])(
     });
   },
 );
+
+test.each([
+  [`mutation { done: grantSuperuser(username: "nobody") { user { id } } }`, "username nobody"],
+  [`{ done: user(username: "nobody") { bookmarks { totalCount } } }`, "owner nobody"],
+  [`{ done: node(sequence: 99) { name } }`, "sequence 99"],
+  [`{ done: group(id: "ada.mnist.99") { experiments { totalCount } } }`, "ada.mnist.groups.99"],
+])("%s: what is missing is named", async (query, missing) => {
+  const { ask } = await startProfile("polyaxon-0.4");
+  const { errors = [] } = await ask(query);
+  expect(errors.map(({ message }) => message)).toEqual([`Not found: ${missing}.`]);
+});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startWilling } from "../support/any-command.ts";
-import { failure, outcomeOf } from "../support/errors.ts";
+import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -14,7 +14,7 @@ const KINDS = ["Experiment", "Job", "BuildJob", "Group"];
 const startAny = async () => {
   const service = await startWilling();
   const { ask } = await startGateway({ upstream: service, env });
-  return { ask, sent: () => service.inOrder().toSorted() };
+  return { ask, sent: service.calls };
 };
 
 describe("a mutation of several runs", () => {
@@ -43,44 +43,6 @@ describe("a mutation of several runs", () => {
     expect(sent()).toEqual(["POST ada/mnist/jobs/5/stop"]);
   });
 
-  test("tells of each whether it failed, also where nobody asks for the results", async () => {
-    const service = await startFake(({ path }) =>
-      path.includes("/jobs/6/") ? { status: 404, json: { detail: "Not found." } } : { json: {} },
-    );
-    const { ask } = await startGateway({ upstream: service, env });
-    const mutation = (selection: string) =>
-      `mutation { bookmarkRuns(ids: ["ada.mnist.jobs.5", "ada.mnist.jobs.6"]) { ${selection} } }`;
-    expect(outcomeOf(await ask(mutation("results { run { id } }")))).toEqual({
-      data: { bookmarkRuns: { results: [{ run: { id: globalId("Job:ada/mnist/5") } }, null] } },
-      errors: [
-        {
-          ...failure("bookmarkRuns.results.1", "NOT_FOUND", "Not found: ada.mnist.jobs.6."),
-          upstream: { method: "POST", route: "{owner}/{project}/jobs/{id}/bookmark/", status: 404 },
-        },
-      ],
-    });
-    expect(await ask(mutation("__typename"))).toEqual({
-      data: { bookmarkRuns: { __typename: "RunsPayload" } },
-    });
-  });
-
-  test("reads what may have finished, and stops the others", async () => {
-    const service = await startFake(({ method, path }) =>
-      method === "GET"
-        ? { json: { id: 5, last_status: path.includes("/jobs/5/") ? "succeeded" : "running" } }
-        : { json: {} },
-    );
-    const { ask } = await startGateway({ upstream: service, env });
-    const ids = `["ada.mnist.jobs.5", "ada.mnist.builds.7"]`;
-    const { data } = await ask(`mutation { stopRuns(ids: ${ids}) { results { isSent } } }`);
-    expect(data).toEqual({ stopRuns: { results: [{ isSent: false }, { isSent: true }] } });
-    expect(service.calls()).toEqual([
-      "GET ada/mnist/builds/7/",
-      "GET ada/mnist/jobs/5/",
-      "POST ada/mnist/builds/7/stop",
-    ]);
-  });
-
   test.each([
     ["[]", "ids: expected 1 to 100 ids, got 0"],
     [
@@ -101,6 +63,97 @@ describe("a mutation of several runs", () => {
   });
 });
 
+const RUNNING = { last_status: "running", started_at: "2026-02-01T10:00:00+01:00", finished_at: null };
+const FINISHED = { ...RUNNING, last_status: "succeeded", finished_at: "2026-02-01T11:00:00+01:00" };
+
+/** Runs by project and number: those from 10 on have finished, 404 does not exist. `bob` refuses commands. */
+const startMany = () =>
+  startFake(({ method, path }) => {
+    const { pathname, searchParams } = new URL(path, "http://service");
+    const [, , , owner = "", project, , last = ""] = pathname.split("/");
+    if (method !== "GET") return owner === "bob" ? { json: { detail: "No." }, status: 403 } : { text: "" };
+    const rowOf = (id: number) => ({
+      id,
+      unique_name: `${owner}.${project}.${id}`,
+      ...(id < 10 ? RUNNING : FINISHED),
+    });
+    const [, listed] = /^id:([\d|]+)$/.exec(searchParams.get("query") ?? "") ?? [];
+    const results = (listed?.split("|") ?? [last])
+      .map(Number)
+      .filter((id) => id !== 404)
+      .map(rowOf);
+    if (listed) return { json: { count: results.length, next: null, previous: null, results } };
+    return results[0] && { json: results[0] };
+  });
+
+describe("where the server takes one command for the experiments of a project", () => {
+  test("they are stopped by one request, those that have finished are not, and each is told for itself", async () => {
+    const service = await startMany();
+    const { ask } = await startGateway({ upstream: service, env });
+    const ids = ["2", "404", "12", "3", "2"].map((id) => `"ada.mnist.experiments.${id}"`);
+    const answer = await ask(
+      `mutation { stopRuns(ids: [${ids.join()}]) { results { isSent run { uniqueName } } } }`,
+    );
+    const result = (isSent: boolean, uniqueName: string) => ({ isSent, run: { uniqueName } });
+    expect(outcomeOf(answer)).toMatchObject({
+      data: {
+        stopRuns: {
+          results: [
+            result(true, "ada.mnist.2"),
+            null,
+            result(false, "ada.mnist.12"),
+            result(true, "ada.mnist.3"),
+            result(true, "ada.mnist.2"),
+          ],
+        },
+      },
+      errors: [{ at: "stopRuns.results.1", code: "NOT_FOUND" }],
+    });
+    expect(service.inOrder()).toEqual([
+      expect.stringMatching(/^GET ada\/mnist\/experiments\?query=id%3A2%7C404%7C12%7C3/),
+      "GET ada/mnist/experiments/404/",
+      "POST ada/mnist/experiments/stop",
+      // What is told of those that were stopped is read again.
+      "GET ada/mnist/experiments?query=id%3A2%7C3&limit=100",
+    ]);
+    expect(service.seen()[2]?.body).toBe(`{"ids": [2, 3]}`);
+  });
+
+  test("what one project refuses does not hide what another one has done, or the command of a single run", async () => {
+    const service = await startMany();
+    const { ask } = await startGateway({ upstream: service, env });
+    const ids = "ada.mnist.experiments.2 bob.words.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5";
+    const mutation = (selection: string) =>
+      ask(`mutation { deleteRuns(ids: ${JSON.stringify(ids.split(" "))}) { ${selection} } }`);
+    const answer = await mutation("results { deletedId }");
+    const deleted = (address: string) => ({ deletedId: globalId(address) });
+    expect(answer.data).toEqual({
+      deleteRuns: {
+        results: [
+          deleted("Experiment:ada/mnist/2"),
+          null,
+          deleted("Experiment:ada/mnist/4"),
+          deleted("Job:eve/x/5"),
+        ],
+      },
+    });
+    expect(errorsOf(answer)).toMatchObject([
+      { at: "deleteRuns.results.1", code: "FORBIDDEN", message: "No." },
+    ]);
+    const commands = [
+      "DELETE ada/mnist/experiments/delete",
+      "DELETE bob/words/experiments/3/",
+      "DELETE eve/x/jobs/5/",
+    ];
+    expect(service.calls().filter((call) => call.startsWith("DELETE"))).toEqual(commands);
+    // Also where nobody asks for the results.
+    expect(await mutation("__typename")).toEqual({
+      data: { deleteRuns: { __typename: "DeleteRunsPayload" } },
+    });
+    expect(service.calls().filter((call) => call.startsWith("DELETE"))).toHaveLength(6);
+  });
+});
+
 describe("with HALT, which leaves no result, the error tells what became of a mutation", () => {
   /** Job 1 is stopped, 2 refused, 3 fails, 4 has finished, 5 does not exist, and the connection of 6 breaks. */
   const startMixed = () =>
@@ -115,40 +168,33 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
       return send(id === 2 ? 403 : id === 3 ? 500 : 200, {});
     });
 
-  const halted = async (query: string) => {
-    const { url } = await startGateway({ upstream: { url: await startMixed() }, env });
-    const body = JSON.stringify({ query, onError: "HALT" });
-    const headers = { "content-type": "application/json", authorization: "token t0ken" };
-    const response = await fetch(`${url}/graphql`, { method: "POST", headers, body });
-    const { data, errors } = (await response.json()) as Answer<unknown>;
-    return { data, errors: errors?.map(({ extensions }) => extensions) ?? [] };
-  };
   const ids = [1, 2, 3, 4, 5, 6].map((id) => `"ada.mnist.jobs.${id}"`).join();
 
-  test("of several runs, for each of them", async () => {
-    const mutation = `mutation { stopRuns(ids: [${ids}]) { results { isSent } } }`;
-    expect(await halted(mutation)).toEqual({
-      data: null,
-      errors: [
-        expect.objectContaining({
-          code: "FORBIDDEN",
-          outcomes: ["done", "refused", "unknown", "not sent", "not sent", "unknown"],
-        }),
-      ],
-    });
-  });
-
-  test("of one run, whose record fails afterwards", async () => {
-    const mutation = `mutation { stopJob(id: "ada.mnist.jobs.1", force: true) { job { experiment: project { experiments(first: 0) { totalCount } } } } }`;
-    expect(await halted(mutation)).toEqual({
-      data: null,
-      errors: [expect.objectContaining({ code: "BAD_USER_INPUT", outcome: "unknown" })],
-    });
-  });
-
-  test("and of a root field that fails no more than that", async () => {
-    const { errors } = await halted(`mutation { stopJob(id: "ada.mnist.jobs.2", force: true) { isSent } }`);
-    expect(errors).toEqual([expect.objectContaining({ code: "FORBIDDEN" })]);
-    expect(errors[0]).not.toHaveProperty("outcome");
+  test.each([
+    [
+      "of several runs, for each of them",
+      `stopRuns(ids: [${ids}]) { results { isSent } }`,
+      { code: "FORBIDDEN", outcomes: ["done", "refused", "unknown", "not sent", "not sent", "unknown"] },
+    ],
+    [
+      "of one run, whose record fails afterwards",
+      `stopJob(id: "ada.mnist.jobs.1", force: true) { job { project { experiments(first: 0) { totalCount } } } }`,
+      { code: "BAD_USER_INPUT", outcome: "unknown" },
+    ],
+    [
+      "and of a root field that fails no more than that",
+      `stopJob(id: "ada.mnist.jobs.2", force: true) { isSent }`,
+      { code: "FORBIDDEN" },
+    ],
+  ])("%s", async (_, field, facts) => {
+    const { url } = await startGateway({ upstream: { url: await startMixed() }, env });
+    const body = JSON.stringify({ query: `mutation { ${field} }`, onError: "HALT" });
+    const headers = { "content-type": "application/json", authorization: "token t0ken" };
+    const response = await fetch(`${url}/graphql`, { method: "POST", headers, body });
+    const { data, errors = [] } = (await response.json()) as Answer<unknown>;
+    expect(data).toBe(null);
+    expect(
+      errors.map(({ extensions: { code, outcome, outcomes } }) => ({ code, outcome, outcomes })),
+    ).toEqual([facts]);
   });
 });

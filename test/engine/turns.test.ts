@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { MCP_HEADERS, rpc } from "../support/agent.ts";
 import { atEndOfTurn, nextTurn } from "../../src/engine/turns.ts";
-import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
+import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { PATIENT } from "../support/patience.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
@@ -107,20 +107,6 @@ test.each(DOORS)("documents are read in turns, however many come at once: %s", a
   counting.abort();
   await counted;
   expect(most).toBeLessThan(DOCUMENTS / 4);
-});
-
-test("another caller's document is read between those of a WebSocket", async () => {
-  const demo = await startDemoService();
-  const gateway = await startGateway({ upstream: demo });
-  await gateway.ask(query(0), {}, { token: tokenOf(demo, "ada") });
-  stopwatchRuns();
-  let read = 0;
-  const numbers = [...Array(200).keys()];
-  const heavy = webSocket("heavy")(gateway, numbers, () => read++);
-  await vi.waitUntil(() => read > 0, PATIENT);
-  await gateway.ask(query(1), {}, { token: tokenOf(demo, "ada") });
-  expect(read).toBeLessThan(100);
-  await heavy;
 });
 
 test("a document whose turn comes after its deadline is not read", async () => {

@@ -26,33 +26,19 @@ async function start() {
 }
 
 const READ = [
-  ..."null|true|false| true |\t\r\n[\n\t1 ,\r2 ]\n|0|-7|0.5|1E+5|123456789012345678901234567890".split("|"),
-  ...String.raw`""|" "|"\"\\\/\b\f\n\r\t"|"\u0041\u00e9\u20AC"|"\uD83D\uDE00"|"\u0000\u007f"|"é€😀"|"\\\""`.split(
-    "|",
-  ),
-  '"\u2028\u2029\u007F\uFFFF"',
-  ...'[]|[[]]|[null,true,"x",{}]|{}|{"":0}|{"a":{"b":[]}}|{"a":1,"a":2}|{"a" : 1 , "b":2}'.split("|"),
+  ..."0|-7|1E+5|123456789012345678901234567890|[[]]|{}".split("|"),
+  ...String.raw`"\"\\\/\b\f\n\r\t"|"\uD83D\uDE00"|"é€😀"|{"":0}|{"a":1,"a":2}`.split("|"),
   '{"NaN": "NaN", "Infinity": ["-Infinity"]}',
   String.raw`["\"NaN", "\\", "Infinity\\\"NaN"]`,
 ];
 
 const REFUSED = [
-  ..."| |nul|True|undefined|none|tru e|nan|+Infinity|+NaN|--Infinity|Infinit|NaNN|xNaN|Na N|1NaN|NaN1".split(
+  ..." |nul|True|undefined|nan|+Infinity|+NaN|--Infinity|Infinit|NaNN|xNaN|Na N|1NaN|NaN1|-Infinity-".split(
     "|",
   ),
-  ..."+1|01|1.|.5|1e|0x10|1_000|- 1|1 2|２|-Infinity-".split("|"),
-  ...String.raw`"|"a|'a'|"\"|"\a"|"\x41"|"\u12"|"a""b"|\"a\"|“a”|"NaN`.split("|"),
-  ...["\n", "\t", "\u0000", "\u001F"].map((sign) => `"a${sign}b"`),
-  ..."[|]|[,]|[1,]|[1,,2]|[1 2]|[1]]|[[1]|[1}|(1)|{|{,}|{a:1}|{NaN:1}".split("|"),
-  ...'{"a"}|{"a":}|{"a":1,}|{"a":1 "b":2}|{"a"::1}|{"a":[1}]|1,2|{} x|[]/**/|//\n[]|<null>|`1`|\\u0031'.split(
-    "|",
-  ),
+  ...String.raw`"|a|\"a\"|"NaN|[1,]|[1]]|{NaN:1}|{"a":1,}|{} x|1,2`.split("|"),
   "\u00A0[]",
-  "[\u2060]",
-  "[\f1]",
-  "1\u0000",
   Buffer.from([0x5b, 0xff, 0x5d]),
-  Buffer.from([0xe9]),
   Buffer.from("[1]", "utf16le"),
   ...["[", '{"a":', '[{"":'].map((open) => open.repeat(20_000)),
 ];
@@ -73,7 +59,6 @@ describe("an answer of the service", () => {
 
   test.each([
     ["9.9 million letters", "x".repeat(9_900_000)],
-    ["quotes", '\\"'.repeat(1_000_000)],
     ["backslashes", "\\\\".repeat(1_000_000)],
     ["NaN", "NaN ".repeat(600_000)],
     ["300,000 escapes", '\\"x'.repeat(300_000)],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { startFake, startRecords } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { startRecords } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
 import {
   ASK_STATUS,
   failedStatus,
@@ -81,16 +81,3 @@ describe("who asks", () => {
     ]);
   });
 });
-
-test.each(["{ experiment(", "{ nothing }"])(
-  "the request id of the caller is in the errors of an operation that cannot be run: %s",
-  async (query) => {
-    const { ask } = await startGateway({ upstream: await startFake(() => undefined) });
-    const { errors } = (await ask(
-      query,
-      {},
-      { headers: { "x-request-id": "a.b:c_d-9" } },
-    )) as Answer<unknown>;
-    expect(errors?.map(({ extensions }) => extensions["requestId"])).toEqual(["a.b:c_d-9"]);
-  },
-);

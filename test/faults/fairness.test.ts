@@ -63,18 +63,16 @@ describe("what one caller asks for changes nothing for another", () => {
     return { before, after: await asked() };
   }
 
-  test.each(Object.entries(KINDS))(
-    "%s of an owner that cannot be, with an invalid token",
-    async (...kind) => {
-      const names = ["no.such/mnist/1", "no.such/mnist/2"];
-      const { before, after } = await beforeAndAfter(kind, { names, token: "invalid" });
-      expect(after).toEqual(before);
-    },
-  );
+  const ELSEWHERE = ["no.such/mnist/1", "no.such/mnist/2"];
+  const TOO_LONG = ["ada/mnist/1", `ada/mnist/${LONG_ID}`];
 
-  test.each(Object.entries(KINDS))("%s of a number that cannot be", async (...kind) => {
-    const names = ["ada/mnist/1", `ada/mnist/${LONG_ID}`];
-    const { before, after } = await beforeAndAfter(kind, { names, token: "g00d" });
+  test.each(
+    Object.entries(KINDS).flatMap((kind) => [
+      { kind, what: "of an owner that cannot be, with an invalid token", names: ELSEWHERE, token: "invalid" },
+      { kind, what: "of a number that cannot be", names: TOO_LONG, token: "g00d" },
+    ]),
+  )("$kind.0 $what", async ({ kind, ...asked }) => {
+    const { before, after } = await beforeAndAfter(kind, asked);
     expect(after).toEqual(before);
   });
 });
@@ -91,10 +89,16 @@ describe("one token beside another", () => {
       PATIENT,
     );
 
-  test("is served next but one, however many requests of the other wait", async () => {
+  const twenty = Array.from({ length: 20 }, (_, turn) => turn + 1);
+  const aliased = twenty.map((id) => `e${id}: experiment(id: "ada.mnist.${id}") { status }`);
+
+  test.each([
+    ["the other has sent", twenty.map(statusOf)],
+    ["one operation of the other needs", [`{ ${aliased.join(" ")} }`]],
+  ])("is served next but one, however many requests %s", async (_, queries) => {
     const service = await startHoldingRecords();
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "2" } });
-    const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 20 });
+    const heavy = queries.map((query) => askFor(gateway, query, "heavy"));
     await waiting(gateway, 18);
     const light = askFor(gateway, statusOf(100), "light");
     await waiting(gateway, 19);
@@ -106,25 +110,6 @@ describe("one token beside another", () => {
     expect(service.seen().slice(2, 4)).toContain("light");
     const answers = await service.releaseUntil([light, ...heavy]);
     expect(new Set(answers.map(firstCodeOf))).toEqual(new Set(["ok"]));
-  });
-
-  test("is served next but one, however many requests one operation of the other has", async () => {
-    const service = await startHoldingRecords();
-    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "2" } });
-    const fields = Array.from(
-      { length: 20 },
-      (_, turn) => `e${turn}: experiment(id: "ada.mnist.${turn + 1}") { status }`,
-    );
-    const heavy = askFor(gateway, `{ ${fields.join(" ")} }`, "heavy");
-    await waiting(gateway, 18);
-    const light = askFor(gateway, statusOf(100), "light");
-    await waiting(gateway, 19);
-    for (let turn = 0; turn < 2; turn++) {
-      service.release(1);
-      await service.arrived(2);
-    }
-    expect(service.seen().slice(2, 4)).toContain("light");
-    expect((await service.releaseUntil([light, heavy])).map(firstCodeOf)).toEqual(["ok", "ok"]);
   });
 
   test.each([
@@ -200,33 +185,6 @@ describe("one token beside another", () => {
     expect(service.seen()).toEqual(["heavy", "heavy", "heavy", "light"]);
     const answers = await service.releaseUntil([light, ...heavy]);
     expect(new Set(answers.map(firstCodeOf))).toEqual(new Set(["ok"]));
-  });
-
-  const post = (gateway: Gateway, token: string, query = ASK_STATUS) =>
-    fetch(`${gateway.url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `token ${token}` },
-      body: JSON.stringify({ query }),
-    });
-
-  test("starts an operation, although the other has had its share of them and is refused before anything is sent", async () => {
-    const service = await startHoldingRecords();
-    const gateway = await startGateway({ upstream: service, env: { MAX_OPERATIONS_PER_TOKEN: "2" } });
-    const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 2 });
-    await service.arrived(2);
-    const third = post(gateway, "heavy", statusOf(3));
-    await Promise.race([third, service.arrived(3)]);
-    expect(service.seen()).toEqual(["heavy", "heavy"]);
-    const refused = await third;
-    expect(refused.status).toBe(429);
-    expect(await refused.json()).toMatchObject({
-      errors: [{ extensions: { code: "RATE_LIMITED", retryAfterSeconds: expect.any(Number) as number } }],
-    });
-    const light = askFor(gateway, statusOf(100), "light");
-    await service.arrived(3);
-    expect((await service.releaseUntil([...heavy, light])).map(firstCodeOf)).toEqual(["ok", "ok", "ok"]);
-    const [again] = await service.releaseUntil([askFor(gateway, ASK_STATUS, "heavy")]);
-    expect(again).toEqual(RUNNING_ANSWER);
   });
 
   test("starts a download, although the other has had its share of them", async () => {

@@ -3,41 +3,12 @@ import { describe, expect, test } from "vitest";
 import { codesOf } from "../support/errors.ts";
 import { startFake, startRecords } from "../support/fake.ts";
 import { startFaultServer } from "../support/fault-server.ts";
-import { reset, say } from "../support/faults.ts";
+import { say } from "../support/faults.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
 import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 
 const RECORDS = { "ada/mnist/experiments/42/": RUNNING_RECORD };
-
-test("what one caller gets, no other sees, also while the service fails now and then", async () => {
-  // The service writes the token into the record.
-  const service = await startFaultServer(({ headers, path }) => ({
-    json: {
-      id: Number(/(\d+)\/$/.exec(path)?.[1]),
-      description: String(headers["authorization"]),
-      build_job: "ada.mnist.builds.9",
-    },
-  }));
-  service.fail(/./, reset, (call) => call % 10 === 1);
-  service.fail(/./, say({ status: 500, json: { detail: "no" } }), (call) => call % 10 === 5);
-  // Until the service has accepted their tokens, all of them share a quarter of the places.
-  const env = { UPSTREAM_RETRIES: "2", MAX_OPERATIONS: "1000" };
-  const { ask } = await startGateway({ upstream: service, env });
-  const query = `{ experiment(id: "ada.mnist.42") { description buildJob { description } } }`;
-  const answers = Array.from({ length: 200 }, async (_, turn) => {
-    const token = `caller-${turn % 20}`;
-    const { data } = await ask(query, {}, { token });
-    return { token, seen: JSON.stringify(data).match(/token caller-\d+/g) ?? [] };
-  });
-  const lengths = new Set<number>();
-  for (const { token, seen } of await Promise.all(answers)) {
-    expect(seen).toEqual(seen.map(() => `token ${token}`));
-    lengths.add(seen.length);
-  }
-  expect(lengths).toContain(2);
-  expect(lengths.size).toBeGreaterThan(1);
-});
 
 /** `{"a":{"a":…}}`, or lists in lists. */
 const nested = (depth: number, [open, inner, close]: readonly [string, string, string] = ["[", "", "]"]) =>
@@ -48,7 +19,6 @@ describe("an answer of the service cannot bring the gateway down", () => {
   test.each([
     ["lists in lists", nested(100_000)],
     ["objects in objects", nested(100_000, OBJECTS)],
-    ["brackets that are never closed", "[".repeat(100_000)],
     [
       "lists in lists in a record",
       `{"id": 42, "declarations": ${nested(100_000)}, "name": ${nested(100_000)}}`,
@@ -122,7 +92,7 @@ const raw = (url: string, bytes: string): Promise<string> =>
 
 describe("a caller cannot put headers of its own on the way to the service", () => {
   const body = JSON.stringify({ query: ASK_STATUS });
-  const ENDS = ["\r\n", "\n", "\r", "\r\n ", "\u0085", "%0d%0a", "\\r\\n", "\u0000"];
+  const ENDS = ["\r\n", "\n", "\r", "\r\n ", "\u0085", "%0d%0a", "\u0000"];
   const NAMES = ["authorization", "x-request-id", "traceparent"];
   const WORDS: Readonly<Record<string, string>> = {
     authorization: "token t0ken",

@@ -63,12 +63,13 @@ describe("an answer above 1 kB", () => {
   );
 
   test.each<[string, string | undefined]>([
-    ..."*|br;q=1.0, GZIP;q=0.2|x-gzip|identity;q=0.5, *;q=0.1"
-      .split("|")
-      .map((each): [string, string] => [each, "gzip"]),
-    ...["", ..."identity|br, deflate|gzip;q=0|*, gzip;q=0.0|gzip;q=none|gzipped".split("|")].map(
-      (each): [string, undefined] => [each, undefined],
-    ),
+    ["br;q=1.0, GZIP;q=0.2", "gzip"],
+    ["x-gzip", "gzip"],
+    ["identity;q=0.5, *;q=0.1", "gzip"],
+    ["", undefined],
+    ["gzipped, br", undefined],
+    ["*, gzip;q=0.0", undefined],
+    ["gzip;q=none", undefined],
   ])(
     "for a caller who accepts %j has the encoding %s, and tells caches that it depends on that",
     async (accepted, encoding) => {
@@ -78,14 +79,6 @@ describe("an answer above 1 kB", () => {
       expect(dataOf(encoding ? gunzipSync(body) : body)).toEqual({ experiment: { description: LONG } });
     },
   );
-
-  test("depends on the caller's origin as well where origins are allowed", async () => {
-    const { url } = await start(LONG, { CORS_ORIGINS: "https://app.example" });
-    const { headers } = await ask(url, {
-      headers: { "accept-encoding": "gzip", origin: "https://app.example" },
-    });
-    expect(headers["vary"]?.toLowerCase().split(/, */).toSorted()).toEqual(["accept-encoding", "origin"]);
-  });
 });
 
 test("an event stream is not compressed: its events would wait for each other", async () => {

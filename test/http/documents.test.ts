@@ -39,8 +39,8 @@ const refusal = (code: string, message: string) => [
 ];
 
 describe("automatic persisted queries", () => {
-  test("a hash is asked for its document once, and then stands for it", async () => {
-    const { post, calls } = await start();
+  test("a hash is asked for its document once, and then stands for it, by GET as well", async () => {
+    const { url, post, calls, headers } = await start();
     const extensions = persisted(QUERY);
     expect(await post({ extensions })).toEqual({
       status: 200,
@@ -49,18 +49,13 @@ describe("automatic persisted queries", () => {
     expect(calls()).toEqual([]);
     expect(await post({ query: QUERY, extensions })).toEqual({ status: 200, data: DATA });
     expect(await post({ extensions })).toEqual({ status: 200, data: DATA });
-    expect(calls()).toEqual(["GET ada/mnist/jobs/2/", "GET ada/mnist/jobs/2/"]);
-  });
-
-  test("a hash and a document may come by GET, too", async () => {
-    const { url, post, headers } = await start();
-    await post({ query: QUERY, extensions: persisted(QUERY) });
-    for (const params of [{ extensions: JSON.stringify(persisted(QUERY)) }, { query: QUERY }]) {
+    for (const params of [{ extensions: JSON.stringify(extensions) }, { query: QUERY }]) {
       const response = await fetch(`${url}/graphql?${new URLSearchParams(params)}`, { headers });
       expect(await response.json()).toEqual({ data: DATA });
       // The address is the whole request, and the answer the caller's own.
       expect(response.headers.get("cache-control")).toBe("private, no-store");
     }
+    expect(calls()).toEqual(Array.from({ length: 4 }, () => "GET ada/mnist/jobs/2/"));
   });
 
   test("a hash of another document is refused, and stands for nothing afterwards", async () => {
@@ -71,16 +66,6 @@ describe("automatic persisted queries", () => {
     const unknown = await post({ extensions });
     expect(unknown.errors).toEqual(refusal("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound"));
     expect(calls()).toEqual([]);
-  });
-
-  test("a document that is kept is held to every limit again", async () => {
-    const { post } = await start({ MAX_DEPTH: "2" });
-    const deep = `{ job(id: "ada.mnist.jobs.2") { buildJob { project { name } } } }`;
-    const extensions = persisted(deep);
-    for (const body of [{ query: deep, extensions }, { extensions }]) {
-      const { errors } = await post(body);
-      expect(errors?.map((each) => each.extensions["code"])).toEqual(["OPERATION_TOO_DEEP"]);
-    }
   });
 
   test("memory is bounded: the documents unused for longest are asked for again", async () => {

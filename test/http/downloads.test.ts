@@ -44,48 +44,30 @@ async function startDownloads(answer: (seen: Seen) => Told | undefined) {
   return { ...gateway, service, take };
 }
 
-const facts = (headers: Headers) =>
-  Object.fromEntries(
-    ["content-length", "content-range", "accept-ranges", "etag"].map((name) => [name, headers.get(name)]),
-  );
-
 describe("a download", () => {
-  test("tells how long it is, and that parts of it can be had", async () => {
-    const { take } = await startDownloads((seen) => {
-      const told = ranged(seen);
-      return { ...told, headers: { ...told.headers, "content-length": `${FILE.length}` } };
-    });
-    const { status, headers, body } = await take();
-    expect([status, body]).toEqual([200, "0123456789"]);
-    expect(facts(headers)).toEqual({
-      "content-length": "10",
-      "content-range": null,
-      "accept-ranges": "bytes",
-      etag: '"v1"',
-    });
-  });
+  const DESCRIBED = { "accept-ranges": "bytes", etag: '"v1"' };
+  const WHOLE = { text: FILE, headers: { ...DESCRIBED, "content-length": `${FILE.length}` } };
+  const ZIPPED = { text: gzipSync(FILE), headers: { ...DESCRIBED, "content-encoding": "gzip" } };
 
-  test("that was decompressed on its way tells no length, and no ranges", async () => {
-    const { take } = await startDownloads(() => ({
-      text: gzipSync(FILE),
-      headers: { "content-encoding": "gzip", "accept-ranges": "bytes", etag: '"v1"' },
-    }));
+  test.each([
+    ["tells how long it is, and that parts of it can be had", WHOLE, ["10", null, "bytes", '"v1"']],
+    ["that was decompressed on its way tells no length, and no ranges", ZIPPED, [null, null, null, null]],
+  ])("%s", async (_, told, facts) => {
+    const { take } = await startDownloads(() => told);
     const { status, headers, body } = await take();
     expect([status, body]).toEqual([200, "0123456789"]);
-    expect(Object.values(facts(headers))).toEqual([null, null, null, null]);
+    const names = ["content-length", "content-range", "accept-ranges", "etag"];
+    expect(names.map((name) => headers.get(name))).toEqual(facts);
   });
 
   test.each([
-    ['"v1"', 206, "2345", { "content-length": "4", "content-range": "bytes 2-5/10" }],
+    ['"v1"', 206, "2345", "bytes 2-5/10"],
     // It is another file than before.
-    ['"v0"', 200, "0123456789", {}],
+    ['"v0"', 200, "0123456789", null],
   ])("gives the part that was asked for, if the file is still %s", async (etag, ...expected) => {
     const { take, service } = await startDownloads(ranged);
     const { status, headers, body } = await take({ range: "bytes=2-5", "if-range": etag });
-    expect([status, body, facts(headers)]).toEqual([
-      ...expected.slice(0, 2),
-      expect.objectContaining(expected[2]),
-    ]);
+    expect([status, body, headers.get("content-range")]).toEqual(expected);
     expect(service.seen()[0]?.headers).toMatchObject({
       range: "bytes=2-5",
       "if-range": etag,
@@ -111,22 +93,17 @@ describe("a download", () => {
     expect(service.seen()[0]?.headers).not.toHaveProperty("range");
   });
 
+  const PART = { text: "2345", status: 206 };
+  const PLACE = { "content-range": "bytes 2-5/10" };
+
   test.each<[string, Told, Record<string, string>]>([
-    [
-      "a part that nobody asked for",
-      { text: "2345", status: 206, headers: { "content-range": "bytes 2-5/10" } },
-      {},
-    ],
+    ["a part that nobody asked for", { ...PART, headers: PLACE }, {}],
     [
       "a part that is compressed",
-      {
-        text: gzipSync("2345"),
-        status: 206,
-        headers: { "content-range": "bytes 2-5/10", "content-encoding": "gzip" },
-      },
+      { ...PART, text: gzipSync("2345"), headers: { ...PLACE, "content-encoding": "gzip" } },
       { range: "bytes=2-5" },
     ],
-    ["a part without its place", { text: "2345", status: 206 }, { range: "bytes=2-5" }],
+    ["a part without its place", PART, { range: "bytes=2-5" }],
   ])("does not pass on %s", async (_, told, headers) => {
     const { take } = await startDownloads(() => told);
     const { status, body } = await take(headers);

@@ -25,20 +25,15 @@ async function send(url: string, path: string, host: string) {
   return { status: response.statusCode, body: await text(response) };
 }
 
-test.each(["a b", "[", "x:99999", "%", "a\\b@[", "http://x"])("the Host %j is refused", async (host) => {
+test.each([
+  ...["a b", "[", "x:99999", "%", "a\\b@[", "http://x"].map((host) => ["/graphql", host] as const),
+  ...["//[/graphql", "http://[/graphql", "*"].map((target) => [target, "localhost"] as const),
+])("the target %s with the Host %j is refused without a stack", async (target, host) => {
   const { url } = await startGateway({ upstream: await startRecords({}) });
-  expect(await send(url, "/graphql", host)).toEqual({ status: 400, body: "bad request\n" });
+  const { status, body } = await send(url, target, host);
+  expect([400, 404]).toContain(status);
+  expect(body).toMatch(/^(?:bad request|not found)\n$/);
 });
-
-test.each(["//[/graphql", "http://[/graphql", "*"])(
-  "the target %j is refused without a stack",
-  async (target) => {
-    const { url } = await startGateway({ upstream: await startRecords({}) });
-    const { status, body } = await send(url, target, "localhost");
-    expect(status).toBeGreaterThanOrEqual(400);
-    expect(body).not.toMatch(/ at |node_modules|Error/);
-  },
-);
 
 test.each([
   ["/graphql", "runs.example.com:8443"],

@@ -11,7 +11,7 @@ describe("pages of other origins", () => {
   const asking = (url: string, path: string, origin: string) =>
     sendTo(url + path, { method: "GET", headers: { origin, accept: "application/json" } });
   const DOWNLOAD = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
-  const PATHS = ["/graphql?query={__typename}", DOWNLOAD];
+  const PATHS = ["/graphql?query={__schema{types{name}}}", DOWNLOAD];
 
   test.each(PATHS)("may not ask for %s as long as no origin is allowed", async (path) => {
     const { url } = await startGateway({ upstream: await startDemoService(), token: null });
@@ -28,7 +28,9 @@ describe("pages of other origins", () => {
     for (const origin of [APP_ORIGIN, "http://localhost:5173"]) {
       const { headers } = await asking(url, path, origin);
       expect(headers.get("access-control-allow-origin")).toBe(origin);
-      expect(headers.get("vary")).toContain("Origin");
+      expect(headers.get("vary")?.toLowerCase()).toBe(
+        path === DOWNLOAD ? "origin" : "origin, accept-encoding",
+      );
     }
     const others = ["https://evil.example", "http://app.example", "null"];
     for (const origin of [...others, `${APP_ORIGIN}.evil.example`, `${APP_ORIGIN}:8443`]) {
@@ -56,6 +58,9 @@ describe("pages of other origins", () => {
       "authorization,content-type,x-request-id,traceparent,range,if-range,cache-control,x-rungraph-explain,apollographql-client-name,apollographql-client-version,graphql-client-name,graphql-client-version",
     );
     expect(headers.has("access-control-allow-credentials")).toBe(false);
+    // They can read a refusal as well.
+    const refused = await sendTo(`${url}/graphql`, { body: "x", headers: { origin: APP_ORIGIN } });
+    expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([415, APP_ORIGIN]);
     expect((await preflight("https://evil.example")).headers.has("access-control-allow-origin")).toBe(false);
     expect(calls()).toEqual([]);
   });
@@ -68,14 +73,5 @@ describe("pages of other origins", () => {
       const allowed = (await asking(url, PATHS[0] ?? "", origin)).headers.get("access-control-allow-origin");
       expect([origin, allowed]).toEqual([origin, own.includes(origin) ? origin : null]);
     }
-  });
-
-  test("can read a refusal as well", async () => {
-    const { url } = await startDemoGateway({ env: { CORS_ORIGINS: APP_ORIGIN } });
-    const { status, headers } = await sendTo(`${url}/graphql`, {
-      body: "x",
-      headers: { origin: APP_ORIGIN },
-    });
-    expect([status, headers.get("access-control-allow-origin")]).toEqual([415, APP_ORIGIN]);
   });
 });

@@ -1,9 +1,7 @@
-import { connect } from "node:net";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
 import { listen } from "../support/listen.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { askInPieces, merge, partsOf } from "../support/pieces.ts";
@@ -108,40 +106,4 @@ test("a gateway that drains finishes the pieces of what it has begun", async () 
   gateway.drain();
   open();
   expect(merge(await asking)).toMatchObject({ errors: [], failed: [] });
-});
-
-test("a caller who does not read on is disconnected after READ_TIMEOUT_MS, and its place is free", async () => {
-  const READ_TIMEOUT_MS = 7_000;
-  // More than the buffers of a connection hold.
-  const description = "x".repeat(9_000_000);
-  // The operation would go on until then, whatever of its answer is on its way.
-  const { opened, open } = gate();
-  onTestFinished(open);
-  const upstream = await startFake(async ({ path }) => {
-    if (path.endsWith("/statuses")) await opened;
-    return { json: path.includes("experiments") ? EXPERIMENT : { id: 2, description } };
-  });
-  const { clock, advance, timers } = handClock();
-  const bounds = { MAX_OPERATIONS_PER_TOKEN: "1", MAX_RESULT_BYTES: "20000000" };
-  const env = { READ_TIMEOUT_MS: `${READ_TIMEOUT_MS}`, ...bounds };
-  const gateway = await startGateway({ upstream, clock, env });
-  const { hostname, port } = new URL(gateway.url);
-  const socket = connect({ host: hostname, port: Number(port) });
-  onTestFinished(() => void socket.destroy());
-  socket.pause();
-  const query = QUERY.replace("status\n", "status ... @defer { statuses { nodes { id } } }\n");
-  const body = JSON.stringify({ query });
-  socket.write(
-    `POST /graphql HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: token t0ken\r\naccept: multipart/mixed\r\n` +
-      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-  );
-  const isStuck = () => upstream.calls().length === 4 && timers().includes(READ_TIMEOUT_MS);
-  await vi.waitUntil(isStuck, PATIENT);
-  expect((await gateway.ask("{ viewer { id } }")).errors).toMatchObject([
-    { extensions: { code: "RATE_LIMITED" } },
-  ]);
-  await vi.waitFor(async () => {
-    advance(READ_TIMEOUT_MS);
-    expect((await gateway.ask("{ __typename }")).errors).toBeUndefined();
-  }, PATIENT);
 });

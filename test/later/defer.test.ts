@@ -47,19 +47,6 @@ test("a deferred fragment follows the rest, and its reads begin after those of t
   expect(calls()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/builds/7/"]);
 });
 
-test("a condition decides by its variable", async () => {
-  const { ask } = await start();
-  const query = `query ($later: Boolean!) {
-    experiment(id: "ada.mnist.3") { status ... @defer(if: $later) { description } }
-  }`;
-  const [whole, ...others] = await ask(query, { later: false });
-  expect([whole, others]).toEqual([
-    { data: { experiment: { status: "RUNNING", description: "A run." } } },
-    [],
-  ]);
-  expect(await ask(query, { later: true })).toHaveLength(2);
-});
-
 test("each fragment delivers all that it selects, also what comes at once or in another fragment", async () => {
   const { ask, calls } = await start();
   const pieces = await ask(`{
@@ -94,21 +81,6 @@ test("each fragment delivers all that it selects, also what comes at once or in 
     },
   ]);
   expect(calls()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/builds/7/"]);
-});
-
-test("a fragment within a deferred one follows it", async () => {
-  const { ask } = await start();
-  const pieces = await ask(`{
-    experiment(id: "ada.mnist.3") {
-      id
-      ... @defer(label: "outer") { status ... @defer(label: "inner") { buildJob { description } } }
-    }
-  }`);
-  expect(pieces.flatMap(({ pending = [] }) => pending.map(({ label }) => label))).toEqual(["outer", "inner"]);
-  expect(pieces.flatMap(({ incremental = [] }) => incremental)).toEqual([
-    { id: "0", data: { status: "RUNNING" } },
-    { id: "1", data: { buildJob: { description: "A build." } } },
-  ]);
 });
 
 test("a fragment of which everything is skipped is delivered without fields", async () => {

@@ -2,7 +2,6 @@ import { createClient } from "graphql-ws";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { startFake } from "../support/fake.ts";
-import { gate } from "../support/gate.ts";
 import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -22,15 +21,13 @@ async function connect(upstream: { readonly url: string }, env: Record<string, s
   return { client, gateway };
 }
 
-/** A service whose builds are answered when `opened` is fulfilled. */
-async function start(opened: Promise<void> = Promise.resolve(), env: Record<string, string> = {}) {
-  const upstream = await startFake(async ({ path }) => {
-    if (path.includes("experiments"))
-      return { json: { id: 3, last_status: "running", build_job: "ada.mnist.builds.7" } };
-    await opened;
-    return { json: { id: 7, description: "A build." } };
-  });
-  return { ...(await connect(upstream, env)), calls: upstream.inOrder };
+async function start() {
+  const upstream = await startFake(({ path }) =>
+    path.includes("experiments")
+      ? { json: { id: 3, last_status: "running", build_job: "ada.mnist.builds.7" } }
+      : { json: { id: 7, description: "A build." } },
+  );
+  return { ...(await connect(upstream)), calls: upstream.inOrder };
 }
 
 test("a query over a WebSocket may come in pieces", async () => {
@@ -50,35 +47,6 @@ test("a query over a WebSocket may come in pieces", async () => {
     },
   ]);
   await vi.waitUntil(() => gateway.logged().includes('"upstreamRequests":2'), PATIENT);
-});
-
-test("one of which nothing is deferred is a single result, and one that is not valid an error", async () => {
-  const { client } = await start();
-  const whole: unknown[] = [];
-  const query = QUERY.replace("@defer", "@defer(if: false)");
-  for await (const piece of client.iterate({ query })) whole.push(piece);
-  expect(whole).toEqual([
-    { data: { experiment: { status: "RUNNING", buildJob: { description: "A build." } } } },
-  ]);
-  const invalid = client.iterate({ query: QUERY.replace("status", "nothing") });
-  await expect(invalid.next()).rejects.toMatchObject([{ extensions: { code: "GRAPHQL_VALIDATION_FAILED" } }]);
-});
-
-test("a client that ends it between two pieces frees its place", async () => {
-  const { opened, open } = gate();
-  const { client, gateway, calls } = await start(opened, { MAX_OPERATIONS_PER_TOKEN: "1" });
-  const pieces = client.iterate({ query: QUERY });
-  expect(await pieces.next()).toMatchObject({ value: { hasNext: true } });
-  await vi.waitUntil(() => calls().length === 2, PATIENT);
-  expect(await gateway.ask("{ __typename }")).toMatchObject({
-    errors: [{ extensions: { code: "RATE_LIMITED" } }],
-  });
-  await pieces.return?.();
-  await vi.waitFor(async () => {
-    const { errors } = await gateway.ask("{ __typename }");
-    expect(errors).toBeUndefined();
-  }, PATIENT);
-  open();
 });
 
 test.each(["completes it", "closes its connection"])(

@@ -30,25 +30,6 @@ test("a WebSocket signs in although it has the last place of all", async () => {
   expect((await openSocket(world, { token: "invented1" })).outcome).toBe("in");
 });
 
-test("invented tokens at a service that is slow to reject them leave a proven token its places and its turn", async () => {
-  const world = await startWorld({
-    env: { MAX_OPERATIONS: "16", MAX_OPERATIONS_PER_TOKEN: "4", UPSTREAM_CONNECTIONS: "4" },
-  });
-  await world.accept("ada");
-  const strangers = await Promise.all(
-    many(4, (index) => ENTER.POST(world, { token: `invented${index}` }, "active")),
-  );
-  expect(strangers.map(({ outcome }) => outcome)).toEqual(["in", "in", "in", "in"]);
-  const more = await Promise.all(
-    many(8, (index) => ENTER.POST(world, { token: `invented-late${index}` }, "active")),
-  );
-  expect(new Set(more.map(({ outcome }) => outcome))).toEqual(new Set([429]));
-  // All connections are taken: the first that is free is for the proven token.
-  const own = ENTER.POST(world, { token: "ada" }, "active");
-  strangers[0]?.finish();
-  expect((await own).outcome).toBe("in");
-});
-
 test("120 event streams that one token opens at once are all open, however few operations it may have", async () => {
   const world = await startWorld({ env: { ...DEFAULTS, MAX_OPERATIONS_PER_TOKEN: "1" } });
   await world.accept("ada");

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { errorsOf, failure } from "../support/errors.ts";
 import type { Answer } from "../support/gateway.ts";
 import { startProfile } from "../support/profiles.ts";
-import { profileFile } from "../support/tracker.ts";
 import { startRows } from "./rows.ts";
 
 const QUERY = `query ($first: Int, $offset: Int, $after: String) { project(id: "ada.mnist") {
@@ -52,30 +50,5 @@ describe("a page at an offset", () => {
     expect(calls()).toEqual([`${LIST}&limit=3&offset=20`, `${LIST}&limit=3&offset=23`]);
     const empty = await (await startRows([])).ask<Experiments, object>(QUERY, { first: 5, offset: 5 });
     expect(pageOf(empty)).toEqual({ ids: [], hasPreviousPage: false, hasNextPage: false, totalCount: 0 });
-  });
-
-  const linked = profileFile(
-    "extends: polyaxon-0.4\npaging: {by: link, parameters: {limit: size, offset: offset}}",
-  );
-
-  test.each([
-    [{ offset: -1 }, {}, "BAD_USER_INPUT", "offset: expected 0 to 999999999, got -1"],
-    [{ offset: 1_000_000_000 }, {}, "BAD_USER_INPUT", "offset: expected 0 to 999999999, got 1000000000"],
-    [
-      { offset: 0, after: "b2Zmc2V0PTIjMA" },
-      {},
-      "BAD_USER_INPUT",
-      "offset: expected `offset` or `after`, got both",
-    ],
-    [
-      { offset: 20 },
-      { UPSTREAM_PROFILE: linked },
-      "CAPABILITY_UNAVAILABLE",
-      "The server behind this gateway does not offer pages at an offset: it lacks the capability `OFFSETS`.",
-    ],
-  ])("is refused with %j and the settings %j, without a request", async (args, env, code, message) => {
-    const { ask, calls } = await startRows([], env);
-    expect(errorsOf(await ask(QUERY, args))).toEqual([failure("project.experiments", code, message)]);
-    expect(calls()).toEqual([]);
   });
 });

@@ -4,6 +4,7 @@ import { idsOfPage, listErrorsOf, openList, rowsOf, startPaging } from "../suppo
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
+import { startRows } from "./rows.ts";
 
 const LIST = "Experiment.metrics";
 const PATH = "ada/mnist/experiments/42/metrics";
@@ -81,4 +82,38 @@ describe("a cursor that somebody wrote", () => {
       expect(service.calls()).toEqual([]);
     },
   );
+});
+
+interface Runs {
+  readonly nodes: readonly { readonly internalId: string }[];
+  readonly pageInfo: { readonly endCursor: string | null };
+}
+
+test("a cursor belongs to its list: another order, filter or parent refuses it", async () => {
+  const { ask, service } = await startRows(rowsOf(12));
+  const list = (args: string, parent = `project(id: "ada.mnist")`) =>
+    ask<{ of: { experiments: Runs | null } }, object>(
+      `{ of: ${parent} { experiments(first: 4, ${args}) { nodes { internalId } pageInfo { hasNextPage endCursor } } } }`,
+    );
+  const order = "order: { field: CREATED_AT, direction: ASC }";
+  const { data } = await list(order);
+  const after = `after: "${data.of.experiments?.pageInfo.endCursor}"`;
+  const next = await list(`${order}, ${after}`);
+  expect(next.data.of.experiments?.nodes[0]).toEqual({ internalId: "5" });
+  const requests = service.calls().length;
+  for (const [args, parent] of [
+    [`order: { field: CREATED_AT }`],
+    [`${order}, filter: { statuses: [FAILED] }`],
+    [`${order}, filter: { words: "a" }`],
+    [`${order}, query: "id:1"`],
+    [order, `project(id: "ada.speech")`],
+    [order, `group(id: "ada.mnist.1")`],
+  ]) {
+    const { errors } = await list(`${args}, ${after}`, parent);
+    expect(errors?.map(({ message }) => message)).toEqual([
+      expect.stringContaining("after: expected a cursor of this list"),
+    ]);
+  }
+  // The group alone is read, to know that it is there.
+  expect(service.calls().length).toBeLessThanOrEqual(requests + 1);
 });

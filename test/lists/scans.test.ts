@@ -4,7 +4,7 @@ import { cases } from "../support/cases.ts";
 import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { profileFile } from "../support/tracker.ts";
-import { inProject, startRows } from "./rows.ts";
+import { startRows } from "./rows.ts";
 
 /*
  * Servers compare parameters with texts only. Other values are found by a scan of the list, which tells how much it read and
@@ -162,47 +162,6 @@ test("a scan of a group that matches nothing does not ask whether the group exis
 });
 
 const wanted = (text: string) => ({ filter: { declarations: [{ name: "lr", values: [text] }] } });
-
-test.each([
-  [
-    "rows without parameters",
-    { profile: "extends: polyaxon-0.4\nomittedInLists: {experiments: [declarations]}" },
-    wanted("0.1"),
-    "The server behind this gateway does not offer filters by parameters other than texts.",
-  ],
-  [
-    "an offset, which counts rows and not matches",
-    {},
-    { ...wanted("0.1"), offset: 2 },
-    "offset: expected none where the gateway scans the list",
-  ],
-  [
-    "a value that is too long",
-    {},
-    wanted(`[${"1,".repeat(1_000)}1]`),
-    "filter.declarations[0].values: expected at most 2000 characters, got 2003",
-  ],
-] as const)("%s: nothing is sent", async (_, { profile }: { profile?: string }, variables, message) => {
-  const { ask, calls } = await startRuns(
-    [{ lr: 0.1 }],
-    profile === undefined ? {} : { UPSTREAM_PROFILE: profileFile(profile) },
-  );
-  const code = profile === undefined ? "BAD_USER_INPUT" : "CAPABILITY_UNAVAILABLE";
-  expect(outcomeOf(await ask(LIST, variables))).toEqual({
-    data: { project: { experiments: null } },
-    errors: [failure("project.experiments", code, message)],
-  });
-  expect(calls()).toEqual([]);
-});
-
-test("a bound without end is refused", async () => {
-  const { ask, calls } = await startRuns([{ lr: 0.1 }]);
-  const filter = `{ declarations: [{ name: "lr", atMost: 1e999 }] }`;
-  expect(errorsOf(await ask(inProject(`experiments(filter: ${filter}) { totalCount }`)))).toMatchObject([
-    { message: "filter.declarations[0].atMost: expected a finite number, got Infinity" },
-  ]);
-  expect(calls()).toEqual([]);
-});
 
 test.each([
   [

@@ -103,18 +103,3 @@ test("words go with what the server compares, and with figures of the list", asy
     "GET ada/mnist/experiments?sort=created_at%2C-updated_at&query=status%3Afailed&limit=500",
   ]);
 });
-
-test.each([
-  ["no word", `{ words: " " }`, "filter.words: expected at least one word, got none"],
-  [
-    "a text that is too long",
-    `{ words: "${"a".repeat(201)}" }`,
-    "filter.words: expected at most 200 characters, got 201",
-  ],
-])("nothing is sent for %s", async (_, filter, message) => {
-  const { ask, calls } = await startRows(ROWS);
-  expect(sortedErrorsOf(await ask(queryOf("experiments", `filter: ${filter}`)))).toEqual([
-    failure("project.list", "BAD_USER_INPUT", message),
-  ]);
-  expect(calls()).toEqual([]);
-});

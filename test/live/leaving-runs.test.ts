@@ -86,24 +86,6 @@ test("what is running tells the end of each run: those that leave at a time are 
   ]);
 });
 
-test("a run that leaves is told once, and again when it comes back, with the status that was told last", async () => {
-  const runs = experiments(1);
-  const { next, reach, requests } = await watchRuns(runs, RUNNING);
-  expect(await next()).toEqual(told("APPEARED", 1, "RUNNING", null));
-  Object.assign(runs[0] ?? {}, { last_status: "stopped", updated_at: "2026-02-01T10:01:00Z" });
-  await reach(1_000);
-  expect(await next()).toEqual(told("LEFT", 1, "STOPPED", "RUNNING", true));
-  Object.assign(runs[0] ?? {}, { last_status: "running", updated_at: "2026-02-01T10:02:00Z" });
-  await reach(2_000);
-  expect(await next()).toEqual(told("APPEARED", 1, "RUNNING", "STOPPED"));
-  expect(await requests(4)).toEqual([
-    LIST_RUNNING,
-    LIST_RUNNING,
-    "GET ada/mnist/experiments/1/",
-    LIST_RUNNING,
-  ]);
-});
-
 test("a deleted run is told as it was last, with a filter and without one", async () => {
   for (const [variables, list] of [
     [RUNNING, LIST_RUNNING],

@@ -17,21 +17,3 @@ test("a run is watched by its id or its name, with one poll for both", async () 
   expect(await byId.next()).toEqual(update(1, "RUNNING"));
   expect(await requests(1)).toEqual(["GET ada/mnist/experiments/1/"]);
 });
-
-test.each([
-  [
-    `runUpdated(id: "ada.mnist.1") { run { id } }`,
-    "id: expected ada.mnist.experiments.1 or ada.mnist.groups.1, got",
-  ],
-  [`runLogAppended(id: "ada.mnist") { text }`, "id: expected a global id or a name such as ada.mnist.42"],
-  [
-    `runsUpdated(of: "ada.mnist.jobs.1") { run { id } }`,
-    "of: expected a global id or a name such as ada.mnist or ada.mnist.5,",
-  ],
-])("a name that cannot be meant is refused: %s", async (field, message) => {
-  const { subscribe, inOrder } = await startLive([]);
-  const watcher = await subscribe({ query: `subscription { ${field} }` });
-  const told = await watcher.next();
-  expect(told?.errors?.[0]?.message).toContain(message);
-  expect(inOrder()).toEqual([]);
-});

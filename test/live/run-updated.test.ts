@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
+import { FIRST_POLL, startLive, update } from "../support/live-service.ts";
 import { withoutPings } from "../support/patience.ts";
 
 const READ = "GET ada/mnist/experiments/1/";
@@ -71,15 +71,6 @@ test("who comes later is told the present state at once, without a request", asy
   expect(await requests(1)).toEqual([READ]);
 });
 
-test("a run that has finished before is told once", async () => {
-  const { watch, advance, requests } = await startLive([{ id: 1, last_status: "failed" }]);
-  const watcher = await watch(1);
-  advance(FIRST_POLL);
-  expect(await watcher.next()).toEqual(update(1, "FAILED", null, true));
-  expect(await watcher.frame()).toEqual({ event: "complete", data: "" });
-  expect(await requests(1)).toEqual([READ]);
-});
-
 test("the pause between polls doubles while nothing changes, up to 15 seconds, and is a second after a change", async () => {
   const run = { id: 1, last_status: "running" };
   const { watch, advance, reach, requests } = await startLive([run]);
@@ -93,33 +84,6 @@ test("the pause between polls doubles while nothing changes, up to 15 seconds, a
   expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
   await reach(46_000);
   expect(await requests(9)).toHaveLength(9);
-});
-
-test("what is selected beyond the poll is read for each event, by the token of the watcher", async () => {
-  const run = { id: 1, last_status: "running", build_job: "ada.mnist.builds.7" };
-  const { subscribe, advance, reach, requests } = await startLive([run], {
-    answer: ({ path }) =>
-      path === "/api/v1/ada/mnist/builds/7/" ? { json: { id: 7, commit: "c0ffee" } } : undefined,
-  });
-  const watcher = await subscribe({
-    query: `subscription ($id: ID!) {
-      runUpdated(id: $id) { run { status ... on Experiment { buildJob { uniqueName commit } } } }
-    }`,
-    variables: { id: experimentId(1) },
-  });
-  const told = (status: string) => ({
-    data: {
-      runUpdated: {
-        run: { status, buildJob: { uniqueName: "ada.mnist.builds.7", commit: "c0ffee" } },
-      },
-    },
-  });
-  advance(FIRST_POLL);
-  expect(await watcher.next()).toEqual(told("RUNNING"));
-  run.last_status = "stopping";
-  await reach(1_000);
-  expect(await watcher.next()).toEqual(told("STOPPING"));
-  expect(await requests(4)).toEqual([READ, "GET ada/mnist/builds/7/", READ, "GET ada/mnist/builds/7/"]);
 });
 
 test("a run of which only keys change that the gateway does not know has not changed", async () => {

@@ -43,15 +43,6 @@ test("a subscription is a GET as well, and needs a caller that takes event strea
   );
 });
 
-test("subscriptions are no operations: queries run beside as many as there can be", async () => {
-  const { watch, ask } = await startLive(RUNNING, {
-    env: { MAX_OPERATIONS: "1", MAX_OPERATIONS_PER_TOKEN: "1" },
-  });
-  await watch(1);
-  await watch(1);
-  expect(await ask("{ __typename }")).toEqual({ data: { __typename: "Query" } });
-});
-
 test("limits of documents hold for subscriptions, which have one root field", async () => {
   const { subscribe } = await startLive(RUNNING, { env: { MAX_DEPTH: "4", MAX_FIELDS: "3" } });
   const codes = [];

@@ -16,6 +16,7 @@ import {
   startEndless,
   startLog,
 } from "../support/logs.ts";
+import { watchWindows } from "../support/watched-window.ts";
 
 const bytesOf = (text: string) => Buffer.byteLength(text);
 
@@ -74,13 +75,22 @@ describe("a window from the start of a log", () => {
   });
 
   test.each([
-    ["became shorter is empty", "one\n", ""],
-    ["grew is what was added", "one\ntwo\nthree\n", "three\n"],
-  ])("after the end of a log that %s", async (_, now, text) => {
+    ["became shorter is empty, and its cursor stands at the end", "one\n", "", 4],
+    ["grew is what was added", "one\ntwo\nthree\n", "three\n", 14],
+  ])("after the end of a log that %s", async (_, now, text, end) => {
     const log = await startLog("one\ntwo\n");
     const { endCursor } = await readWindowOf(log);
     log.write(now);
-    expect(await readWindowOf(log, { after: endCursor })).toMatchObject({ text, hasMore: false });
+    expect(await readWindowOf(log, { after: endCursor })).toMatchObject({
+      text,
+      endCursor: opaque(`byte:${end}`),
+      hasMore: false,
+    });
+  });
+
+  test("of nothing but line ends has as many lines", async () => {
+    const log = await startLog("\n".repeat(50_000));
+    expect((await readWindowOf(log, { maxBytes: 40_000 })).lines).toEqual(Array(40_000).fill(""));
   });
 
   test("waits for the rest of a character that has not wholly arrived", async () => {
@@ -228,4 +238,46 @@ test("two fields that want one window of one log read it once", async () => {
     b: experiment(id: "ada.mnist.42") { logs { lines } }
   }`);
   expect(log.calls()).toEqual([LOG_CALL]);
+});
+
+const MEGABYTE = 1_048_576;
+
+/** Far more than a window, far less than the log: the collector frees buffers by the way, and some wait for it. */
+const ENOUGH = 32;
+
+// Not through the door: what is held meanwhile can be seen only between two pieces.
+describe("a window holds little more than its bytes", () => {
+  const watch = watchWindows();
+  /** 128 megabytes. */
+  const long = { pieces: "ofSocket", count: 128 * 16 } as const;
+
+  test("behind a long part of the log that it skips", async () => {
+    const { window, megabytes } = await watch({
+      ...long,
+      wanted: { fromByte: 127 * MEGABYTE, maxBytes: 8 },
+    });
+    expect(window).toMatchObject({ text: "lin\nlin\n", startByte: 127 * MEGABYTE, hasMore: true });
+    expect(megabytes).toBeLessThan(ENOUGH);
+  });
+
+  test("behind the end of the log", async () => {
+    const { window, megabytes } = await watch({ ...long, wanted: { fromByte: 1e12, maxBytes: 8 } });
+    expect(window).toMatchObject({ text: "", startByte: 128 * MEGABYTE, endByte: 128 * MEGABYTE });
+    expect(megabytes).toBeLessThan(ENOUGH);
+  });
+
+  test("at the end of a long log", async () => {
+    const { window, megabytes } = await watch({ ...long, wanted: { tailLines: 2, maxBytes: 65_536 } });
+    expect(window).toMatchObject({ text: "lin\nlin\n", endByte: 128 * MEGABYTE });
+    expect(megabytes).toBeLessThan(ENOUGH);
+  });
+
+  test.each([
+    ["from its start", { fromByte: 0, maxBytes: 8_000 }],
+    ["from its end", { tailLines: 5_000, maxBytes: 8_000 }],
+  ])("of a log that comes in small views of large buffers, %s", async (_, wanted) => {
+    const { window, megabytes } = await watch({ pieces: "crumbs", count: 8_000, wanted });
+    expect(window.text).toBe("lin\n".repeat(2_000));
+    expect(megabytes).toBeLessThan(ENOUGH);
+  });
 });

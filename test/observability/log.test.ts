@@ -1,16 +1,11 @@
 import { createHash } from "node:crypto";
 import { createClient } from "graphql-ws";
-import pino from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
-import { readConfig } from "../../src/config.ts";
-import { createGateway } from "../../src/gateway.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { listen } from "../support/listen.ts";
-import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 
 const linesIn = (logged: string): Record<string, unknown>[] =>
   logged
@@ -193,23 +188,5 @@ describe("the log of the gateway", () => {
       await nameWith({}),
     ];
     expect(new Set([name, ...others]).size).toBe(5);
-  });
-
-  test("has no line for an exchange at the level it comes with", async () => {
-    const fake = await startFake(() => ({ json: { username: "ada" } }));
-    const config = readConfig({});
-    const lines: string[] = [];
-    const log = pino({ level: config.LOG_LEVEL }, { write: (line: string) => void lines.push(line) });
-    const gateway = createGateway({ config, upstreamUrl: new URL(fake.url), log });
-    onTestFinished(() => gateway.close());
-    const url = await listen(gateway.handle);
-    await sendTo(`${url}/graphql`, {
-      body: operationText("query Who { viewer { isSuperuser } }"),
-      headers: { ...JSON_BODY, authorization: "token t0ken" },
-    });
-    expect(fake.calls()).toHaveLength(1);
-    expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
-      expect.objectContaining({ msg: "operation", type: "query", name: "Who", codes: [] }),
-    ]);
   });
 });

@@ -66,13 +66,4 @@ describe("rows that a profile spells differently", () => {
       expect(calls()).toEqual(["POST ada/mnist/jobs/1/restart"]);
     },
   );
-
-  test("with the document they are sent as it spells them", async () => {
-    const { ask, calls } = await startProfile("document");
-    await ask(`mutation {
-      resumeJob(id: "ada.mnist.jobs.1") { job { id } }
-      copyJob(id: "ada.mnist.jobs.1") { job { id } }
-    }`);
-    expect(calls()).toEqual(["POST ada/mnist/jobs/1/copy", "POST ada/mnist/jobs/1/resume"]);
-  });
 });

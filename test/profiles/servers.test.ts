@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
-import { CAPABILITIES } from "../support/profiles.ts";
 import { documentedProfile, profileFile, startTracker } from "../support/tracker.ts";
 import FAULTS from "./faults.json" with { type: "json" };
 
@@ -234,17 +233,6 @@ describe("a file that extends a built-in profile", () => {
     const { errors } = await ask(`mutation { copyJob(id: "ada.mnist.jobs.1") { job { id } } }`);
     expect(errors).toBeUndefined();
     expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "POST ada/mnist/jobs/1/copy"]);
-  });
-
-  test("has the lists and capabilities of that profile when it says nothing else", async () => {
-    const { ask, calls } = await startExtended({ extends: "polyaxon-0.4" });
-    expect(await ask("{ gateway { capabilities } }")).toEqual({
-      data: { gateway: { capabilities: CAPABILITIES["polyaxon-0.4"] } },
-    });
-    await ask(
-      `{ project(id: "ada.mnist") { jobs(first: 1, order: { field: CREATED_AT, direction: ASC }) { totalCount } } }`,
-    );
-    expect(calls()).toEqual(["GET ada/mnist/jobs?sort=created_at%2C-updated_at&limit=1"]);
   });
 });
 

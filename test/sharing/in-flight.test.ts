@@ -17,7 +17,7 @@ import {
   statusOf,
 } from "../support/one-read.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
-import { joined, sharedReads } from "../support/sharing.ts";
+import { joined } from "../support/sharing.ts";
 
 /** Where the reads of an explained operation came from. */
 interface Explained extends Answer<unknown> {
@@ -126,19 +126,6 @@ describe("equal operations of one token at the same time", () => {
     last.open();
     expect(firstCodeOf(await other)).toBe("ok");
   });
-});
-
-test("equal operations one after the other, or of two tokens, share nothing", async () => {
-  const service = await startHoldingRecords();
-  const gateway = await startGateway({ upstream: service });
-  const answers = ["ada", "bob"].map((token) => askFor(gateway, ASK_STATUS, token));
-  await service.arrived(2);
-  service.release();
-  expect(await Promise.all(answers)).toEqual([RUNNING_ANSWER, RUNNING_ANSWER]);
-  const [again] = await service.releaseUntil([askFor(gateway, ASK_STATUS, "ada")]);
-  expect(again).toEqual(RUNNING_ANSWER);
-  expect(service.seen().toSorted()).toEqual(["ada", "ada", "bob"]);
-  expect(await sharedReads(gateway, "in flight")).toBe(0);
 });
 
 test("what starts after a command reads anew, although an equal read from before it is in flight", async () => {

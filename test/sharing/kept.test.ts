@@ -17,7 +17,6 @@ import {
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 import { sharedReads } from "../support/sharing.ts";
-import { startThrottling } from "../support/throttling.ts";
 
 /** A gateway that keeps responses for two seconds of a clock that stands. */
 async function startKeeping(upstream: { readonly url: string }, env: Record<string, string> = {}) {
@@ -57,13 +56,6 @@ describe("a response of the service", () => {
     const gateway = await startGateway({ upstream: service, clock, env: { CACHE_TTL_MS: "2000" } });
     expect(await codesOf(gateway, ASK_STATUS, ASK_STATUS)).toEqual(["ok", "ok"]);
     expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
-  });
-
-  test("is not kept for another token", async () => {
-    const service = await startRunning();
-    const { gateway } = await startKeeping(service);
-    for (const token of ["ada", "bob", "ada"]) await askFor(gateway, ASK_STATUS, token);
-    expect(service.seen().map(({ headers }) => headers["authorization"])).toEqual(["token ada", "token bob"]);
   });
 
   test.each([
@@ -127,35 +119,6 @@ describe("a response of the service", () => {
   });
 });
 
-describe("a command", () => {
-  /** A service whose run is stopped by a command, or whose command fails. */
-  const startStopping = (status = 200) => {
-    let isStopped = false;
-    return startFake(({ method }) => {
-      if (method === "POST") isStopped = true;
-      return {
-        json: { id: 42, last_status: isStopped ? "stopped" : "running" },
-        status: method === "POST" ? status : 200,
-      };
-    });
-  };
-  const STOP = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { clientMutationId: __typename } }`;
-  const STOPPED_ANSWER = { data: { experiment: { status: "STOPPED" } } };
-
-  test.each([
-    ["is followed by reads of what it has changed", 200, "ok"],
-    ["that fails is followed by new reads as well: it may have been done", 504, "UPSTREAM_UNAVAILABLE"],
-  ])("%s", async (_, status, code) => {
-    const service = await startStopping(status);
-    const { gateway } = await startKeeping(service);
-    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
-    expect(firstCodeOf(await askFor(gateway, STOP))).toBe(code);
-    expect(await askFor(gateway)).toEqual(STOPPED_ANSWER);
-    expect(await askFor(gateway)).toEqual(STOPPED_ANSWER);
-    expect(service.inOrder()).toEqual([STATUS_CALL, "POST ada/mnist/experiments/42/stop", STATUS_CALL]);
-  });
-});
-
 describe("cache-control of a caller", () => {
   test.each([
     ["no-cache", 2],
@@ -196,40 +159,5 @@ describe("cache-control of a caller", () => {
     expect(await older).toEqual(RUNNING_ANSWER);
     expect(await askFor(gateway)).toEqual(succeeded);
     expect(service.seen()).toHaveLength(2);
-  });
-});
-
-describe("a dashboard of 20 panels that is polled every 2 seconds for a minute", () => {
-  /** The codes of all operations: the panels come one after the other, spread over the two seconds. */
-  async function poll(env: Record<string, string>) {
-    const { clock, advance } = handClock();
-    // As the known servers do it.
-    const service = await startThrottling(120, clock.now);
-    const gateway = await startGateway({
-      upstream: service,
-      clock,
-      env: { ...env, REQUEST_TIMEOUT_MS: "3000" },
-    });
-    const panels = Array.from({ length: 20 }, (_, panel) => statusOf((panel % 3) + 1));
-    const codes = new Set<string>();
-    for (let refresh = 0; refresh < 30; refresh++) {
-      for (const panel of panels) {
-        codes.add(firstCodeOf(await askFor(gateway, panel)));
-        // Later reads would wait for a clock that stands.
-        if (codes.size > 1) return { codes: [...codes], requests: service.seen().length };
-        advance(100);
-      }
-    }
-    return { codes: [...codes], requests: service.seen().length };
-  }
-
-  test("stays below the service's limit of 120 requests a minute with CACHE_TTL_MS=2000", async () => {
-    const { codes, requests } = await poll({ CACHE_TTL_MS: "2000" });
-    expect(codes).toEqual(["ok"]);
-    expect(requests).toBeLessThanOrEqual(90);
-  });
-
-  test("exceeds that limit without CACHE_TTL_MS", async () => {
-    expect((await poll({})).codes).toEqual(["ok", "RATE_LIMITED"]);
   });
 });

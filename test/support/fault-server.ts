@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { NOT_FOUND, onWire, type Seen, seenIn, tell, type Told } from "./fake.ts";
-import { seeded } from "./seeded.ts";
 
 /** One exchange that is to go wrong, and what the service would have answered. */
 export interface Trouble {
@@ -20,12 +19,6 @@ interface Order {
   /** Which calls of the route, counted from 1, go wrong. */
   readonly isMeant: (call: number) => boolean;
   calls: number;
-}
-
-/** Which calls go wrong: each with this probability, in every run the same ones. */
-export function withProbability(share: number, seed = 1): Order["isMeant"] {
-  const next = seeded(seed);
-  return () => next() < share;
 }
 
 /** A service over real HTTP that answers rightly, until it is told how to fail and where. */

@@ -4,13 +4,6 @@ import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { bodyOf, headersOf, tell, type Told } from "./fake.ts";
 import type { Fault } from "./fault-server.ts";
-import { seeded } from "./seeded.ts";
-
-/** Goes wrong in one of these ways, by turns that are the same in every run. */
-export function oneOf(...faults: readonly [Fault, ...Fault[]]): Fault {
-  const next = seeded(faults.length);
-  return (trouble) => (faults[Math.floor(next() * faults.length)] ?? faults[0])(trouble);
-}
 
 /** Takes the request and never answers. */
 export const hang: Fault = () => {};

@@ -13,7 +13,6 @@ import {
   RUNNING_RECORD,
   STATUS_CALL,
   STATUS_UPSTREAM,
-  statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 import { refusal } from "../support/throttling.ts";
@@ -107,17 +106,4 @@ test("a download is refused at once, with the time that is left", async () => {
   const response = await fetch(gateway.url + OUTPUTS_OF_42, { headers: { authorization: "token t0ken" } });
   expect([response.status, response.headers.get("retry-after")]).toEqual([429, "60"]);
   expect(service.calls()).toEqual([STATUS_CALL]);
-});
-
-test("a pause is capped at five minutes, whatever the service asks for", async () => {
-  const service = await startFake(({ headers }) =>
-    headers["x-request-id"] === "late" ? { json: RUNNING_RECORD } : refusal(2_592_000),
-  );
-  const { clock, advance } = handClock();
-  const gateway = await startGateway({ upstream: service, clock });
-  expect(firstCodeOf(await askFor(gateway))).toBe("RATE_LIMITED");
-  advance(300_000);
-  expect(await gateway.ask(statusOf(42), {}, { headers: { "x-request-id": "late" } })).toEqual(
-    RUNNING_ANSWER,
-  );
 });

@@ -83,18 +83,6 @@ describe("a service whose certificate no known authority issued", () => {
   });
 });
 
-test("a service that asks for a certificate refuses a gateway that has none", async () => {
-  const authority = await makeAuthority();
-  const service = await startService({
-    ...(await authority.issue("localhost")),
-    clientAuthority: authority.cert,
-  });
-  const { ca } = writeFiles({ ca: authority.cert });
-  const { file } = await askAll(service.localUrl, { UPSTREAM_CA_FILE: ca });
-  expect(file).toMatch(/^503 /);
-  expect(service.seen()).toEqual([]);
-});
-
 describe("with UPSTREAM_PROXY", () => {
   test.each([
     ["http", 80],
@@ -273,12 +261,5 @@ describe("settings that do not fit together", () => {
     const { cert, key } = writeFiles(USELESS);
     const [fault] = faultsOf({ ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key });
     expect(fault).toMatch(/^UPSTREAM_CERT_FILE: expected what OpenSSL accepts, got a fault \(ERR_SSL_\w+\)$/);
-  });
-
-  test("a CA, a client certificate and a proxy can be set together", async () => {
-    const { ca, cert, key } = await filesOf();
-    const proxy = { UPSTREAM_PROXY: "http://user:p%40ss@proxy.example:3128" };
-    const files = { UPSTREAM_CA_FILE: ca, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key };
-    expect(faultsOf({ ...HTTPS, ...proxy, ...files })).toEqual([]);
   });
 });

@@ -1,0 +1,284 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import { startWilling } from "../support/any-command.ts";
+import { everyNth } from "../support/cases.ts";
+import {
+  callOf,
+  type Command,
+  commandCalled,
+  commands,
+  idOf,
+  routeOf,
+  silentCommands,
+} from "../support/commands.ts";
+import { codesOf, failure, outcomeOf } from "../support/errors.ts";
+import { onWire, startFake, type Told } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { listen } from "../support/listen.ts";
+import { withDeadline } from "../support/patience.ts";
+import { detail, html, json } from "../support/replies.ts";
+
+/* Each writing row of the service's document: done, refused, cut off, timed out, with a wrong id, without a token. */
+
+/** The type of its payload, which follows from its kind. */
+function payloadOf({ name, kind }: Command): string {
+  const own = `${name.charAt(0).toUpperCase()}${name.slice(1)}Payload`;
+  if (name.startsWith("delete")) return kind ? "DeletedRun" : "DeletePayload";
+  if (["login", "activateUser", "createExperimentMetric", `stop${kind}`].includes(name)) return own;
+  return `${kind ?? "User"}Payload`;
+}
+
+describe("every writing row of the service's document has its mutation:", () => {
+  test.each(commands.map((command) => [command.row, command.name, command] as const))(
+    "%s is %s",
+    async (_, name, command) => {
+      const { mutation, path, body } = command;
+      const byId = mutation.replace(/id: "[^"]+"/, `id: "${idOf(command)}"`);
+      const service = await startWilling();
+      const { ask } = await startGateway({ upstream: service, token: "t0ken" });
+      const payload = { __typename: payloadOf(command) };
+      for (const spelled of [mutation, byId]) {
+        expect(await ask(`mutation { done: ${spelled} { __typename } }`)).toEqual({
+          data: { done: payload },
+        });
+      }
+      const seen = service.seen().map(({ headers, body: sent, ...request }) => ({
+        method: request.method,
+        path: request.path,
+        authorization: headers["authorization"],
+        contentType: headers["content-type"],
+        body: sent === "" ? undefined : JSON.parse(sent),
+      }));
+      const expected = {
+        method: command.method,
+        path: `/api/v1/${path}`,
+        authorization: name === "login" ? undefined : "token t0ken",
+        contentType: body && "application/json",
+        body,
+      };
+      expect(seen).toEqual([expected, expected]);
+    },
+  );
+});
+
+describe("an id that does not name a record of the mutation's kind is BAD_USER_INPUT and sends nothing:", () => {
+  const aimed = commands.filter((command) => command.kind);
+  const kinds = ["Experiment", "Job", "BuildJob", "Group", "Project"];
+  const others = ["ExperimentJob:ada/mnist/3/1", "MetricRecord:ada/mnist/3/9", "User:ada"];
+
+  test.each(aimed.map((command, turn) => [command.name, command, turn] as const))(
+    "%s",
+    async (_, command, turn) => {
+      const otherKinds = kinds.filter((kind) => kind !== command.kind).map((kind) => `${kind}:ada/mnist/3`);
+      const outside = ["../3", "three"].map((number) => `${command.kind}:ada/mnist/${number}`);
+      const isByNumber = ["Experiment", "Group"].includes(`${command.kind}`);
+      const wrong = [
+        ...[...otherKinds, ...others, ...outside].map((address) => globalId(address)),
+        ...(isByNumber ? ["ada.mnist.jobs.5", "ada.mnist.builds.7"] : ["ada.mnist.3"]),
+        ...",3,ada.mnist,ada..3,ada.mnist.x,../users.token.3,ada.mnist.-3".split(","),
+      ];
+      const service = await startWilling();
+      const { ask } = await startGateway({ upstream: service });
+      for (const id of everyNth(wrong, 5, turn)) {
+        const mutation = command.mutation.replace(/id: "[^"]+"/, "id: $id");
+        const answer = await ask(`mutation ($id: ID!) { done: ${mutation} { __typename } }`, { id });
+        expect({ id, ...answer, codes: codesOf(answer) }).toMatchObject({
+          id,
+          data: { done: null },
+          codes: ["BAD_USER_INPUT"],
+        });
+      }
+      expect(service.seen()).toEqual([]);
+    },
+  );
+});
+
+test.each(commands.filter(({ kind, name }) => kind === null && name !== "login").map(({ name }) => name))(
+  "%s of a name that could leave its path is BAD_USER_INPUT and sends nothing",
+  async (name) => {
+    const wrong = ["", ".", "..", "a/b", "../token", "a?b", "a#b", "a%2fb", "a b", "a\n", "x".repeat(201)];
+    const service = await startWilling();
+    const { ask } = await startGateway({ upstream: service });
+    const query = `mutation ($username: String!) { done: ${name}(username: $username) { __typename } }`;
+    for (const username of wrong)
+      expect([username, codesOf(await ask(query, { username }))]).toEqual([username, ["BAD_USER_INPUT"]]);
+    expect(service.seen()).toEqual([]);
+  },
+);
+
+test("without a caller's token every mutation but login is UNAUTHENTICATED and sends nothing", async () => {
+  const service = await startWilling();
+  const { ask } = await startGateway({ upstream: service, token: null });
+  for (const { name, mutation } of commands) {
+    const codes = codesOf(await ask(`mutation { done: ${mutation} { __typename } }`));
+    expect([name, codes]).toEqual([name, name === "login" ? [] : ["UNAUTHENTICATED"]]);
+  }
+  expect(service.inOrder()).toEqual(["POST users/token/"]);
+});
+
+/** A command of each method, with and without a body, with and without a documented answer, and login. */
+const oneOfEach = [
+  "stopExperiment",
+  "bookmarkJob",
+  "deleteGroup",
+  "unbookmarkBuildJob",
+  "updateJob",
+  "createExperimentMetric",
+  "copyExperiment",
+  "revokeSuperuser",
+  "login",
+].map(commandCalled);
+
+/** Those of them whose answer is read. */
+const answering = oneOfEach.filter((command) => !silentCommands.includes(command));
+
+const UNKNOWN = { outcome: "unknown" };
+const RETRYING = { UPSTREAM_RETRIES: "2" };
+
+/** Sends each command in a request of its own, all at once: so few that no gateway takes the service for dead. */
+async function sendEach(url: string, these: readonly Command[], env: Record<string, string> = {}) {
+  const { ask } = await startGateway({ upstream: { url }, env: { ...RETRYING, ...env } });
+  return Promise.all(
+    these.map(async ({ mutation }) => outcomeOf(await ask(`mutation { done: ${mutation} { __typename } }`))),
+  );
+}
+
+/** What `sendEach` gives when each command fails alike. */
+const allFail = (
+  these: readonly Command[],
+  [code, message]: readonly [code: string, message: string],
+  { status, ...facts }: { status?: number; outcome?: string; retryAfterSeconds?: number } = {},
+) =>
+  these.map((command) => {
+    const upstream = { method: command.method, route: routeOf(command), ...(status && { status }) };
+    return { data: { done: null }, errors: [failure("done", code, message, { upstream, ...facts })] };
+  });
+
+const callsOf = (these: readonly Command[]) => these.map((command) => callOf(command)).toSorted();
+
+const OUT_OF_REACH = ["UPSTREAM_UNAVAILABLE", "The service is out of reach."] as const;
+const NOT_IN_TIME = ["UPSTREAM_TIMEOUT", "The service did not answer in time."] as const;
+const REDIRECTED = ["UPSTREAM_BAD_RESPONSE", "The service redirected, which is never followed."] as const;
+const NO_JSON = ["UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON."] as const;
+const TOO_LONG = ["UPSTREAM_BAD_RESPONSE", "The service's answer is longer than 1000 bytes."] as const;
+
+const empty = (status: number, headers: Record<string, string> = {}): Told => ({ status, text: "", headers });
+const redirect = (status: number) => empty(status, { location: "/elsewhere" });
+
+type Row = [told: Told, expected: readonly [code: string, message: string], facts: object];
+
+test.each<Row>([
+  [detail(409, "Already stopped."), ["CONFLICT", "Already stopped."], {}],
+  [html(418), ["UPSTREAM_ERROR", "The service answered 418."], {}],
+  [redirect(301), REDIRECTED, {}],
+  [redirect(308), REDIRECTED, {}],
+  [html(429), ["RATE_LIMITED", "The service allows no more requests for now."], {}],
+  [
+    empty(503, { "retry-after": "7" }),
+    ["UPSTREAM_UNAVAILABLE", "The service is not ready."],
+    { retryAfterSeconds: 7 },
+  ],
+  [redirect(302), REDIRECTED, UNKNOWN],
+  [redirect(303), REDIRECTED, UNKNOWN],
+  [redirect(304), REDIRECTED, UNKNOWN],
+  [html(500), ["UPSTREAM_ERROR", "The service answered 500."], UNKNOWN],
+  [html(502), OUT_OF_REACH, UNKNOWN],
+  [html(504), OUT_OF_REACH, UNKNOWN],
+  [empty(201), NO_JSON, UNKNOWN],
+  [json(200, { id: 1, token: "x".repeat(2_000) }), TOO_LONG, UNKNOWN],
+])("a command that is answered with %j is %j %j", async (told, expected, facts) => {
+  const { status = 200 } = told;
+  const these = status < 300 ? answering : oneOfEach;
+  const service = await startFake(() => told);
+  const answers = await sendEach(service.url, these, { MAX_JSON_BYTES: "1000" });
+  expect(answers).toEqual(allFail(these, expected, { ...(expected !== TOO_LONG && { status }), ...facts }));
+  expect(service.calls()).toEqual(callsOf(these));
+});
+
+/** A service that does something else than answer to each request, once all of it has arrived. */
+async function startFailing(fail: (response: ServerResponse) => unknown) {
+  const calls: string[] = [];
+  const url = await listen(async (request, response) => {
+    for await (const _ of request);
+    calls.push(onWire({ method: request.method ?? "", path: request.url ?? "" }));
+    fail(response);
+  });
+  return { url, calls: () => calls.toSorted() };
+}
+
+describe("a command is sent once, and may have happened, when", () => {
+  test.each<[string, typeof oneOfEach, (response: ServerResponse) => unknown]>([
+    ["the connection ends without an answer", oneOfEach, (response) => response.destroy()],
+    ["the connection is reset", oneOfEach, (response) => response.socket?.resetAndDestroy()],
+    [
+      "the connection breaks in the middle of an answer that is read",
+      answering,
+      (response) => {
+        response.writeHead(201, { "content-type": "application/json", "content-length": 5_000 });
+        response.write(`{"id": `, () => response.destroy());
+      },
+    ],
+  ])("%s", async (_, these, fail) => {
+    const service = await startFailing(fail);
+    expect(await sendEach(service.url, these)).toEqual(allFail(these, OUT_OF_REACH, UNKNOWN));
+    expect(service.calls()).toEqual(callsOf(these));
+  });
+
+  test.each([
+    ["its answer takes too long to begin", oneOfEach, "UPSTREAM_HEADERS_TIMEOUT_MS", ""],
+    ["its answer takes too long", oneOfEach, "UPSTREAM_TIMEOUT_MS", ""],
+    ["an answer that is read does not end in time", answering, "UPSTREAM_TIMEOUT_MS", `{"id": `],
+    ["the time of the request is over", oneOfEach, "REQUEST_TIMEOUT_MS", ""],
+  ])("%s", async (_, these, setting, begun) => {
+    await withDeadline(async (deadlineMs) => {
+      const service = await startFailing((response) => begun && response.write(begun));
+      expect(await sendEach(service.url, these, { [setting]: `${deadlineMs}` })).toEqual(
+        allFail(these, NOT_IN_TIME, UNKNOWN),
+      );
+      expect(service.calls()).toEqual(callsOf(these));
+    });
+  });
+});
+
+describe("a command that was not sent has not happened:", () => {
+  test.each([
+    ["nobody listens", async () => "http://127.0.0.1:1"],
+    ["no secure connection comes about", async () => (await startWilling()).url.replace("http:", "https:")],
+  ])("%s", async (_, start) => {
+    expect(await sendEach(await start(), oneOfEach)).toEqual(allFail(oneOfEach, OUT_OF_REACH));
+  });
+
+  const two = `mutation {
+    first: stopExperiment(id: "ada.mnist.3", force: true) { __typename }
+    second: stopExperiment(id: "ada.mnist.4", force: true) { __typename }
+  }`;
+
+  test("the operation may cause no further request", async () => {
+    const service = await startWilling();
+    const { ask } = await startGateway({ upstream: service, env: { MAX_UPSTREAM_REQUESTS: "1" } });
+    expect(outcomeOf(await ask(two))).toMatchObject({
+      data: { first: { __typename: "StopExperimentPayload" }, second: null },
+      errors: [{ at: "second", code: "REQUEST_LIMIT_EXCEEDED", unsentRequests: 1 }],
+    });
+    expect(service.inOrder()).toEqual(["POST ada/mnist/experiments/3/stop"]);
+  });
+
+  test("the time of the request is over before its turn comes", async () => {
+    await withDeadline(async (deadlineMs) => {
+      const service = await startFailing(() => {});
+      const env = { ...RETRYING, REQUEST_TIMEOUT_MS: `${deadlineMs}` };
+      const { ask } = await startGateway({ upstream: service, env });
+      const upstream = { method: "POST", route: "{owner}/{project}/experiments/{id}/stop" };
+      const never = "The request's time was over before the service could be asked.";
+      expect(outcomeOf(await ask(two))).toEqual({
+        data: { first: null, second: null },
+        errors: [
+          failure("first", ...NOT_IN_TIME, { upstream, ...UNKNOWN }),
+          failure("second", "UPSTREAM_TIMEOUT", never, { upstream }),
+        ],
+      });
+      expect(service.calls()).toEqual(["POST ada/mnist/experiments/3/stop"]);
+    });
+  });
+});

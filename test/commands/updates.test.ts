@@ -1,0 +1,185 @@
+import { describe, expect, test } from "vitest";
+import { startWilling } from "../support/any-command.ts";
+import { commandCalled } from "../support/commands.ts";
+import { failure, outcomeOf } from "../support/errors.ts";
+import { onWire, startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { profileFile } from "../support/tracker.ts";
+
+/** A server by this profile that takes every update, and what it is sent: the request, and its body if there is one. */
+async function start(profile = "polyaxon-0.4", tags: readonly string[] | null = []) {
+  const service = await startFake(({ body }) => ({
+    json: { id: 3, name: "mnist", unique_name: "ada.mnist", tags, ...(body ? JSON.parse(body) : {}) },
+  }));
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: profile } });
+  const update = (input: object) =>
+    ask(
+      `mutation ($input: UpdateRunInput!) { updateExperiment(id: "ada.mnist.3", input: $input) { __typename } }`,
+      { input },
+    );
+  const sent = () =>
+    service.seen().map((seen) => [onWire(seen), ...(seen.body ? [JSON.parse(seen.body) as object] : [])]);
+  return { ask, update, sent };
+}
+
+const PATCH = "PATCH ada/mnist/experiments/3/";
+
+describe("an update", () => {
+  test.each<object>([
+    { name: "a-b_C9" },
+    { tags: ["a", "b"] },
+    { tags: null },
+    { readme: "# Notes\n\n🎉" },
+    { description: "d", name: null, tags: [], readme: null },
+  ])("sends %j as it was given, and nothing else", async (input) => {
+    const { update, sent } = await start();
+    expect(await update(input)).not.toHaveProperty("errors");
+    expect(sent()).toEqual([[PATCH, input]]);
+  });
+
+  test("is sent at the places that the profile names", async () => {
+    const profile = { inputs: { update: { name: "title", tags: "meta.labels", readme: "meta.notes" } } };
+    const { update, sent } = await start(profileFile(JSON.stringify(profile)));
+    await update({ description: "d", name: "n", tags: ["t"], readme: "r" });
+    expect(sent()).toEqual([[PATCH, { description: "d", title: "n", meta: { labels: ["t"], notes: "r" } }]]);
+  });
+
+  test.each(["updateExperiment", "updateJob", "updateBuildJob", "updateGroup"])(
+    "%s without anything to change is BAD_USER_INPUT and sends nothing",
+    async (name) => {
+      const id = /id: "([^"]+)"/.exec(commandCalled(name).mutation)?.[1];
+      const { ask, sent } = await start();
+      const answer = await ask(`mutation ($text: String) {
+        nothing: ${name}(id: "${id}", input: {}) { __typename }
+        omitted: ${name}(id: "${id}", input: { description: $text }) { __typename }
+      }`);
+      const message = "input: expected at least one field to change, got none";
+      expect(outcomeOf(answer)).toEqual({
+        data: { nothing: null, omitted: null },
+        errors: ["nothing", "omitted"].map((at) => failure(at, "BAD_USER_INPUT", message)),
+      });
+      expect(sent()).toEqual([]);
+    },
+  );
+
+  const noTag = (at: string, got: string) =>
+    `input.${at}: expected text without \`,\`, \`|\`, \`:\`, \`..\`, a sign of comparison or \`~\` at its start, or space around it, got "${got}"`;
+  const noName = (got: string) => `input.name: expected letters, digits, - and _, got ${JSON.stringify(got)}`;
+  const lacking = (field: string) =>
+    `The server behind this gateway does not offer \`${field}\` as input: it lacks the capability \`UPDATE_${field.toUpperCase()}\`.`;
+
+  test.each<[string, object, string]>([
+    ...["not a slug!", "a/b", "ä", "", "a\n"].map((name): [string, object, string] => [
+      "polyaxon-0.4",
+      { name, tags: ["a"] },
+      noName(name),
+    ]),
+    [
+      "polyaxon-0.4",
+      { tags: ["a"], addTags: ["b"] },
+      "input.tags: expected `tags`, or `addTags` and `removeTags`, got both",
+    ],
+    [
+      "polyaxon-0.4",
+      { addTags: ["a"], removeTags: ["a"] },
+      "input.removeTags: expected other tags than in `addTags`",
+    ],
+    // Servers could not be asked for such a tag.
+    ["polyaxon-0.4", { tags: ["a", "b,c"] }, noTag("tags[1]", "b,c")],
+    ["polyaxon-0.4", { addTags: [""] }, noTag("addTags[0]", "")],
+    ["document", { description: "Best", name: "a" }, lacking("name")],
+    ["document", { description: "Best", tags: ["a"] }, lacking("tags")],
+    ["document", { description: "Best", addTags: ["a"] }, lacking("tags")],
+    ["document", { description: "Best", readme: "a" }, lacking("readme")],
+    ["polyaxon-0.2", { description: "Best", readme: "a" }, lacking("readme")],
+  ])("of a server by the profile %s with %j is refused unsent", async (profile, input, message) => {
+    const { update, sent } = await start(profile);
+    const code = message.startsWith("input") ? "BAD_USER_INPUT" : "CAPABILITY_UNAVAILABLE";
+    expect(outcomeOf(await update(input))).toEqual({
+      data: { updateExperiment: null },
+      errors: [failure("updateExperiment", code, message)],
+    });
+    expect(sent()).toEqual([]);
+  });
+});
+
+describe("labels are added and removed among those of now:", () => {
+  test.each([
+    ["updateExperiment", "ada.mnist.3", "experiment", "ada/mnist/experiments/3/"],
+    ["updateProject", "ada.mnist", "project", "ada/mnist"],
+  ])("%s", async (name, id, field, path) => {
+    const { ask, sent } = await start("polyaxon-0.4", ["a", "b"]);
+    const input = `{ addTags: ["c", "a"], removeTags: ["b", "x"] }`;
+    expect(
+      await ask(`mutation { done: ${name}(id: "${id}", input: ${input}) { ${field} { tags } } }`),
+    ).toEqual({
+      data: { done: { [field]: { tags: ["a", "c"] } } },
+    });
+    expect(sent()).toEqual([[`GET ${path}`], [`PATCH ${path}`, { tags: ["a", "c"] }]]);
+  });
+
+  test("where there are none, beside another change", async () => {
+    const { update, sent } = await start("polyaxon-0.4", null);
+    await update({ addTags: ["c"], description: "Best" });
+    expect(sent()).toEqual([["GET ada/mnist/experiments/3/"], [PATCH, { description: "Best", tags: ["c"] }]]);
+  });
+});
+
+const RESTART = "POST ada/mnist/experiments/3/restart/";
+
+describe("the options of a restart", () => {
+  const startRestarting = async (profile: string) => {
+    const service = await startWilling();
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: profile } });
+    const restart = async (input?: object | null) =>
+      outcomeOf(
+        await ask(
+          `mutation ($input: RestartExperimentInput) { restartExperiment(id: "ada.mnist.3", input: $input) { __typename } }`,
+          { input },
+        ),
+      ).errors;
+    return { restart, sent: () => service.seen().map((seen) => [onWire(seen), seen.body]) };
+  };
+
+  const declarations = { lr: 0.5, act: "relu" };
+
+  test.each<[object, object]>([
+    [{ description: "again" }, { description: "again" }],
+    [{ declarations }, { config: { declarations } }],
+    [{ declarations: {} }, { config: { declarations: {} } }],
+    [{ updateCode: false }, { update_code: false }],
+    [{ description: "again", declarations: null, updateCode: null }, { description: "again" }],
+  ])("%j are sent as %j", async (input, body) => {
+    const { restart, sent } = await startRestarting("polyaxon-0.4");
+    expect(await restart(input)).toEqual([]);
+    expect(sent().map(([line, text = ""]) => [line, JSON.parse(text)])).toEqual([[RESTART, body]]);
+  });
+
+  test.each([[undefined], [null], [{}], [{ description: null }]])(
+    "%j is a restart without a body, which every server takes",
+    async (input) => {
+      const { restart, sent } = await startRestarting("document");
+      expect(await restart(input)).toEqual([]);
+      expect(sent()).toEqual([[RESTART, ""]]);
+    },
+  );
+
+  let deep: unknown = {};
+  for (let level = 1; level <= 200; level++) deep = { deep };
+  const noObject = (got: string) =>
+    `input.declarations: expected an object of names and values, got a ${got}`;
+
+  test.each<[string, object, string]>([
+    ["polyaxon-0.4", { declarations: deep }, "JSON: expected at most 200 levels of nesting, got more"],
+    ["polyaxon-0.4", { declarations: [1] }, noObject("list")],
+    ["polyaxon-0.4", { declarations: "lr=1" }, noObject("string")],
+    ["document", { description: "a" }, "does not offer `description` as input"],
+    ["document", { declarations: {} }, "does not offer `declarations` as input"],
+    ["document", { updateCode: false }, "does not offer `updateCode` as input"],
+  ])("to a server by the profile %s, %.60j is refused unsent", async (profile, input, message) => {
+    const { restart, sent } = await startRestarting(profile);
+    const code = profile === "document" ? "CAPABILITY_UNAVAILABLE" : "BAD_USER_INPUT";
+    expect(await restart(input)).toMatchObject([{ code, message: expect.stringContaining(message) }]);
+    expect(sent()).toEqual([]);
+  });
+});
