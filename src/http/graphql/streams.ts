@@ -6,6 +6,7 @@ import { onceOver } from "../connection.ts";
 import type { Delivery } from "../delivery.ts";
 import { once } from "../once.ts";
 import { PRIVATE, type StreamForm } from "./encoding.ts";
+import { converted } from "./pieces.ts";
 
 interface Settings {
   readonly delivery: Delivery;
@@ -67,12 +68,13 @@ export function createStreams({ delivery, clock }: Settings) {
       { type, status, lasts }: Stream,
       { requestId, caller }: RequestScope,
     ): Promise<void> => {
+      const paced = isMessages(result) ? pacedBy(result) : null;
       let isEnded = false;
       let plain: Response["body"] = null;
       const end = () => {
         isEnded = true;
-        // Safe: a single result has no such key. Yoga returns messages only once it has begun to read them.
-        void (result as Partial<AsyncIterableIterator<object>>).return?.();
+        // Yoga returns messages only once it has begun to read them.
+        void paced?.messages.return?.();
         plain?.cancel().catch(() => {});
       };
       onceOver(response, end);
@@ -83,7 +85,11 @@ export function createStreams({ delivery, clock }: Settings) {
       const isCompressed = !isEvents && acceptsGzip(response.req.headers["accept-encoding"]);
       try {
         const yoga = await loadYoga();
-        const encoded = await yoga.fetch("http://gateway/graphql", { headers: { accept: type } }, { result });
+        const encoded = await yoga.fetch(
+          "http://gateway/graphql",
+          { headers: { accept: type } },
+          { result: paced?.messages ?? result },
+        );
         plain = encoded.body;
         const headers = {
           "content-type": encoded.headers.get("content-type") ?? type,
@@ -95,7 +101,7 @@ export function createStreams({ delivery, clock }: Settings) {
           ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
           ...(isCompressed && { "content-encoding": "gzip" }),
         };
-        const bytes = bytesOf(plain, () => isEnded);
+        const bytes = bytesOf(plain, { isEnded: () => isEnded, onTaken: (taken) => paced?.take(taken) });
         const body = isCompressed ? compressEach(bytes) : bytes;
         await delivery.stream(response, { status, headers, body }, caller);
       } finally {
@@ -111,10 +117,46 @@ export function createStreams({ delivery, clock }: Settings) {
   };
 }
 
+type Messages = AsyncIterableIterator<object>;
+
+const isMessages = (result: object): result is Messages => Symbol.asyncIterator in result;
+
+/** Makes each message when those before are written: Yoga reads ahead, and what nobody reads takes memory. */
+function pacedBy(source: Messages) {
+  /** Bytes of messages that are made and not written. */
+  let waiting = 0;
+  let wake: (() => void) | null = null;
+  const next = async () => {
+    if (waiting > 0) await new Promise<void>((resolve) => (wake = resolve));
+    return source.next();
+  };
+  const messages = converted({ next, return: async () => source.return?.() as never }, (message) => {
+    const text = JSON.stringify(message);
+    waiting += Buffer.byteLength(text);
+    // Yoga writes a result by its own function.
+    return { stringify: () => text };
+  });
+  /** Takes what is written, which has frames and comments as well. */
+  const take = (bytes: number): void => {
+    waiting = Math.max(0, waiting - bytes);
+    if (waiting === 0) wake?.();
+  };
+  return { messages, take };
+}
+
+interface Reading {
+  readonly isEnded: () => boolean;
+  readonly onTaken: (bytes: number) => void;
+}
+
 /** The bytes of a stream until it is ended, which is no fault. */
-async function* bytesOf(body: Response["body"], isEnded: () => boolean): AsyncGenerator<Uint8Array> {
+async function* bytesOf(body: Response["body"], { isEnded, onTaken }: Reading): AsyncGenerator<Uint8Array> {
   try {
-    if (body && !isEnded()) yield* body;
+    if (!body || isEnded()) return;
+    for await (const bytes of body) {
+      yield bytes;
+      onTaken(bytes.length);
+    }
   } catch (error) {
     if (!isEnded()) throw error;
   }
