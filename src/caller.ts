@@ -153,10 +153,11 @@ export class Quota {
   }
 
   #change(caller: Caller, amount: number): void {
-    const now = this.of(caller) + amount;
+    const before = this.of(caller);
+    const now = before + amount;
     caller.counts[this.#index] = now;
-    if (now > 0) this.#holders.add(caller);
-    else this.#holders.delete(caller);
+    if (now === 0) this.#holders.delete(caller);
+    else if (before === 0) this.#holders.add(caller);
   }
 }
 

@@ -74,12 +74,11 @@ export class Line<Item extends { readonly demand: Demand }> {
   #takeItem(): Item {
     let best = 0;
     let most = 0;
-    for (const [index, { demand }] of this.#items.entries()) {
-      const { positions } = demand;
-      if (positions <= most) continue;
+    this.#items.forEach(({ demand: { positions } }, index) => {
+      if (positions <= most) return;
       most = positions;
       best = index;
-    }
+    });
     const [item] = this.#items.splice(best, 1);
     if (!item) throw new TypeError("a line without items has no next one");
     // Lines that are still ready go behind the others.

@@ -30,7 +30,8 @@ export class TransientMap<Value extends {}> {
     slot.value = undefined;
     this.size--;
     const deleted = this.#slots.size - this.size;
-    if (deleted > MAX_DELETED && deleted > this.size) this.#slots = new Map(this.#used());
+    if (this.size === 0) this.#slots = new Map();
+    else if (deleted > MAX_DELETED && deleted > this.size) this.#slots = new Map(this.#used());
   }
 
   /** A copy of the values. */

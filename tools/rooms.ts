@@ -18,7 +18,7 @@ const LIMITS = {
   "redis, workers, reload": 0,
   src: 25_975,
   demo: 3_590,
-  test: 32_621,
+  test: 30_390,
   docs: 4_200,
   settings: 42,
   "files of src": 227,

@@ -7,6 +7,8 @@ import { onWebSocket, type UpgradeListener } from "../../src/http/server.ts";
 export async function openPort(server: Server): Promise<number> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
+    // A connection that offered another protocol begins again.
+    if (sockets.has(socket)) return;
     sockets.add(socket.on("error", () => {}).on("close", () => sockets.delete(socket)));
   });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));

@@ -48,7 +48,7 @@ const CODES: Readonly<Record<number, string>> = {
   500: "UPSTREAM_ERROR",
 };
 
-const NOT_FOUND: unknown = expect.stringMatching(/^Not found: [-\w./]+\.$/);
+const NOT_FOUND: unknown = expect.stringMatching(/^Not found: [-\w./ ]+\.$/);
 const NOT_OFFERED: unknown = expect.stringMatching(/^This server does not offer \w+ \S+, or failed at it\.$/);
 
 /** The error of what the server refused, in the words of the server unless it crashed or has not found it. */

@@ -1,7 +1,6 @@
 import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
-import type { Asker } from "./asker.ts";
 import type { Order } from "./order.ts";
 import type { AttemptNote } from "./request.ts";
 import type { Retries } from "./retry.ts";
@@ -42,11 +41,11 @@ interface Watch {
 }
 
 /** Sends a request once, and reads what is wanted of the response. */
-export type Exchange<Part> = (wire: WireRequest, asker: Asker, watch: Watch) => Promise<Part>;
+export type Exchange<Part> = (sent: Sent, wire: WireRequest, watch: Watch) => Promise<Part>;
 
 /** An order that is sent, of an operation or beside one. */
 export type Sent = Pick<Order, "request" | "asker"> & {
-  readonly operation: Pick<Order["operation"], "scope" | "headers">;
+  readonly operation: Pick<Order["operation"], "scope" | "headers" | "takeTurn">;
 };
 
 /** Sends a request once. Whatever becomes of it is counted, spanned, judged and reported here. */
@@ -57,7 +56,7 @@ export async function attempt<Part>(
   generation: number,
 ): Promise<Part> {
   const { breaker, onRequest, openSpan } = settings;
-  const { request, operation, asker } = order;
+  const { request, operation } = order;
   const { scope, headers } = operation;
   const { endpoint, path, body = null } = request;
   const began = performance.now();
@@ -74,7 +73,7 @@ export async function attempt<Part>(
       body,
       wantsBody: endpoint.answer.form === "json",
     };
-    return await span.run(() => exchange(wire, asker, watch));
+    return await span.run(() => exchange(order, wire, watch));
   } catch (cause) {
     error = errorFor(cause, order, settings);
     throw error;

@@ -9,7 +9,7 @@ import { type ConnectorSettings, createConnector } from "./connector.ts";
 import type { HeldBytes } from "../../held.ts";
 import { Operation, type OperationBounds } from "./order.ts";
 import { Pacer } from "./pacer.ts";
-import { createProbe } from "./probe.ts";
+import { atOnce, createProbe } from "./probe.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
 import { checkStream, readResponse } from "./response.ts";
 import { createRetries } from "./retry.ts";
@@ -49,34 +49,33 @@ export function createClient(settings: ClientSettings) {
   const wireSettings = { ...settings, connect: createConnector(settings) };
   const transport = createTransport(wireSettings);
 
-  /** Reads a whole response. */
-  const whole =
-    <Answer>(
-      request: UpstreamRequest<Answer>,
-      reading: { takeTurn: Operation["takeTurn"]; secrets: readonly (string | null)[] },
-    ): Exchange<Answer> =>
-    async (wire, asker, watch) => {
-      const response = await transport.send(wire, asker);
-      watch.respond(response.status);
-      watch.receive(response.body.length);
-      const hold = (bytes: number) => asker.hold(bytes);
-      return readResponse(request, response, { ...reading, onFault, hold });
-    };
+  /** Reads a whole response. Callbacks, because here each promise of a read costs as much as the rest. */
+  const whole: Exchange<unknown> = (sent, wire, watch) =>
+    new Promise((resolve, reject) => {
+      transport.send(wire, sent.asker, {
+        onFailure: reject,
+        onResponse: (response) => {
+          watch.respond(response.status);
+          watch.receive(response.body.length);
+          sent.operation.takeTurn(() =>
+            readResponse(sent, response, { onFault, secretsFor }, { resolve, reject }),
+          );
+        },
+      });
+    });
 
   /** Opens a response that is read as long as its reader takes. */
-  const stream =
-    (request: UpstreamRequest<unknown>, scope: RequestScope): Exchange<StreamedResponse> =>
-    async (wire, asker, watch) => {
-      const response = await openStream(wireSettings, wire, asker);
-      watch.respond(response.status);
-      return checkStream(request, response, secretsFor(scope));
-    };
+  const stream: Exchange<StreamedResponse> = async ({ request, operation, asker }, wire, watch) => {
+    const response = await openStream(wireSettings, wire, asker);
+    watch.respond(response.status);
+    return checkStream(request, response, secretsFor(operation.scope));
+  };
 
   const { onFailure, onRequest, openSpan } = settings;
   const attempts = { onFailure, onRequest, openSpan, retries: createRetries(settings.retries) };
   const probe = createProbe({
     attempts,
-    exchangeOf: (request) => whole(request, { takeTurn: (work) => work(), secrets: [] }),
+    exchange: whole,
     dialect,
     clock: settings.clock,
   });
@@ -111,20 +110,17 @@ export function createClient(settings: ClientSettings) {
       operation: Operation,
       request: UpstreamRequest<Answer>,
       asker: Asker = new Alone(operation.scope, operation.held),
-    ): Promise<Answer> => {
-      const reading = { takeTurn: operation.takeTurn, secrets: secretsFor(operation.scope) };
-      return ask(road, { request, operation, asker }, whole(request, reading));
-    },
+      // Safe: the reader of the endpoint reads its answers.
+    ): Promise<Answer> => ask(road, { request, operation, asker }, whole as Exchange<Answer>),
     /** Asks for part of a log. */
     part: <Part>(
       operation: Operation,
       request: UpstreamRequest<unknown>,
       asker: Asker,
       read: ReadPart<Part>,
-    ): Promise<Part> => {
-      const open = stream(request, operation.scope);
-      return ask(road, { request, operation, asker }, async (wire, _, watch) => {
-        const response = await open(wire, asker, watch);
+    ): Promise<Part> =>
+      ask(road, { request, operation, asker }, async (sent, wire, watch) => {
+        const response = await stream(sent, wire, watch);
         try {
           return await read(response, (bytes) => {
             watch.receive(bytes);
@@ -134,14 +130,13 @@ export function createClient(settings: ClientSettings) {
           response.stream.destroy();
           throw error;
         }
-      });
-    },
+      }),
 
     /** Opens a download. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {
-      const operation = { scope, headers: new RequestHeaders(dialect, scope) };
+      const operation = { scope, headers: new RequestHeaders(dialect, scope), takeTurn: atOnce };
       const order = { request, operation, asker: new Alone(scope, null) };
-      return askAtOnce(road, order, pacers.of(scope.caller), stream(request, scope));
+      return askAtOnce(road, order, pacers.of(scope.caller), stream);
     },
 
     /** Whether the queue has no room for a new operation of the caller. */

@@ -79,19 +79,24 @@ export interface Order {
   readonly asker: Asker;
 }
 
+interface Settler {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
 /** An order that waits for its turn in a line, until nobody wants its response any more. */
 export class Waiter {
   readonly order: Order;
   readonly demand: Demand;
   readonly #line: Line<Waiter>;
-  readonly #settle: (error: Error | null) => void;
+  readonly #settler: Settler;
   readonly #onEnd: () => void;
 
-  constructor(line: Line<Waiter>, order: Order, settle: (error: Error | null) => void, ended: () => Error) {
+  constructor(line: Line<Waiter>, order: Order, settler: Settler, ended: () => Error) {
     this.order = order;
     this.demand = order.asker;
     this.#line = line;
-    this.#settle = settle;
+    this.#settler = settler;
     this.#onEnd = () => this.refuse(ended());
     line.add(this);
     order.asker.onEnd(this.#onEnd);
@@ -100,18 +105,18 @@ export class Waiter {
   /** Its turn has come. */
   go(): void {
     this.order.asker.offEnd(this.#onEnd);
-    this.#settle(null);
+    this.#settler.resolve();
   }
 
   refuse(error: Error): void {
     this.#line.remove(this);
     this.order.asker.offEnd(this.#onEnd);
-    this.#settle(error);
+    this.#settler.reject(error);
   }
 }
 
 /** Waits in a line. Rejects with `ended` when nobody wants the response any more. */
 export const waitIn = (line: Line<Waiter>, order: Order, ended: () => Error): Promise<void> =>
   new Promise((resolve, reject) => {
-    void new Waiter(line, order, (error) => (error ? reject(error) : resolve()), ended);
+    void new Waiter(line, order, { resolve, reject }, ended);
   });

@@ -9,10 +9,13 @@ import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts
 export interface ProbeSettings {
   readonly attempts: Omit<AttemptSettings, "breaker">;
   /** Sends a request and reads its whole response. */
-  readonly exchangeOf: (request: UpstreamRequest<undefined>) => Exchange<undefined>;
+  readonly exchange: Exchange<unknown>;
   readonly dialect: Dialect;
   readonly clock: Clock;
 }
+
+/** The turns of what is short, or parsed elsewhere. */
+export const atOnce = (work: () => void): void => work();
 
 /** How long the service has to begin its response to a probe, in milliseconds. */
 const PROBE_MS = 4_000;
@@ -23,7 +26,7 @@ const PROBE_MS = 4_000;
  * cheapest record and what the request reads, so that neither one dead endpoint nor one bad record keeps the circuit
  * open.
  */
-export function createProbe({ attempts, exchangeOf, dialect, clock }: ProbeSettings) {
+export function createProbe({ attempts, exchange, dialect, clock }: ProbeSettings) {
   let isCheapNext = true;
 
   const targetOf = (waiting: UpstreamRequest<unknown>) => {
@@ -42,7 +45,7 @@ export function createProbe({ attempts, exchangeOf, dialect, clock }: ProbeSetti
     const request = { endpoint: { ...endpoint, answer: Nothing }, path, token };
     const order = {
       request,
-      operation: { scope, headers: new RequestHeaders(dialect, scope) },
+      operation: { scope, headers: new RequestHeaders(dialect, scope), takeTurn: atOnce },
       asker: new Alone(scope, null),
     };
     let isUp = false;
@@ -50,7 +53,7 @@ export function createProbe({ attempts, exchangeOf, dialect, clock }: ProbeSetti
       leave: (_generation, _callerKey, shown) => (isUp = shown === "up"),
     };
     // Only the breaker learns the outcome.
-    await attempt({ ...attempts, breaker }, order, exchangeOf(request), 0).catch(() => {});
+    await attempt({ ...attempts, breaker }, order, exchange, 0).catch(() => {});
     cancel();
     return isUp;
   };

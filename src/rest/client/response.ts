@@ -1,6 +1,8 @@
 import { UpstreamError } from "../../errors.ts";
 import { parseJson } from "../api/parse-json.ts";
 import type { Reading } from "../api/record.ts";
+import type { RequestScope } from "../../request-scope.ts";
+import type { Sent } from "./attempt.ts";
 import { NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
 import type { EndpointName } from "../api/endpoint.ts";
@@ -12,61 +14,62 @@ import {
   type WholeResponse,
 } from "./transport.ts";
 
-export interface JsonSettings {
+export interface ReadSettings {
   /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
-  /** Calls back when parsing of a long response may continue. */
-  readonly takeTurn: (work: () => void) => void;
-  /** Counts bytes of memory. Throws `UpstreamError` above the limit of the caller. */
-  readonly hold: (bytes: number) => void;
-  readonly secrets: Secrets;
+  /** Texts that no error message for a scope may contain, besides those of the request itself. */
+  readonly secretsFor: (scope: RequestScope) => Secrets;
 }
 
-/** Texts that no error message may contain, besides those of the request itself. */
 type Secrets = readonly (string | null)[];
 
-/** Parses a whole response with the reader of its endpoint, in the caller's turn: a short one at once, a long one in time slices. */
-export const readResponse = <Answer>(
-  request: UpstreamRequest<Answer>,
+interface Settler {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Parses a whole response with the reader of its endpoint, in turns of the caller: a short one at once, a long one in time
+ * slices.
+ */
+export function readResponse(
+  { request, operation, asker }: Sent,
   response: WholeResponse,
-  { onFault, takeTurn, hold, secrets }: JsonSettings,
-): Promise<Answer> =>
-  new Promise((resolve, reject) => {
-    const { endpoint } = request;
-    const finish = ({ answer, faults }: Reading<Answer>): void => {
-      for (const place of faults) onFault(endpoint.path, place);
-      resolve(answer);
-    };
-    const next = (steps: Iterator<undefined, Reading<Answer>>): void =>
-      guarded(() => {
-        const step = steps.next();
-        if (step.done) finish(step.value);
-        else takeTurn(() => next(steps));
-      });
-    const guarded = (act: () => void): void => {
-      try {
-        act();
-      } catch (error) {
-        reject(withFacts(error, request, response));
-      }
-    };
-    const begin = (): void => {
-      if (response.status >= 300) throw errorOf(request, response, response.body, secrets);
-      const reader = endpoint.answer;
-      // The body is ignored: the document describes none.
-      if (reader.form !== "json") return resolve(reader.read().answer);
-      if (response.body.length > SHORT_BYTES && endpoint.method === "GET") hold(excessOf(response.body));
-      const json = parse(response.body);
-      if (reader.steps) next(reader.steps(json));
-      else finish(reader.read(json));
-    };
-    takeTurn(() => guarded(begin));
-  });
+  { onFault, secretsFor }: ReadSettings,
+  { resolve, reject }: Settler,
+): void {
+  const { endpoint } = request;
+  const finish = ({ answer, faults }: Reading<unknown>): void => {
+    for (const place of faults) onFault(endpoint.path, place);
+    resolve(answer);
+  };
+  const next = (steps: Iterator<undefined, Reading<unknown>>): void => {
+    try {
+      const step = steps.next();
+      if (step.done) finish(step.value);
+      else operation.takeTurn(() => next(steps));
+    } catch (error) {
+      reject(withFacts(error, request, response));
+    }
+  };
+  try {
+    if (response.status >= 300) throw errorOf(request, response, response.body, secretsFor(operation.scope));
+    const reader = endpoint.answer;
+    // The body is ignored: the document describes none.
+    if (reader.form !== "json") return resolve(reader.read().answer);
+    if (response.body.length > SHORT_BYTES && endpoint.method === "GET") asker.hold(excessOf(response.body));
+    const json = parse(response.body);
+    if (reader.steps) next(reader.steps(json));
+    else finish(reader.read(json));
+  } catch (error) {
+    reject(withFacts(error, request, response));
+  }
+}
 
 /** Heap of an object or list besides its JSON, in bytes. Measured: 40 to 64. */
 const BYTES_PER_OBJECT = 64;
 /** Of shorter responses nobody gets enough at a time to fill the heap. */
-const SHORT_BYTES = 4_096;
+const SHORT_BYTES = 16_384;
 
 /** What is parsed from JSON takes about twice its bytes, which count; the more objects there are, the more it takes. */
 function excessOf(json: Buffer): number {

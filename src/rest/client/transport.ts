@@ -83,17 +83,12 @@ export function createTransport(settings: TransportSettings) {
   });
 
   return {
-    /**
-     * Sends a request and reads its whole response. Rejects with `TransportError`, at the latest on a timeout or when nobody
-     * wants it any more.
-     */
-    send: (request: WireRequest, asker: Asker): Promise<WholeResponse> =>
-      new Promise((resolve, reject) => {
-        const maxBytes = request.wantsBody ? maxJsonBytes : null;
-        const handler = new ResponseHandler(asker, { resolve, reject }, maxBytes);
-        handler.start(responseTimeoutMs);
-        pool.dispatch(request, handler);
-      }),
+    /** Sends a request and reads its whole response. Calls back once. */
+    send: (request: WireRequest, asker: Asker, receiver: Receiver): void => {
+      const handler = new ResponseHandler(asker, receiver, request.wantsBody ? maxJsonBytes : null);
+      handler.start(responseTimeoutMs);
+      pool.dispatch(request, handler);
+    },
     /** Opens and closes a connection without sending anything. Rejects when that fails. */
     reach: () =>
       new Promise<void>((resolve, reject) => {
@@ -107,15 +102,16 @@ export function createTransport(settings: TransportSettings) {
   };
 }
 
-interface Settler {
-  readonly resolve: (response: WholeResponse) => void;
-  readonly reject: (error: TransportError) => void;
+interface Receiver {
+  readonly onResponse: (response: WholeResponse) => void;
+  /** Receives a `TransportError`, at the latest on a timeout or when nobody wants the response any more. */
+  readonly onFailure: (error: TransportError) => void;
 }
 
 /** Collects a response and settles once, whichever callbacks undici calls. */
 class ResponseHandler {
   readonly #asker: Asker;
-  readonly #settler: Settler;
+  readonly #receiver: Receiver;
   /** Maximum bytes of the body after decompression; null when the body of a response that is no error is ignored. */
   readonly #maxBytes: number | null;
   readonly #onEnd = (): void => this.#fail(new TimedOut());
@@ -127,9 +123,9 @@ class ResponseHandler {
   #encoding: string | null = null;
   #body: Collector | null = null;
 
-  constructor(asker: Asker, settler: Settler, maxBytes: number | null) {
+  constructor(asker: Asker, receiver: Receiver, maxBytes: number | null) {
     this.#asker = asker;
-    this.#settler = settler;
+    this.#receiver = receiver;
     this.#maxBytes = maxBytes;
   }
 
@@ -199,13 +195,13 @@ class ResponseHandler {
   }
 
   #succeed(response: WholeResponse): void {
-    if (this.#settle()) this.#settler.resolve(response);
+    if (this.#settle()) this.#receiver.onResponse(response);
   }
 
   #fail(cause: unknown): void {
     if (!this.#settle()) return;
     const abort = this.#abort;
-    this.#settler.reject(new TransportError(cause, abort !== null));
+    this.#receiver.onFailure(new TransportError(cause, abort !== null));
     abort?.();
   }
 
