@@ -7,6 +7,10 @@ export type Standing = "proven" | "unproven" | "anonymous";
 /** How long a token counts as accepted after the last response of the service that shows it, in milliseconds. */
 const PROVEN_MS = 600_000;
 
+/** How long a caller with its token is remembered after its last request, in milliseconds, and how often such are looked for. */
+const REMEMBERED_MS = 600_000;
+const FORGET_MS = 60_000;
+
 /** Maximum callers that are remembered: so many that are proven, and so many others. Whoever is forgotten begins anew. */
 const MAX_CALLERS = 10_000;
 
@@ -26,6 +30,8 @@ export class Caller {
   /** Its own, by the numbers of quotas and of what is kept. */
   readonly counts: number[] = [];
   readonly kept: unknown[] = [];
+  /** When it sent its last request. */
+  usedAt = 0;
   readonly #callers: Callers;
   #provenUntil = 0;
 
@@ -168,6 +174,7 @@ export class Callers {
   readonly #strangers = new LRUCache<string, Caller>({ max: MAX_CALLERS });
   readonly #quotas: Quota[] = [];
   #keeps = 0;
+  #forgotAt = 0;
 
   /** With the same salt callers have the same keys in all processes; by default keys mean nothing outside of this one. */
   constructor(salt = randomBytes(16).toString("hex")) {
@@ -177,7 +184,12 @@ export class Callers {
   /** The caller with this token, or, without one, at this address. */
   of(token: string | null, address: string): Caller {
     const at = this.#find(`at ${address}`, (key) => new Caller(this, null, key, null));
-    return token === null ? at : this.withToken(token, at);
+    const caller = token === null ? at : this.withToken(token, at);
+    const now = performance.now();
+    at.usedAt = now;
+    caller.usedAt = now;
+    if (now > this.#forgotAt + FORGET_MS) this.#forget(now);
+    return caller;
   }
 
   /** The caller with a token. While it is not proven it counts at the address from which it came first. */
@@ -208,6 +220,14 @@ export class Callers {
       standing === "proven" ? [this.#strangers, this.#proven] : [this.#proven, this.#strangers];
     from.delete(caller.key);
     to.set(caller.key, caller);
+  }
+
+  /** Forgets those who have sent nothing for long and have nothing under way. */
+  #forget(now: number): void {
+    this.#forgotAt = now;
+    for (const callers of [this.#proven, this.#strangers])
+      for (const [key, { usedAt, counts }] of callers.entries())
+        if (now > usedAt + REMEMBERED_MS && counts.every((count) => !count)) callers.delete(key);
   }
 
   #find(key: string, create: (key: string) => Caller): Caller {
