@@ -159,21 +159,23 @@ export async function readRuns(
         return rows.filter((_, index) => found.has(index));
       });
     const all = await readWhole(session, whole, { most, maxSize, matching });
-    const nodeAt = (index: number) => {
-      const record = all.records[index];
-      return record ? toNode(record) : null;
-    };
-    return { ...all, nodeAt };
+    return { ...all, nodeAt: (index) => all.records.slice(index, index + 1).map(toNode)[0] ?? null };
   };
   const list = isOnlySummary ? whole : ordered;
-  if (find) return { ...(await scanPage(list, find, request, toNode, context)), readAll };
+  const readRest = () => {
+    const base = session.server.listQuery({ ...asked, metricOrder: null });
+    return slice(session, { ...ordered, base }, { ...given, first: 1, offset: 0 });
+  };
+  if (find) {
+    const scanned = await scanPage(list, find, request, toNode, context);
+    if (metricOrder && scanned.scan?.rowsRead === 0) await requireMetric(metricOrder, [], readRest);
+    return { ...scanned, readAll };
+  }
   // A filter, or `first: 1`, may leave too few runs to be worth it.
   if (!query && conditions.length === 0 && request.first !== 1) prefetch?.();
   const page = await slice(session, list, request);
-  if (metricOrder && given.after === null && (given.offset === 0 || page.count === 0)) {
-    const rest = { ...ordered, base: session.server.listQuery({ ...asked, metricOrder: null }) };
-    await requireMetric(metricOrder, page, () => slice(session, rest, { ...given, first: 1, offset: 0 }));
-  }
+  if (metricOrder && given.after === null && (given.offset === 0 || page.count === 0))
+    await requireMetric(metricOrder, page.items, readRest);
   return { ...connect(page, toNode), scan: null, readAll };
 }
 
@@ -183,7 +185,7 @@ export async function readRuns(
  */
 async function requireMetric(
   { name }: { readonly name: string },
-  { items: [first] }: Slice<RunnableRecord>,
+  [first]: readonly RunnableRecord[],
   readRest: () => Promise<Slice<RunnableRecord>>,
 ): Promise<void> {
   const { last_metric: metrics }: Partial<ExperimentRecord> = first ?? {};
