@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { context } from "@opentelemetry/api";
 import cors from "cors";
 import { atEndOfTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
@@ -101,20 +102,19 @@ export function createRouter(settings: RouterSettings) {
      * their request is accepted. Node reads each socket once per turn of the event loop, so a close that follows the request
      * is visible two turns later.
      */
-    const run = (identity: Identity, place: Place, response: ServerResponse, body: Buffer | null): void =>
-      atEndOfTurn(() =>
-        atEndOfTurn(() =>
-          takeTurn(identity.caller, () => {
-            const state = openRequest(identity, requestTimeoutMs);
-            state.scope.hold(place);
-            onceOver(response, () => state.scope.end("left"));
-            served.execute(response, body, state).catch((error: unknown) => {
-              settings.onError(error);
-              response.req.socket.destroy();
-            });
-          }),
-        ),
-      );
+    const run = (identity: Identity, place: Place, response: ServerResponse, body: Buffer | null): void => {
+      // A turn does the work of many requests, in the trace of whoever began it.
+      const execute = context.bind(context.active(), () => {
+        const state = openRequest(identity, requestTimeoutMs);
+        state.scope.hold(place);
+        onceOver(response, () => state.scope.end("left"));
+        served.execute(response, body, state).catch((error: unknown) => {
+          settings.onError(error);
+          response.req.socket.destroy();
+        });
+      });
+      atEndOfTurn(() => atEndOfTurn(() => takeTurn(identity.caller, execute)));
+    };
 
     return (request, response) => {
       const identity = identify(request);
