@@ -6,7 +6,7 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less. */
 const LIMITS = {
   graphql: 7_300,
-  http: 4_500,
+  http: 4_495,
   engine: 3_355,
   "rest/api": 2_470,
   "rest/client": 2_260,
