@@ -191,6 +191,9 @@ describe("the gateway as a process", () => {
     const folder = createFolder("incomplete-");
     for (const part of ["dist", "package.json", "schema"])
       cpSync(join(BUILT, part), join(folder, part), { recursive: true });
+    // Without what the page asks for.
+    const filter = (path: string) => !/\.(?:css|html|js|svg)$/.test(path);
+    cpSync(join(BUILT, "src"), join(folder, "src"), { recursive: true, filter });
     symlinkSync(join(BUILT, "node_modules"), join(folder, "node_modules"));
     const { printed } = startMain({ PORT: "0" }, [], folder);
     const [, url = ""] = await printed(READY_LINE);

@@ -207,9 +207,9 @@ describe("the operation whose request others wait for", () => {
     const fields = [1, 2, 3].map((id) => `e${id}: experiment(id: "ada.mnist.${id}") { status }`);
     const first = askFor(gateway, `{ ${fields.join(" ")} }`);
     await service.arrived(1);
-    // Its second request waits for its turn, the third will not be sent.
+    // All but its first request wait for their turn; the third will not be its own.
     const others = [2, 3].map((id) => askFor(gateway, statusOf(id)));
-    await joined(gateway, 1);
+    await joined(gateway, 2);
     const [answer, ...answers] = await service.releaseUntil([first, ...others]);
     expect(answer && firstCodeOf(answer)).toBe("REQUEST_LIMIT_EXCEEDED");
     expect(answers).toEqual([RUNNING_ANSWER, RUNNING_ANSWER]);

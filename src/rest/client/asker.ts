@@ -17,6 +17,8 @@ export interface Life {
 export interface Asker extends Life, Demand {
   /** Whether a read may wait so long for its pace, in milliseconds. Of several, those who may not get the error. */
   canWait(ms: number, late: () => Error): boolean;
+  /** Counts a request that is about to be sent. Throws `UpstreamError` above the limit of all who wait for it. */
+  charge(operation: { charge(): void }): void;
   /** While it waits for its pace, it holds no place of the gateway. */
   pause(): void;
   resume(): void;
@@ -53,6 +55,10 @@ export class Alone implements Asker {
 
   canWait(): boolean {
     return false;
+  }
+
+  charge(operation: { charge(): void }): void {
+    operation.charge();
   }
 
   pause(): void {}

@@ -50,9 +50,7 @@ export class Operation implements Readonly<Omit<OperationParts, "bounds">> {
   }
 
   /** Whether it has asked for anything. */
-  get hasBegun(): boolean {
-    return this.#requests > 0;
-  }
+  hasBegun = false;
 
   /** Counts a request. Throws `UpstreamError` above the limit: one error for all, which tells their final number. */
   charge(): void {

@@ -28,7 +28,7 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
   // Operations that have begun are not rejected halfway.
   if (!operation.hasBegun && connections.isFullFor(operation.scope.caller))
     throw new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
-  operation.charge();
+  operation.hasBegun = true;
   const isRead = request.endpoint.method === "GET";
   const pacer = road.pacerOf(order);
   const tried = { attempts: 0, throttled: 0 };
@@ -43,6 +43,7 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
       try {
         // The service has refused another one meanwhile.
         if (isRead && pacer?.isRefused()) continue;
+        if (tried.attempts === 0) asker.charge(operation);
         const generation = enter(road, order);
         outcome = "allowed";
         pacer?.send();

@@ -31,6 +31,8 @@ interface User {
   fail(error: unknown): void;
   /** Rejects it because its operation has ended. */
   end(wasSent: boolean): void;
+  /** Counts a request of its operation. Throws `UpstreamError` above the limit. */
+  charge(): void;
   /** An earlier response that will do. */
   findStale(): Entry | undefined;
 }
@@ -123,6 +125,21 @@ export class Entry implements Asker {
       read.fail(late());
     }
     return true;
+  }
+
+  /** Any operation with requests left pays: the limit of one is no limit of others. */
+  charge(): void {
+    let limit: unknown;
+    for (const read of this.#waiting) {
+      try {
+        return read.charge();
+      } catch (error) {
+        limit = error;
+        this.#drop(read);
+        read.fail(error);
+      }
+    }
+    throw limit;
   }
 
   pause(): void {

@@ -123,6 +123,10 @@ export class Read {
     void this.#request(entry);
   }
 
+  charge(): void {
+    this.#reader.operation.charge();
+  }
+
   /** Called when its operation ends: it stops waiting, and holds no response. */
   leave(): void {
     this.note = null;

@@ -94,8 +94,8 @@ test("Apollo Client, urql and the page of GraphiQL make of random pieces what a 
       const older = await ask(query, OLDER);
       const copies = () => structuredClone(newer);
       expect(await page(copies()), "page").toEqual(whole.data);
-      // It knows no place for the items of a list that came as a part of a streamed item.
-      const isRead = !hasNestedStreams(newer);
+      // It knows no place for the items of a list that came as a part of a streamed item, or of an object that came later.
+      const isRead = !hasNestedStreams(newer) && !(query.includes("@stream") && query.includes("@defer"));
       expect(isRead ? apollo(handler)(query, copies()) : whole.data, "Apollo Client").toEqual(whole.data);
       expect(apollo(new Defer20220824Handler())(query, structuredClone(older)), "Apollo Client 2022").toEqual(
         whole.data,
