@@ -1,3 +1,4 @@
+import type { Caller, Callers, Kept } from "./caller.ts";
 import { type Link, TransientList } from "./transient.ts";
 
 /** How many positions of results wait for something now. */
@@ -100,5 +101,25 @@ export class Line<Item extends { readonly demand: Demand }> {
       this.#turn = null;
     }
     parent.#change(waiting, running);
+  }
+}
+
+/**
+ * The lines of callers: those of proven callers below one line, those of addresses below another, and below these those of
+ * their strangers. So inventing tokens gains no turns. Each caller with a token has at most `perCaller` items running.
+ */
+export class CallerLines<Item extends { readonly demand: Demand }> {
+  readonly #proven: Kept<Line<Item>>;
+  readonly #unproven: Kept<Line<Item>>;
+
+  constructor(callers: Callers, proven: Line<Item>, addresses: Line<Item>, perCaller?: number) {
+    this.#proven = callers.keep(() => new Line(proven, perCaller));
+    this.#unproven = callers.keep(({ address, token }) =>
+      token === null ? new Line(addresses) : new Line(this.#unproven.of(address), perCaller),
+    );
+  }
+
+  of(caller: Caller): Line<Item> {
+    return (caller.standing === "proven" ? this.#proven : this.#unproven).of(caller);
   }
 }

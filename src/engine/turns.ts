@@ -1,5 +1,5 @@
-import type { Caller, Callers, Kept } from "../caller.ts";
-import { Line } from "../line.ts";
+import type { Caller, Callers } from "../caller.ts";
+import { CallerLines, Line } from "../line.ts";
 
 /*
  * Time slices for work that could block the event loop. Such work checks whether the slice is over and, if so, waits
@@ -63,15 +63,10 @@ function doAll(all: readonly Work[], from: number): void {
  */
 export class Turns {
   readonly #queues = new Line<SliceQueue>(null);
-  readonly #proven: Kept<Line<SliceQueue>>;
-  /** Those of addresses, and below these those of unproven callers. */
-  readonly #unproven: Kept<Line<SliceQueue>>;
+  readonly #lines: CallerLines<SliceQueue>;
 
   constructor(callers: Callers) {
-    this.#proven = callers.keep(() => new Line(this.#queues));
-    this.#unproven = callers.keep(({ address, token }) =>
-      token === null ? new Line(this.#queues) : new Line(this.#unproven.of(address)),
-    );
+    this.#lines = new CallerLines(callers, this.#queues, this.#queues);
   }
 
   /** Does the work when it is the caller's turn: now, or in a later time slice. */
@@ -100,7 +95,7 @@ export class Turns {
   /** The line of the queues of a caller, in which work waits from now on. */
   lineOf(caller: Caller): Line<SliceQueue> {
     if (!this.isWaiting()) serveLater(this);
-    return (caller.standing === "proven" ? this.#proven : this.#unproven).of(caller);
+    return this.#lines.of(caller);
   }
 
   /** Does one piece of work of the next caller. */

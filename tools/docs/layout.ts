@@ -17,10 +17,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "collections whose members come and go with requests",
     imports: [],
   },
-  "line.ts": {
-    holds: "what waits for its turn: requests for their pace or a connection, work for a time slice",
-    imports: ["transient.ts"],
-  },
   "clock.ts": {
     holds: "the time and its timers, which tests move by hand",
     imports: [],
@@ -32,6 +28,10 @@ export const ROWS: Readonly<Record<string, Row>> = {
   "caller.ts": {
     holds: "who asks, and what each part of the gateway keeps for a caller",
     imports: [],
+  },
+  "line.ts": {
+    holds: "what waits for its turn: requests for their pace or a connection, work for a time slice",
+    imports: ["transient.ts", "caller.ts"],
   },
   "request-scope.ts": {
     holds: "one request of a caller: its token, its deadline, what ends with it",

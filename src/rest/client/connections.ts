@@ -1,5 +1,5 @@
-import type { Caller, Callers, Kept } from "../../caller.ts";
-import { Line } from "../../line.ts";
+import type { Caller, Callers } from "../../caller.ts";
+import { CallerLines, Line } from "../../line.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError } from "./failure.ts";
@@ -25,10 +25,8 @@ export class Connections {
   readonly #queue: number;
   readonly #breaker: Breaker;
   readonly #root: Line<Waiter>;
-  /** Below it are those of addresses, and below these those of unproven callers. */
   readonly #strangers: Line<Waiter>;
-  readonly #proven: Kept<Line<Waiter>>;
-  readonly #unproven: Kept<Line<Waiter>>;
+  readonly #lines: CallerLines<Waiter>;
   #shed = 0;
   #isScheduled = false;
 
@@ -42,17 +40,12 @@ export class Connections {
     this.#root = new Line<Waiter>(null, connections);
     // The service may be slow to reject a token: whoever invents tokens must leave connections to proven callers.
     this.#strangers = new Line(this.#root, connections - Math.floor(connections * PROVEN_SHARE));
-    this.#proven = callers.keep(() => new Line(this.#root, connectionsPerCaller));
-    this.#unproven = callers.keep(({ address, token }) =>
-      token === null
-        ? new Line(this.#strangers, connections)
-        : new Line(this.#unproven.of(address), connectionsPerCaller),
-    );
+    this.#lines = new CallerLines(callers, this.#root, this.#strangers, connectionsPerCaller);
   }
 
   /** Opens the line of an operation. */
   open({ caller }: RequestScope, width: number): Line<Waiter> {
-    return new Line(this.#lineOf(caller), width);
+    return new Line(this.#lines.of(caller), width);
   }
 
   /** Waits for a connection. It is free again after `leave`. */
@@ -105,17 +98,13 @@ export class Connections {
     });
   }
 
-  #lineOf(caller: Caller): Line<Waiter> {
-    return (caller.standing === "proven" ? this.#proven : this.#unproven).of(caller);
-  }
-
   /** An equal share of the queue for each account with waiting requests, and of that for each stranger of an address. */
   #exceedsShare(caller: Caller): boolean {
     if (this.#root.waiting < this.#queue) return false;
     const accounts = this.#root.busy + Math.max(0, this.#strangers.busy - 1);
-    const account = this.#lineOf(caller.account);
+    const account = this.#lines.of(caller.account);
     const share = this.#queue / accounts;
     if (account.waiting < share) return false;
-    return caller === caller.account || this.#lineOf(caller).waiting >= share / account.busy;
+    return caller === caller.account || this.#lines.of(caller).waiting >= share / account.busy;
   }
 }
