@@ -1,5 +1,5 @@
 import { getHeapStatistics } from "node:v8";
-import type { Caller, Callers, Quota } from "./caller.ts";
+import type { Callers, Quota } from "./caller.ts";
 import { UpstreamError } from "./errors.ts";
 import type { RequestScope } from "./request-scope.ts";
 
@@ -38,14 +38,12 @@ export class HeldBytes {
 export class Held {
   readonly #all: HeldBytes;
   readonly #scope: RequestScope;
-  readonly #caller: Caller;
   /** The bytes that end with the scope. */
   #own = 0;
 
   constructor(all: HeldBytes, scope: RequestScope) {
     this.#all = all;
     this.#scope = scope;
-    this.#caller = scope.caller;
     scope.onEnd(() => this.remove(this.#own));
   }
 
@@ -57,18 +55,18 @@ export class Held {
 
   /** Counts bytes that may outlast the scope, until they are removed, by whichever scope of the caller. */
   keep(bytes: number): void {
-    this.#all.quota.add(this.#caller, bytes);
+    this.#all.quota.add(this.#scope.caller, bytes);
     this.check();
   }
 
   remove(bytes: number): void {
-    this.#all.quota.add(this.#caller, -bytes);
+    this.#all.quota.add(this.#scope.caller, -bytes);
   }
 
   /** Checks the limit before more is read. */
   check(): void {
     const { maxBytes, maxTotal, quota } = this.#all;
-    const bytes = quota.of(this.#caller.account);
+    const bytes = quota.of(this.#scope.caller.account);
     const exceedsShare = quota.taken > maxTotal && bytes > quota.taken / quota.accounts().length;
     if (bytes <= maxBytes && !exceedsShare) return;
     throw new UpstreamError(

@@ -1,6 +1,4 @@
-import type { Held } from "../../held.ts";
 import type { Demand } from "../../line.ts";
-import type { RequestScope } from "../../request-scope.ts";
 
 /** How long something is wanted. */
 export interface Life {
@@ -18,54 +16,10 @@ export interface Asker extends Life, Demand {
   /** Whether a read may wait so long for its pace, in milliseconds. Of several, those who may not get the error. */
   canWait(ms: number, late: () => Error): boolean;
   /** Counts a request that is about to be sent. Throws `UpstreamError` above the limit of all who wait for it. */
-  charge(operation: { charge(): void }): void;
+  charge(): void;
   /** While it waits for its pace, it holds no place of the gateway. */
   pause(): void;
   resume(): void;
   /** Counts bytes that are held from now on. Throws `UpstreamError` above the limit of the caller. */
   hold(bytes: number): void;
-}
-
-/** A scope that asks for itself: for a command, a probe or a download. */
-export class Alone implements Asker {
-  readonly positions = 1;
-  readonly #scope: RequestScope;
-  readonly #held: Held | null;
-
-  constructor(scope: RequestScope, held: Held | null) {
-    this.#scope = scope;
-    this.#held = held;
-  }
-
-  get deadline(): number {
-    return this.#scope.deadline;
-  }
-
-  get ended(): Life["ended"] {
-    return this.#scope.ended;
-  }
-
-  onEnd(callback: () => void): void {
-    this.#scope.onEnd(callback);
-  }
-
-  offEnd(callback: () => void): void {
-    this.#scope.offEnd(callback);
-  }
-
-  canWait(): boolean {
-    return false;
-  }
-
-  charge(operation: { charge(): void }): void {
-    operation.charge();
-  }
-
-  pause(): void {}
-
-  resume(): void {}
-
-  hold(bytes: number): void {
-    this.#held?.add(bytes);
-  }
 }

@@ -1,13 +1,13 @@
 import type { Caller, Callers } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import { Alone, type Asker } from "./asker.ts";
+import type { Asker } from "./asker.ts";
 import type { AttemptSettings, Exchange } from "./attempt.ts";
 import { createBreaker } from "./breaker.ts";
 import { Connections, type ConnectionSettings } from "./connections.ts";
 import { type ConnectorSettings, createConnector } from "./connector.ts";
 import type { HeldBytes } from "../../held.ts";
-import { Operation, type OperationBounds } from "./order.ts";
+import { Alone, Operation, type OperationBounds } from "./order.ts";
 import { Pacer } from "./pacer.ts";
 import { atOnce, createProbe } from "./probe.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
@@ -109,7 +109,7 @@ export function createClient(settings: ClientSettings) {
     json: <Answer>(
       operation: Operation,
       request: UpstreamRequest<Answer>,
-      asker: Asker = new Alone(operation.scope, operation.held),
+      asker: Asker = new Alone(operation.scope, operation),
       // Safe: the reader of the endpoint reads its answers.
     ): Promise<Answer> => ask(road, { request, operation, asker }, whole as Exchange<Answer>),
     /** Asks for part of a log. */

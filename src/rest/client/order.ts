@@ -35,6 +35,8 @@ export class Operation implements Readonly<Omit<OperationParts, "bounds">> {
   readonly line: Line<Waiter>;
   readonly takeTurn: OperationParts["takeTurn"];
   readonly yields: boolean;
+  /** Whether it has asked for anything. */
+  hasBegun = false;
   readonly #bounds: OperationBounds;
   #requests = 0;
   #exceeded: UpstreamError | null = null;
@@ -48,9 +50,6 @@ export class Operation implements Readonly<Omit<OperationParts, "bounds">> {
     this.yields = bounds.yields;
     this.#bounds = bounds;
   }
-
-  /** Whether it has asked for anything. */
-  hasBegun = false;
 
   /** Counts a request. Throws `UpstreamError` above the limit: one error for all, which tells their final number. */
   charge(): void {
@@ -67,6 +66,50 @@ export class Operation implements Readonly<Omit<OperationParts, "bounds">> {
         },
       },
     ));
+  }
+}
+
+/** A scope that asks for itself: for a command, or without limits for a probe or a download. */
+export class Alone implements Asker {
+  readonly positions = 1;
+  readonly #scope: RequestScope;
+  readonly #operation: Operation | null;
+
+  constructor(scope: RequestScope, operation: Operation | null) {
+    this.#scope = scope;
+    this.#operation = operation;
+  }
+
+  get deadline(): number {
+    return this.#scope.deadline;
+  }
+
+  get ended(): Asker["ended"] {
+    return this.#scope.ended;
+  }
+
+  onEnd(callback: () => void): void {
+    this.#scope.onEnd(callback);
+  }
+
+  offEnd(callback: () => void): void {
+    this.#scope.offEnd(callback);
+  }
+
+  canWait(): boolean {
+    return false;
+  }
+
+  charge(): void {
+    this.#operation?.charge();
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+
+  hold(bytes: number): void {
+    this.#operation?.held.add(bytes);
   }
 }
 

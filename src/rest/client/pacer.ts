@@ -63,17 +63,16 @@ export class Pacer {
   /** Waits until a read may be sent; null if it may be now. Rejects with `RATE_LIMITED` if that will be too late. */
   turn(order: Order): Promise<void> | null {
     const { request, operation, asker } = order;
-    const { endpoint } = request;
     const { yields } = operation;
     if (this.take(yields)) return null;
-    const late = () => throttledError(endpoint, this.waitMs(yields));
+    const late = () => this.#lateFor(order);
     if (!asker.canWait(this.waitMs(yields), late)) throw late();
     const line = this.#lines.get(operation) ?? new Line(yields ? this.#polls : this.#operations);
     this.#lines.set(operation, line);
     asker.pause();
     // At the deadline others had their turns: the service has refused nothing.
     const turn = waitIn(line, order, () =>
-      asker.ended === "deadline" ? late() : endedError(endpoint, asker, false),
+      asker.ended === "deadline" ? late() : endedError(request.endpoint, asker, false),
     ).finally(() => asker.resume());
     this.#advance();
     return turn;
@@ -157,10 +156,15 @@ export class Pacer {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + pauseMs);
     this.#width = 1;
     for (const waiter of [...this.#operations.items(), ...this.#polls.items()]) {
-      const { request, operation, asker } = waiter.order;
-      const late = () => throttledError(request.endpoint, this.waitMs(operation.yields));
+      const { operation, asker } = waiter.order;
+      const late = () => this.#lateFor(waiter.order);
       const waitMs = this.waitMs(operation.yields);
       if (waitMs > 0 && !asker.canWait(waitMs, late)) waiter.refuse(late());
     }
+  }
+
+  /** The error of a read that would be allowed too late. */
+  #lateFor({ request, operation }: Order): Error {
+    return throttledError(request.endpoint, this.waitMs(operation.yields));
   }
 }

@@ -1,9 +1,9 @@
 import type { Clock } from "../../clock.ts";
 import { RequestScope } from "../../request-scope.ts";
 import { Nothing } from "../api/reader.ts";
-import { Alone } from "./asker.ts";
 import { attempt, type AttemptSettings, type Exchange } from "./attempt.ts";
 import type { Asking } from "./breaker.ts";
+import { Alone } from "./order.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
 
 export interface ProbeSettings {

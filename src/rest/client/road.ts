@@ -23,7 +23,7 @@ export interface Road extends AttemptSettings {
  */
 export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Part>): Promise<Part> {
   const { request, operation, asker } = order;
-  const { connections, retries } = road;
+  const { breaker, connections, retries } = road;
   if (asker.ended) throw endedError(request.endpoint, asker, false);
   // Operations that have begun are not rejected halfway.
   if (!operation.hasBegun && connections.isFullFor(operation.scope.caller))
@@ -43,8 +43,10 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
       try {
         // The service has refused another one meanwhile.
         if (isRead && pacer?.isRefused()) continue;
-        if (tried.attempts === 0) asker.charge(operation);
-        const generation = enter(road, order);
+        if (tried.attempts === 0) asker.charge();
+        // Before more is read.
+        operation.held.check();
+        const generation = breaker.enter();
         outcome = "allowed";
         pacer?.send();
         tried.attempts++;
@@ -67,13 +69,6 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
     if (pauseMs > 0) await pause(pauseMs, asker);
     if (asker.ended) throw endedError(request.endpoint, asker, false);
   }
-}
-
-/** Whether a request may be sent now that it has a connection. Throws `UpstreamError` if not. */
-function enter({ breaker }: Road, { operation }: Order): number {
-  // Before more is read.
-  operation.held.check();
-  return breaker.enter();
 }
 
 /** Ends after a pause, or with who waits. */

@@ -181,8 +181,7 @@ export class Batches {
   #start(reads: readonly Read[]): Promise<readonly Read[]> {
     try {
       const groups = new Map<string, Group[]>();
-      // What most places wait for is requested first: an operation may have no more requests than that.
-      for (const read of reads.toSorted((one, other) => other.positions - one.positions)) {
+      for (const read of reads) {
         const { part, key } = read.target;
         if (!part) read.start();
         else if (this.#reads.has(key)) this.#startSingle(read);

@@ -58,7 +58,7 @@ export interface SharedSettings {
 export interface SessionSettings {
   readonly shared: SharedSettings;
   readonly bounds: OperationBounds;
-  /** Whether every read sends its own request. Other operations do not wait for such reads, which may lack the time for retries. */
+  /** Whether every read sends its own request. Other operations do not wait for such reads, which may yield to them. */
   readonly isFresh: boolean;
   readonly pacing: Pacing;
   /** Notes what the operation costs; null unless the result tells how it came about. */
