@@ -131,9 +131,9 @@ export async function readRuns(
   const groups = groupsInFilter(session.server, asked);
   if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
   const { words, declarations } = args.filter ?? {};
-  const scanned = JSON.stringify([narrowing?.name, words, declarations]);
+  const narrowed = JSON.stringify([narrowing?.name, words, declarations]);
   session.server.offered(endpoint);
-  const ordered = { endpoint, address, base: session.server.listQuery(asked), narrowing: scanned };
+  const ordered = { endpoint, address, base: session.server.listQuery(asked), narrowing: narrowed };
   const given = sliceRequest(args, context);
   const { maxSize } = given;
   // The first page that the figures read.
