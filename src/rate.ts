@@ -4,6 +4,11 @@ export interface RateLimit {
   readonly periodMs: number;
 }
 
+export const limitOf = (requests: number, seconds: number): RateLimit => ({
+  requests,
+  periodMs: seconds * 1_000,
+});
+
 /**
  * The requests of one token in the last period. Some of them may be sent at once, as when a page opens; what is left is
  * spread over the time until the oldest request leaves the period, so that there is always something left soon.

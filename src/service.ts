@@ -1,8 +1,8 @@
 import type { Config } from "./config.ts";
 import type { GatewayFacts } from "./graphql/core/context.ts";
 import { version } from "./installation.ts";
-import type { RateLimit } from "./rate.ts";
 import { user } from "./rest/api/kinds.ts";
+import { limitOf } from "./rate.ts";
 import type { Profile } from "./rest/api/profile.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import type { Dialect } from "./rest/client/request.ts";
@@ -13,7 +13,8 @@ export function describeService(config: Config, fallback: Profile, upstreamUrl: 
   return { server, dialect: dialectOf(config, server, upstreamUrl), facts: factsOf(config, server) };
 }
 
-function dialectOf(config: Config, { profile, override }: Server, upstreamUrl: URL): Dialect {
+function dialectOf(config: Config, server: Server, upstreamUrl: URL): Dialect {
+  const { profile, override } = server;
   const segments = [upstreamUrl.pathname, profile.basePath].flatMap((path) => path.split("/"));
   return {
     pathPrefix: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
@@ -21,12 +22,17 @@ function dialectOf(config: Config, { profile, override }: Server, upstreamUrl: U
     headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
     secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
     cheapest: override(user.me) ?? user.me,
-    rateLimit: config.UPSTREAM_RATE_LIMIT === undefined ? limitOf(profile) : config.UPSTREAM_RATE_LIMIT,
+    limitOf: limitFor(config, server),
   };
 }
 
-const limitOf = ({ rateLimit }: Profile): RateLimit | null =>
-  rateLimit && { requests: rateLimit.requests, periodMs: rateLimit.seconds * 1_000 };
+/** What limits the requests to an endpoint: one object for all that are counted together; null where it is not known. */
+function limitFor({ UPSTREAM_RATE_LIMIT: given }: Config, { profile, limits }: Server): Dialect["limitOf"] {
+  if (given === null) return () => null;
+  const common = profile.rateLimits.find(({ endpoints }) => !endpoints);
+  const limit = given ?? (common ? limitOf(common.requests, common.seconds) : null);
+  return (endpoint) => limits.get(endpoint) ?? limit;
+}
 
 /** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */
 const MIN_SECRET_LENGTH = 8;

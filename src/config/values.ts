@@ -5,7 +5,7 @@ import { type Renames, wordsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
 import { parseTrustedProxies } from "../http/client-address.ts";
 import type { Profile } from "../rest/api/profile.ts";
-import type { RateLimit } from "../rate.ts";
+import { limitOf, type RateLimit } from "../rate.ts";
 import { readProfile } from "./profile-file.ts";
 
 // Parsers for the values of settings. No message contains the value.
@@ -94,7 +94,7 @@ export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile
 export const rateLimit = z.string().transform((text, context): RateLimit | null => {
   if (text === "off") return null;
   const [requests = 0, seconds = 0] = (/^(\d{1,6})\/(\d{1,4})$/.exec(text) ?? []).slice(1).map(Number);
-  if (requests > 0 && seconds > 0 && seconds <= 3_600) return { requests, periodMs: seconds * 1_000 };
+  if (requests > 0 && seconds > 0 && seconds <= 3_600) return limitOf(requests, seconds);
   return refuse(context, "expected requests in seconds such as 120/60, in at most 3600 seconds, or off");
 });
 

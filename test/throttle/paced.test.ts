@@ -15,7 +15,7 @@ import {
 import { globalId } from "../support/ids.ts";
 import { PATIENT } from "../support/patience.ts";
 import { subscribe, type Subscriber } from "../support/subscriber.ts";
-import { startThrottling } from "../support/throttling.ts";
+import { refusal, startThrottling } from "../support/throttling.ts";
 
 const fieldsOf = (ids: readonly number[]) =>
   `{ ${ids.map((id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`).join(" ")} }`;
@@ -273,4 +273,61 @@ test("explain tells how long a request waited", async () => {
   // Three at once, the others after the minute.
   expect(waited).toHaveLength(5);
   expect(waited.filter((ms) => ms > 0)).toHaveLength(2);
+});
+
+/** A server of release 0.4, which counts metrics by themselves: 20 requests in a second, and 120 others in a minute. */
+async function startTwoThrottles() {
+  const hand = handClock();
+  const sent: { metrics: number[]; others: number[] } = { metrics: [], others: [] };
+  let refused = 0;
+  const service = await startFake(({ path }) => {
+    const isMetrics = /\/metrics\b/.test(path);
+    const times = isMetrics ? sent.metrics : sent.others;
+    const [most, seconds] = isMetrics ? [20, 1] : [120, 60];
+    const now = hand.clock.now();
+    if (times.filter((time) => time > now - seconds * 1_000).length >= most) {
+      refused++;
+      return refusal(seconds);
+    }
+    times.push(now);
+    if (!isMetrics) return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
+    return { json: { count: 1, next: null, results: [{ id: 1, values: { loss: 0.5 } }] } };
+  });
+  const env = { UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RATE_LIMIT: "120/60", EXPLAIN: "on" };
+  const gateway = await startGateway({ upstream: service, clock: hand.clock, env });
+  return { hand, gateway, sent, refused: () => refused };
+}
+
+const curvesOf = (count: number) =>
+  `{ ${upTo(count)
+    .map(
+      (id) =>
+        `of${id}: experiment(id: "ada.mnist.${id}") { metrics(first: 1) { nodes { values { value } } } }`,
+    )
+    .join(" ")} }`;
+
+describe("a service that counts metrics by themselves", () => {
+  test("answers 100 curves, of which it refuses none, and other reads meanwhile", async () => {
+    const { hand, gateway, sent, refused } = await startTwoThrottles();
+    const curves = gateway.ask(curvesOf(100));
+    await vi.waitUntil(() => sent.metrics.length === 15, PATIENT);
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+    const { data, errors } = await settle(curves, hand, gateway);
+    expect(errors).toBeUndefined();
+    expect(new Set(Object.values(data as object).map((curve) => JSON.stringify(curve)))).toEqual(
+      new Set([JSON.stringify({ metrics: { nodes: [{ values: [{ value: 0.5 }] }] } })]),
+    );
+    expect([sent.metrics.length, sent.others.length, refused()]).toEqual([100, 1, 0]);
+    expect(hand.clock.now()).toBeLessThan(10_000);
+  });
+
+  test("is asked for metrics again after a second, and for others at once, when another client has used its second up", async () => {
+    const { hand, gateway, sent, refused } = await startTwoThrottles();
+    sent.metrics.push(...Array<number>(20).fill(0));
+    const curves = gateway.ask(curvesOf(40));
+    await vi.waitUntil(() => refused() > 0, PATIENT);
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+    expect((await settle(curves, hand, gateway)).errors).toBeUndefined();
+    expect(sent.metrics).toHaveLength(60);
+  });
 });

@@ -139,8 +139,14 @@ function profiles(): string {
       ...built.map(({ [name]: orders }) => (Object.values(orders).some(Boolean) ? "yes" : "–")),
     ]),
     [
-      code("rateLimit"),
-      ...built.map(({ rateLimit }) => (rateLimit ? `${rateLimit.requests} in ${rateLimit.seconds} s` : "–")),
+      code("rateLimits"),
+      ...built.map(({ rateLimits }) => {
+        const limits = rateLimits.map(
+          ({ endpoints, requests, seconds }) =>
+            `${endpoints ? `${endpoints.map(code).join(", ")}: ` : ""}${requests} in ${seconds} s`,
+        );
+        return limits.join("; ") || "–";
+      }),
     ],
     ...(["update", "restart"] as const).map((name) => [
       code(`inputs.${name}`),

@@ -33,7 +33,7 @@ const parameter = textOf(/^[\w.[\]-]{1,100}$/, "the name of a query parameter");
 const query = z.record(parameter, z.string({ error: "expected text" }), {
   error: "expected query parameters and their values",
 });
-const maxItems = z
+const count = z
   .int({ error: "expected a whole number above 0" })
   .positive({ error: "expected a whole number above 0" });
 
@@ -77,10 +77,7 @@ const Paging = z.discriminatedUnion(
         .nullable()
         .default(null)
         .describe("Takes how many items a page shall have; null where nothing does."),
-      maxSize: maxItems
-        .nullable()
-        .default(null)
-        .describe("Most items that a page can have; null: any number."),
+      maxSize: count.nullable().default(null).describe("Most items that a page can have; null: any number."),
     }).describe("Places are counted in items."),
   ],
   {
@@ -121,7 +118,7 @@ const Ids = section({
     "The filter: {ids} stands for the ids.",
   ),
   separator: textOf(/^.+$/s, "text").describe("Stands between two ids."),
-  max: maxItems.describe("Most ids of one filter."),
+  max: count.describe("Most ids of one filter."),
 });
 
 const Filters = section({
@@ -149,10 +146,21 @@ const place = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the body, such as name o
   .nullable()
   .describe("Key of the body; dots lead into objects; null where the server does not take it.");
 
-const RateLimit = section({
-  requests: z.number().int().min(1).max(1_000_000).describe("Most requests."),
-  seconds: z.number().int().min(1).max(3_600).describe("In how many seconds."),
-}).nullable();
+const endpointNames = Object.entries(sections).flatMap(([name, table]) =>
+  Object.keys(table).map((endpoint) => `${name}.${endpoint}`),
+);
+
+const RateLimits = z.array(
+  section({
+    endpoints: z
+      .array(z.enum(endpointNames))
+      .min(1)
+      .optional()
+      .describe("The endpoints that it counts. Without them: all that no other limit counts."),
+    requests: count.describe("Most requests."),
+    seconds: count.max(3_600).describe("In how many seconds."),
+  }),
+);
 
 const Inputs = section({
   update: section({ description: place, name: place, tags: place, readme: place }),
@@ -182,8 +190,8 @@ export interface Profile {
   readonly omittedInLists: z.output<typeof OmittedInLists>;
   /** Keys that no record of a kind has. */
   readonly omitted: z.output<typeof Omitted>;
-  /** How many requests of one user the server answers; null where that is not known. */
-  readonly rateLimit: z.output<typeof RateLimit>;
+  /** How many requests of one user the server answers, by sets of endpoints that it counts together. */
+  readonly rateLimits: z.output<typeof RateLimits>;
   /** Where the bodies of commands have what they change. */
   readonly inputs: z.output<typeof Inputs>;
 }
@@ -219,8 +227,8 @@ export const WrittenProfile = section({
   omitted: Omitted.partial()
     .optional()
     .describe("Keys that no record of a kind has. They are null, without a request."),
-  rateLimit: RateLimit.optional().describe(
-    "How many requests of one user the server answers in a period; null where that is not known. `UPSTREAM_RATE_LIMIT` replaces it.",
+  rateLimits: RateLimits.optional().describe(
+    "How many requests of one user the server answers in a period. `UPSTREAM_RATE_LIMIT` replaces the one without endpoints; `off` all of them.",
   ),
   inputs: section({
     update: Inputs.shape.update.partial().optional(),
@@ -243,7 +251,7 @@ const DEPTHS: Readonly<Record<keyof Profile, number>> = {
   filters: 1,
   omittedInLists: 1,
   omitted: 1,
-  rateLimit: 0,
+  rateLimits: 0,
   inputs: 2,
 };
 
@@ -258,7 +266,12 @@ function merge(base: unknown, written: unknown, depth: number): unknown {
 }
 
 /** Finds a contradiction between valid sections of a profile. Returns null without one. */
-export const contradictionIn = ({ filters }: Profile): string | null =>
-  filters.language !== null && filters.query === null
-    ? "filters.query: expected the name of a query parameter, since filters.language is named, got null"
-    : null;
+export function contradictionIn({ filters, rateLimits }: Profile): string | null {
+  if (filters.language !== null && filters.query === null)
+    return "filters.query: expected the name of a query parameter, since filters.language is named, got null";
+  const counted = rateLimits.flatMap(({ endpoints = ["those of no other limit"] }) => endpoints);
+  const twice = counted.find((name, index) => counted.indexOf(name) < index);
+  return twice === undefined
+    ? null
+    : `rateLimits: expected one limit for each endpoint, got two for ${twice}`;
+}

@@ -52,7 +52,7 @@ const document: Profile = {
     jobs: ["cloning_strategy", "data_refs", "readme"],
     groups: ["group_type", "readme"],
   },
-  rateLimit: null,
+  rateLimits: [],
   inputs: {
     update: { description: "description", name: null, tags: null, readme: null },
     restart: { description: null, declarations: null, updateCode: null },
@@ -62,7 +62,7 @@ const document: Profile = {
 const polyaxon02: WrittenProfile = {
   extends: "document",
   // Its default for each user, over the whole API.
-  rateLimit: { requests: 120, seconds: 60 },
+  rateLimits: [{ requests: 120, seconds: 60 }],
   endpoints: offersOnly(
     {
       user: "login me",
@@ -108,6 +108,11 @@ const polyaxon02: WrittenProfile = {
 
 const polyaxon04: WrittenProfile = {
   extends: "polyaxon-0.2",
+  // Metrics are counted by themselves, by each process of the server.
+  rateLimits: [
+    { requests: 120, seconds: 60 },
+    { endpoints: ["experiment.metrics", "experiment.createMetric"], requests: 20, seconds: 1 },
+  ],
   endpoints: {
     experiment: { outputs: "GET {owner}/{project}/experiments/{id}/outputs/download" },
     job: { outputs: "GET {owner}/{project}/jobs/{id}/outputs/download" },
@@ -138,7 +143,7 @@ const polyaxon04: WrittenProfile = {
 /** The demo service: such a server that has all endpoints of the document, and no throttle. */
 const demo: WrittenProfile = {
   extends: "polyaxon-0.4",
-  rateLimit: null,
+  rateLimits: [],
   endpoints: {
     job: {
       resume: spellingOf(runs.job.endpoints.resume),

@@ -4,6 +4,7 @@ import type { RunKind } from "./kind.ts";
 import { listOf, optionalEndpoints, runKinds, runs, sections } from "./kinds.ts";
 import { type ListRequest, listQuery } from "./list-query.ts";
 import type { Profile } from "./profile.ts";
+import { limitOf, type RateLimit } from "../../rate.ts";
 
 /** A server: the documented endpoints with the overrides of a profile. */
 export interface Server {
@@ -20,6 +21,8 @@ export interface Server {
    * filter is too long or contains what cannot be said to this server.
    */
   readonly listQuery: (request: ListRequest) => Query;
+  /** The endpoints, as this server has them, that have a rate limit of their own: one object for all that it counts. */
+  readonly limits: ReadonlyMap<AnyEndpoint, RateLimit>;
   /** How reads of this endpoint are batched; null when they cannot be. */
   readonly batchOf: (endpoint: AnyEndpoint) => Batch | null;
 }
@@ -39,6 +42,7 @@ export function describeServer(profile: Profile): Server {
     omits: (record, key) => omitted[record]?.includes(key) ?? false,
     capabilities: capabilitiesOf(profile, has),
     listQuery: (request) => listQuery(profile, request),
+    limits: limitsOf(profile, overrides),
     batchOf: (endpoint) => batches.find((batch) => batch.endpoint === endpoint) ?? null,
   };
 }
@@ -95,6 +99,20 @@ function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | n
       }),
     ),
   );
+}
+
+/** Maps the endpoints of a rate limit to that limit. */
+function limitsOf({ rateLimits }: Profile, overrides: ReturnType<typeof overridesOf>) {
+  const limits = new Map<AnyEndpoint, RateLimit>();
+  for (const { endpoints = [], requests, seconds } of rateLimits) {
+    const limit = limitOf(requests, seconds);
+    for (const [section = "", name = ""] of endpoints.map((each) => each.split("."))) {
+      const endpoint = sections[section]?.[name];
+      const offered = endpoint && overrides.get(endpoint);
+      if (offered) limits.set(offered, limit);
+    }
+  }
+  return limits;
 }
 
 function batchesOf({ filters: { ids }, paging, omittedInLists }: Profile, has: Has): readonly Batch[] {

@@ -1,5 +1,6 @@
 import type { Caller, Callers } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
+import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Asker } from "./asker.ts";
 import type { AttemptSettings, Exchange } from "./attempt.ts";
@@ -81,7 +82,14 @@ export function createClient(settings: ClientSettings) {
   });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const connections = new Connections(settings, callers, breaker);
-  const pacers = callers.keep(() => new Pacer(settings.clock, dialect.rateLimit));
+  const pacers = callers.keep(() => new Map<RateLimit | null, Pacer>());
+  const pacerOf = (caller: Caller, { endpoint }: UpstreamRequest<unknown>): Pacer => {
+    const limit = dialect.limitOf(endpoint);
+    const own = pacers.of(caller);
+    const pacer = own.get(limit) ?? new Pacer(settings.clock, limit);
+    own.set(limit, pacer);
+    return pacer;
+  };
   const road: Road = {
     ...attempts,
     breaker,
@@ -90,7 +98,7 @@ export function createClient(settings: ClientSettings) {
       const { token, caller } = operation.scope;
       const { token: sent = token } = request;
       if (sent === null) return null;
-      return pacers.of(sent === token ? caller : callers.withToken(sent, caller.address));
+      return pacerOf(sent === token ? caller : callers.withToken(sent, caller.address), request);
     },
   };
 
@@ -136,7 +144,7 @@ export function createClient(settings: ClientSettings) {
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {
       const operation = { scope, headers: new RequestHeaders(dialect, scope), takeTurn: atOnce };
       const order = { request, operation, asker: new Alone(scope, null) };
-      return askAtOnce(road, order, pacers.of(scope.caller), stream);
+      return askAtOnce(road, order, pacerOf(scope.caller, request), stream);
     },
 
     /** Whether the queue has no room for a new operation of the caller. */

@@ -29,8 +29,8 @@ const RECOVERED = 64;
 export type PacedOutcome = "unsent" | "allowed" | number;
 
 /**
- * What the service still allows one token: how many requests, and none for a while after it has refused one. Reads that
- * are not allowed yet wait here. Commands are sent all the same, and count.
+ * What the service still allows one token at endpoints that it counts together: how many requests, and none for a while after
+ * it has refused one. Reads that are not allowed yet wait here. Commands are sent all the same, and count.
  */
 export class Pacer {
   /** The reads that wait; those of each operation in a line below. */

@@ -1,4 +1,4 @@
-import type { Command, EndpointName, Get } from "../api/endpoint.ts";
+import type { AnyEndpoint, Command, EndpointName, Get } from "../api/endpoint.ts";
 import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
 
@@ -44,8 +44,8 @@ export interface Dialect {
   readonly secrets: readonly string[];
   /** The cheapest read that the server has. */
   readonly cheapest: Get<object, unknown>;
-  /** What the service allows one token; null when that is not known. */
-  readonly rateLimit: RateLimit | null;
+  /** What the service allows one token: one object for all endpoints that it counts together; null when it is not known. */
+  readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
 }
 
 type Headers = Readonly<Record<string, string>>;

@@ -11,12 +11,6 @@ const WINDOW_MS = 10_000;
 const MAX_PAUSE_MS = 2_000;
 const FIRST_PAUSE_MS = 100;
 
-interface Tried {
-  readonly attempts: number;
-  /** Number of attempts that the service throttled. */
-  readonly throttled: number;
-}
-
 export type Retries = ReturnType<typeof createRetries>;
 
 /** Decides about retries. Shared by all callers, so that retries cannot multiply the load on a failing service. */
@@ -50,20 +44,16 @@ export function createRetries(maxRetries: number) {
       attempts++;
     },
     /** The pause before the next attempt, in milliseconds; null when a retry cannot help or would be too late. */
-    pauseAfter: (error: unknown, tried: Tried, { deadline }: Pick<Life, "deadline">): number | null => {
+    pauseAfter: (error: unknown, tried: number, { deadline }: Pick<Life, "deadline">): number | null => {
       const inTime = (ms: number) => (Date.now() + ms < deadline ? ms : null);
       const requestedMs = requestedPauseMs(error);
-      // Known servers throttle in normal operation: one retry after the pause that they ask for, for which it waits in line.
+      // Known servers throttle in normal operation: it waits in line for the pause that they ask for.
       if (isThrottled(error))
-        return tried.throttled > 1 ||
-          requestedMs >= MAX_RETRY_AFTER_SECONDS * 1000 ||
-          inTime(requestedMs) === null
-          ? null
-          : 0;
-      const mayRetry = retryOf(error) === "with backoff" && tried.attempts <= maxRetries;
+        return requestedMs >= MAX_RETRY_AFTER_SECONDS * 1000 || inTime(requestedMs) === null ? null : 0;
+      const mayRetry = retryOf(error) === "with backoff" && tried <= maxRetries;
       if (!mayRetry || requestedMs > MAX_PAUSE_MS || inTime(requestedMs) === null || !takeRetry())
         return null;
-      return inTime(Math.max(requestedMs, backoffMs(tried.attempts)));
+      return inTime(Math.max(requestedMs, backoffMs(tried)));
     },
   };
 }

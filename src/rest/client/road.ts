@@ -31,7 +31,7 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
   operation.hasBegun = true;
   const isRead = request.endpoint.method === "GET";
   const pacer = road.pacerOf(order);
-  const tried = { attempts: 0, throttled: 0 };
+  let attempts = 0;
   for (;;) {
     request.note?.wait();
     const paced = isRead ? pacer?.turn(order) : pacer?.spend();
@@ -43,25 +43,21 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
       try {
         // The service has refused another one meanwhile.
         if (isRead && pacer?.isRefused()) continue;
-        if (tried.attempts === 0) asker.charge();
+        if (attempts === 0) asker.charge();
         // Before more is read.
         operation.held.check();
         const generation = breaker.enter();
         outcome = "allowed";
         pacer?.send();
-        tried.attempts++;
+        attempts++;
         return await attempt(road, order, exchange, generation);
       } finally {
         connections.leave(operation);
       }
     } catch (error) {
-      const refusedMs = throttledMs(error);
-      if (refusedMs !== null) {
-        outcome = refusedMs;
-        tried.throttled++;
-      }
+      outcome = throttledMs(error) ?? outcome;
       // A subscription reads again anyway.
-      pauseMs = isRead && !operation.yields ? retries.pauseAfter(error, tried, asker) : null;
+      pauseMs = isRead && !operation.yields ? retries.pauseAfter(error, attempts, asker) : null;
       if (pauseMs === null) throw error;
     } finally {
       pacer?.leave(outcome);
