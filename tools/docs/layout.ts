@@ -63,7 +63,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "rest/api": {
     holds: "the service as data: endpoints, records, references, profiles of servers",
-    imports: ["errors.ts"],
+    imports: ["errors.ts", "rate.ts"],
   },
   "rest/client": {
     holds:
