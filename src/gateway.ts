@@ -116,17 +116,22 @@ export function createGateway({
     total: config.MAX_SUBSCRIPTIONS,
     perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN,
   };
-  const { MAX_SIGN_INS: signIns } = config;
-  const half = Math.ceil(signIns / 2);
+  const { MAX_OPERATIONS: operations, MAX_UNPROVEN_MUTATIONS: mutations } = config;
+  const half = Math.ceil(mutations / 2);
   const doors = new Doors({
     callers,
     quotas: {
-      operation: { total: config.MAX_OPERATIONS, perCaller: config.MAX_OPERATIONS_PER_TOKEN },
+      // Strangers may have all that others do not need, since they give way.
+      operation: {
+        total: operations,
+        perCaller: config.MAX_OPERATIONS_PER_TOKEN,
+        address: operations,
+        strangers: operations,
+      },
       stream: subscriptionQuota,
       socket: subscriptionQuota,
       download: { total: config.MAX_DOWNLOADS, perCaller: config.MAX_DOWNLOADS_PER_TOKEN },
-      // Nobody who signs in is proven: all addresses together may have all of the places.
-      signIn: { total: signIns, perCaller: half, address: half, strangers: signIns },
+      mutation: { total: mutations, perCaller: half, address: half, strangers: mutations },
     },
     isQueueFull: client.isQueueFull,
   });

@@ -11,13 +11,15 @@ export interface Identity {
 interface HeldPlace {
   readonly kind: string;
   release(): void;
+  /** Whoever needs it more may take it, and ends what holds it. */
+  lend(end: () => void): void;
   /** While nothing is done for who holds it, others may have it. */
   pause(): void;
   resume(): void;
 }
 
-/** Why a scope has ended: the caller disconnected, the deadline passed, or the request is complete. */
-type EndReason = "left" | "deadline" | "done";
+/** Why a scope has ended: the caller disconnected, the deadline passed, others took its place, or the request is complete. */
+export type EndReason = "left" | "deadline" | "displaced" | "done";
 
 /**
  * The lifetime of one request: its caller, its deadline, and callbacks for its end. Own code: an `AbortSignal` for each
@@ -63,6 +65,7 @@ export class RequestScope implements Identity {
     this.#place = place;
     if (this.#pauses > 0) place.pause();
     if (this.ended) place.release();
+    else place.lend(() => this.end("displaced"));
   }
 
   /** Passes its place on to another scope. */

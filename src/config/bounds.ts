@@ -38,8 +38,8 @@ export const FIXED = {
   MAX_RESULT_FIELDS: 200_000,
   /** Upstream responses that the operations of one caller hold: a third of the heap that `deploy` gives a process. */
   MAX_UPSTREAM_BYTES: 128_000_000,
-  /** Sign-ins take no place among the operations: a class that begins at the same time must not keep others out. */
-  MAX_SIGN_INS: 500,
+  /** Mutations of callers that are not proven, such as sign-ins, which do not give way: a class begins at the same time. */
+  MAX_UNPROVEN_MUTATIONS: 500,
   /** A download has a connection of its own, as long as its caller reads. */
   MAX_DOWNLOADS: 64,
   /** As many as an operation's caller has connections. */

@@ -1,5 +1,5 @@
 import { type ExecutionResult, GraphQLError, type OperationTypeNode } from "graphql";
-import { Cancelled, OVERLOADED } from "../errors.ts";
+import { Cancelled } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
 import {
   createDocuments,
@@ -16,6 +16,7 @@ import {
 import {
   type FailedPlace,
   noteErrors,
+  overloaded,
   rejection,
   tooLarge,
   withExtensions,
@@ -276,7 +277,6 @@ const NO_STREAM =
   "Expected a subscription by `accept: text/event-stream` or a WebSocket, got a request for a single result.";
 
 /** The error of a request whose turn comes after its deadline. */
-const overloaded = () => rejection(OVERLOADED, "SERVICE_OVERLOADED");
 
 function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult {
   const error =

@@ -5,6 +5,7 @@ import {
   Failure,
   InputError,
   isErrorCode,
+  OVERLOADED,
   statusOf,
   type UpstreamFacts,
 } from "../errors.ts";
@@ -151,6 +152,8 @@ export const tooLarge = (
   message: string,
   code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",
 ): GraphQLError => rejection(message, code, { spec: true });
+
+export const overloaded = (): GraphQLError => rejection(OVERLOADED, "SERVICE_OVERLOADED");
 
 /** Returns a copy of the error with these extensions added. */
 export const withExtensions = (error: GraphQLError, extensions: GraphQLErrorExtensions): GraphQLError =>

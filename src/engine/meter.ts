@@ -2,7 +2,7 @@ import type { GraphQLError } from "graphql";
 import { Cancelled, hasOutcome } from "../errors.ts";
 import type { Held, HeldBytes } from "../held.ts";
 import type { RequestScope } from "../request-scope.ts";
-import { tooLarge } from "./errors.ts";
+import { overloaded, tooLarge } from "./errors.ts";
 import type { SliceQueue, Turns } from "./turns.ts";
 
 interface ResultLimits {
@@ -71,6 +71,7 @@ export class Meter {
     this.#queue = turns.queueOf(scope.caller);
     scope.onEnd(() => {
       if (scope.ended === "left") this.stop(new Cancelled("The caller left."));
+      if (scope.ended === "displaced") this.stop(overloaded());
     });
   }
 

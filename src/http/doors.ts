@@ -9,7 +9,8 @@ const KINDS = {
   stream: { name: "subscriptions", lasts: true },
   socket: { name: "WebSockets", lasts: true },
   download: { name: "downloads under way", lasts: false },
-  signIn: { name: "sign-ins", lasts: false },
+  // Of callers that are not proven.
+  mutation: { name: "mutations under way", lasts: false },
 };
 
 export type PlaceKind = keyof typeof KINDS;
@@ -36,7 +37,7 @@ export class Doors {
       stream: open("stream"),
       socket: open("socket"),
       download: open("download"),
-      signIn: open("signIn"),
+      mutation: open("mutation"),
     };
     this.#isQueueFull = isQueueFull;
   }
@@ -84,15 +85,17 @@ class Places {
   paused = 0;
   /** Those that newcomers may take, the longest idle first. */
   readonly idle = new TransientList<Place>();
+  /** Those that their strangers have while nobody with a better right to them comes, the oldest first. */
+  readonly lent = new TransientList<Place>();
 
   constructor(quota: Quota) {
     this.quota = quota;
   }
 
-  /** Whose places are all taken for the caller; null when it can take a free or an idle one. */
+  /** Whose places are all taken for the caller; null when it can take one that is free or gives way. */
   fullFor(caller: Caller): Full | null {
     const full = this.quota.fullFor(caller);
-    return full && this.#idleOf(full, caller) ? null : full;
+    return full && this.#givingWay(full, caller) ? null : full;
   }
 
   pause(change: 1 | -1): void {
@@ -103,16 +106,28 @@ class Places {
   /** Takes a place. Only after `fullFor` has returned null. */
   take(kind: PlaceKind, caller: Caller): Place {
     for (let full = this.quota.fullFor(caller); full; full = this.quota.fullFor(caller)) {
-      const idle = this.#idleOf(full, caller);
-      if (!idle) break;
-      idle.giveWay();
+      const other = this.#givingWay(full, caller);
+      if (!other) break;
+      other.giveWay();
     }
     return new Place(kind, this, caller);
   }
 
-  /** The longest idle place among those that are all taken. */
-  #idleOf(full: Full, caller: Caller): Place | undefined {
-    return this.idle.members().find((place) => IS_AMONG[full](place.caller, caller));
+  /** The place that gives way among those that are all taken. */
+  #givingWay(full: Full, caller: Caller): Place | null {
+    const idle = this.idle.members().find((place) => IS_AMONG[full](place.caller, caller));
+    return idle ?? (full === "strangers" || full === "gateway" ? this.#lentFor(caller) : null);
+  }
+
+  /** One of the address with most, for a caller who is proven or at an address that will not have more. */
+  #lentFor(caller: Caller): Place | null {
+    const ofAddress = (place: Place) => this.quota.of(place.caller.address);
+    let most: Place | null = null;
+    for (const place of this.lent.members())
+      if (place.isLent() && (!most || ofAddress(place) > ofAddress(most))) most = place;
+    const hasRight =
+      caller.standing === "proven" || (most && ofAddress(most) > this.quota.of(caller.address) + 1);
+    return hasRight ? most : null;
   }
 }
 
@@ -121,7 +136,12 @@ export class Place {
   readonly kind: PlaceKind;
   readonly caller: Caller;
   readonly #places: Places;
-  #idle: { readonly link: Link<Place>; readonly end: () => void } | null = null;
+  /** The list of those that give way in which it is, and what ends what holds it. */
+  #offer: {
+    readonly list: TransientList<Place>;
+    readonly link: Link<Place>;
+    readonly end: () => void;
+  } | null = null;
   #isReleased = false;
   #isPaused = false;
 
@@ -157,20 +177,34 @@ export class Place {
 
   /** Marks the place as idle: newcomers may take it. `end` then ends what holds it. */
   markIdle(end: () => void): void {
-    if (!this.#isReleased && !this.#idle) this.#idle = { link: this.#places.idle.add(this), end };
+    this.#offerIn(this.#places.idle, end);
+  }
+
+  /** An operation of a stranger goes on until others need its place. `end` then ends it. */
+  lend(end: () => void): void {
+    if (this.kind === "operation" && this.caller.standing !== "proven") this.#offerIn(this.#places.lent, end);
+  }
+
+  /** Whether it gives way: its caller is still a stranger, and it is not paused, so that it counts for all. */
+  isLent(): boolean {
+    return this.caller.standing !== "proven" && !this.#isPaused;
   }
 
   /** Marks the place as used. */
   markUsed(): void {
-    if (this.#idle) this.#places.idle.remove(this.#idle.link);
-    this.#idle = null;
+    this.#offer?.list.remove(this.#offer.link);
+    this.#offer = null;
   }
 
-  /** Gives an idle place back and ends what holds it. */
+  /** Gives the place back and ends what holds it. */
   giveWay(): void {
-    const idle = this.#idle;
+    const offer = this.#offer;
     this.release();
-    idle?.end();
+    offer?.end();
+  }
+
+  #offerIn(list: TransientList<Place>, end: () => void): void {
+    if (!this.#isReleased && !this.#offer) this.#offer = { list, link: list.add(this), end };
   }
 }
 

@@ -60,8 +60,13 @@ export function createOperations({ contexts, isExplainable, telemetry }: Setting
       operation: {
         scope,
         facts: state,
-        openContext: (pacing) =>
-          new OperationContext(contexts, { request, scope, pacing, onRequest: null, notes }),
+        openContext: (pacing) => {
+          // What a stranger asks for gives way to others, but not what it commands: that has a place of its own.
+          const isStrangers = state.type === "mutation" && scope.caller.standing !== "proven";
+          const rejection = isStrangers && contexts.doors.admit("mutation", scope);
+          if (rejection) throw rejection;
+          return new OperationContext(contexts, { request, scope, pacing, onRequest: null, notes });
+        },
         extensions: notes && (() => notes.extensions()),
       },
       run: span.run,
@@ -146,14 +151,6 @@ export class OperationContext implements Context {
     const scheme = "encrypted" in socket ? "https" : "http";
     const { publicUrl, prefix } = this.#settings;
     return publicUrl ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin + prefix;
-  }
-
-  admitSignIn(): void {
-    const { scope } = this.#source;
-    // A proven caller has places of its own.
-    if (scope.caller.standing === "proven") return;
-    const rejection = this.#settings.doors.admit("signIn", scope);
-    if (rejection) throw rejection;
   }
 
   once<Result>(source: object, args: readonly unknown[], steps: () => Steps<Result>): Promise<Result> {

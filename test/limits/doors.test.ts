@@ -6,14 +6,17 @@ import { type DoorName, ENTER, type Use, type Visit } from "../support/doors.ts"
 import { FIRST_POLL } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 
-/** The settings of each kind of place: eight in all, two for a caller, so two for an address and four for all strangers. */
+/**
+ * The settings of each kind of place: eight in all, two for a caller, so two for an address and four for all strangers, except
+ * of operations, of which these have what others leave.
+ */
 const KINDS = {
   operation: { MAX_OPERATIONS: "8", MAX_OPERATIONS_PER_TOKEN: "2" },
   stream: { MAX_SUBSCRIPTIONS: "8", MAX_SUBSCRIPTIONS_PER_TOKEN: "2" },
   socket: { MAX_SUBSCRIPTIONS: "8", MAX_SUBSCRIPTIONS_PER_TOKEN: "2" },
   download: { MAX_DOWNLOADS: "8", MAX_DOWNLOADS_PER_TOKEN: "2" },
   // Two of an address; all together may have four, since nobody who signs in is proven.
-  "sign-in": { MAX_SIGN_INS: "4" },
+  "sign-in": { MAX_UNPROVEN_MUTATIONS: "4" },
 } satisfies Record<string, Record<string, string>>;
 
 const ADA: Who = { token: "ada" };
@@ -98,6 +101,10 @@ const operation = {
   except: {
     "anonymous busy": NOTHING_TO_HOLD,
     "anonymous leaving": NOTHING_TO_HOLD,
+    "unproven busy": "holds none",
+    "unproven leaving": "holds none",
+    "behind a proxy busy": "holds none",
+    "behind a proxy leaving": "holds none",
   },
 } as const satisfies Row;
 

@@ -2,32 +2,32 @@ import { expect, test } from "vitest";
 import { AT_ONCE, startWorld, type World } from "../support/door-world.ts";
 import { ENTER } from "../support/doors.ts";
 
-/** An address may have two operations of callers that are not proven. */
-const OPERATIONS = { MAX_OPERATIONS: "8", MAX_OPERATIONS_PER_TOKEN: "2" };
+/** An address may have two downloads of callers that are not proven. */
+const DOWNLOADS = { MAX_DOWNLOADS: "8", MAX_DOWNLOADS_PER_TOKEN: "2" };
 
 /** Takes the places that unproven callers share at this address. */
 async function fillAddress(world: World) {
   for (const token of ["invented1", "invented2"])
-    expect((await ENTER.POST(world, { token }, "active")).outcome).toBe("in");
+    expect((await ENTER.download(world, { token }, "active")).outcome).toBe("in");
 }
 
 test("a token that the service rejects shares the places of its address again", async () => {
-  const world = await startWorld({ env: OPERATIONS });
+  const world = await startWorld({ env: DOWNLOADS });
   await world.accept("ada");
   await fillAddress(world);
-  const proven = await ENTER.POST(world, { token: "ada" }, "active");
+  const proven = await ENTER.download(world, { token: "ada" }, "active");
   expect(proven.outcome).toBe("in");
   proven.leave();
   world.revoke("ada");
   await world.ask(`{ experiment(id: "ada.mnist.${AT_ONCE}") { status } }`, {}, { token: "ada" });
-  expect((await ENTER.POST(world, { token: "ada" }, "active")).outcome).toBe(429);
+  expect((await ENTER.download(world, { token: "ada" }, "active")).outcome).toBe(429);
 });
 
 test("an invented token is not proven by a sign-in with the credentials of another", async () => {
-  const world = await startWorld({ env: OPERATIONS });
+  const world = await startWorld({ env: DOWNLOADS });
   const token = "invented-mine";
   const signIn = `mutation { login(input: { username: "u${AT_ONCE}", password: "x" }) { token user { username } } }`;
   expect(await world.ask(signIn, {}, { token })).toMatchObject({ data: { login: { token: "n3w" } } });
   await fillAddress(world);
-  expect((await ENTER.POST(world, { token }, "active")).outcome).toBe(429);
+  expect((await ENTER.download(world, { token }, "active")).outcome).toBe(429);
 });

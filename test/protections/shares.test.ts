@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Outcome, startWorld, type Who, type World } from "../support/door-world.ts";
 import { ENTER, type Enter } from "../support/doors.ts";
 import { startFake } from "../support/fake.ts";
@@ -12,6 +12,7 @@ import {
   firstCodeOf,
   RUNNING_ANSWER,
   RUNNING_RECORD,
+  statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 
@@ -76,30 +77,80 @@ const outcomesOf = async (enter: Enter, world: World, callers: readonly Who[]) =
   return outcomes;
 };
 
-/** An address may have two operations of callers that are not known, and all of them four. */
-const OPERATIONS = { MAX_OPERATIONS: "8", MAX_OPERATIONS_PER_TOKEN: "2", TRUSTED_PROXIES: "1" };
+/** An address may have two downloads of callers that are not known, and all of them four. */
+const DOWNLOADS = { MAX_DOWNLOADS: "8", MAX_DOWNLOADS_PER_TOKEN: "2", TRUSTED_PROXIES: "1" };
 
 test("strangers at many addresses have half of the places, and leave the others to known tokens", async () => {
-  const world = await startWorld({ env: OPERATIONS });
+  const world = await startWorld({ env: DOWNLOADS });
   await world.accept("ada");
   const strangers = ["1", "1", "1", "2", "2", "3"].map((host, index) => ({
     token: `invented${index}`,
     forwarded: `10.0.0.${host}`,
   }));
-  expect(await outcomesOf(ENTER.POST, world, strangers)).toEqual(["in", "in", 429, "in", "in", 503]);
-  expect((await ENTER.POST(world, { token: "ada" }, "active")).outcome).toBe("in");
+  expect(await outcomesOf(ENTER.download, world, strangers)).toEqual(["in", "in", 429, "in", "in", 503]);
+  expect((await ENTER.download(world, { token: "ada" }, "active")).outcome).toBe("in");
 });
 
 test("a token that becomes known leaves the places of its address to strangers, with all that it has under way", async () => {
-  const world = await startWorld({ env: OPERATIONS });
-  expect((await ENTER.POST(world, { token: "ada" }, "active")).outcome).toBe("in");
+  const world = await startWorld({ env: DOWNLOADS });
+  expect((await ENTER.download(world, { token: "ada" }, "active")).outcome).toBe("in");
   await world.accept("ada");
   const strangers = [{ token: "invented1" }, { token: "invented2" }, { token: "invented3" }];
-  expect(await outcomesOf(ENTER.POST, world, strangers)).toEqual(["in", "in", 429]);
+  expect(await outcomesOf(ENTER.download, world, strangers)).toEqual(["in", "in", 429]);
+});
+
+describe("all places for operations", () => {
+  /** A gateway with four of them that has just begun and knows ada's token, before a service that holds what others ask. */
+  async function startCold() {
+    const answering = gate();
+    const service = await startFake(async ({ path, method }) => {
+      if (experimentIn(path) > 1) await answering.opened;
+      return { json: method === "GET" ? { ...RUNNING_RECORD, id: experimentIn(path) } : {} };
+    });
+    const env = { MAX_OPERATIONS: "4", MAX_OPERATIONS_PER_TOKEN: "4", TRUSTED_PROXIES: "1" };
+    const gateway = await startGateway({ upstream: service, env });
+    await askFor(gateway, statusOf(1), "ada");
+    let sent = 1;
+    /** Resolves when the service is asked, or when the answer is there; its code is "ok" without an error. */
+    const enter = async (host: number, token: string, query = statusOf(++sent)) => {
+      const headers = { "x-forwarded-for": `10.0.0.${host}` };
+      const before = service.seen().length;
+      const code = gateway.ask(query, {}, { token, headers }).then(firstCodeOf);
+      let isAnswered = false;
+      void code.then(() => (isAnswered = true));
+      await vi.waitUntil(() => isAnswered || service.seen().length > before, PATIENT);
+      return { code };
+    };
+    return { enter, answer: () => answering.open() };
+  }
+
+  test("are for strangers after a restart, who give way to known tokens and to strangers elsewhere", async () => {
+    const { enter, answer } = await startCold();
+    const cold: Promise<string>[] = [];
+    for (const token of ["cold1", "cold2", "cold3", "cold4"]) cold.push((await enter(1, token)).code);
+    expect(await (await enter(1, "cold5")).code).toBe("RATE_LIMITED");
+    const others = [await enter(1, "ada"), await enter(2, "other1"), await enter(3, "other2")];
+    // Each address has one now.
+    expect(await (await enter(2, "other3")).code).toBe("SERVICE_OVERLOADED");
+    expect(await Promise.all(cold.slice(0, 3))).toEqual(Array(3).fill("SERVICE_OVERLOADED"));
+    answer();
+    expect(await cold[3]).toBe("ok");
+    expect(await Promise.all(others.map(({ code }) => code))).toEqual(["ok", "ok", "ok"]);
+  });
+
+  test("are not for what strangers command, which does not give way", async () => {
+    const { enter, answer } = await startCold();
+    const stop = `mutation { stopExperiment(id: "ada.mnist.9", force: true) { experiment { id } } }`;
+    const command = await enter(1, "cold0", stop);
+    for (const token of ["cold1", "cold2", "cold3", "cold4"]) await enter(1, token);
+    for (const token of ["other1", "other2"]) await enter(2, token);
+    answer();
+    expect(await command.code).toBe("ok");
+  });
 });
 
 test("those who sign in at one address have half of the places for it, and those at all addresses have all", async () => {
-  const world = await startWorld({ env: { MAX_SIGN_INS: "4", TRUSTED_PROXIES: "1" } });
+  const world = await startWorld({ env: { MAX_UNPROVEN_MUTATIONS: "4", TRUSTED_PROXIES: "1" } });
   const strangers = ["1", "1", "1", "2", "2", "3"].map((host) => ({
     token: null,
     forwarded: `10.0.0.${host}`,

@@ -22,11 +22,6 @@ export interface Context extends PlacedContext {
   readonly gateway: GatewayFacts;
   /** Root of the download URLs, without a trailing slash. */
   readonly publicUrl: string;
-  /**
-   * Takes a place among the sign-ins, instead of the operation's place: who signs in has no token yet, and shares the
-   * operations of an address. Throws `UpstreamError` when there is none.
-   */
-  readonly admitSignIn: () => void;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead: boolean;
   /** Called when a link costs no upstream request; null unless notes are wanted. */
@@ -71,10 +66,6 @@ export class NotedContext implements Context {
     this.at = whole.at;
     this.#whole = whole;
     this.#notes = notes;
-  }
-
-  admitSignIn(): void {
-    this.#whole.admitSignIn();
   }
 
   get session(): Session {

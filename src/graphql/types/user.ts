@@ -112,10 +112,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: LoginInput, required: true, description: "Credentials." }) },
     // Aliases cannot be used to guess passwords.
     extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
-    resolve: (_, { input }, context) => {
-      context.admitSignIn();
-      return context.session.send(user.login, {}, input);
-    },
+    resolve: (_, { input }, { session }) => session.send(user.login, {}, input),
   }),
 }));
 

@@ -1,11 +1,12 @@
 import type { Demand } from "../../line.ts";
+import type { EndReason } from "../../request-scope.ts";
 
 /** How long something is wanted. */
 export interface Life {
   /** Milliseconds since 1970. */
   readonly deadline: number;
   /** Why it has ended; null while it lasts. */
-  readonly ended: "left" | "deadline" | "done" | null;
+  readonly ended: EndReason | null;
   /** Calls back once at the end, immediately after it. */
   onEnd(callback: () => void): void;
   offEnd(callback: () => void): void;
