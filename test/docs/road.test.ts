@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { readRoadCounts } from "../../tools/docs/road.ts";
+import { readRoadCounts, STATIONS } from "../../tools/docs/road.ts";
+import type { Place } from "../../tools/road/instrument.ts";
 import { countsOf, measureTrips } from "../../tools/road/measure.ts";
 
 /** A timer may call a function or two meanwhile. */
@@ -22,4 +23,21 @@ test.each([...measured])("%s passes no more than CONTRIBUTING says, and not much
     expect(count, `${what}: npm run road`).toBeLessThanOrEqual(limit * TOLERANCE);
     expect(count, `${what} are fewer: npm run road -- --update, npm run docs`).toBeGreaterThan(limit * LEAST);
   }
+});
+
+test("the picture of CONTRIBUTING shows the way of a read: functions that are called there, in that order", () => {
+  const calls = measured.get("an experiment with its build") ?? [];
+  const answered = calls.findIndex(({ name }) => name === "ResponseHandler.onHeaders");
+  const [down, up] = [calls.slice(0, answered), calls.slice(answered)];
+  const has = (some: readonly Place[], file: string, called: string) =>
+    some.some((place) => place.file === `src/${file}` && place.name.split(".").includes(called));
+  const missing = Object.entries(STATIONS).flatMap(([file, station]) => [
+    ...station.down.filter((name) => !has(down, file, name)),
+    ...station.up.filter((name) => !has(up, file, name)),
+  ]);
+  expect(missing).toEqual([]);
+  const firsts = Object.keys(STATIONS).map((file) =>
+    calls.findIndex((place) => place.file === `src/${file}`),
+  );
+  expect(firsts).toEqual(firsts.toSorted((one, other) => one - other));
 });

@@ -7,7 +7,7 @@ import { PROFILE_NAMES } from "../../src/rest/api/profile.ts";
 import { builtInProfile } from "../../src/rest/api/profiles.ts";
 import { layout, pathOf } from "./layout.ts";
 import { peers } from "./peers.ts";
-import { road } from "./road.ts";
+import { picture, road } from "./road.ts";
 import { measured, scale, scaleOfChanges } from "./scaling.ts";
 import { table } from "./table.ts";
 
@@ -177,6 +177,7 @@ export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   profiles,
   folders,
   road,
+  picture,
   peers,
   scale,
   "scale-of-changes": scaleOfChanges,

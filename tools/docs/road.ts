@@ -12,6 +12,68 @@ export interface RoadCounts {
   readonly changes: number;
 }
 
+interface Station {
+  /** The functions that a read calls on its way to the service. */
+  readonly down: readonly string[];
+  /** Those on the way of the answer; none where a function goes on after an `await`. */
+  readonly up: readonly string[];
+  readonly does: string;
+}
+
+/** The files of the picture, in the order in which a read comes to them. A test compares them with a trip. */
+export const STATIONS: Readonly<Record<string, Station>> = {
+  "http/router.ts": {
+    down: ["route", "run"],
+    up: [],
+    does: "a place, the body, a turn of the caller",
+  },
+  "http/graphql/handler.ts": { down: ["answer"], up: ["reply", "send"], does: "one result, or many" },
+  "engine/engine.ts": {
+    down: ["run", "planOf", "resultOf"],
+    up: ["publicResult", "finish"],
+    does: "the document, its limits and plan; public errors",
+  },
+  "engine/plan/run.ts": {
+    down: ["runFields", "settle"],
+    up: ["inTurn", "settle"],
+    does: "resolves fields, completes their values",
+  },
+  "graphql/core/resource.ts": {
+    down: ["toResource", "fetchMore"],
+    up: ["withLoaded"],
+    does: "loads a record when a key of it is missing",
+  },
+  "rest/session/batches.ts": {
+    down: ["load", "schedule", "start"],
+    up: [],
+    does: "gathers the reads of a tick; many become one list",
+  },
+  "rest/session/reads.ts": {
+    down: ["start", "request"],
+    up: [],
+    does: "joins an equal read of the caller, or begins one",
+  },
+  "rest/session/entry.ts": {
+    down: ["join"],
+    up: ["hold", "succeed"],
+    does: "one GET: who waits for it, until when",
+  },
+  "rest/client/road.ts": { down: ["ask"], up: [], does: "all below, and again if that can help" },
+  "rest/client/pacer.ts": { down: ["turn", "send"], up: ["leave"], does: "the pace of the token" },
+  "rest/client/connections.ts": { down: ["turn"], up: ["leave"], does: "a connection, in turns with others" },
+  "rest/client/breaker.ts": { down: ["enter"], up: ["leave"], does: "the circuit" },
+  "rest/client/attempt.ts": {
+    down: ["attempt"],
+    up: ["respond", "judgeToken"],
+    does: "one try: counted, traced, judged, reported",
+  },
+  "rest/client/transport.ts": {
+    down: ["send"],
+    up: ["onHeaders", "onComplete"],
+    does: "HTTP",
+  },
+};
+
 export const readRoadCounts = () =>
   // Safe: only the script writes it.
   JSON.parse(readFileSync(ROAD_COUNTS, "utf8")) as Readonly<Record<string, RoadCounts>>;
@@ -27,3 +89,21 @@ export const road = (): string =>
       changes,
     ]),
   );
+
+/** The way of a read through the files: down on the left, up on the right. */
+export function picture(): string {
+  const rows = Object.entries(STATIONS).map(([file, { down, up, does }]) => [
+    file,
+    `↓ ${down.join(", ")}`,
+    up.length > 0 ? `↑ ${up.join(", ")}` : "↑",
+    does,
+  ]);
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+  return ["```text", ...lines, "```"].join("\n");
+}
