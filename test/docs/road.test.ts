@@ -29,15 +29,13 @@ test("the picture of CONTRIBUTING shows the way of a read: functions that are ca
   const calls = measured.get("an experiment with its build") ?? [];
   const answered = calls.findIndex(({ name }) => name === "ResponseHandler.onHeaders");
   const [down, up] = [calls.slice(0, answered), calls.slice(answered)];
-  const has = (some: readonly Place[], file: string, called: string) =>
-    some.some((place) => place.file === `src/${file}` && place.name.split(".").includes(called));
+  const indexOf = (some: readonly Place[], file: string, called = "") =>
+    some.findIndex((place) => place.file === `src/${file}` && place.name.split(".").includes(called));
   const missing = Object.entries(STATIONS).flatMap(([file, station]) => [
-    ...station.down.filter((name) => !has(down, file, name)),
-    ...station.up.filter((name) => !has(up, file, name)),
+    ...station.down.filter((name) => indexOf(down, file, name) < 0),
+    ...station.up.filter((name) => indexOf(up, file, name) < 0),
   ]);
   expect(missing).toEqual([]);
-  const firsts = Object.keys(STATIONS).map((file) =>
-    calls.findIndex((place) => place.file === `src/${file}`),
-  );
+  const firsts = Object.entries(STATIONS).map(([file, station]) => indexOf(down, file, station.down[0]));
   expect(firsts).toEqual(firsts.toSorted((one, other) => one - other));
 });
