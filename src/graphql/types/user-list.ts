@@ -19,7 +19,7 @@ import { requires } from "../core/ids.ts";
 import { Entity, Project, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource } from "../core/resource.ts";
 import { addScan, finding, scanPage } from "./list-scan.ts";
-import { RUN_KINDS } from "./run-kind.ts";
+import { RUN_KINDS } from "./run-list.ts";
 import { checkWords, wordsScan } from "./words-filter.ts";
 
 /*
