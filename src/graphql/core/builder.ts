@@ -1,6 +1,6 @@
 import SchemaBuilder from "@pothos/core";
 import { GraphQLError, valueFromASTUntyped, type ValueNode } from "graphql";
-import { isDeeper, MAX_NESTING } from "../../rest/api/parse-json.ts";
+import { isDeeper, MAX_NESTING } from "../../rest/api/record.ts";
 import type { Context } from "./context.ts";
 
 interface SchemaTypes {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isKnownKey, type RunnableRecord, type TrackedRecord } from "../../rest/api/records.ts";
+import { KNOWN_KEYS, type RunnableRecord, type TrackedRecord } from "../../rest/api/records.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { Fault, type LiveStream } from "../../live/stream.ts";
 import { type Resource, toResource } from "../core/resource.ts";
@@ -24,7 +24,7 @@ export const keyOfRun = ({ kind, address }: Resource): string =>
 /** The record of before when it is equal in all known keys that both have, otherwise the new one. */
 export function latestOf<Record extends object>(before: Record | null | undefined, now: Record): Record {
   if (!before || before === now) return now;
-  const keys = Object.keys(now).filter((key) => isKnownKey(key) && key in before) as (keyof Record)[];
+  const keys = Object.keys(now).filter((key) => KNOWN_KEYS.has(key) && key in before) as (keyof Record)[];
   return keys.every((key) => isDeepStrictEqual(before[key], now[key])) ? before : now;
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import type { Condition } from "../../rest/api/filter-language.ts";
+import type { Condition } from "../../rest/api/list-query.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
 import { type FindRows, findRows, isInRows, valueOf } from "./list-scan.ts";

@@ -1,7 +1,6 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { isObject } from "../../rest/api/record.ts";
-import { bodyOf } from "../../rest/api/inputs.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { InputError } from "../../errors.ts";
@@ -234,7 +233,7 @@ builder.mutationField("restartExperiment", (t) =>
       checkDeclarations(input?.declarations);
       const source = await targetOf(Experiment.kind, id, context);
       const given = Object.entries(input ?? {}).filter(([, value]) => value !== null);
-      const body = bodyOf("restart", session.server.profile.inputs.restart, Object.fromEntries(given));
+      const body = session.server.bodyOf("restart", Object.fromEntries(given));
       // Without input, the request has no body.
       const sent = Object.keys(body).length === 0 ? undefined : body;
       return cloned(source, await session.send(endpoints.restart, source.address, sent));

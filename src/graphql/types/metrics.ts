@@ -1,4 +1,4 @@
-import { type NewMetric, runs } from "../../rest/api/kinds.ts";
+import { runs } from "../../rest/api/kinds.ts";
 import { pagesOf, slice } from "../../rest/session/pages.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import type { ByName } from "../../rest/api/record.ts";
@@ -197,7 +197,7 @@ interface NamedNumber {
 }
 
 /** Converts the input to values by name. Throws `InputError`. */
-function valuesOf(given: readonly NamedNumber[]): NewMetric["values"] {
+function valuesOf(given: readonly NamedNumber[]): Readonly<Record<string, number>> {
   if (given.length === 0) throw new InputError("input.values: expected at least one metric, got none");
   const seen = new Set<string>();
   for (const [index, { name, value }] of given.entries()) {

@@ -2,7 +2,6 @@ import { capital, uncapital } from "../../rest/api/kind.ts";
 import { InputError } from "../../errors.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { project } from "../../rest/api/project.ts";
-import { bodyOf } from "../../rest/api/inputs.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { resolveReference, toResource } from "../core/resource.ts";
@@ -145,7 +144,7 @@ builder.mutationFields((t) => ({
       checkTags(input);
       const { isPublic, ...values } = await withTags(source, input, session);
       const body = {
-        ...bodyOf("update", session.server.profile.inputs.update, values),
+        ...session.server.bodyOf("update", values),
         ...visibility(isPublic),
       };
       if (Object.keys(body).length === 0)

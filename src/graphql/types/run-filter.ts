@@ -1,7 +1,6 @@
 import { InputError, UpstreamError } from "../../errors.ts";
-import { type Condition, hasMetric } from "../../rest/api/filter-language.ts";
+import { type Condition, hasMetric, type ListRequest, splitGroup } from "../../rest/api/list-query.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { type ListRequest, splitGroup } from "../../rest/api/list-query.ts";
 import type { GroupRecord } from "../../rest/api/records.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { identify } from "../core/ids.ts";

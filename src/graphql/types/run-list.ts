@@ -1,5 +1,5 @@
 import { InputError } from "../../errors.ts";
-import type { Condition } from "../../rest/api/filter-language.ts";
+import type { Condition } from "../../rest/api/list-query.ts";
 import { capital, type RunKind as Row } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
 import { type Slice, slice } from "../../rest/session/pages.ts";

@@ -1,9 +1,8 @@
 import { type Command, segment } from "../../rest/api/endpoint.ts";
 import type { Revision, RunKind } from "../../rest/api/kind.ts";
-import { bodyOf } from "../../rest/api/inputs.ts";
 import { InputError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { checkText } from "../../rest/api/filter-language.ts";
+import { checkText } from "../../rest/api/list-query.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { quote, withId } from "../core/ids.ts";
@@ -62,7 +61,7 @@ export async function withTags<Given extends TagInput>(
   for (const tag of added)
     if (removed.has(tag)) throw new InputError("input.removeTags: expected other tags than in `addTags`");
   // Throws where the server does not take tags, before anything is read.
-  bodyOf("update", session.server.profile.inputs.update, { tags: [] });
+  session.server.bodyOf("update", { tags: [] });
   // What other operations have read may be older.
   session.endSharing();
   const { loaded } = await fetchMore(source, ["tags"], session);
@@ -103,7 +102,7 @@ export function update<R extends object>(
           throw new InputError(`input.readme: expected none, because ${many} have no readme`);
         const source = await targetOf(target.kind, id, context);
         const changed = await withTags(source, input, session);
-        const body = bodyOf("update", session.server.profile.inputs.update, changed);
+        const body = session.server.bodyOf("update", changed);
         if (Object.keys(body).length === 0)
           throw new InputError("input: expected at least one field to change, got none");
         return toResource(target.kind, source.address, await session.send(endpoint, source.address, body));
