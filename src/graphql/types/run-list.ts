@@ -188,8 +188,13 @@ export async function readRuns(
     return slice(session, { ...ordered, base }, { ...given, first: 1, offset: 0 });
   };
   if (find) {
-    const scanned = await scanPage(list, find, request, toNode, context);
-    if (metricOrder && scanned.scan?.rowsRead === 0) await requireMetric(metricOrder, [], readRest);
+    let rowsRead: readonly RunnableRecord[] = [];
+    const findIn: typeof find = (rows) => {
+      if (rowsRead.length === 0) rowsRead = rows;
+      return find(rows);
+    };
+    const scanned = await scanPage(list, findIn, request, toNode, context);
+    if (metricOrder && request.after === null) await requireMetric(metricOrder, rowsRead, readRest);
     return { ...scanned, readAll };
   }
   // A filter, or `first: 1`, may leave too few runs to be worth it.
