@@ -1,6 +1,6 @@
 import { type Config, ConfigError, hasPage, readConfig, readTypeNames } from "./config.ts";
 import type { Demo } from "../demo/service.ts";
-import { printPlain, printSubgraph } from "./graphql/federation/sdl.ts";
+import { printPlain, printSubgraph } from "./graphql/federation/subgraph.ts";
 import { schemaFor } from "./graphql/schema.ts";
 
 /** Levels as the log writes them. */

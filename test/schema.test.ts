@@ -11,7 +11,7 @@ import {
   isSpecifiedScalarType,
 } from "graphql";
 import { expect, test } from "vitest";
-import { printPlain, withoutFederation } from "../src/graphql/federation/sdl.ts";
+import { printPlain, withoutFederation } from "../src/graphql/federation/subgraph.ts";
 import { schema } from "../src/graphql/schema.ts";
 import { startDemoGateway } from "./support/demo-gateway.ts";
 

@@ -1,36 +1,28 @@
 import type { GraphQLSchema } from "graphql";
 import { builder } from "./core/builder.ts";
 import { prefetchResources } from "./core/prefetch.ts";
-import { serveSubgraph, toSubgraphSchema } from "./federation/entities.ts";
+import { serveSubgraph, toSubgraphSchema } from "./federation/subgraph.ts";
 import { rename, renameDocument, type Renames, wordsOf } from "./federation/rename.ts";
 
 // Each file adds its types and fields to the builder. Without its line here they do not exist. Root fields stand in this order,
 // and so do they where GraphiQL completes them: it compares their numbers as texts, so that `experiment` (10) comes before
 // `experimentJob` (9), and `project` (14) before `projects` (4).
-import "./core/scalars.ts";
-import "./types/entity.ts";
+import "./types/run.ts";
 import "./types/user.ts";
 import "./types/gateway-info.ts";
 import "./types/cluster.ts";
 import "./analysis/compare-runs.ts";
-import "./types/experiment-job.ts";
-import "./operations/runs.ts";
-import "./types/project.ts";
-import "./types/run-commands.ts";
-import "./operations/projects.ts";
-import "./operations/record-metric.ts";
-import "./operations/restart.ts";
-import "./types/build-job.ts";
 import "./types/experiment.ts";
+import "./types/run-commands.ts";
+import "./types/project.ts";
+import "./types/several-runs.ts";
+import "./types/build-job.ts";
 import "./types/group.ts";
 import "./types/job.ts";
-import "./types/run.ts";
-import "./types/stop.ts";
 import "./analysis/metric-summary.ts";
-import "./analysis/summary-field.ts";
+import "./analysis/run-summary.ts";
 import "./subscriptions/experiment-metric-recorded.ts";
 import "./subscriptions/run-log-appended.ts";
-import "./subscriptions/run-updated.ts";
 import "./subscriptions/runs-updated.ts";
 
 builder.queryType({

@@ -3,7 +3,7 @@ import { decodeId } from "../graphql/core/ids.ts";
 import type { Download } from "../graphql/types/logs.ts";
 import type { Client } from "../rest/client/client.ts";
 import { InputError } from "../errors.ts";
-import { plainPath } from "../rest/api/output-files.ts";
+import { plainPath } from "../rest/api/endpoint.ts";
 import { mapFailure } from "../rest/client/failure.ts";
 import {
   type Admission,

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { Experiments } from "../../src/rest/api/records.ts";
+import { runs } from "../../src/rest/api/kinds.ts";
 import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
@@ -150,11 +150,12 @@ test("a long page is read with a pause after every 50 rows, and gives what it gi
     count: 1_001,
     results: Array.from({ length: 1_001 }, (_, id) => ({ id, name: id % 7 ? "run" : 7 })),
   };
-  const steps = Experiments.form === "json" ? Experiments.steps?.(body) : undefined;
+  const { answer } = runs.experiment.optional.list;
+  const steps = answer.form === "json" ? answer.steps?.(body) : undefined;
   let pauses = 0;
   let step = steps?.next();
   for (; step && !step.done; step = steps?.next()) pauses++;
-  expect(step?.value).toEqual(Experiments.read(body));
+  expect(step?.value).toEqual(answer.read(body));
   expect(step?.value?.faults).toHaveLength(143);
   expect(pauses).toBe(20);
 });

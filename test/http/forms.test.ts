@@ -174,8 +174,8 @@ const OTHER_PARAM = refused(
 );
 const encoded = encodeURIComponent;
 const withQuery = (rest: string) => `{"query":"{__typename}",${rest}}`;
-const hashed = (text: string, sha256Hash = createHash("sha256").update(text).digest("hex")) =>
-  `"extensions":${JSON.stringify({ persistedQuery: { version: 1, sha256Hash } })}`;
+const hashed = (text: string, sha256Hash = createHash("sha256").update(text).digest("hex"), version = 1) =>
+  `"extensions":${JSON.stringify({ persistedQuery: { version, sha256Hash } })}`;
 
 test.each<[string, string]>([
   [`variables=${encoded("canary")}`, noObject("variables", "text that is no JSON")],
@@ -227,6 +227,7 @@ test.each<[string | Buffer, string]>([
   [withQuery('"__proto__":{"query":1}'), OTHER_PARAM],
   [withQuery('"documentId":5'), noString("documentId", "number")],
   ['{"extensions":{"persistedQuery":[]}}', NO_QUERY],
+  [`{${hashed("", "a", 2)}}`, refused("Expected persistedQuery of version 1, got 2.")],
   [`{${hashed("", "__proto__")}}`, "200 PERSISTED_QUERY_NOT_FOUND: PersistedQueryNotFound"],
   // Names that mean something to JavaScript are names like others.
   [operationText("{ __proto__: __typename then: __typename }"), '200 {"__proto__":"Query","then":"Query"}'],

@@ -69,6 +69,7 @@ test.each([
   ["smallest first, where the first one lacks it", "ASC }", [[{ id: 1, last_metric: { loss: 1 } }]], 1],
   ["on a later page of an empty list", "DESC }, offset: 5", [[], [{ id: 1 }]], 2],
   ["with words, for which the gateway looks itself", `DESC }, filter: { words: "a" }`, [[], [{ id: 1 }]], 2],
+  ["with words, smallest first", `ASC }, filter: { words: "a" }`, [[{ id: 1, last_metric: {} }]], 1],
 ] as const)("a metric that no experiment has is told: %s", async (_, direction, pages, requests) => {
   let page = 0;
   const service = await startFake(() => {

@@ -97,23 +97,12 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: ["errors.ts", "clock.ts", "rate.ts", "caller.ts", "request-scope.ts", "rest/session"],
   },
   "graphql/core": {
-    holds: "builder, kinds, ids, resources, the sources of fields, prefetching",
+    holds: "builder, kinds, ids, resources, the sources of fields, commands, prefetching",
     imports: ["errors.ts", "engine/field-source.ts", "rest/api", "rest/session", "live"],
   },
-  "graphql/operations": {
-    holds: "mutations of all kinds",
-    imports: ["errors.ts", "rest/api", "graphql/core"],
-  },
   "graphql/types": {
-    holds: "one file a type",
-    imports: [
-      "errors.ts",
-      "engine/field-source.ts",
-      "rest/api",
-      "rest/session",
-      "graphql/core",
-      "graphql/operations",
-    ],
+    holds: "a file for each kind: its fields, lists and commands",
+    imports: ["errors.ts", "engine/field-source.ts", "rest/api", "rest/session", "graphql/core"],
   },
   "graphql/analysis": {
     holds: "what is computed from runs: summaries of metrics and lists, comparisons",
@@ -131,7 +120,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "all of them as one schema",
     imports: [
       "graphql/core",
-      "graphql/operations",
       "graphql/types",
       "graphql/analysis",
       "graphql/subscriptions",
@@ -232,7 +220,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
 
 /** Packages that only some rows may import. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  "@pothos/core": ["graphql/core", "graphql/operations", "graphql/types"],
+  "@pothos/core": ["graphql/core", "graphql/types"],
   dataloader: ["rest/session"],
   graphql: ["engine", "graphql/core", "graphql/federation", "graphql/schema.ts", "http"],
   "graphql-yoga": ["http"],

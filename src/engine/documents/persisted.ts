@@ -75,11 +75,11 @@ export function persistedDocuments(maxBytes: number): DocumentStore {
     sizeCalculation: (text, id) => (text.length + id.length) * BYTES_PER_CHARACTER,
   });
   return ({ extensions, query, documentId }) => {
-    const { version, sha256Hash: id } = (extensions?.["persistedQuery"] ?? {}) as Readonly<
-      Record<string, unknown>
-    >;
+    const { version, sha256Hash: id } = (extensions?.["persistedQuery"] ?? {}) as Record<string, unknown>;
     if (version !== 1 || typeof id !== "string") {
       if (query != null) return query;
+      const got = version === 1 || id == null ? "" : JSON.stringify(version ?? null).slice(0, 20);
+      if (got) throw rejection(`Expected persistedQuery of version 1, got ${got}.`, "BAD_REQUEST");
       if (documentId != null)
         throw notFound("Expected the text of the document: this gateway knows none by `documentId`.");
       throw rejection("Must provide query string.", "BAD_REQUEST", { headers: { Allow: "GET, POST" } });

@@ -3,13 +3,15 @@ import { notOffered } from "../../rest/api/endpoint.ts";
 import { runs as kinds } from "../../rest/api/kinds.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
-import { type WholeList, within } from "../core/connection.ts";
+import { type Connection, type WholeList, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { shown } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
-import { DeclarationValueRef as DeclarationValue } from "../types/declarations.ts";
+import { DeclarationValueRef as DeclarationValue } from "../types/experiment.ts";
+import { isInRows } from "../types/list-scan.ts";
 import { OrderDirection } from "../types/run-order.ts";
 import { RunStatusEnum } from "../types/status.ts";
+import { runListOf } from "../types/run-list.ts";
 import {
   bestOf,
   groupsOf,
@@ -19,18 +21,18 @@ import {
   parametersIn,
   type ParameterValues,
   type RunGroupFigures,
-  type StatusCount,
   statisticsOf,
+  type StatusCount,
   statusesOf,
 } from "./run-figures.ts";
-import type { RunTable } from "./run-table.ts";
+import { type Row, RunTable } from "./run-table.ts";
 
 /*
  * Figures over a list of experiments. Each is computed from the rows of the list when it is selected, in time slices.
  */
 
 /** Most rows that one summary reads. */
-export const MAX_SCAN = 10_000;
+const MAX_SCAN = 10_000;
 
 /** Most names that runs are grouped by. */
 const MAX_KEYS = 5;
@@ -38,7 +40,7 @@ const MAX_KEYS = 5;
 type ExperimentResource = typeof Experiment.$inferType;
 
 /** The runs of a list, with what its figures make together. */
-export interface Runs extends WholeList<ExperimentResource> {
+interface Runs extends WholeList<ExperimentResource> {
   readonly table: RunTable;
 }
 
@@ -163,7 +165,7 @@ const ParameterImportanceRef = builder.objectRef<ParameterImportance>("Parameter
 /** Throws `UpstreamError` where the rows of this server's lists do not tell a key. */
 function requireInRows(server: Server, key: "declarations" | "last_metric"): void {
   const { records } = kinds.experiment;
-  if (server.omits(records, key) || server.profile.omittedInLists[records]?.includes(key))
+  if (!isInRows(server, records, key))
     throw notOffered(`figures of ${key === "declarations" ? "parameters" : "metrics"} in lists`);
 }
 
@@ -177,7 +179,7 @@ const metricNames = {
   description: "Names to include. Default: all.",
 };
 
-export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
+const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
   description: "Figures over the experiments of a list.",
   fields: (t) => ({
     scanned: t.int({
@@ -272,3 +274,43 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
     }),
   }),
 });
+
+type ReadAll = NonNullable<Connection<ExperimentResource>["readAll"]>;
+
+/** The runs of lists that were read as a whole, by what reads them and by `scan`: their figures are made from one reading. */
+const whole = new WeakMap<ReadAll, Map<number, Promise<Runs>>>();
+
+function runsOf(readAll: ReadAll, most: number): Promise<Runs> {
+  const known = whole.get(readAll) ?? new Map<number, Promise<Runs>>();
+  whole.set(readAll, known);
+  const runs = known.get(most) ?? readAll(most).then(withTable);
+  known.set(most, runs);
+  return runs;
+}
+
+const withTable = (all: WholeList<ExperimentResource>): Runs => ({
+  ...all,
+  // Safe: the records are those of experiments.
+  table: new RunTable(all.records as readonly Row[]),
+});
+
+builder.objectField(runListOf(Experiment.kind).type, "summary", (t) =>
+  t.field({
+    type: RunSummary,
+    description:
+      "Figures over all runs of the list, not only this page. Reads the list in pages, one request each.",
+    args: {
+      scan: t.arg.int({
+        required: true,
+        defaultValue: 1_000,
+        description: `Maximum number of runs to read, up to ${MAX_SCAN}.`,
+      }),
+    },
+    resolve: ({ readAll }, { scan }) => {
+      const most = within("scan", scan, { from: 1, to: MAX_SCAN });
+      if (!readAll) throw new TypeError("expected a list that can be read as a whole");
+      // Safe: the list is one of experiments.
+      return runsOf(readAll as ReadAll, most);
+    },
+  }),
+);

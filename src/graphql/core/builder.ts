@@ -1,4 +1,6 @@
 import SchemaBuilder from "@pothos/core";
+import { GraphQLError, valueFromASTUntyped, type ValueNode } from "graphql";
+import { isDeeper, MAX_NESTING } from "../../rest/api/record.ts";
 import type { Context } from "./context.ts";
 
 interface SchemaTypes {
@@ -17,3 +19,36 @@ export const builder = new SchemaBuilder<SchemaTypes>({});
 
 /** The builder's extended types, for helpers that accept a ref. */
 export type PothosTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer Types> ? Types : never;
+
+builder.scalarType("DateTime", {
+  specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339",
+  description:
+    "ISO 8601 timestamp with its UTC offset, as the tracking service sent it: the fraction is kept.",
+  serialize: (value) => value,
+  extensions: { isAsIs: (value: unknown) => typeof value === "string" },
+});
+
+/** Passes a value of the caller on. */
+function checkNesting(value: unknown): unknown {
+  if (!isDeeper(value, MAX_NESTING)) return value;
+  throw new GraphQLError(`JSON: expected at most ${MAX_NESTING} levels of nesting, got more`);
+}
+
+builder.scalarType("JSON", {
+  specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
+  description: "Any JSON value, where the tracking service does not document a shape.",
+  serialize: (value) => value,
+  parseValue: checkNesting,
+  parseLiteral: (node: ValueNode, variables) => checkNesting(valueFromASTUntyped(node, variables)),
+});
+
+const isParameterValue = (value: unknown): value is string | number | boolean =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+
+builder.scalarType("ParameterValue", {
+  description: "A string, a number or a boolean.",
+  serialize: (value) => {
+    if (isParameterValue(value)) return value;
+    throw new GraphQLError(`ParameterValue: expected a string, a number or a boolean, got ${typeof value}`);
+  },
+});

@@ -1,10 +1,10 @@
-import { segment, type AnyEndpoint } from "../../rest/api/endpoint.ts";
-import { fromBase64url, toBase64url, isNumber, type RunAddress } from "../../rest/api/reference.ts";
+import { type AnyEndpoint, segment } from "../../rest/api/endpoint.ts";
+import { fromBase64url, isNumber, type RunAddress, toBase64url } from "../../rest/api/reference.ts";
 import { InputError, UpstreamError } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { type Address, type Kind, type Resource, toResource, unverified } from "./resource.ts";
 import { kinds, kindsByName } from "./kinds.ts";
-import { builder } from "./builder.ts";
+import { builder, type PothosTypes } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";
 
 /*
@@ -12,7 +12,7 @@ import type { ResourceRef } from "./fields.ts";
  * alone determines. They grant no access.
  */
 
-export const encodeId = (name: string, segments: readonly string[]): string =>
+const encodeId = (name: string, segments: readonly string[]): string =>
   toBase64url(`${name}:${segments.join("/")}`);
 
 export const idOf = ({ kind, address }: Resource): string =>
@@ -210,4 +210,29 @@ export const lookUp = <R extends object, At extends Address>(
   args: withId(target),
   resolve: (_: object, { id }: { id: string }): Resource<R, At> =>
     unverified(identify(target.kind, "id", id)),
+});
+
+/** How an entry of a list is told apart: it has a number, and no name or endpoint of its own. */
+interface Identified<Entry> {
+  readonly type: string;
+  /** What the id has before the number. */
+  readonly within: (entry: Entry) => readonly string[];
+  readonly numberOf: (entry: Entry) => number;
+}
+
+/** The fields `id` and `internalId` of what is found only in a list. */
+export const entryIds = <Entry>(
+  t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Entry>,
+  { type, within, numberOf }: Identified<Entry>,
+) => ({
+  id: t.id({
+    nullable: false,
+    description: "Global id for client caches. Nothing can be looked up by it.",
+    resolve: (entry) => encodeId(type, [...within(entry), `${numberOf(entry)}`]),
+  }),
+  internalId: t.id({
+    nullable: false,
+    description: "Integer id in the service.",
+    resolve: (entry) => `${numberOf(entry)}`,
+  }),
 });

@@ -1,10 +1,15 @@
 import { UpstreamError } from "../../errors.ts";
-import type { ClusterRecord, NodeRecord } from "../../rest/api/cluster-records.ts";
+import type {
+  ClusterRecord,
+  ExperimentJobRecord,
+  NodeRecord,
+  RunnableRecord,
+  UserRecord,
+} from "../../rest/api/records.ts";
 import type { Get } from "../../rest/api/endpoint.ts";
 import { type RunKind, uncapital } from "../../rest/api/kind.ts";
 import { cluster, experimentJob as ofExperiment, runs, user } from "../../rest/api/kinds.ts";
 import { project as ofProject, type ProjectRecord } from "../../rest/api/project.ts";
-import type { ExperimentJobRecord, RunnableRecord, UserRecord } from "../../rest/api/records.ts";
 import {
   type ExperimentJobAddress,
   formatReference,

@@ -1,9 +1,8 @@
 import type { Get } from "../../rest/api/endpoint.ts";
 import type { RunKind } from "../../rest/api/kind.ts";
 import { UpstreamError } from "../../errors.ts";
-import type { OutputFolderRecord } from "../../rest/api/output-files.ts";
-import type { Page } from "../../rest/api/page.ts";
-import type { StatusRecord } from "../../rest/api/records.ts";
+import type { Page } from "../../rest/api/reader.ts";
+import type { OutputFolderRecord, StatusRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Server } from "../../rest/api/server.ts";
 import type { Session } from "../../rest/session/session.ts";

@@ -8,8 +8,7 @@ import type { StreamContext } from "../core/context.ts";
 import { identify, recordIdIn, withId } from "../core/ids.ts";
 import { Experiment, MetricRecord } from "../core/refs.ts";
 import { isFinished } from "../types/status.ts";
-import { eventsOf } from "./event.ts";
-import { keyOfRun, readRun } from "./run-state.ts";
+import { eventsOf, keyOfRun, readRun } from "./events.ts";
 
 interface Args {
   readonly id: string;

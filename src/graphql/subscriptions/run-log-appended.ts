@@ -9,8 +9,7 @@ import { kinds } from "../core/kinds.ts";
 import type { Kind, Resource } from "../core/resource.ts";
 import { LogChunk, parseCursor } from "../types/logs.ts";
 import { isFinished } from "../types/status.ts";
-import { eventsOf } from "./event.ts";
-import { keyOfRun, readRun } from "./run-state.ts";
+import { eventsOf, keyOfRun, readRun } from "./events.ts";
 
 /** Maximum size of the text of one event, in bytes. */
 const MAX_CHUNK_BYTES = 262_144;

@@ -1,19 +1,51 @@
 import { InputError } from "../../errors.ts";
 import { slice } from "../../rest/session/pages.ts";
+import type { RunnableRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
-import { identifyAmong, PARENTS } from "../core/ids.ts";
+import { ANY_KIND, identifyAmong, identifyRun, PARENTS } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
 import { declarationScan } from "../types/declaration-filter.ts";
 import { conditionsOf } from "../types/run-filter.ts";
 import { type RunFilter, RunFilterInput } from "../types/run-filter-input.ts";
-import { RunKind, runKindNamed } from "../types/run-kind.ts";
-import { runListOf } from "../types/run-list.ts";
-import { eventsOf } from "./event.ts";
-import { keyOfRun, readRun, RunUpdate, updateOf } from "./run-state.ts";
+import { RunKind, runKindNamed, runListOf } from "../types/run-list.ts";
+import { isFinished } from "../types/status.ts";
+import { eventsOf, keyOfRun, latestOf, readRun, RunUpdate, updateOf } from "./events.ts";
 import { createTeller, type ListState, readList } from "./watched-list.ts";
+
+/* The changes of one run, and of the runs of a list. */
+
+function watchRun({ id }: { readonly id: string }, { live }: StreamContext) {
+  const run = identifyRun("id", id);
+  let sent: Partial<RunnableRecord> | null = null;
+  return live.watch(
+    {
+      key: `run ${keyOfRun(run)}`,
+      read: async (session, before: Partial<RunnableRecord> | null) =>
+        latestOf(before, await readRun(run, session)),
+      isFinal: isFinished,
+    },
+    (record) => {
+      if (record === sent) return null;
+      const update = updateOf(run, record, sent);
+      sent = record;
+      return update;
+    },
+  );
+}
+
+builder.subscriptionField("runUpdated", (t) =>
+  t.field({
+    type: RunUpdate,
+    nullable: false,
+    description:
+      "Changes of a run of any kind, from its present state until it has finished. A slow reader gets only the latest.",
+    args: { id: t.arg.id({ required: true, description: ANY_KIND }) },
+    ...eventsOf(watchRun),
+  }),
+);
 
 interface Args {
   readonly of: string;

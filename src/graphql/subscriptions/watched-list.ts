@@ -1,7 +1,7 @@
 import { isPassing, UpstreamError } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pages.ts";
-import { latestOf, type UpdateReason } from "./run-state.ts";
+import { latestOf, type UpdateReason } from "./events.ts";
 
 /* What a poll of a list of runs knows, and what it tells a subscriber: also which runs have left the list. */
 

@@ -1,10 +1,21 @@
+import type { RunKind } from "../../rest/api/kind.ts";
+import { runs } from "../../rest/api/kinds.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { BuildJob, Entity, Loggable, Run, Trackable } from "../core/refs.ts";
-import { experimentsOfBuild, jobsOfBuild } from "./reverse-links.ts";
-import { runConfig } from "./run-config.ts";
-import { nodeScheduled, resources } from "./workload.ts";
+import { BuildJob, Entity, Experiment, Job, Loggable, Run, Trackable } from "../core/refs.ts";
+import { runList, runListOf } from "./run-list.ts";
+import { nodeScheduled, resources, runConfig } from "./workload.ts";
 
 const { property } = fieldsOf(BuildJob.kind);
+
+/** The runs that name a build job, found by the server. */
+const thatUse = (target: typeof Experiment | typeof Job, { many }: RunKind) =>
+  runList(runListOf(target.kind), `The ${many} that use the image. Requires \`FILTERS\`.`, {
+    narrowedTo: ({ id }: RunAddress) => ({
+      name: "",
+      conditions: [{ argument: "build", key: "build", operator: "anyOf", operands: [id] }],
+    }),
+  });
 
 /** Source: service document, "Build job". */
 BuildJob.implement({
@@ -19,8 +30,8 @@ BuildJob.implement({
       description: "Experiments that use the image.",
       ...property("num_experiments"),
     }),
-    experiments: t.field(experimentsOfBuild),
-    jobs: t.field(jobsOfBuild),
+    experiments: t.field(thatUse(Experiment, runs.experiment)),
+    jobs: t.field(thatUse(Job, runs.job)),
     dockerfile: t.string({ description: "Generated Dockerfile.", ...property("dockerfile") }),
     commit: t.string({ description: "Commit that was built: 40 hexadecimal digits.", ...property("commit") }),
   }),

@@ -1,6 +1,6 @@
 import { cluster } from "../../rest/api/kinds.ts";
 import { InputError } from "../../errors.ts";
-import type { ClusterRecord } from "../../rest/api/cluster-records.ts";
+import type { ClusterRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource, unverified } from "../core/resource.ts";

@@ -1,21 +1,14 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { slice } from "../../rest/session/pages.ts";
+import { isObject } from "../../rest/api/record.ts";
+import { notOffered } from "../../rest/api/endpoint.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import { InputError } from "../../errors.ts";
+import type { CodeReferenceRecord } from "../../rest/api/records.ts";
 import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { fieldsOf } from "../core/fields.ts";
-import { toResource } from "../core/resource.ts";
-import {
-  MetricRecordConnection,
-  MetricSeries,
-  MetricValue,
-  nameArg,
-  namedValues,
-  namesArg,
-  readMetrics,
-  readSeries,
-  seriesArgs,
-  valueOf,
-} from "./metrics.ts";
+import { fieldsOf, shown } from "../core/fields.ts";
+import { nullIfMissing, toResource } from "../core/resource.ts";
 import {
   BuildJob,
   Entity,
@@ -26,15 +19,29 @@ import {
   Run,
   Trackable,
 } from "../core/refs.ts";
-import { codeReference } from "./code-reference.ts";
-import { declaration, declarations, type NamesArgs } from "./declarations.ts";
+import { builder } from "../core/builder.ts";
+import { lookUp, requires, withId } from "../core/ids.ts";
+import { cloned, payloadOf, targetOf } from "../core/mutations.ts";
+import {
+  MetricRecordConnection,
+  MetricSeries,
+  MetricValue,
+  nameArg,
+  namedValues,
+  type NamesArgs,
+  namesArg,
+  readMetrics,
+  readSeries,
+  seriesArgs,
+  valueOf,
+} from "./metrics.ts";
 import { outputFiles } from "./output-files.ts";
-import { runConfig } from "./run-config.ts";
-import { clones } from "./reverse-links.ts";
+import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
+import { findRows, isInRows, valueOf as rowValue } from "./list-scan.ts";
+import { runList, runListOf } from "./run-list.ts";
 import { cloneFields } from "./run.ts";
-import { dataReferences, outputsUrl, readme, resources } from "./workload.ts";
 
-const { endpoints } = runs.experiment;
+const { endpoints, optional } = runs.experiment;
 const { property, computed, reference, child } = fieldsOf(Experiment.kind);
 
 const ExperimentJobConnection = connectionOf(ExperimentJob, "A page of jobs of an experiment.");
@@ -50,6 +57,50 @@ async function readJobs(resource: ExperimentResource, args: PageArgs, context: C
   );
 }
 
+const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").implement({
+  description: "The version of the code that an experiment ran.",
+  fields: (t) => ({
+    branch: t.string({ description: "Branch.", resolve: ({ branch }) => branch || null }),
+    commit: t.string({ description: "Commit that ran.", resolve: ({ commit }) => commit || null }),
+    isDirty: t.boolean({
+      description: "Whether there were uncommitted changes.",
+      resolve: ({ is_dirty }) => is_dirty ?? null,
+    }),
+    url: t.string({
+      description: "URL of the external repository.",
+      resolve: ({ git_url }) => git_url || null,
+    }),
+  }),
+});
+
+interface DeclarationValue {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+export const DeclarationValueRef = builder.objectRef<DeclarationValue>("DeclarationValue").implement({
+  description: "A parameter and its value.",
+  fields: (t) => ({
+    name: t.string({ nullable: false, description: "Name of the parameter.", ...shown("name") }),
+    value: t.field({
+      type: "JSON",
+      description: "Value as received: a text, a number, a boolean or a list of them.",
+      ...shown("value"),
+    }),
+  }),
+});
+
+/** Narrows a list to the experiments that name one as their original, found by a scan: servers have no filter for it. */
+function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
+  if (!isInRows(server, runs.experiment.records, "original")) throw notOffered("clones of experiments");
+  const find = findRows((row) => {
+    const name = rowValue(row, "original");
+    const original = typeof name === "string" ? Experiment.kind.parseName(name) : null;
+    return original?.id === id && original.owner === owner && original.project === project;
+  });
+  return { conditions: [], find, name: `clones of ${id}` };
+}
+
 /** Source: service document, "Experiment". */
 Experiment.implement({
   description: "A training run.",
@@ -60,14 +111,49 @@ Experiment.implement({
       ...reference("original", Experiment),
     }),
     ...cloneFields(t),
-    clones: t.field(clones),
+    clones: t.field(
+      runList(
+        runListOf(Experiment.kind),
+        "Experiments that were restarted, resumed or copied from this one, found by a scan of the project: see `ListScan`.",
+        { narrowedTo: clonesOf },
+      ),
+    ),
     experimentGroup: t.field({ description: "Its group, if any.", ...reference("experiment_group", Group) }),
     buildJob: t.field({ description: "Build of its image.", ...reference("build_job", BuildJob) }),
     config: t.field(runConfig("What runs and how its image is built.")),
-    declarations: t.field(declarations),
-    declaration: t.field(declaration),
+    declarations: t.field({
+      type: [DeclarationValueRef],
+      description: "Parameters, by name.",
+      args: namesArg,
+      ...computed(["declarations"], ({ declarations }, _, { names }: NamesArgs) => {
+        if (!isObject(declarations)) return null;
+        const wanted = names ? new Set(names) : null;
+        const present = Object.keys(declarations).filter((name) => wanted?.has(name) ?? true);
+        return present.toSorted().map((name): DeclarationValue => ({ name, value: declarations[name] }));
+      }),
+    }),
+    declaration: t.field({
+      type: "JSON",
+      description: "Value of one parameter.",
+      args: { name: t.arg.string({ required: true, description: "Name of the parameter." }) },
+      ...computed(["declarations"], ({ declarations }, _, { name }: { readonly name: string }) =>
+        isObject(declarations) && Object.hasOwn(declarations, name) ? declarations[name] : null,
+      ),
+    }),
     resources: t.field(resources),
-    codeReference: t.field(codeReference),
+    codeReference: t.field({
+      type: CodeReference,
+      description: `Version of its code, which takes a request of its own.${requires(optional.codeReference)}`,
+      ...child(
+        async (resource, _, { session }) => {
+          const read = session.read(optional.codeReference, resource.address);
+          const record = await nullIfMissing(resource, read, session);
+          // The service sends empty texts for an experiment without code.
+          return record?.branch || record?.commit || record?.head || record?.git_url ? record : null;
+        },
+        (record) => record !== null,
+      ),
+    }),
     dataReferences: t.field(dataReferences),
     runEnvironment: t.field({
       type: "JSON",
@@ -115,3 +201,66 @@ Experiment.implement({
     outputFiles: t.field(outputFiles),
   }),
 });
+
+const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
+  description: "What differs from the source. What is omitted or null stays as it was.",
+  fields: (t) => ({
+    description: t.string({ description: "Description. Requires `RESTART_DESCRIPTION`." }),
+    declarations: t.field({
+      type: "JSON",
+      description: "Parameters: an object of names and values. Requires `RESTART_DECLARATIONS`.",
+    }),
+    updateCode: t.boolean({ description: "Whether to run the latest code. Requires `RESTART_UPDATE_CODE`." }),
+  }),
+});
+
+function checkDeclarations(declarations: unknown): void {
+  if (declarations == null || isObject(declarations)) return;
+  const type = Array.isArray(declarations) ? "list" : typeof declarations;
+  throw new InputError(`input.declarations: expected an object of names and values, got a ${type}`);
+}
+
+builder.mutationField("restartExperiment", (t) =>
+  t.field({
+    type: payloadOf(Experiment),
+    description: "Restarts an experiment as a new record.",
+    args: {
+      ...withId(Experiment),
+      input: t.arg({ type: RestartExperimentInput, description: "What differs." }),
+    },
+    resolve: async (_, { id, input }, context) => {
+      const { session } = context;
+      checkDeclarations(input?.declarations);
+      const source = await targetOf(Experiment.kind, id, context);
+      const given = Object.entries(input ?? {}).filter(([, value]) => value !== null);
+      const body = session.server.bodyOf("restart", Object.fromEntries(given));
+      // Without input, the request has no body.
+      const sent = Object.keys(body).length === 0 ? undefined : body;
+      return cloned(source, await session.send(endpoints.restart, source.address, sent));
+    },
+  }),
+);
+
+const ofJob = fieldsOf(ExperimentJob.kind);
+
+/** Source: service document, "Experiment job record". */
+ExperimentJob.implement({
+  description: "A job (replica) of an experiment. Not a `Job`.",
+  interfaces: [Entity, Trackable, Loggable],
+  fields: (t) => ({
+    role: t.string({ description: "Role, such as `master`.", ...ofJob.property("role") }),
+    experiment: t.field({
+      type: Experiment,
+      description: "Its experiment.",
+      ...ofJob.fromAddress(({ address: { owner, project, experiment: id } }) =>
+        toResource(Experiment.kind, { owner, project, id }),
+      ),
+    }),
+    resources: t.field(resources),
+    nodeScheduled: t.field(nodeScheduled),
+  }),
+});
+
+builder.queryField("experimentJob", (t) =>
+  t.field(lookUp(ExperimentJob, "A job of an experiment by its id.")),
+);

@@ -1,11 +1,10 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { BuildJob, Entity, Job, Loggable, Run, Trackable } from "../core/refs.ts";
+import { cloned, command } from "../core/mutations.ts";
 import { cloneFields } from "./run.ts";
-import { cloned, command } from "../operations/mutations.ts";
 import { outputFiles } from "./output-files.ts";
-import { runConfig } from "./run-config.ts";
-import { dataReferences, nodeScheduled, outputsUrl, readme, resources } from "./workload.ts";
+import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
 
 const { reference } = fieldsOf(Job.kind);
 

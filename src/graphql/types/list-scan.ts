@@ -1,11 +1,57 @@
-import { InputError } from "../../errors.ts";
-import type { SliceRequest } from "../../rest/session/pages.ts";
+import { InputError, UpstreamError } from "../../errors.ts";
+import { type SliceRequest, Walk } from "../../rest/session/pages.ts";
 import { type Scan, scanList } from "../../rest/session/scan.ts";
 import type { List } from "../../rest/session/steps.ts";
+import type { Server } from "../../rest/api/server.ts";
+import { START } from "../../rest/session/position.ts";
+import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
-import { connect, type Connection, type connectionOf, type PageArgs } from "../core/connection.ts";
-import type { Context } from "../core/context.ts";
-import type { FindRows } from "./find-rows.ts";
+import {
+  connect,
+  type Connection,
+  type connectionOf,
+  type PageArgs,
+  type WholeList,
+} from "../core/connection.ts";
+import type { Context, Steps } from "../core/context.ts";
+
+/* What the gateway itself looks for in the rows of a list, because the server cannot be asked for it. */
+
+/** Finds the indexes of the rows that match, in steps. */
+export type FindRows = (rows: readonly object[]) => Steps<readonly number[]>;
+
+/** Rows that are compared without a pause. */
+const STRIDE = 100;
+
+export const findRows = (isMatch: (row: object) => boolean): FindRows =>
+  function* (rows) {
+    const found: number[] = [];
+    for (const [index, row] of rows.entries()) {
+      if (index % STRIDE === STRIDE - 1) yield;
+      if (isMatch(row)) found.push(index);
+    }
+    return found;
+  };
+
+/** Finds the rows that match both; null where there is nothing to look for. */
+export function both(one: FindRows | null, other: FindRows | null): FindRows | null {
+  if (!one || !other) return one ?? other;
+  return function* (rows) {
+    const found = new Set(yield* one(rows));
+    return (yield* other(rows)).filter((index) => found.has(index));
+  };
+}
+
+/** Whether the rows of the lists of this server have a key. */
+export const isInRows = (server: Server, record: string, key: string): boolean =>
+  !server.omits(record, key) && !server.profile.omittedInLists[record]?.includes(key);
+
+/** The value of a row that is compared. Throws `UpstreamError` for a row without the key. */
+export function valueOf(row: object, key: string): unknown {
+  // Safe: any object has properties by name.
+  if (key in row) return (row as Record<string, unknown>)[key];
+  throw new UpstreamError("UPSTREAM_BAD_RESPONSE", `A row of the service's list lacks \`${key}\`.`);
+}
 
 const ListScan = builder.objectRef<Scan>("ListScan").implement({
   description:
@@ -52,3 +98,45 @@ export const addScan = (type: ReturnType<typeof connectionOf>): void =>
       resolve: ({ scan }) => scan ?? null,
     }),
   );
+
+/** The records of a whole list. */
+interface WholeRecords<Item extends object> extends Omit<WholeList<unknown>, "nodeAt"> {
+  readonly records: readonly Item[];
+}
+
+interface WholeRequest<Item> {
+  readonly most: number;
+  readonly maxSize: number;
+  /** The rows that match what the service cannot compare; null where it compares all. */
+  readonly matching: ((rows: readonly Item[]) => Promise<readonly Item[]>) | null;
+}
+
+/** What ends a list early without being a fault of the service: the limits of the operation. */
+const isLimit = (error: unknown): boolean =>
+  error instanceof UpstreamError &&
+  (error.code === "REQUEST_LIMIT_EXCEEDED" || error.code === "PAGE_LIMIT_REACHED");
+
+/** Reads a list from its beginning until `most` rows are read, or the operation may read no more. */
+export async function readWhole<At, Item extends object>(
+  session: Session,
+  list: List<At, Item>,
+  { most, maxSize, matching }: WholeRequest<Item>,
+): Promise<WholeRecords<Item>> {
+  const walk = new Walk(session, list, START);
+  const rows: Item[] = [];
+  let [read, total]: [number, number | null] = [0, null];
+  do {
+    const step = await walk.next(Math.min(maxSize, most - read)).catch((error: unknown) => {
+      if (read > 0 && isLimit(error)) return null;
+      throw error;
+    });
+    if (!step) return { records: rows, total, isComplete: false };
+    if (!matching) total ??= step.page.count ?? null;
+    // A service may send more rows than were asked for.
+    const given = step.rest.slice(0, most - read);
+    for (const row of matching ? await matching(given) : given) rows.push(row);
+    read += step.rest.length;
+  } while (read < most && !walk.isDone());
+  const isComplete = walk.isDone() && read <= most;
+  return { records: rows, total: total ?? (isComplete ? rows.length : null), isComplete };
+}

@@ -2,12 +2,14 @@ import { runs } from "../../rest/api/kinds.ts";
 import { pagesOf, slice } from "../../rest/session/pages.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import type { ByName } from "../../rest/api/record.ts";
+import { InputError } from "../../errors.ts";
 import { builder } from "../core/builder.ts";
 import { shown } from "../core/fields.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { entryIds } from "../core/entry-ids.ts";
+import { entryIds, withId } from "../core/ids.ts";
 import { Experiment, Group, MetricRecord } from "../core/refs.ts";
+import { targetOf } from "../core/mutations.ts";
 import { finite, type Series, seriesOf } from "./series.ts";
 
 interface NamedValue {
@@ -72,6 +74,10 @@ export const valueOf = (values: Values, name: string): number | null =>
 export const namesArg = builder.args((t) => ({
   names: t.stringList({ description: "Names to include. Default: all." }),
 }));
+export interface NamesArgs {
+  readonly names?: readonly string[] | null | undefined;
+}
+
 export const nameArg = builder.args((t) => ({
   name: t.string({ required: true, description: "Name of the metric." }),
 }));
@@ -82,7 +88,7 @@ MetricRecord.implement({
     ...entryIds(t, {
       type: "MetricRecord",
       within: ({ parent: { address } }) => [address.owner, address.project, address.id],
-      number: ({ record }) => record.id,
+      numberOf: ({ record }) => record.id,
     }),
     createdAt: t.field({
       type: "DateTime",
@@ -143,15 +149,14 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
 });
 
 export const seriesArgs = builder.args((t) => ({
-  names: t.stringList({ description: "Names to include. Default: all." }),
+  ...namesArg,
   maxPoints: t.int({
     defaultValue: 500,
     description: "Points of a series, 2 to 5000. Longer ones are thinned so that peaks stay (LTTB).",
   }),
 }));
 
-interface SeriesArgs {
-  readonly names?: readonly string[] | null | undefined;
+interface SeriesArgs extends NamesArgs {
   readonly maxPoints?: number | null | undefined;
 }
 
@@ -170,3 +175,66 @@ export async function readSeries(
   for await (const page of metricPages(resource, context)) pages.push(page);
   return context.once(pages[0] ?? pages, ["series", names, most], () => seriesOf(pages, names, most));
 }
+
+const MetricValueInput = builder.inputType("MetricValueInput", {
+  description: "A metric and its value.",
+  fields: (t) => ({
+    name: t.string({ required: true, description: "Name of the metric." }),
+    value: t.float({ required: true, description: "A finite number." }),
+  }),
+});
+
+const CreateExperimentMetricInput = builder.inputType("CreateExperimentMetricInput", {
+  description: "Metric values to record together.",
+  fields: (t) => ({
+    values: t.field({ type: [MetricValueInput], required: true, description: "At least one, each once." }),
+  }),
+});
+
+interface NamedNumber {
+  readonly name: string;
+  readonly value: number;
+}
+
+/** Converts the input to values by name. Throws `InputError`. */
+function valuesOf(given: readonly NamedNumber[]): Readonly<Record<string, number>> {
+  if (given.length === 0) throw new InputError("input.values: expected at least one metric, got none");
+  const seen = new Set<string>();
+  for (const [index, { name, value }] of given.entries()) {
+    const place = `input.values[${index}].name`;
+    if (name.trim() === "") throw new InputError(`${place}: expected a name, got ${JSON.stringify(name)}`);
+    if (seen.has(name))
+      throw new InputError(`${place}: expected each name once, got ${JSON.stringify(name)} again`);
+    if (!Number.isFinite(value)) {
+      throw new InputError(`input.values[${index}].value: expected a finite number, got ${value}`);
+    }
+    seen.add(name);
+  }
+  return Object.fromEntries(given.map(({ name, value }) => [name, value]));
+}
+
+const MetricPayload = builder
+  .objectRef<typeof MetricRecord.$inferType>("CreateExperimentMetricPayload")
+  .implement({
+    description: "Payload of `createExperimentMetric`.",
+    fields: (t) => ({
+      metric: t.field({ type: MetricRecord, description: "The new record.", resolve: (metric) => metric }),
+    }),
+  });
+
+builder.mutationField("createExperimentMetric", (t) =>
+  t.field({
+    type: MetricPayload,
+    description: "Records metric values of an experiment.",
+    args: {
+      ...withId(Experiment),
+      input: t.arg({ type: CreateExperimentMetricInput, required: true, description: "The values." }),
+    },
+    resolve: async (_, { id, input }, context) => {
+      const values = valuesOf(input.values);
+      const parent = await targetOf(Experiment.kind, id, context);
+      const { createMetric } = runs.experiment.endpoints;
+      return { parent, record: await context.session.send(createMetric, parent.address, { values }) };
+    },
+  }),
+);

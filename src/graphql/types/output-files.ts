@@ -1,10 +1,7 @@
 import { runs } from "../../rest/api/kinds.ts";
-import {
-  type FileEntry,
-  isPlainPath,
-  type OutputFolderRecord,
-  plainPath,
-} from "../../rest/api/output-files.ts";
+import { isPlainPath, plainPath } from "../../rest/api/endpoint.ts";
+import type { FileEntry } from "../../rest/api/record.ts";
+import type { OutputFolderRecord } from "../../rest/api/records.ts";
 import { UpstreamError } from "../../errors.ts";
 import { builder } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";

@@ -1,10 +1,11 @@
 import { InputError } from "../../errors.ts";
-import type { Condition } from "../../rest/api/filter-language.ts";
-import type { RunKind } from "../../rest/api/kind.ts";
+import type { Condition } from "../../rest/api/list-query.ts";
+import { capital, type RunKind as Row } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
 import { type Slice, slice } from "../../rest/session/pages.ts";
 import type { ExperimentRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
+import type { IsSelected } from "../../engine/field-source.ts";
 import { builder } from "../core/builder.ts";
 import {
   connect,
@@ -18,24 +19,44 @@ import {
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { type Address, type Kind, type Resource, toResource } from "../core/resource.ts";
-import type { IsSelected } from "../../engine/field-source.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { quote, requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
-import { both, type FindRows } from "./find-rows.ts";
-import { addScan, finding, scanPage } from "./list-scan.ts";
-import { conditionsOf } from "./run-filter.ts";
+import { addScan, both, finding, type FindRows, readWhole, scanPage } from "./list-scan.ts";
+import { checkGroups, conditionsOf, groupsInFilter } from "./run-filter.ts";
 import { type RunFilter, RunFilterInput } from "./run-filter-input.ts";
 import { type OrderArgs, orderOf, RunOrder } from "./run-order.ts";
-import { checkGroups, groupsInFilter } from "./selections.ts";
-import { readWhole } from "./whole-list.ts";
 import { wordsScan } from "./words-filter.ts";
 
 /*
  * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so
  * that generated code and composition do not depend on the deployment.
  */
+
+/** The kinds of run that servers list, by their names in `RunKind`: `BUILD_JOB` for `BuildJob`. */
+export const RUN_KINDS = new Map(
+  runRefs
+    .filter(({ kind: { run } }) => listOf(run))
+    .map(({ kind }) => [kind.name.replaceAll(/(?!^)[A-Z]/g, "_$&").toUpperCase(), kind]),
+);
+
+export const RunKind = builder.enumType("RunKind", {
+  description: "A kind of run.",
+  values: Object.fromEntries(
+    [...RUN_KINDS].map(([name, { run }]) => [
+      name,
+      { description: `${capital(run.manyInFull ?? run.many)}.` },
+    ]),
+  ),
+});
+
+/** The kind of run with this name in `RunKind`. */
+export function runKindNamed(name: string) {
+  const kind = RUN_KINDS.get(name);
+  if (!kind) throw new TypeError(`expected a kind of run, got ${name}`);
+  return kind;
+}
 
 export interface RunListArgs extends PageArgs, OrderArgs {
   readonly filter?: RunFilter | null | undefined;
@@ -67,7 +88,7 @@ const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
 /** The fields of a page of the list, as opposed to those of the whole list. */
 const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "scan"];
 
-const hasMetrics = ({ keys }: Pick<RunKind, "keys">) => keys.includes("last_metric");
+const hasMetrics = ({ keys }: Pick<Row, "keys">) => keys.includes("last_metric");
 
 /** The arguments of lists of runs. */
 const listArgs = builder.args((t) => ({
@@ -167,8 +188,13 @@ export async function readRuns(
     return slice(session, { ...ordered, base }, { ...given, first: 1, offset: 0 });
   };
   if (find) {
-    const scanned = await scanPage(list, find, request, toNode, context);
-    if (metricOrder && scanned.scan?.rowsRead === 0) await requireMetric(metricOrder, [], readRest);
+    let rowsRead: readonly RunnableRecord[] = [];
+    const findIn: typeof find = (rows) => {
+      if (rowsRead.length === 0) rowsRead = rows;
+      return find(rows);
+    };
+    const scanned = await scanPage(list, findIn, request, toNode, context);
+    if (metricOrder && request.after === null) await requireMetric(metricOrder, rowsRead, readRest);
     return { ...scanned, readAll };
   }
   // A filter, or `first: 1`, may leave too few runs to be worth it.

@@ -1,24 +1,26 @@
 import type { CloneableRecord, RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
 import { runKinds } from "../../rest/api/kinds.ts";
 import { either } from "../../rest/api/kind.ts";
+import type { FieldExtensions } from "../../engine/field-source.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
-import { pageArgs } from "../core/connection.ts";
+import { MAX_IDS, pageArgs, within } from "../core/connection.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { type Resource, toResource } from "../core/resource.ts";
-import { idOf } from "../core/ids.ts";
+import { type Resource, toResource, unverified } from "../core/resource.ts";
+import { ANY_KIND, identifyAny, idOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
-import { downloadUrl, logArgs, LogChunk, readLog } from "./logs.ts";
 import { Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
+import { downloadUrl, logArgs, LogChunk, readLog } from "./logs.ts";
 import {
   durationSeconds,
   isFinished,
   phaseOf,
+  readStatuses,
   RunPhaseEnum,
   RunStatusEnum,
   STATE,
   statusOf,
+  StatusRecordConnection,
 } from "./status.ts";
-import { readStatuses, StatusRecordConnection } from "./status-record.ts";
 
 /*
  * Interfaces and fields that all kinds of run share. Differences between kinds are in the rows of `kinds`.
@@ -204,3 +206,26 @@ Loggable.implement({
     }),
   }),
 });
+
+builder.queryFields((t) => ({
+  entity: t.field({
+    type: Entity,
+    description: "Any object by its id. Whether a user exists is not checked.",
+    args: { id: t.arg.id({ required: true, description: ANY_KIND }) },
+    resolve: (_, { id }) => unverified(identifyAny("id", id)),
+  }),
+  entities: t.field({
+    type: [Entity],
+    nullable: { list: false, items: true },
+    description: "Objects by their ids, in the same order; null with an error for one that fails.",
+    extensions: { itemsOf: "ids" } satisfies FieldExtensions,
+    args: {
+      ids: t.arg.idList({ required: true, description: `At most ${MAX_IDS} global ids or unique names.` }),
+    },
+    resolve: (_, { ids }) => {
+      within("ids", ids.length, { from: 0, to: MAX_IDS });
+      // A separate promise for each, so that an invalid id is a single null.
+      return ids.map(async (id, index) => unverified(identifyAny(`ids[${index}]`, id)));
+    },
+  }),
+}));

@@ -1,7 +1,7 @@
 import type { Get } from "../../rest/api/endpoint.ts";
 import { project, type ProjectRecord } from "../../rest/api/project.ts";
 import { capital } from "../../rest/api/kind.ts";
-import type { Bookmark, Page } from "../../rest/api/page.ts";
+import type { Bookmark, Page } from "../../rest/api/reader.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { builder } from "../core/builder.ts";
@@ -19,7 +19,7 @@ import { requires } from "../core/ids.ts";
 import { Entity, Project, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource } from "../core/resource.ts";
 import { addScan, finding, scanPage } from "./list-scan.ts";
-import { RUN_KINDS } from "./run-kind.ts";
+import { RUN_KINDS } from "./run-list.ts";
 import { checkWords, wordsScan } from "./words-filter.ts";
 
 /*

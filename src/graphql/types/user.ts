@@ -10,7 +10,7 @@ import { checked, requires } from "../core/ids.ts";
 import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
 import { projectArgs, ProjectConnection, projectList, readProjects } from "./user-list.ts";
 import { Entity, User } from "../core/refs.ts";
-import { DeletePayload, payloadOf } from "../operations/mutations.ts";
+import { DeletePayload, payloadOf } from "../core/mutations.ts";
 
 const { property, fromAddress } = fieldsOf(User.kind);
 

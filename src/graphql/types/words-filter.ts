@@ -1,6 +1,6 @@
 import { InputError } from "../../errors.ts";
-import type { Condition } from "../../rest/api/filter-language.ts";
-import type { FindRows } from "./find-rows.ts";
+import type { Condition } from "../../rest/api/list-query.ts";
+import type { FindRows } from "./list-scan.ts";
 
 /* Filters by words. Servers search no texts, so the gateway looks for the words in the rows of a list. */
 

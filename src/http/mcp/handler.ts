@@ -9,7 +9,7 @@ import {
 import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
-import { withoutFederation } from "../../graphql/federation/sdl.ts";
+import { withoutFederation } from "../../graphql/federation/subgraph.ts";
 import type { Delivery } from "../delivery.ts";
 import { PRIVATE } from "../graphql/encoding.ts";
 import type { OpenedOperation, OpenOperation, RequestState } from "../operation.ts";

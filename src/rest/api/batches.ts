@@ -1,5 +1,5 @@
 import type { Get } from "./endpoint.ts";
-import type { Page } from "./page.ts";
+import type { Page } from "./reader.ts";
 import type { Paging, Profile } from "./profile.ts";
 import type { MetricRecord } from "./records.ts";
 import type { RunAddress } from "./reference.ts";
@@ -36,19 +36,13 @@ export interface Batch {
   readonly maxReads: number;
 }
 
-/** How a server filters a list by ids. */
-export interface IdRules {
-  readonly ids: NonNullable<Profile["filters"]["ids"]>;
-  readonly paging: Paging;
-  /** Keys that list items omit. */
-  readonly omitted: readonly string[];
-}
-
 /** Batches reads of records by the list's id filter, provided that list items have the keys that are needed. */
 export function byIds<R extends { readonly id: number }>(
   endpoint: Get<RunAddress, R>,
   list: Get<Pick<RunAddress, "owner" | "project">, Page<R>>,
-  { ids: { parameter, value, separator, max }, paging, omitted: omittedInLists }: IdRules,
+  { parameter, value, separator, max }: NonNullable<Profile["filters"]["ids"]>,
+  paging: Paging,
+  omittedInLists: readonly string[] = [],
 ): Batch {
   const omitted = new Set<PropertyKey>(omittedInLists);
   const { size, maxSize } = sizeOf(paging);

@@ -102,12 +102,9 @@ export const optional = <Same extends AnyEndpoint>(
   endpoint: Same,
 ): Same => ({ ...endpoint, optional: { name, capability } });
 
-/** The body of a command, sent as JSON: `post(path, Reader, json<{ values: … }>())`. */
-export const json = <Body>() => ({ body: (body: Body) => JSON.stringify(body) });
-
-/** The same for a command that may also be sent without a body. */
-export const optionalJson = <Body>() => ({
-  body: (body: Body | undefined) => (body === undefined ? null : JSON.stringify(body)),
+/** The body of a command, sent as JSON unless it is undefined: `post(path, Reader, json<{ values: … }>())`. */
+export const json = <Body>() => ({
+  body: (body: Body) => (body === undefined ? null : JSON.stringify(body)),
 });
 
 /** `POST superusers/revoke/{username}/`, as profiles spell an endpoint. */
@@ -183,6 +180,25 @@ export function segment(name: string, value: string): string {
         : null;
   if (fault) throw new InputError(`${name}: ${fault}`);
   return value;
+}
+
+/** Longest path, percent-encoded: servers refuse a request line above 4,094 bytes in the same way as a missing folder. */
+const MAX_PATH_BYTES = 2_000;
+/** Backslashes, control characters and halves of surrogate pairs, which UTF-8 cannot encode. */
+const NOT_PLAIN = /[\\\p{Cc}\p{Cs}]/u;
+
+/** Whether a path is relative and leads to something below its folder. Known servers join paths unchecked. */
+export const isPlainPath = (path: string): boolean =>
+  !NOT_PLAIN.test(path) &&
+  path.split("/").every((name) => name !== "" && name !== "." && name !== "..") &&
+  encodeURIComponent(path).length <= MAX_PATH_BYTES;
+
+/** Returns a path unchanged, or throws `InputError` unless it is plain. */
+export function plainPath(argument: string, path: string): string {
+  if (isPlainPath(path)) return path;
+  throw new InputError(
+    `${argument}: expected a relative path such as checkpoints/model.bin, up to ${MAX_PATH_BYTES} bytes when percent-encoded, without empty segments, \`.\`, \`..\`, \`\\\` and control characters, got ${JSON.stringify(path.slice(0, 60))}`,
+  );
 }
 
 /** The error where a server lacks something, which may be a capability of its own. */

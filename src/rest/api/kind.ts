@@ -1,8 +1,7 @@
 import { type AnyEndpoint, type Command, type Get, get, optional, post } from "./endpoint.ts";
-import type { Bookmark, Page } from "./page.ts";
-import { OutputFolder } from "./output-files.ts";
-import { Bytes, Nothing, type Reader } from "./reader.ts";
-import type { RunnableRecord, StatusRecord } from "./records.ts";
+import { bookmarksOf, Bytes, Nothing, type Page, pageOf } from "./reader.ts";
+import type { Read } from "./record.ts";
+import { OutputFolder, type RunnableRecord, type StatusRecord } from "./records.ts";
 import type { RunAddress, Spelling } from "./reference.ts";
 
 /* The shape of the rows of `kinds.ts`. */
@@ -38,7 +37,7 @@ export interface RunKind<out R extends RunnableRecord = RunnableRecord> extends 
   /** The endpoints of the document. Those that several kinds have are listed here; a kind can have others. */
   readonly endpoints: Named & {
     readonly read: Get<RunAddress, R>;
-    readonly list?: RunList<R>;
+    readonly list?: Get<Pick<RunAddress, "owner" | "project">, Page<R>>;
     readonly statuses?: Get<RunAddress, Page<StatusRecord>>;
     readonly logs?: Get<RunAddress, undefined>;
     readonly outputs?: Get<RunAddress, undefined>;
@@ -57,24 +56,17 @@ export interface RunKind<out R extends RunnableRecord = RunnableRecord> extends 
     Partial<ReturnType<typeof outputOptional>>;
 }
 
-type RunList<R> = Get<{ readonly owner: string; readonly project: string }, Page<R>>;
-
 export const P = "{owner}/{project}";
 
 /** The optional endpoints that all kinds of run have: `jobs`, `bookmarkedJobs`, `archivedJobs`, `archiveJob`, `restoreJob`. */
-export const commonOptional = <R>(
-  one: string,
-  many: string,
-  page: Reader<Page<R>>,
-  bookmarks: Reader<Page<Bookmark<R>>>,
-) => ({
-  list: optional(many, "LISTS", get(`${P}/${many}`, page)),
+export const commonOptional = <R>(one: string, many: string, read: Read<R>) => ({
+  list: optional(many, "LISTS", get(`${P}/${many}`, pageOf(read))),
   bookmarked: optional(
     `bookmarked${capital(many)}`,
     "BOOKMARKS",
-    get(`bookmarks/{owner}/${many}`, bookmarks),
+    get(`bookmarks/{owner}/${many}`, bookmarksOf(read)),
   ),
-  archived: optional(`archived${capital(many)}`, "ARCHIVES", get(`archives/{owner}/${many}`, page)),
+  archived: optional(`archived${capital(many)}`, "ARCHIVES", get(`archives/{owner}/${many}`, pageOf(read))),
   archive: optional(`archive${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/archive`, Nothing)),
   restore: optional(`restore${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/restore`, Nothing)),
 });

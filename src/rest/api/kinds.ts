@@ -1,33 +1,8 @@
-import { Cluster, Node } from "./cluster-records.ts";
-import { type AnyEndpoint, del, get, json, optional, optionalJson, patch, post } from "./endpoint.ts";
+import { type AnyEndpoint, del, get, json, optional, patch, post } from "./endpoint.ts";
 import { commonOptional, outputOptional, P, type RecordKind, type Revision, type RunKind } from "./kind.ts";
 import { project } from "./project.ts";
 import { Bytes, Nothing, Text } from "./reader.ts";
-import {
-  BookmarkedBuilds,
-  BookmarkedExperiments,
-  BookmarkedGroups,
-  BookmarkedJobs,
-  Build,
-  Builds,
-  CodeReference,
-  Experiment,
-  EXPERIMENT_JOB_KEYS,
-  ExperimentJob,
-  ExperimentJobs,
-  Experiments,
-  Group,
-  Groups,
-  Job,
-  Jobs,
-  Metric,
-  Metrics,
-  RUN_KEYS,
-  type RunnableRecord,
-  Statuses,
-  Token,
-  User,
-} from "./records.ts";
+import * as records from "./records.ts";
 import { EXPERIMENT } from "./reference.ts";
 
 /*
@@ -40,22 +15,14 @@ import { EXPERIMENT } from "./reference.ts";
  * endpoint.
  */
 
-export interface Credentials {
-  readonly username: string;
-  readonly password: string;
-}
-export interface NewMetric {
-  readonly values: Readonly<Record<string, number>>;
-}
-
 /** Auth and current user */
 export const user = {
-  login: post("users/token/", Token, {
-    ...json<Credentials>(),
+  login: post("users/token/", records.Token, {
+    ...json<{ readonly username: string; readonly password: string }>(),
     anonymous: true,
     secretOf: ({ password }) => password,
   }),
-  me: get("users/", User),
+  me: get("users/", records.User),
 };
 
 /** The body of a command for several records of a project, whose ids are texts of digits. */
@@ -73,34 +40,42 @@ export const runs = {
     one: "an experiment",
     many: "experiments",
     records: "experiments",
-    keys: RUN_KEYS.experiments,
+    keys: records.RUN_KEYS.experiments,
     reference: { ...EXPERIMENT, alias: "experiments" },
     example: "42",
     endpoints: {
-      read: get(`${E}/{id}/`, Experiment),
-      update: patch(`${E}/{id}/`, Experiment, json<Revision>()),
+      read: get(`${E}/{id}/`, records.Experiment),
+      update: patch(`${E}/{id}/`, records.Experiment, json<Revision>()),
       delete: del(`${E}/{id}/`, Nothing),
-      restart: post(`${E}/{id}/restart/`, Experiment, optionalJson<Revision>()),
-      resume: post(`${E}/{id}/resume/`, Experiment),
-      copy: post(`${E}/{id}/copy`, Experiment),
+      restart: post(`${E}/{id}/restart/`, records.Experiment, json<Revision | undefined>()),
+      resume: post(`${E}/{id}/resume/`, records.Experiment),
+      copy: post(`${E}/{id}/copy`, records.Experiment),
       stop: post(`${E}/{id}/stop`, Nothing),
-      statuses: get(`${E}/{id}/statuses`, Statuses),
-      metrics: get(`${E}/{id}/metrics`, Metrics),
-      createMetric: post(`${E}/{id}/metrics`, Metric, json<NewMetric>()),
-      jobs: get(`${E}/{id}/jobs`, ExperimentJobs),
+      statuses: get(`${E}/{id}/statuses`, records.Statuses),
+      metrics: get(`${E}/{id}/metrics`, records.Metrics),
+      createMetric: post(
+        `${E}/{id}/metrics`,
+        records.Metric,
+        json<{ readonly values: Readonly<Record<string, number>> }>(),
+      ),
+      jobs: get(`${E}/{id}/jobs`, records.ExperimentJobs),
       logs: get(`${E}/{id}/logs/`, Text),
       startTensorboard: post(`${E}/{id}/tensorboard/start`, Nothing),
       stopTensorboard: post(`${E}/{id}/tensorboard/stop`, Nothing),
       outputs: get(`${E}/{id}/outputs`, Bytes),
-      job: get(`${E}/{experiment}/jobs/{id}/`, ExperimentJob),
-      jobStatuses: get(`${E}/{experiment}/jobs/{id}/statuses/`, Statuses),
+      job: get(`${E}/{experiment}/jobs/{id}/`, records.ExperimentJob),
+      jobStatuses: get(`${E}/{experiment}/jobs/{id}/statuses/`, records.Statuses),
       bookmark: post(`${E}/{id}/bookmark/`, Nothing),
       unbookmark: del(`${E}/{id}/unbookmark/`, Nothing),
     },
     optional: {
-      ...commonOptional("experiment", "experiments", Experiments, BookmarkedExperiments),
+      ...commonOptional("experiment", "experiments", records.readExperiment),
       ...outputOptional("experiment", "experiments"),
-      codeReference: optional("codeReference", "CODE_REFERENCES", get(`${E}/{id}/coderef`, CodeReference)),
+      codeReference: optional(
+        "codeReference",
+        "CODE_REFERENCES",
+        get(`${E}/{id}/coderef`, records.CodeReference),
+      ),
       stopMany: optional("stopExperiments", "BULK_COMMANDS", post(`${E}/stop`, Nothing, ids())),
       deleteMany: optional("deleteExperiments", "BULK_COMMANDS", del(`${E}/delete`, Nothing, ids())),
     },
@@ -110,17 +85,17 @@ export const runs = {
     one: "a job",
     many: "jobs",
     records: "jobs",
-    keys: RUN_KEYS.jobs,
+    keys: records.RUN_KEYS.jobs,
     reference: { infix: "jobs" },
     example: "3",
     endpoints: {
-      read: get(`${J}/{id}/`, Job),
-      update: patch(`${J}/{id}/`, Job, json<Revision>()),
+      read: get(`${J}/{id}/`, records.Job),
+      update: patch(`${J}/{id}/`, records.Job, json<Revision>()),
       delete: del(`${J}/{id}/`, Nothing),
-      statuses: get(`${J}/{id}/statuses/`, Statuses),
-      restart: post(`${J}/{id}/restart`, Job),
-      resume: post(`${J}/{id}/resume`, Job),
-      copy: post(`${J}/{id}/copy`, Job),
+      statuses: get(`${J}/{id}/statuses/`, records.Statuses),
+      restart: post(`${J}/{id}/restart`, records.Job),
+      resume: post(`${J}/{id}/resume`, records.Job),
+      copy: post(`${J}/{id}/copy`, records.Job),
       stop: post(`${J}/{id}/stop`, Nothing),
       logs: get(`${J}/{id}/logs`, Text),
       outputs: get(`${J}/{id}/outputs`, Bytes),
@@ -128,7 +103,7 @@ export const runs = {
       unbookmark: del(`${J}/{id}/unbookmark/`, Nothing),
     },
     optional: {
-      ...commonOptional("job", "jobs", Jobs, BookmarkedJobs),
+      ...commonOptional("job", "jobs", records.readJob),
       ...outputOptional("job", "jobs"),
     },
   },
@@ -137,20 +112,20 @@ export const runs = {
     one: "a build job",
     many: "build jobs",
     records: "builds",
-    keys: RUN_KEYS.builds,
+    keys: records.RUN_KEYS.builds,
     reference: { infix: "builds" },
     example: "9",
     endpoints: {
-      read: get(`${B}/{id}/`, Build),
-      update: patch(`${B}/{id}/`, Build, json<Revision>()),
+      read: get(`${B}/{id}/`, records.Build),
+      update: patch(`${B}/{id}/`, records.Build, json<Revision>()),
       delete: del(`${B}/{id}/`, Nothing),
-      statuses: get(`${B}/{id}/statuses`, Statuses),
+      statuses: get(`${B}/{id}/statuses`, records.Statuses),
       stop: post(`${B}/{id}/stop`, Nothing),
       logs: get(`${B}/{id}/logs`, Text),
       bookmark: post(`${B}/{id}/bookmark/`, Nothing),
       unbookmark: del(`${B}/{id}/unbookmark/`, Nothing),
     },
-    optional: commonOptional("build", "builds", Builds, BookmarkedBuilds),
+    optional: commonOptional("build", "builds", records.readBuild),
   },
   group: {
     name: "Group",
@@ -158,31 +133,31 @@ export const runs = {
     many: "groups",
     manyInFull: "groups of experiments",
     records: "groups",
-    keys: RUN_KEYS.groups,
+    keys: records.RUN_KEYS.groups,
     reference: { infix: null, alias: "groups" },
     example: "5",
     endpoints: {
-      read: get(`${G}/{id}/`, Group),
-      update: patch(`${G}/{id}/`, Group, json<Revision>()),
+      read: get(`${G}/{id}/`, records.Group),
+      update: patch(`${G}/{id}/`, records.Group, json<Revision>()),
       delete: del(`${G}/{id}/`, Nothing),
       stop: post(`${G}/{id}/stop`, Nothing),
       startTensorboard: post(`${G}/{id}/tensorboard/start`, Nothing),
       stopTensorboard: post(`${G}/{id}/tensorboard/stop`, Nothing),
-      statuses: get(`${G}/{id}/statuses`, Statuses),
+      statuses: get(`${G}/{id}/statuses`, records.Statuses),
       bookmark: post(`${G}/{id}/bookmark/`, Nothing),
       unbookmark: del(`${G}/{id}/unbookmark/`, Nothing),
     },
     optional: {
-      ...commonOptional("group", "groups", Groups, BookmarkedGroups),
-      metrics: optional("groupMetrics", null, get(`${G}/{id}/metrics`, Metrics)),
+      ...commonOptional("group", "groups", records.readGroup),
+      metrics: optional("groupMetrics", null, get(`${G}/{id}/metrics`, records.Metrics)),
     },
   },
 } as const;
 
 /** Cluster */
 export const cluster = {
-  read: get("cluster/", Cluster),
-  node: get("nodes/{sequence}", Node),
+  read: get("cluster/", records.Cluster),
+  node: get("nodes/{sequence}", records.Node),
 };
 
 /** User administration */
@@ -196,7 +171,7 @@ export const administration = {
 /** Jobs of experiments, which have their endpoints in the section of the experiments. */
 export const experimentJob = {
   records: "experimentJobs",
-  keys: EXPERIMENT_JOB_KEYS,
+  keys: records.EXPERIMENT_JOB_KEYS,
   optional: {
     logs: optional("experimentJobLogs", "EXPERIMENT_JOB_LOGS", get(`${E}/{experiment}/jobs/{id}/logs`, Text)),
   },
@@ -206,7 +181,7 @@ export const experimentJob = {
 export const runKinds: readonly RunKind[] = Object.values(runs);
 
 /** The endpoint that lists a kind of run; undefined without one. */
-export const listOf = <R extends RunnableRecord>({ endpoints, optional: further }: RunKind<R>) =>
+export const listOf = <R extends records.RunnableRecord>({ endpoints, optional: further }: RunKind<R>) =>
   endpoints.list ?? further?.list;
 
 /** The kinds whose records profiles describe. */

@@ -1,6 +1,5 @@
 import { InputError } from "../../errors.ts";
 import type { Query } from "./batches.ts";
-import { checkOrderName, type Condition, hasMetric, writeFilter } from "./filter-language.ts";
 import { notOffered } from "./endpoint.ts";
 import type { MetricDirection, Order, Profile } from "./profile.ts";
 
@@ -22,20 +21,16 @@ export interface ListRequest {
   readonly group: string | undefined;
 }
 
-/**
- * The query parameters of a list of runs. Throws `UpstreamError` when the server lacks one of them, and `InputError` when a
- * filter is too long or says what this server cannot be told.
- */
 export function listQuery(profile: Profile, request: ListRequest): Query {
   const { order, metricOrder } = request;
   const { orders, filters } = profile;
-  const metric = metricOrder ? metricOrderQuery(profile, metricOrder) : {};
+  const byMetric = metricOrder && metricOrderQuery(profile, metricOrder);
   const { group: id, conditions } = splitGroup(profile, request);
   const filter = filterOf(profile, { ...request, conditions });
   return {
     ...(id !== undefined && { [filters.group ?? lacking("lists of the experiments of a group")]: id }),
     ...(order && (orders[order] ?? lacking(`the order ${order}`))),
-    ...metric,
+    ...byMetric,
     ...(filter && { [filters.query ?? lacking("filters of lists", "FILTERS")]: filter }),
   };
 }
@@ -63,7 +58,13 @@ function metricOrderQuery(
 ): Query {
   const parameters = metricOrders[direction] ?? lacking("the order by a metric", "METRIC_ORDERS");
   checkLength(METRIC_ARGUMENT, name);
-  checkOrderName(METRIC_ARGUMENT, name, language !== null);
+  if (language !== null && COLUMNS.has(name))
+    throw refused(METRIC_ARGUMENT, "a name that the server has no column of its own for", name);
+  // Servers ignore an order that they cannot read.
+  if (!/^(?=.*\p{L})[\p{L}\p{Nd}_]+$/u.test(name) || /__|_$/.test(name)) {
+    const expected = "a name that the server can sort by: letters, digits and single _ in between";
+    throw refused(METRIC_ARGUMENT, expected, name);
+  }
   return Object.fromEntries(
     Object.entries(parameters).map(([key, value]) => [key, value.replaceAll("{metric}", () => name)]),
   );
@@ -84,13 +85,13 @@ function filterOf(
 ): string {
   if (given.length > 0 && language === null) lacking("the argument `filter`", "FILTERS");
   const conditions = language && metricOrder ? [...given, ...presenceIn(metricOrder, given)] : given;
-  const filter = writeFilter(conditions, query);
+  const filter = [...conditions.map(written), ...(query ? [query] : [])].join(",");
   if (conditions.length > 0) checkLength("filter", filter, "characters in the server's language");
   else checkLength("query", filter);
   return filter;
 }
 
-/** Databases put missing values first when they order downwards, so that runs without the metric would be the best ones. */
+/** Databases put missing values first in a descending order, so that runs without the metric would be the best ones. */
 function presenceIn({ name, direction }: MetricOrder, given: readonly Condition[]): readonly Condition[] {
   const isCompared = given.some((condition) => condition.key === "metric" && condition.name === name);
   return direction === "ASC" || isCompared ? [] : [hasMetric(METRIC_ARGUMENT, name)];
@@ -99,3 +100,117 @@ function presenceIn({ name, direction }: MetricOrder, given: readonly Condition[
 function lacking(what: string, capability?: string): never {
   throw notOffered(what, capability);
 }
+
+/*
+ * The language in which servers take filters of lists, that of Polyaxon 0.x: `status:~running|failed,metric.loss:<0.5`. What it
+ * cannot say is refused, so that no value changes the meaning of a filter and no filter crashes the server.
+ */
+
+/** A condition that a run meets. */
+export interface Condition {
+  /** Where it comes from, for error messages: `filter.tags`. */
+  readonly argument: string;
+  readonly key: keyof typeof KEYS;
+  /** Name of the metric or of the declaration. */
+  readonly name?: string;
+  readonly operator: keyof typeof OPERATORS;
+  /** One value for a comparison, at least one for a set. */
+  readonly operands: readonly string[];
+}
+
+/** The condition that a run has a value of a metric at all: no number is below this one. */
+export const hasMetric = (argument: string, name: string): Condition => ({
+  argument,
+  key: "metric",
+  name,
+  operator: "atLeast",
+  operands: ["-1e308"],
+});
+
+function written({ argument, key, name, operator, operands }: Condition): string {
+  const { spelling, isValid, expected } = KEYS[key];
+  const faulty = operands.find((operand) => !isValid(operand));
+  if (faulty !== undefined) throw refused(argument, expected, faulty);
+  const named = name === undefined ? spelling : `${spelling}.${checkedName(argument, key, name)}`;
+  return `${named}:${OPERATORS[operator]}${operands.join("|")}`;
+}
+
+const OPERATORS = {
+  anyOf: "",
+  noneOf: "~",
+  greaterThan: ">",
+  atLeast: ">=",
+  lessThan: "<",
+  atMost: "<=",
+} as const;
+
+/** The server trims values, splits them at signs of the language and reads a comparison or negation at their start. */
+const TEXT = {
+  isValid: (text: string) =>
+    text !== "" && text.trim() === text && !/[,|:\p{Cc}\p{Cs}]|\.\.|^[~<>=]/u.test(text),
+  expected: "text without `,`, `|`, `:`, `..`, a sign of comparison or `~` at its start, or space around it",
+};
+
+/** Throws `InputError` for a text that no filter could find. */
+export function checkText(argument: string, text: string): void {
+  if (!TEXT.isValid(text)) throw refused(argument, TEXT.expected, text);
+}
+
+const NUMBER = { isValid: (text: string) => Number.isFinite(Number(text)), expected: "a finite number" };
+
+/** Real days that the server can convert to any time zone; it crashes with others and has no word for a time of day. */
+const DAY = {
+  isValid: (text: string) =>
+    /^(?:19[7-9]\d|2\d{3})-\d\d-\d\d$/.test(text) &&
+    new Date(`${text}T00:00:00Z`).toJSON()?.slice(0, 10) === text,
+  expected: "a day from 1970 to 2999, without time of day, such as 2026-03-01",
+};
+
+const KEYS = {
+  name: { spelling: "name", ...TEXT },
+  status: { spelling: "status", ...TEXT },
+  tags: { spelling: "tags", ...TEXT },
+  // The key `user` alone takes internal ids, and a name crashes the server.
+  user: { spelling: "user.username", ...TEXT },
+  build: { spelling: "build", ...TEXT },
+  group: { spelling: "group", ...TEXT },
+  createdAt: { spelling: "created_at", ...DAY },
+  updatedAt: { spelling: "updated_at", ...DAY },
+  startedAt: { spelling: "started_at", ...DAY },
+  finishedAt: { spelling: "finished_at", ...DAY },
+  metric: { spelling: "metric", ...NUMBER },
+  declaration: { spelling: "declarations", ...TEXT },
+} as const;
+
+/**
+ * The server makes a path of a name: `.` and `__` divide it, an integer is an index into a list, and quotes or `%` reach the
+ * database.
+ */
+const NAME = /^(?! )(?!.*__)(?=.*\p{L})[\p{L}\p{M}\p{N}_/@+#() -]*[\p{L}\p{M}\p{N}/@+#()-]$/u;
+
+/** What the server reads as an operator at the end of a path. It has none there for a metric, which is always compared. */
+const WORDS = new Set(
+  "contained_by contains endswith exact gt gte has_any_keys has_key has_keys icontains iendswith iexact in iregex isnull istartswith lt lte range regex startswith".split(
+    " ",
+  ),
+);
+
+function checkedName(argument: string, key: Condition["key"], name: string): string {
+  const isOperator = key === "declaration" && WORDS.has(name);
+  if (NAME.test(name) && !isOperator) return name;
+  throw refused(
+    `${argument}.name`,
+    "a name that the server can filter by: letters, digits, spaces and - _ / @ + # ( ), not `__` or a word of the server such as `range`",
+    name,
+  );
+}
+
+/** What the releases 0.2 to 0.6 have under a name of their own in the table of experiments: an order by such a metric crashes them. */
+const COLUMNS = new Set(
+  "backend build_job build_job_id chart_views clones cloning_strategy code_reference code_reference_id config content created_at data_refs declarations deleted description experiment_group experiment_group_id finished_at framework id in_cluster is_managed jobs last_metric metric metric_id metrics name original_experiment original_experiment_id outputs outputs_refs outputs_refs_id params persistence project project_id readme run_env selections started_at status status_id statuses tags tensorboard_jobs updated_at user user_id uuid".split(
+    " ",
+  ),
+);
+
+const refused = (argument: string, expected: string, got: string) =>
+  new InputError(`${argument}: expected ${expected}, got ${JSON.stringify(got.slice(0, 60))}`);

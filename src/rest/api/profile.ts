@@ -167,14 +167,6 @@ const Inputs = section({
   restart: section({ description: place, declarations: place, updateCode: place }),
 });
 
-const basePath = textOf(
-  /^(?:\/[\w~-][\w.~-]*)*\/?$/,
-  "a path such as /api/v1, without query and fragment",
-).describe("What comes before the path of every endpoint.");
-const apiVersion = textOf(/^\S{1,50}$/, "a version such as v1").describe(
-  "What `gateway.upstreamApiVersion` answers.",
-);
-
 /** A complete description of a server. */
 export interface Profile {
   readonly basePath: string;
@@ -209,8 +201,12 @@ export const WrittenProfile = section({
     .enum(PROFILE_NAMES)
     .optional()
     .describe("What is not said here is said there. Default: document."),
-  basePath: basePath.optional(),
-  apiVersion: apiVersion.optional(),
+  basePath: textOf(/^(?:\/[\w~-][\w.~-]*)*\/?$/, "a path such as /api/v1, without query and fragment")
+    .optional()
+    .describe("What comes before the path of every endpoint."),
+  apiVersion: textOf(/^\S{1,50}$/, "a version such as v1")
+    .optional()
+    .describe("What `gateway.upstreamApiVersion` answers."),
   authorization: Authorization.partial().optional(),
   endpoints: Endpoints.optional().describe(
     "Endpoints that are spelled differently, as method and path, or that the server does not have: null.",

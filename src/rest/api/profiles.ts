@@ -154,16 +154,14 @@ const demo: WrittenProfile = {
 
 export type BuiltInName = ProfileName | "demo";
 
-const BUILT_IN: Readonly<Record<BuiltInName, WrittenProfile>> = {
+const BUILT_IN: Readonly<Record<Exclude<BuiltInName, "document">, WrittenProfile>> = {
   demo,
-  document,
   "polyaxon-0.2": polyaxon02,
   "polyaxon-0.4": polyaxon04,
 };
 
 export function builtInProfile(name: BuiltInName): Profile {
-  const written = WrittenProfile.parse(BUILT_IN[name]);
-  return name === "document" ? document : wholeProfile(written);
+  return name === "document" ? document : wholeProfile(WrittenProfile.parse(BUILT_IN[name]));
 }
 
 /** Completes a written profile with the profile that it extends. */

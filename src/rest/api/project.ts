@@ -1,7 +1,6 @@
 import { del, get, json, optional, patch, post } from "./endpoint.ts";
 import { P, type Revision } from "./kind.ts";
-import { bookmarksOf, pageOf } from "./page.ts";
-import { json as jsonOf, Nothing } from "./reader.ts";
+import { bookmarksOf, json as jsonOf, Nothing, pageOf } from "./reader.ts";
 import {
   flag,
   integer,

@@ -1,10 +1,15 @@
 import {
+  integer,
+  isObject,
+  placeOf,
   type Read,
   type Reading,
   readWhole,
   recordOf,
   type RecordOf,
+  requiredRecords,
   type Table,
+  text,
   unusable,
 } from "./record.ts";
 
@@ -96,4 +101,44 @@ function* readEach<Item>(
     items.push(item);
   }
   return items;
+}
+
+export interface Page<Item> {
+  readonly count?: number | null | undefined;
+  /** The link to the next page. Null or empty on the last page. */
+  readonly next?: string | null | undefined;
+  readonly results: readonly Item[];
+}
+
+export const pageOf = <Item>(item: Read<Item>) =>
+  jsonWithList({ count: integer, next: text, results: requiredRecords }, "results", item);
+
+/** A bookmark, which outlives its item. */
+export interface Bookmark<Item> {
+  readonly content_object: Item | null;
+}
+
+/** Creates the reader of a page of bookmarks, each of which holds its item. */
+export const bookmarksOf = <Item>(read: Read<Item>) =>
+  pageOf<Bookmark<Item>>((bookmark, faults, parent = "", key = "") => {
+    const received = isObject(bookmark) ? bookmark["content_object"] : undefined;
+    if (received == null) return { content_object: null };
+    const item = read(received, faults, placeOf(parent, key), "content_object");
+    return item === null ? null : { content_object: item };
+  });
+
+/** A text, or one of the words that Python's encoder writes. A text that is not closed is one as well: it is read once. */
+const TEXT_OR_WORD = /"[^"\\]*(?:(?:\\.)+[^"\\]*)*"?|-?(?:NaN|Infinity)/gs;
+
+/**
+ * Parses JSON in UTF-8. `NaN` and `Infinity`, which Python's encoder writes, read as null. Throws `SyntaxError`, or
+ * `RangeError` where such a word stands beside a text with millions of escapes.
+ */
+export function parseJson(bytes: Buffer): unknown {
+  const received = bytes.toString("utf8");
+  const isExtended = received.includes("NaN") || received.includes("Infinity");
+  const plain = isExtended
+    ? received.replace(TEXT_OR_WORD, (found) => (found.startsWith('"') ? found : "null"))
+    : received;
+  return JSON.parse(plain.startsWith("\uFEFF") ? plain.slice(1) : plain);
 }

@@ -1,5 +1,4 @@
 import { UpstreamError } from "../../errors.ts";
-import { isDeeper, MAX_NESTING } from "./parse-json.ts";
 
 /*
  * The checks of single values. None converts its value: a record whose known keys all pass is used as it was received,
@@ -19,6 +18,18 @@ type Typeof = "string" | "boolean";
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * Maximum nesting of JSON from callers and from the service, whose documented responses have six levels. Deep values overflow
+ * the stack of recursive code.
+ */
+export const MAX_NESTING = 200;
+
+/** Whether a value is nested more than `levels` deep. */
+export const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
 
 const isString = (value: unknown) => typeof value === "string";
 
@@ -61,6 +72,21 @@ export const texts: Check<readonly string[] | null | undefined> = Object.assign(
   (value: unknown): value is readonly string[] | null | undefined =>
     value == null || (Array.isArray(value) && value.every(isString)),
   { item: isString },
+);
+
+/** A name and a size in bytes. */
+export type FileEntry = readonly [name: string, bytes?: number | null];
+
+const isFile = (value: unknown): boolean => {
+  if (!Array.isArray(value)) return false;
+  const [name, bytes] = value as readonly unknown[];
+  return typeof name === "string" && (bytes == null || (Number.isSafeInteger(bytes) && Number(bytes) >= 0));
+};
+
+export const files: Check<readonly FileEntry[] | null | undefined> = Object.assign(
+  (value: unknown): value is readonly FileEntry[] | null | undefined =>
+    value == null || (Array.isArray(value) && value.length <= MAX_RECORDS && value.every(isFile)),
+  { item: isFile },
 );
 
 /** An object of named values. Names such as `__proto__` come from users: only own keys may be read. */
@@ -181,13 +207,11 @@ function readFields(
 }
 
 /** The place of a wrong value: that of the first wrong item in a list whose items are checked. */
-const placeIn = (at: string, { item }: Check<unknown>, value: unknown): string =>
-  item && Array.isArray(value)
-    ? placeOf(
-        at,
-        value.findIndex((each) => !item(each)),
-      )
-    : at;
+function placeIn(at: string, { item }: Check<unknown>, value: unknown): string {
+  if (!item || !Array.isArray(value)) return at;
+  const wrong = value.findIndex((each) => !item(each));
+  return placeOf(at, wrong);
+}
 
 export const placeOf = (parent: string, key: string | number) =>
   parent === "" ? `${key}` : `${parent}.${key}`;

@@ -1,17 +1,21 @@
-import { bookmarksOf, pageOf } from "./page.ts";
-import { json } from "./reader.ts";
+import { type AnswerOf, json, jsonWithList, pageOf } from "./reader.ts";
 import {
-  converted,
-  keysOf,
-  Raw,
-  recordOf,
-  type RecordOf,
   byName,
+  converted,
+  files,
   flag,
   id,
   integer,
+  keysOf,
+  list,
   nonEmptyText,
+  number,
   object,
+  Raw,
+  recordOf,
+  type RecordOf,
+  records,
+  requiredText,
   text,
   textOrObject,
   texts,
@@ -66,9 +70,9 @@ function withDocumentedKeys<Record extends NewerKeys>(record: Record): Record {
   const { content, params } = record;
   if (content === undefined && params === undefined) return record;
   return {
+    ...(content !== undefined && { config: configOf(content) }),
+    ...(params !== undefined && { declarations: params }),
     ...record,
-    ...("config" in record || content === undefined ? {} : { config: configOf(content) }),
-    ...("declarations" in record || params === undefined ? {} : { declarations: params }),
   };
 }
 
@@ -161,6 +165,18 @@ export const openHptuning = (raw: Readonly<Record<string, unknown>>): HptuningRe
 
 const readHptuning = recordOf(HptuningKeys);
 
+/** Numbers of a group's experiments by state. List items omit them. */
+const Counters = {
+  num_experiments: integer,
+  num_pending_experiments: integer,
+  num_running_experiments: integer,
+  num_scheduled_experiments: integer,
+  num_succeeded_experiments: integer,
+  num_failed_experiments: integer,
+  num_stopped_experiments: integer,
+};
+export const GROUP_COUNTERS = keysOf(Counters);
+
 const GroupKeys = {
   ...Runnable,
   concurrency: integer,
@@ -169,27 +185,11 @@ const GroupKeys = {
   content: text,
   hptuning: object,
   has_tensorboard: flag,
-  num_experiments: integer,
-  num_pending_experiments: integer,
-  num_running_experiments: integer,
-  num_scheduled_experiments: integer,
-  num_succeeded_experiments: integer,
-  num_failed_experiments: integer,
-  num_stopped_experiments: integer,
+  ...Counters,
   group_type: text,
   readme: text,
 };
 export type GroupRecord = RecordOf<typeof GroupKeys>;
-/** Numbers of a group's experiments by state. List items omit them. */
-export const GROUP_COUNTERS = [
-  "num_experiments",
-  "num_pending_experiments",
-  "num_running_experiments",
-  "num_scheduled_experiments",
-  "num_succeeded_experiments",
-  "num_failed_experiments",
-  "num_stopped_experiments",
-] as const satisfies readonly (keyof GroupRecord)[];
 
 /** The code that an experiment ran, as an optional endpoint sends it. Of an experiment without one, the service sends empty texts. */
 const CodeReferenceKeys = {
@@ -201,15 +201,61 @@ const CodeReferenceKeys = {
 };
 export type CodeReferenceRecord = RecordOf<typeof CodeReferenceKeys>;
 
+const OutputFolderKeys = { dirs: texts, files };
+export type OutputFolderRecord = RecordOf<typeof OutputFolderKeys>;
+
+/** The name is required because it identifies the node. */
+const NodeKeys = {
+  uuid: text,
+  sequence: integer,
+  name: requiredText,
+  hostname: text,
+  role: text,
+  /** Bytes; above 32 bits. */
+  memory: number,
+  cpu: number,
+  n_gpus: integer,
+  gpus: list,
+  docker_version: text,
+  kubelet_version: text,
+  os_image: text,
+  kernel_version: text,
+  schedulable_taints: flag,
+  schedulable_state: flag,
+  status: text,
+  is_current: flag,
+};
+/** The cluster's summaries are nodes without the detail keys. If they have some, those are checked as well. */
+export type NodeRecord = RecordOf<typeof NodeKeys>;
+
+const ClusterKeys = {
+  uuid: text,
+  version_api: {
+    major: text,
+    minor: text,
+    go_version: text,
+    platform: text,
+    git_version: text,
+    compiler: text,
+    build_date: text,
+    git_commit: text,
+    git_tree_state: text,
+  },
+  created_at: timestamp,
+  updated_at: timestamp,
+  nodes: records,
+};
+
 const UserKeys = { username: text, email: text, is_superuser: flag };
 export type UserRecord = RecordOf<typeof UserKeys>;
 
-const readExperiment = converted(recordOf(ExperimentKeys), withDocumentedKeys);
+export const readExperiment = converted(recordOf(ExperimentKeys), withDocumentedKeys);
 const readMetric = recordOf(MetricKeys);
 const readExperimentJob = recordOf(ExperimentJobKeys);
-const readJob = converted(recordOf(JobKeys), withDocumentedKeys);
-const readBuild = converted(recordOf(BuildKeys), withDocumentedKeys);
-const readGroup = recordOf(GroupKeys);
+export const readJob = converted(recordOf(JobKeys), withDocumentedKeys);
+export const readBuild = converted(recordOf(BuildKeys), withDocumentedKeys);
+export const readGroup = recordOf(GroupKeys);
+const readNode = recordOf(NodeKeys);
 
 export const Experiment = json(readExperiment);
 export const Metric = json(readMetric);
@@ -222,16 +268,10 @@ export const Build = json(readBuild);
 export const Group = json(readGroup);
 export const CodeReference = json(recordOf(CodeReferenceKeys));
 export const User = json(recordOf(UserKeys));
-export const Experiments = pageOf(readExperiment);
-export const Jobs = pageOf(readJob);
-export const Builds = pageOf(readBuild);
-export const Groups = pageOf(readGroup);
-
-export const BookmarkedExperiments = bookmarksOf(readExperiment);
-export const BookmarkedJobs = bookmarksOf(readJob);
-export const BookmarkedBuilds = bookmarksOf(readBuild);
-export const BookmarkedGroups = bookmarksOf(readGroup);
-
+export const OutputFolder = json(recordOf(OutputFolderKeys));
+export const Cluster = jsonWithList(ClusterKeys, "nodes", readNode);
+export type ClusterRecord = AnswerOf<typeof Cluster>;
+export const Node = json(readNode);
 export const Token = json(recordOf({ token: nonEmptyText }));
 
 /** The keys of runs, by list. */
@@ -244,7 +284,5 @@ export const RUN_KEYS = {
 
 export const EXPERIMENT_JOB_KEYS = keysOf(ExperimentJobKeys);
 
-const knownKeys: ReadonlySet<string> = new Set(Object.values(RUN_KEYS).flat());
-
-/** Whether a key of a run's record is read. Records keep others as received. */
-export const isKnownKey = (key: string): boolean => knownKeys.has(key);
+/** The keys of a run's record that are read. Records keep others as received. */
+export const KNOWN_KEYS: ReadonlySet<string> = new Set(Object.values(RUN_KEYS).flat());

@@ -1,15 +1,16 @@
 import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
 import { UpstreamError } from "../../errors.ts";
-import { isDeeper, MAX_NESTING } from "./parse-json.ts";
 import {
+  type Check,
+  integer,
+  isDeeper,
+  isObject,
+  MAX_NESTING,
+  object,
   Raw,
   recordOf,
   type RecordOf,
-  type Check,
-  integer,
-  isObject,
-  object,
   text,
   texts,
 } from "./record.ts";

@@ -1,10 +1,14 @@
-import { type Batch, byGroup, byIds, type Query } from "./batches.ts";
-import { type AnyEndpoint, type EndpointCapability, override, spellingOf, notOffered } from "./endpoint.ts";
-import type { RunKind } from "./kind.ts";
-import { listOf, optionalEndpoints, runKinds, runs, sections } from "./kinds.ts";
-import { type ListRequest, listQuery } from "./list-query.ts";
-import type { Profile } from "./profile.ts";
 import { limitOf, type RateLimit } from "../../rate.ts";
+import { type Batch, byGroup, byIds, type Query } from "./batches.ts";
+import { type AnyEndpoint, type EndpointCapability, notOffered, override, spellingOf } from "./endpoint.ts";
+import type { Revision, RunKind } from "./kind.ts";
+import { listOf, optionalEndpoints, runKinds, runs, sections } from "./kinds.ts";
+import { listQuery, type ListRequest } from "./list-query.ts";
+import type { Profile } from "./profile.ts";
+import { isObject } from "./record.ts";
+
+/** The commands that change what a record has. */
+type Revising = keyof Profile["inputs"];
 
 /** A server: the documented endpoints with the overrides of a profile. */
 export interface Server {
@@ -21,6 +25,11 @@ export interface Server {
    * filter is too long or contains what cannot be said to this server.
    */
   readonly listQuery: (request: ListRequest) => Query;
+  /**
+   * The body of a command with each given value where this server takes it. Undefined values are not given. Throws
+   * `UpstreamError` when it does not take one.
+   */
+  readonly bodyOf: (command: Revising, given: Revision) => Revision;
   /** The endpoints, as this server has them, that have a rate limit of their own: one object for all that it counts. */
   readonly limits: ReadonlyMap<AnyEndpoint, RateLimit>;
   /** How reads of this endpoint are batched; null when they cannot be. */
@@ -38,17 +47,18 @@ export function describeServer(profile: Profile): Server {
   return {
     profile,
     override: spelled,
-    offered: (endpoint) => spelled(endpoint) ?? lacking(endpoint),
+    offered: (endpoint) => {
+      const own = spelled(endpoint);
+      if (!own) throw notOffered(spellingOf(endpoint), endpoint.optional?.capability);
+      return own;
+    },
     omits: (record, key) => omitted[record]?.includes(key) ?? false,
     capabilities: capabilitiesOf(profile, has),
     listQuery: (request) => listQuery(profile, request),
+    bodyOf: (command, given) => bodyOf(command, profile, given),
     limits: limitsOf(profile, overrides),
     batchOf: (endpoint) => batches.find((batch) => batch.endpoint === endpoint) ?? null,
   };
-}
-
-function lacking(endpoint: AnyEndpoint): never {
-  throw notOffered(spellingOf(endpoint), endpoint.optional?.capability);
 }
 
 type Has = (endpoint: AnyEndpoint) => boolean;
@@ -120,11 +130,29 @@ function batchesOf({ filters: { ids }, paging, omittedInLists }: Profile, has: H
   const byIdsOf = (kind: RunKind) => {
     const list = listOf(kind);
     if (!ids || !list || !has(list)) return [];
-    return [byIds(kind.endpoints.read, list, { ids, paging, omitted: omittedInLists[kind.records] ?? [] })];
+    return [byIds(kind.endpoints.read, list, ids, paging, omittedInLists[kind.records])];
   };
   const { metrics } = group.optional;
   return [
     ...runKinds.flatMap(byIdsOf),
     ...(has(metrics) ? [byGroup(experiment.endpoints.metrics, metrics, paging)] : []),
   ];
+}
+
+/** Each given value at its path in the body. */
+const bodyOf = (command: Revising, { inputs }: Profile, given: Revision): Revision =>
+  Object.entries(given).reduce<Revision>((body, [name, value]) => {
+    if (value === undefined) return body;
+    const paths: Readonly<Record<string, string | null>> = inputs[command];
+    const path = paths[name];
+    if (path) return withValue(body, path.split("."), value);
+    const capability = `${command}_${name}`.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
+    throw notOffered(`\`${name}\` as input`, capability);
+  }, {});
+
+/** The body with a value at a path. Values of other paths can be in the same objects. */
+function withValue(body: Revision, [key = "", ...inner]: readonly string[], value: unknown): Revision {
+  if (inner.length === 0) return { ...body, [key]: value };
+  const there = body[key];
+  return { ...body, [key]: withValue(isObject(there) ? there : {}, inner, value) };
 }

@@ -1,6 +1,7 @@
 import { type ErrorCode, UpstreamError } from "../../errors.ts";
 import type { UpstreamRequest } from "./request.ts";
-import { isDeeper, MAX_NESTING, parseJson } from "../api/parse-json.ts";
+import { parseJson } from "../api/reader.ts";
+import { isDeeper, MAX_NESTING } from "../api/record.ts";
 
 /** An error response and the secrets of its request. */
 interface ErrorResponse {

@@ -1,11 +1,11 @@
 import { UpstreamError } from "../../errors.ts";
-import { parseJson } from "../api/parse-json.ts";
-import type { Reading } from "../api/record.ts";
 import type { RequestScope } from "../../request-scope.ts";
+import { parseJson } from "../api/reader.ts";
+import type { Reading } from "../api/record.ts";
+import type { EndpointName } from "../api/endpoint.ts";
 import type { Sent } from "./attempt.ts";
 import { NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
-import type { EndpointName } from "../api/endpoint.ts";
 import type { UpstreamRequest } from "./request.ts";
 import {
   MAX_ERROR_BYTES,

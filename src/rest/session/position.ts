@@ -1,7 +1,7 @@
 import { fromBase64url, toBase64url } from "../api/reference.ts";
 import { InputError, UpstreamError } from "../../errors.ts";
 import type { Query } from "../api/batches.ts";
-import type { Page } from "../api/page.ts";
+import type { Page } from "../api/reader.ts";
 import type { Paging } from "../api/profile.ts";
 import { MAX_RECORDS } from "../api/record.ts";
 

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Query } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
-import type { Page } from "../api/page.ts";
+import type { Page } from "../api/reader.ts";
 import type { Paging } from "../api/profile.ts";
 import { badPages, nextQuery, numberIn, type Position, serialize, sizeQuery } from "./position.ts";
 import type { Session, Wants } from "./session.ts";

@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { isKnownKey, type TrackedRecord, type RunnableRecord } from "../../rest/api/records.ts";
+import { KNOWN_KEYS, type RunnableRecord, type TrackedRecord } from "../../rest/api/records.ts";
 import type { Session } from "../../rest/session/session.ts";
+import { Fault, type LiveStream } from "../../live/stream.ts";
 import { type Resource, toResource } from "../core/resource.ts";
 import { builder } from "../core/builder.ts";
 import { Run } from "../core/refs.ts";
 import { RunStatusEnum, statusOf } from "../types/status.ts";
+import type { Context, StreamContext } from "../core/context.ts";
 
 /** Keys that every list of runs has, so that one list can replace the reads of many runs. */
 const KEYS = ["unique_name", "last_status", "updated_at", "started_at", "finished_at"];
@@ -22,7 +24,7 @@ export const keyOfRun = ({ kind, address }: Resource): string =>
 /** The record of before when it is equal in all known keys that both have, otherwise the new one. */
 export function latestOf<Record extends object>(before: Record | null | undefined, now: Record): Record {
   if (!before || before === now) return now;
-  const keys = Object.keys(now).filter((key) => isKnownKey(key) && key in before) as (keyof Record)[];
+  const keys = Object.keys(now).filter((key) => KNOWN_KEYS.has(key) && key in before) as (keyof Record)[];
   return keys.every((key) => isDeepStrictEqual(before[key], now[key])) ? before : now;
 }
 
@@ -81,3 +83,19 @@ export const updateOf = (
   before: Partial<RunnableRecord> | null,
   reason: UpdateReason = before ? "CHANGED" : "APPEARED",
 ): Update => ({ reason, run: toResource(kind, address, record), before });
+
+/**
+ * The functions of a subscription field: `subscribe` opens its events, and `resolve` is called for each with a context of
+ * its own. A failed poll is an error at the field: `{ ...eventsOf(open) }`.
+ */
+export const eventsOf = <Event, Args>(open: (args: Args, context: StreamContext) => LiveStream<Event>) => ({
+  subscribe: (_: unknown, args: Args, context: Context): LiveStream<Event> => {
+    context.session.requireToken();
+    // Safe: subscriptions begin in no other context.
+    return open(args, context as StreamContext);
+  },
+  resolve: (event: Event | Fault): Event => {
+    if (event instanceof Fault) throw event.error;
+    return event;
+  },
+});

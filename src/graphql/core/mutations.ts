@@ -2,13 +2,13 @@ import type { ObjectRef } from "@pothos/core";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { uncapital } from "../../rest/api/kind.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder, type PothosTypes } from "../core/builder.ts";
-import type { Context } from "../core/context.ts";
-import type { ResourceRef } from "../core/fields.ts";
-import { identify, idOf, requires, withId } from "../core/ids.ts";
-import { kinds, kindsByName } from "../core/kinds.ts";
-import { Project } from "../core/refs.ts";
-import { type Address, type Kind, load, type Resource, toResource } from "../core/resource.ts";
+import { builder, type PothosTypes } from "./builder.ts";
+import type { Context } from "./context.ts";
+import type { ResourceRef } from "./fields.ts";
+import { identify, idOf, requires, withId } from "./ids.ts";
+import { kinds, kindsByName } from "./kinds.ts";
+import { Project } from "./refs.ts";
+import { type Address, type Kind, load, type Resource, toResource } from "./resource.ts";
 
 /*
  * Mutations that send one command to the service for one record. The payload type follows from the kind of the record: its link,
@@ -112,3 +112,8 @@ export const cloned = <R extends { readonly id: number }>(
   { kind, address }: Resource<R, RunAddress>,
   record: R,
 ): Resource<R, RunAddress> => toResource(kind, { ...address, id: `${record.id}` }, record);
+
+export const ARCHIVES =
+  "hiding it from lists; `isArchived: false` restores it. The server may stop what is archived, and delete it after some days.";
+export const BOOKMARK_SWITCH = "Set to false to remove the bookmark.";
+export const ARCHIVE_SWITCH = "Set to false to restore.";

@@ -1,13 +1,25 @@
-import { type GraphQLSchema, specifiedDirectives } from "graphql";
+import {
+  type GraphQLSchema,
+  Kind as NodeKind,
+  lexicographicSortSchema,
+  print,
+  printSchema,
+  specifiedDirectives,
+} from "graphql";
+import {
+  getDocumentNodeFromSchema,
+  GraphQLDeferDirective,
+  GraphQLStreamDirective,
+  MapperKind,
+  mapSchema,
+} from "@graphql-tools/utils";
 import type { FieldExtensions, SchemaExtensions } from "../../engine/field-source.ts";
 import { InputError } from "../../errors.ts";
 import { builder } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
 import { identify, identifyRun, named } from "../core/ids.ts";
-import { defer, stream } from "../core/incremental.ts";
 import { resourceRefs, Run } from "../core/refs.ts";
 import type { Kind, Resource } from "../core/resource.ts";
-import { printSubgraph, withoutFederation } from "./sdl.ts";
 
 /*
  * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A
@@ -82,7 +94,7 @@ const LINK = { url: "https://specs.apollo.dev/federation/v2.3", import: ["@key",
 
 /** Builds the schema with the directives of federation, where the printer of the SDL reads them. */
 export function toSubgraphSchema(): GraphQLSchema {
-  const directives = [...specifiedDirectives, defer, stream];
+  const directives = [...specifiedDirectives, GraphQLDeferDirective, GraphQLStreamDirective];
   const extensions = { directives: { link: LINK } };
   const schema = builder.toSchema({ directives, extensions, sortSchema: false });
   for (const [name, entityKeys] of ENTITIES) {
@@ -118,4 +130,28 @@ export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
     });
   };
   return schema;
+}
+
+/** Whether a type or root field is federation's: `_Any`, `_entities`. Names of introspection have two underscores. */
+const isFederations = (name: string) => /^_[^_]/.test(name);
+
+/** The schema as clients see it, without what is there for routers. */
+export const withoutFederation = (schema: GraphQLSchema): GraphQLSchema =>
+  mapSchema(schema, {
+    [MapperKind.TYPE]: (type) => (isFederations(type.name) ? null : undefined),
+    [MapperKind.QUERY_ROOT_FIELD]: (_, name) => (isFederations(name) ? null : undefined),
+  });
+
+const sorted = (schema: GraphQLSchema) => lexicographicSortSchema(withoutFederation(schema));
+
+export const printPlain = (schema: GraphQLSchema): string => `${printSchema(sorted(schema))}\n`;
+
+/**
+ * Prints the SDL of a subgraph, with the directives in the `extensions` of the schema and its types; without definitions of
+ * directives that a router has itself, as `@defer`.
+ */
+export function printSubgraph(schema: GraphQLSchema): string {
+  const document = getDocumentNodeFromSchema(sorted(schema));
+  const definitions = document.definitions.filter(({ kind }) => kind !== NodeKind.DIRECTIVE_DEFINITION);
+  return print({ ...document, definitions });
 }

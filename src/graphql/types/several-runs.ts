@@ -1,0 +1,227 @@
+import type { ObjectRef } from "@pothos/core";
+import { InputError, OneOfSeveral, UpstreamError } from "../../errors.ts";
+import { type Command, notOffered } from "../../rest/api/endpoint.ts";
+import type { RunKind as Row } from "../../rest/api/kind.ts";
+import { runs } from "../../rest/api/kinds.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import { builder, type PothosTypes } from "../core/builder.ts";
+import { MAX_IDS } from "../core/connection.ts";
+import type { Context } from "../core/context.ts";
+import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
+import { kindsByName, type ProjectAddress } from "../core/kinds.ts";
+import { Experiment, Run } from "../core/refs.ts";
+import { load, toResource, unverified } from "../core/resource.ts";
+import { ARCHIVE_SWITCH, ARCHIVES, BOOKMARK_SWITCH, DeletedRun, isNamedInFull } from "../core/mutations.ts";
+import { type Commanded, forceArg, hasFinished, isSentField, readFresh, STOPS } from "./run-commands.ts";
+
+/*
+ * Root fields for runs of any kind: the look-up, and for each command that all kinds have a mutation of several, of which some can
+ * fail.
+ */
+
+type RunResource = ReturnType<typeof identifyRun>;
+
+/** What became of one of several: a result, or the error of the service. */
+type Outcome<Result> = Result | UpstreamError;
+
+interface ManyCommand {
+  readonly endpointOf: (row: Row) => Command<RunAddress, undefined> | undefined;
+  /** The command for several experiments of a project, which takes one request. */
+  readonly forMany?: Command<ProjectAddress, undefined, readonly string[]>;
+  /** Whether a run is left as it is. Without it none need be read. */
+  readonly isLeft?: ((run: RunResource) => boolean) | undefined;
+  /** What is known of the record after the command. */
+  readonly known?: RunResource["loaded"];
+}
+
+/** The endpoint of a command for a run. Throws `UpstreamError` for a kind without it. */
+function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand, { server }: Context) {
+  const endpoint = run && endpointOf(run);
+  if (!endpoint) throw notOffered("this for such a run");
+  server.offered(endpoint);
+  return endpoint;
+}
+
+/** The error of the service as a value. */
+const orError = <Value>(promise: Promise<Value>): Promise<Outcome<Value>> =>
+  promise.catch((error: unknown) => {
+    if (error instanceof UpstreamError) return error;
+    throw error;
+  });
+
+const projectKey = ({ address: { owner, project } }: RunResource): string => `${owner}/${project}`;
+
+/**
+ * Sends a command once for each run, side by side. Gives an outcome for each id, in their order. The service's command for many
+ * experiments passes over ids that do not exist: so their records are read first, as are those that may be left as they are.
+ */
+async function sendToEach(
+  ids: readonly string[],
+  command: ManyCommand,
+  context: Context,
+): Promise<readonly Outcome<Commanded>[]> {
+  const { session, server } = context;
+  if (ids.length < 1 || ids.length > MAX_IDS)
+    throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
+  const named = ids.map((id, index) => identifyRun(`ids[${index}]`, id));
+  const several = new Map(named.map((run) => [idOf(run), run]));
+  const ofProjects = new Map<string, RunResource[]>();
+  for (const run of several.values())
+    if (run.kind.name === Experiment.kind.name)
+      ofProjects.set(projectKey(run), [...(ofProjects.get(projectKey(run)) ?? []), run]);
+  const canSendMany = command.forMany && server.override(command.forMany) !== null;
+  const isInMany = (run: RunResource) => canSendMany && (ofProjects.get(projectKey(run))?.length ?? 0) > 1;
+
+  const prepare = async (run: RunResource): Promise<RunResource> => {
+    endpointFor(run, command, context);
+    if (isNamedInFull(run)) await load(run, ["unique_name"], session);
+    return command.isLeft || isInMany(run) ? readFresh(run, session) : run;
+  };
+  const prepared = new Map<string, Outcome<RunResource>>();
+  await Promise.all([...several].map(async ([id, run]) => prepared.set(id, await orError(prepare(run)))));
+  const isWanted = (run: Outcome<RunResource> | undefined): run is RunResource =>
+    run !== undefined && !(run instanceof UpstreamError) && !command.isLeft?.(run);
+  const sent = new Map<string, Promise<Outcome<unknown>>>();
+  for (const all of ofProjects.values()) {
+    const { forMany } = command;
+    const wanted = all.filter((run) => isWanted(prepared.get(idOf(run))));
+    const [first] = wanted;
+    if (!forMany || !first || !isInMany(first)) continue;
+    const numbers = wanted.map(({ address }) => address.id);
+    const sending = orError(session.send(forMany, first.address, numbers));
+    for (const run of wanted) sent.set(idOf(run), sending);
+  }
+  return Promise.all(
+    named.map(async (each) => {
+      const id = idOf(each);
+      const run = prepared.get(id);
+      if (!run || run instanceof UpstreamError) return run as UpstreamError;
+      if (!isWanted(run)) return { run, isSent: false };
+      const { address } = each;
+      const sending =
+        sent.get(id) ?? orError(session.send(endpointFor(run, command, context), address, undefined));
+      sent.set(id, sending);
+      const failure = await sending;
+      // Of what was read only the address is still true. Safe: the kind is that of a run.
+      const now = toResource(
+        kindsByName.get(each.kind.name) ?? each.kind,
+        address,
+        command.known,
+      ) as RunResource;
+      return failure instanceof UpstreamError ? failure : { run: now, isSent: true };
+    }),
+  );
+}
+
+/** A result, or the error as that of an item of a list, which knows what became of the others. */
+async function orThrow<Result extends object>(
+  outcome: Outcome<Result>,
+  _index: number,
+  all: readonly Outcome<object>[],
+): Promise<Result> {
+  if (outcome instanceof UpstreamError) throw new OneOfSeveral(outcome, all.map(wordOf));
+  return outcome;
+}
+
+/** What became of a command, as one word. */
+function wordOf(outcome: Outcome<object>): string {
+  if (!(outcome instanceof UpstreamError))
+    return "isSent" in outcome && outcome.isSent === false ? "not sent" : "done";
+  const { outcome: unknown, upstream } = outcome.facts;
+  // Before a command is sent, the record is read.
+  const isAnswered = upstream?.method !== "GET" && upstream?.status !== undefined;
+  return unknown ?? (isAnswered ? "refused" : "not sent");
+}
+
+const RunResult = builder.objectRef<Commanded>("RunResult").implement({
+  description: "What became of one of several runs.",
+  fields: (t) => ({
+    run: t.field({ type: Run, description: "The record after the command.", resolve: ({ run }) => run }),
+    isSent: t.boolean(isSentField),
+  }),
+});
+
+/** The payload of a command on several runs, with what each result is made of. */
+const severalOf = <Result extends object>(
+  name: string,
+  type: ObjectRef<PothosTypes, Result>,
+  resultOf: (commanded: Commanded) => Result,
+) =>
+  builder.objectRef<readonly Outcome<Commanded>[]>(name).implement({
+    description: "Payload of a command on several runs.",
+    fields: (t) => ({
+      results: t.field({
+        type: [type],
+        nullable: { list: false, items: true },
+        description: "One for each id, in their order; null with an error for one that failed.",
+        // Safe: Pothos does not resolve the shape of a type parameter.
+        resolve: (outcomes) => outcomes.map(async (...each) => resultOf(await orThrow(...each))) as never,
+      }),
+    }),
+  });
+
+const RunsPayload = severalOf("RunsPayload", RunResult, (commanded) => commanded);
+const DeleteRunsPayload = severalOf("DeleteRunsPayload", DeletedRun, ({ run }) => run);
+
+builder.queryField("run", (t) =>
+  t.field({
+    type: Run,
+    description: "A run of any kind by its id.",
+    args: { id: t.arg.id({ required: true, description: ANY_KIND }) },
+    resolve: (_, { id }) => unverified(identifyRun("id", id)),
+  }),
+);
+
+const idsArg = builder.args((t) => ({
+  ids: t.idList({ required: true, description: `1 to ${MAX_IDS} global ids or unique names.` }),
+}));
+
+const { stopMany, deleteMany } = runs.experiment.optional;
+
+builder.mutationFields((t) => ({
+  stopRuns: t.field({
+    type: RunsPayload,
+    description: `Stops runs of any kind. ${STOPS}`,
+    args: { ...idsArg, ...forceArg },
+    resolve: (_, { ids, force }, context) => {
+      const isLeft = force ? undefined : hasFinished;
+      return sendToEach(
+        ids,
+        { endpointOf: ({ endpoints }) => endpoints.stop, forMany: stopMany, isLeft },
+        context,
+      );
+    },
+  }),
+  deleteRuns: t.field({
+    type: DeleteRunsPayload,
+    description: "Deletes runs of any kind.",
+    args: idsArg,
+    resolve: (_, { ids }, context) =>
+      sendToEach(ids, { endpointOf: ({ endpoints }) => endpoints.delete, forMany: deleteMany }, context),
+  }),
+  bookmarkRuns: t.field({
+    type: RunsPayload,
+    description: "Bookmarks runs of any kind for the caller.",
+    args: {
+      ...idsArg,
+      isBookmarked: t.arg.boolean({ required: true, defaultValue: true, description: BOOKMARK_SWITCH }),
+    },
+    resolve: (_, { ids, isBookmarked }, context) => {
+      const name = isBookmarked ? "bookmark" : "unbookmark";
+      return sendToEach(ids, { endpointOf: ({ endpoints }) => endpoints[name] }, context);
+    },
+  }),
+  archiveRuns: t.field({
+    type: RunsPayload,
+    description: `Archives runs of any kind, ${ARCHIVES}${requires(runs.experiment.optional.archive)}`,
+    args: {
+      ...idsArg,
+      isArchived: t.arg.boolean({ required: true, defaultValue: true, description: ARCHIVE_SWITCH }),
+    },
+    resolve: (_, { ids, isArchived }, context) => {
+      const name = isArchived ? "archive" : "restore";
+      const known = { deleted: isArchived };
+      return sendToEach(ids, { endpointOf: ({ optional }) => optional?.[name], known }, context);
+    },
+  }),
+}));

@@ -1,0 +1,112 @@
+import { type Command, segment } from "../../rest/api/endpoint.ts";
+import type { Revision, RunKind } from "../../rest/api/kind.ts";
+import { InputError } from "../../errors.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import { checkText } from "../../rest/api/list-query.ts";
+import { builder, type PothosTypes } from "../core/builder.ts";
+import type { ResourceRef } from "../core/fields.ts";
+import { quote, withId } from "../core/ids.ts";
+import { fetchMore, type Resource, toResource } from "../core/resource.ts";
+import { payloadOf, targetOf } from "../core/mutations.ts";
+import type { Context } from "../core/context.ts";
+
+/** What the service accepts as a name. */
+const SLUG = /^[-\w]+$/;
+
+/** Throws `InputError` for a name that the service would not accept, or under which nothing could be found. */
+export function checkNewName(name: string | null | undefined): void {
+  if (name == null) return;
+  if (!SLUG.test(name))
+    throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(name)}`);
+  segment("input.name", name);
+}
+
+/* Tags that a mutation adds and removes. The service only replaces all of them. */
+
+type FieldBuilder = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
+
+/** The inputs that change tags. */
+export const tagInputs = (t: FieldBuilder) => ({
+  tags: t.stringList({ description: "New tags in place of the old ones. Requires `UPDATE_TAGS`." }),
+  addTags: t.stringList({
+    description:
+      "Tags to add. The current ones are read first: a change in between is lost. Not with `tags`.",
+  }),
+  removeTags: t.stringList({ description: "Tags to remove, in the same way. Missing ones are ignored." }),
+});
+
+interface TagInput {
+  readonly tags?: readonly string[] | null | undefined;
+  readonly addTags?: readonly string[] | null | undefined;
+  readonly removeTags?: readonly string[] | null | undefined;
+}
+
+/** Throws `InputError` for tags by which no list could be filtered. */
+export function checkTags({ tags, addTags }: TagInput): void {
+  for (const [name, given] of Object.entries({ tags, addTags }))
+    for (const [index, tag] of (given ?? []).entries()) checkText(`input.${name}[${index}]`, tag);
+}
+
+/** The input with the tags that result from a change of single ones. Reads the record only for such a change. */
+export async function withTags<Given extends TagInput>(
+  source: Resource<{ readonly tags?: readonly string[] | null | undefined }>,
+  { addTags, removeTags, ...given }: Given,
+  session: Context["session"],
+): Promise<Omit<Given, "addTags" | "removeTags">> {
+  if (addTags == null && removeTags == null) return given;
+  if (given.tags !== undefined)
+    throw new InputError("input.tags: expected `tags`, or `addTags` and `removeTags`, got both");
+  const added = new Set(addTags);
+  const removed = new Set(removeTags);
+  for (const tag of added)
+    if (removed.has(tag)) throw new InputError("input.removeTags: expected other tags than in `addTags`");
+  // Throws where the server does not take tags, before anything is read.
+  session.server.bodyOf("update", { tags: [] });
+  // What other operations have read may be older.
+  session.endSharing();
+  const { loaded } = await fetchMore(source, ["tags"], session);
+  const present = (loaded.tags ?? []).filter((tag) => !removed.has(tag));
+  return { ...given, tags: [...new Set([...present, ...added])] };
+}
+
+const UpdateRunInput = builder.inputType("UpdateRunInput", {
+  description: "Fields to change, at least one. Omitted ones stay; null clears.",
+  fields: (t) => ({
+    name: t.string({ description: "Name: letters, digits, `-` and `_`. Requires `UPDATE_NAME`." }),
+    description: t.string({ description: "Free text." }),
+    ...tagInputs(t),
+    readme: t.string({ description: "Notes in Markdown. Not of build jobs. Requires `UPDATE_README`." }),
+  }),
+});
+
+/** Adds the mutation that changes a run. The service returns the whole record. */
+export function update<R extends object>(
+  target: ResourceRef<R, RunAddress> & { readonly kind: { readonly run: RunKind } },
+  endpoint: Command<RunAddress, R, Revision> | undefined,
+): void {
+  if (!endpoint) return;
+  const { name, one, many, keys } = target.kind.run;
+  builder.mutationField(`update${name}`, (t) =>
+    t.field({
+      type: payloadOf(target),
+      description: `Changes ${one}.`,
+      args: {
+        ...withId(target),
+        input: t.arg({ type: UpdateRunInput, required: true, description: "Fields to change." }),
+      },
+      resolve: async (_, { id, input }, context) => {
+        const { session } = context;
+        checkNewName(input.name);
+        checkTags(input);
+        if (input.readme !== undefined && !keys.includes("readme"))
+          throw new InputError(`input.readme: expected none, because ${many} have no readme`);
+        const source = await targetOf(target.kind, id, context);
+        const changed = await withTags(source, input, session);
+        const body = session.server.bodyOf("update", changed);
+        if (Object.keys(body).length === 0)
+          throw new InputError("input: expected at least one field to change, got none");
+        return toResource(target.kind, source.address, await session.send(endpoint, source.address, body));
+      },
+    }),
+  );
+}
