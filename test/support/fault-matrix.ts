@@ -2,9 +2,10 @@ import dns from "node:dns";
 import { expect } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { Seen, Told } from "./fake.ts";
-import { type Fault, type FaultServer, startFaultServer } from "./fault-server.ts";
+import { type FaultServer, startFaultServer } from "./fault-server.ts";
 import { type Answer, type Gateway, startGateway } from "./gateway.ts";
 import matrix from "./fault-matrix.json" with { type: "json" };
+import { metricOf } from "./figures.ts";
 import { globalId } from "./ids.ts";
 import { startCounter } from "./silent-ports.ts";
 
@@ -141,22 +142,15 @@ interface Scene {
 
 type Mend = void | (() => unknown);
 
-/** A fault, and the cell that each operation must end in; null where the fault makes no sense. */
-export interface MatrixRow {
-  readonly name: string;
-  /** Brings the fault about, at one route or with the whole service; what it gives ends it. */
+/** A fault of the service, at one route or in all that it answers. */
+export interface MatrixFault {
+  /** Brings the fault about; what it gives ends it. */
   readonly bring: (scene: Scene) => Mend | Promise<Mend>;
   /** Nobody is there: nothing of the service's can be had. */
   readonly isAll?: boolean;
   /** Whether a deadline ends what the fault began. */
   readonly hasDeadline?: boolean;
-  readonly cells: Readonly<Record<MatrixOperation, string | null>>;
 }
-
-export const failAt =
-  (fault: Fault, isMeant?: (call: number) => boolean): MatrixRow["bring"] =>
-  ({ service, route }) =>
-    service.fail(route, fault, isMeant);
 
 const deadlines = (deadlineMs: number) => ({
   UPSTREAM_HEADERS_TIMEOUT_MS: `${deadlineMs}`,
@@ -166,7 +160,7 @@ const deadlines = (deadlineMs: number) => ({
 
 /** Lets a fault happen to an operation, and afterwards no more. */
 export async function observe(
-  { bring, isAll = false, hasDeadline = false }: MatrixRow,
+  { bring, isAll = false, hasDeadline = false }: MatrixFault,
   operation: MatrixOperation,
   deadlineMs: number,
 ): Promise<string> {
@@ -177,7 +171,7 @@ export async function observe(
     clock: { ...systemClock, now: () => systemClock.now() + skippedMs },
     upstream: { url: `http://db-${service.port}.internal:${service.port}` },
     token: MATRIX_TOKEN,
-    env: { UPSTREAM_RETRIES: "2", LOG_LEVEL: "debug", ...(hasDeadline && deadlines(deadlineMs)) },
+    env: { UPSTREAM_RETRIES: "2", ...(hasDeadline && deadlines(deadlineMs)) },
   });
   const route = matrixRouteOf(operation);
   const mend = await bring({ service, route, elsewhere: elsewhere.url, deadlineMs });
@@ -191,6 +185,7 @@ export async function observe(
   skippedMs = 300_000;
   await mend?.();
   expect((await runMatrix(operation, gateway, "part")).came).toBe("ok");
+  expect(await metricOf(gateway, "rungraph_upstream_requests_running")).toBe(0);
   return cell;
 }
 
