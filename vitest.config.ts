@@ -24,7 +24,7 @@ const LONG = [
   "config/{built-demo,process}",
   "deploy/balancers",
   "docs/{contributing,tracing}",
-  "faults/{worst,framing}",
+  "faults/framing",
   "http/drain",
   "later/same-answers",
   "limits/plans",

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { costlyOperation, type Sent } from "../test/support/costly-operations.ts";
+import { costlyOperation, type Sent } from "./costly-operations.ts";
 import { startWatched } from "../test/support/watched-process.ts";
 import { startService } from "./processes.ts";
 import { megabytes, row, say } from "./sheet.ts";

@@ -16,10 +16,16 @@ const document = (number: number): string => `# ${number}
     ${Array.from({ length: 15 }, (_, index) => `type${index}: __type(name: "GatewayInfo") { ${NAMED} fields { ${FIELD} } }`).join(" ")}
   }`;
 
-test("the plans of short documents with many conditions are bounded by DOCUMENT_CACHE_BYTES", async () => {
+/** A gateway in a process of its own, before the demo. */
+async function start() {
   const demo = await startDemoService();
-  const { post, condition, stop } = await startWatched(demo.url);
-  onTestFinished(stop);
+  const gateway = await startWatched(demo.url);
+  onTestFinished(gateway.stop);
+  return gateway;
+}
+
+test("the plans of short documents with many conditions are bounded by DOCUMENT_CACHE_BYTES", async () => {
+  const { post, condition } = await start();
   const run = async (number: number): Promise<void> => {
     for (let combination = 0; combination < 2 ** CONDITIONS.length; combination++) {
       const variables = Object.fromEntries(
@@ -35,4 +41,22 @@ test("the plans of short documents with many conditions are bounded by DOCUMENT_
   const after = await condition();
   // The setting is at 16,000,000.
   expect(after.heapBytes - before.heapBytes).toBeLessThan(32_000_000);
+});
+
+const repeat = (part: string, count: number) => Array.from({ length: count }, () => part).join(" ");
+
+test.each([
+  [
+    "valid ones",
+    (index: number) =>
+      `query Q${index} { ${Array.from({ length: 6 }, (_, field) => `p${field}: project(id: "a.b") { ${repeat("id", 600)} }`).join(" ")} }`,
+  ],
+  ["ones that name no field", (index: number) => `query Q${index} { gateway { ${repeat("none", 3_000)} } }`],
+  ["ones that are cut short", (index: number) => `query Q${index} { gateway { ${repeat("version", 3_000)} `],
+])("different documents are kept up to 16 MB in all: %s", async (_, documentOf) => {
+  const { post, condition } = await start();
+  await (await post({ query: "{ gateway { version } }" })).text();
+  const { heapBytes: before } = await condition();
+  for (let index = 0; index < 120; index++) await (await post({ query: documentOf(index) })).text();
+  expect((await condition()).heapBytes - before).toBeLessThan(40_000_000);
 });

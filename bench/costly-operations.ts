@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import fieldTable from "./costly-fields.json" with { type: "json" };
-import { globalId } from "./ids.ts";
+import { globalId } from "../test/support/ids.ts";
 
 /** An operation with what it is sent with. */
 export interface Sent {
