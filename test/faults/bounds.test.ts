@@ -6,6 +6,7 @@ import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
+import SELECTED from "./selected.json" with { type: "json" };
 
 const times = (count: number, part: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => part(index)).join(" ");
@@ -47,34 +48,7 @@ describe("what an operation selects is counted with its fragments expanded, befo
     expect(service.seen()).toEqual([]);
   });
 
-  const ID = '"ada.mnist.42"';
-  const STEP = 'a: project(id: "ada.mnist")';
-  const SELECTED: [string, number, string, object?][] = [
-    ["fields of one name", 2, "{ __typename __typename }"],
-    ["an object and its fields", 3, `{ ${STEP} { id name } }`],
-    ["a fragment that is spread twice", 6, `{ ${STEP} { ...F } b: ${STEP.slice(3)} { ...F } } ${FRAGMENT()}`],
-    ["what is left out", 2, `query ($no: Boolean!) { ${STEP} { id @include(if: $no) } }`, { no: false }],
-    ["an inline fragment", 2, `{ ${STEP} { ... { ... on Entity { id } } } }`],
-    [
-      "the costliest of an interface's types",
-      4,
-      `{ entity(id: ${ID}) { id ... on Job { uuid } ... on User { username email } } }`,
-    ],
-    ["each id", 7, `{ entities(ids: [${ID}, ${ID}, ${ID}]) { id } }`],
-    [
-      "each id of a variable",
-      9,
-      "query ($of: [ID!]!) { entities(ids: $of) { id } }",
-      { of: ["a", "b", "c", "d"] },
-    ],
-    ["one id that stands for a list", 3, "query ($of: [ID!]!) { entities(ids: $of) { id } }", { of: "a" }],
-    ["each id of a default", 5, `query ($of: [ID!]! = [${ID}, ${ID}]) { entities(ids: $of) { id } }`],
-    ["introspection", 3, "{ __schema { queryType { name } } }"],
-  ];
-
-  const selected = SELECTED.map(([name, size, query, given = {}]) => [name, size, query, given] as const);
-
-  test.each(selected)("%s: %i", async (_, size, query, variables) => {
+  test.each(SELECTED)("$what: $size", async ({ size, query, variables }) => {
     const within = await startEmpty({ MAX_FIELDS: String(size) });
     expect((await within.ask(query, variables)).errors ?? []).not.toMatchObject(tooManySelected(size));
     const beyond = await startEmpty({ MAX_FIELDS: String(size - 1) });
@@ -85,7 +59,9 @@ describe("what an operation selects is counted with its fragments expanded, befo
     const { ask } = await startEmpty({ MAX_FIELDS: "9" });
     const query = "query ($of: [ID!]!) { entities(ids: $of) { id } }";
     const sizes = [1, 5, 1];
-    const answers = await Promise.all(sizes.map((size) => ask(query, { of: Array(size).fill(ID) })));
+    const answers = await Promise.all(
+      sizes.map((size) => ask(query, { of: Array(size).fill("ada.mnist.42") })),
+    );
     expect(answers.map(({ errors = [] }) => errors.map(({ extensions: { code } }) => code))).toEqual([
       ["BAD_USER_INPUT"],
       ["OPERATION_TOO_LARGE"],
@@ -93,10 +69,6 @@ describe("what an operation selects is counted with its fragments expanded, befo
     ]);
   });
 });
-
-function FRAGMENT() {
-  return "fragment F on Project { id name }";
-}
 
 /** An experiment whose log is this text. */
 const startLog = async (log: string, env: Record<string, string> = {}) => {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { startFake, startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { askInPieces, merge } from "../support/pieces.ts";
+import REFUSED from "./refused.json" with { type: "json" };
 
 const EXPERIMENT = {
   id: 3,
@@ -160,33 +161,7 @@ test("what a mutation returns may be deferred: it is read after the command", as
   expect(upstream.inOrder()[0]).toBe("POST ada/mnist/experiments/3/stop");
 });
 
-test.each([
-  [
-    `{ experiment(id: "a.b.1") { ... @defer(label: "x") { id } ... @defer(label: "x") { status } } }`,
-    "label of @defer: expected one that no other has",
-  ],
-  [
-    `query ($l: String) { experiment(id: "a.b.1") { ... @defer(label: $l) { id } } }`,
-    "label of @defer: expected a constant string",
-  ],
-  [
-    `subscription { runUpdated(id: "a.b.1") { ... @defer { __typename } } }`,
-    "Expected no @defer or @stream in a subscription: each of its results is whole.",
-  ],
-  [
-    `mutation { ... @defer { stopExperiment(id: "a.b.1", force: true) { isSent } } }`,
-    "Expected no @defer or @stream at the root of a mutation, only in what it returns.",
-  ],
-  [`{ experiment(id: "a.b.1") @stream { id } }`, "Expected @stream on a list, got it on experiment."],
-  [
-    `{ entities(ids: []) @stream { id } ... @defer { entities(ids: []) { __typename } } }`,
-    "Expected one selection of entities where it has @stream, got several: use an alias.",
-  ],
-  [
-    `{ entities(ids: []) @stream { id } entities(ids: []) @stream(initialCount: 1) { id } }`,
-    "Expected one selection of entities where it has @stream, got several: use an alias.",
-  ],
-])("%s is refused", async (query, message) => {
+test.each(REFUSED)("%s is refused", async (query = "", message) => {
   const { gateway } = await start();
   const { errors = [] } = await gateway.ask(query);
   expect(errors.map((error) => error.message)).toContain(message);
