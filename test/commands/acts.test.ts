@@ -71,24 +71,6 @@ describe("what is selected beyond the address is read once, after the command", 
     });
     expect(service.inOrder()).toEqual([callOf(command), `GET ${path.split("/").slice(0, 4).join("/")}/`]);
   });
-
-  test("the dotted name of an experiment, however the caller named it: it may lie in a group", async () => {
-    const service = await startFake(({ method }) =>
-      method === "GET" ? { json: { id: 3, unique_name: "ada.mnist.2.3" } } : { text: "" },
-    );
-    const { ask } = await startGateway({ upstream: service });
-    const names = [idOf(commandCalled("stopExperiment")), "ada.mnist.3"];
-    for (const id of names) {
-      expect(
-        await ask(`mutation { stopExperiment(id: "${id}", force: true) { experiment { uniqueName } } }`),
-      ).toEqual({
-        data: { stopExperiment: { experiment: { uniqueName: "ada.mnist.2.3" } } },
-      });
-    }
-    expect(service.inOrder()).toEqual(
-      names.flatMap(() => ["POST ada/mnist/experiments/3/stop", "GET ada/mnist/experiments/3/"]),
-    );
-  });
 });
 
 test.each(
@@ -119,24 +101,3 @@ test.each(
     });
   },
 );
-
-test("a payload tells what was commanded; other details are known of the caller only", async () => {
-  const service = await startFake(({ method }) =>
-    method === "GET" ? { json: { username: "ada", is_superuser: true, email: "ada@x.org" } } : { text: "" },
-  );
-  const { ask } = await startGateway({ upstream: service });
-  const of = (username: string) =>
-    `revokeSuperuser(username: "${username}") { user { username isSuperuser email } }`;
-  expect(await ask(`mutation { own: ${of("ada")} other: ${of("grace")} }`)).toEqual({
-    data: {
-      own: { user: { username: "ada", isSuperuser: false, email: "ada@x.org" } },
-      other: { user: { username: "grace", isSuperuser: false, email: null } },
-    },
-  });
-  expect(service.inOrder()).toEqual([
-    "DELETE superusers/revoke/ada/",
-    "GET users/",
-    "DELETE superusers/revoke/grace/",
-    "GET users/",
-  ]);
-});

@@ -23,8 +23,9 @@ describe("where an id can be of any kind", () => {
     [globalId("Group:ada/mnist/2"), "Group", "groups/2"],
   ])("%s is that of the %s", async (id, type, path) => {
     const { ask, sent } = await start();
-    expect(await ask(`{ run(id: "${id}") { __typename } entity(id: "${id}") { __typename } }`)).toEqual({
-      data: { run: { __typename: type }, entity: { __typename: type } },
+    const of = `(id: "${id}") { __typename }`;
+    expect(await ask(`{ run${of} entity${of} entities(ids: ["${id}"]) { __typename } }`)).toEqual({
+      data: { run: { __typename: type }, entity: { __typename: type }, entities: [{ __typename: type }] },
     });
     expect(sent()).toEqual([`GET ada/mnist/${path}/`]);
   });

@@ -63,26 +63,6 @@ describe("the record that a command answers with is shown without a request:", (
     expect(answer).toEqual({ data: { done: { experiment } } });
     expect(service.inOrder()).toEqual([`POST ${path}`]);
   });
-
-  test.each(["restartJob", "resumeJob", "copyJob"])("%s", async (name) => {
-    const { original: _, experiment_group: __, ...rest } = reduced;
-    const { ask, service } = await startCloning({ ...rest, unique_name: "ada.mnist.jobs.61" });
-    const { mutation, path } = commandCalled(name);
-    const answer = await ask(`mutation { done: ${mutation} { job { id uniqueName status } } }`);
-    const job = { id: globalId("Job:ada/mnist/61"), uniqueName: "ada.mnist.jobs.61", status: "CREATED" };
-    expect(answer).toEqual({ data: { done: { job } } });
-    expect(service.inOrder()).toEqual([`POST ${path}`]);
-  });
-
-  test("updateExperiment", async () => {
-    const { ask, service } = await startCloning({ ...reduced, id: 3, description: "Best", tags: ["a"] });
-    const { mutation, path } = commandCalled("updateExperiment");
-    const answer = await ask(`mutation { done: ${mutation} { experiment { description status tags } } }`);
-    expect(answer).toEqual({
-      data: { done: { experiment: { description: "Best", status: "CREATED", tags: ["a"] } } },
-    });
-    expect(service.inOrder()).toEqual([`PATCH ${path}`]);
-  });
 });
 
 test("what the answer of a command lacked is read with one request, and nothing else is taken from it", async () => {

@@ -85,3 +85,20 @@ describe("HEAD of a download", () => {
     agent.destroy();
   });
 });
+
+test("files count against what the service allows a token, with HEAD as well", async () => {
+  const service = await startFake(() => ({ text: "abcd" }));
+  const env = { UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RATE_LIMIT: "20/60" };
+  const { url } = await startGateway({ upstream: service, env });
+  const statuses: unknown[] = [];
+  for (let asked = 0; asked < 30; asked++) {
+    const method = asked % 2 === 0 ? "GET" : "HEAD";
+    const response = await fetch(`${url}/downloads/${ID}/files?path=a`, { method, headers: HEADERS });
+    statuses.push(response.status);
+    await response.text();
+  }
+  const sent = statuses.filter((status) => status === 200).length;
+  expect(sent).toBeLessThanOrEqual(20);
+  expect(service.calls()).toHaveLength(sent);
+  expect(new Set(statuses)).toEqual(new Set([200, 429]));
+});

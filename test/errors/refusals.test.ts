@@ -164,6 +164,7 @@ test.each<[string, Told, string, number | null]>([
   ["a part of gzip", jsonText(PART.subarray(0, -12), "gzip"), UNDECODED, null],
   ["damaged gzip", jsonText(Buffer.from(PART).fill(7, 12, 30), "gzip"), UNDECODED, null],
   ["deflate that was never compressed", jsonText(RECORD_TEXT, "deflate"), UNDECODED, null],
+  ["in an encoding that nobody knows", jsonText(RECORD_TEXT, "constructor"), UNDECODED, null],
   ["compressed three times", jsonText(gzipSync(gzipSync(PART)), "gzip, gzip, gzip"), UNDECODED, null],
 ])("an answer of 200 that is %s is UPSTREAM_BAD_RESPONSE", async (_, told, message, status) => {
   const { answer, calls } = await askOf(told, LIMIT);

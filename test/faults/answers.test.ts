@@ -47,26 +47,6 @@ describe("values of a wrong type, however many,", () => {
     expect(placesOf(logged())).toEqual(["tags.*"]);
   });
 
-  test("are null in each row of a list, and told by their place", async () => {
-    const rows = [{ id: 1, status: 7 }, { id: 2 }, { id: 3, status: "running", message: [], uuid: {} }];
-    const service = await startWith(JSON.stringify({ count: "3", results: rows }));
-    const { ask, logged } = await startGateway({ upstream: service });
-    const query = `{ experiment(id: "ada.mnist.42") { statuses { totalCount nodes { internalId rawStatus message uuid } } } }`;
-    const nodes = [null, null, "running"].map((rawStatus, index) => ({
-      internalId: `${index + 1}`,
-      rawStatus,
-      message: null,
-      uuid: null,
-    }));
-    expect(await ask(query)).toEqual({ data: { experiment: { statuses: { totalCount: null, nodes } } } });
-    expect(placesOf(logged()).toSorted()).toEqual([
-      "count",
-      "results.*.message",
-      "results.*.status",
-      "results.*.uuid",
-    ]);
-  });
-
   test("make a list unusable beyond a thousand of them, which the first one is blamed for", async () => {
     const page = (rows: number) => `{"results": [${times(rows, '{"id": 1, "status": 7, "message": 7}')}]}`;
     let text = page(500);

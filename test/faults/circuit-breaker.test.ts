@@ -1,20 +1,13 @@
+import { once } from "node:events";
 import { describe, expect, test, vi } from "vitest";
-import {
-  askAndLeave,
-  BREAKER,
-  BROKEN,
-  counted,
-  holdAll,
-  inTurn,
-  leaveAll,
-  startBreakable,
-} from "../support/breakable.ts";
+import { BREAKER, BROKEN, counted, holdAll, inTurn, startBreakable } from "../support/breakable.ts";
 import type { Fault, Trouble } from "../support/fault-server.ts";
 import { hang, reset, say } from "../support/faults.ts";
 import { metricOf } from "../support/figures.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
-import { OUTPUTS_OF_42 } from "../support/one-read.ts";
+import { OUTPUTS_OF_42, statusOf } from "../support/one-read.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
+import { begin } from "../support/readers.ts";
 import { startDeaf } from "../support/silent-ports.ts";
 
 describe("a service that fails again and again", () => {
@@ -213,11 +206,10 @@ describe("a service that fails again and again", () => {
         );
         const hold = holdAll();
         service.fail(/./, hold.fault);
-        const leaving = new AbortController();
-        const trying = askAndLeave(gateway, { id: 100, signal: leaving.signal });
+        const caller = begin(gateway.url, { path: "/graphql", graphql: statusOf(100) });
         await hold.arrived(1);
-        if (how === "leaves") leaving.abort();
-        expect(await trying).toBe(how === "leaves" ? "left" : "answered");
+        if (how === "leaves") caller.destroy();
+        else await once(caller, "response");
         service.heal();
         const waiting = one();
         hold.release();
@@ -256,9 +248,14 @@ describe("a service that fails again and again", () => {
   });
 
   test("is judged by what was answered, however many callers left before", async () => {
-    const scene = await startBreakable();
-    const { service, one } = scene;
-    expect(counted(await leaveAll(scene))).toEqual({ left: 25 });
+    const { service, one, gateway } = await startBreakable();
+    const hold = holdAll();
+    service.fail(/./, hold.fault, (call) => call <= 25);
+    const callers = Array.from({ length: 25 }, (_, id) =>
+      begin(gateway.url, { path: "/graphql", graphql: statusOf(id + 100) }),
+    );
+    await hold.arrived(25);
+    for (const caller of callers) caller.destroy();
     expect(await one()).toBe("ok");
     service.fail(/./, reset);
     // One of the last twenty went well.

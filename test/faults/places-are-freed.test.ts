@@ -1,10 +1,9 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { metricOf, settled } from "../support/figures.ts";
+import { settled } from "../support/figures.ts";
 import { wireOf } from "../support/framing.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
-import { startHoldingRecords } from "../support/holding.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -49,35 +48,6 @@ describe("many requests on one connection that is closed", () => {
     const received = await readFast(gateway.url, { path: OUTPUTS_OF_42 });
     expect(received?.body.toString()).toBe("half and half");
   });
-
-  const body = JSON.stringify({ query: ASK_STATUS });
-  const head = "HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n";
-  const requests = {
-    POST: `POST /graphql ${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    GET: `GET /graphql?${new URLSearchParams({ query: ASK_STATUS }).toString()} ${head}\r\n`,
-  };
-
-  test.each(Object.entries(requests))(
-    "leave no operation behind: all places of %ss are free",
-    async (_, request) => {
-      const service = await startHoldingRecords();
-      const gateway = await startGateway({ upstream: service, env: { MAX_OPERATIONS: "4" } });
-      const leave = pipeline(gateway, request, 30);
-      await service.arrived(1);
-      await settled(gateway, service.count);
-      leave();
-      const fourCodes = async () => {
-        const answers = await Promise.all([1, 2, 3, 4].map((id) => askFor(gateway, statusOf(id))));
-        return answers.map(firstCodeOf);
-      };
-      const codes = vi.waitFor(
-        async () => expect(await fourCodes()).toEqual(["ok", "ok", "ok", "ok"]),
-        PATIENT,
-      );
-      await service.releaseUntil([codes]);
-      expect(await metricOf(gateway, "rungraph_upstream_requests_running")).toBe(0);
-    },
-  );
 });
 
 describe("callers who take nothing of a long answer", () => {
@@ -121,24 +91,4 @@ describe("callers who take nothing of a long answer", () => {
     expect(whole).toBeLessThan(6);
     await vi.waitFor(async () => expect(firstCodeOf(await askFor(gateway, statusOf(1)))).toBe("ok"), PATIENT);
   });
-});
-
-test("callers who leave while their requests wait for a connection free the queue", async () => {
-  const service = await startHoldingRecords();
-  const gateway = await startGateway({
-    upstream: service,
-    env: { UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "3" },
-  });
-  const first = askFor(gateway, statusOf(1));
-  await service.arrived(1);
-  const waiting = () => metricOf(gateway, "rungraph_upstream_requests_waiting");
-  const leavers = [2, 3, 4].map((id) => begin(gateway.url, { path: "/graphql", graphql: statusOf(id) }));
-  await vi.waitUntil(async () => (await waiting()) === 3, PATIENT);
-  for (const leaver of leavers) leaver.destroy();
-  await vi.waitUntil(async () => (await waiting()) === 0, PATIENT);
-  const others = [5, 6, 7].map((id) => askFor(gateway, statusOf(id)));
-  await vi.waitUntil(async () => (await waiting()) === 3, PATIENT);
-  const answers = await service.releaseUntil([first, ...others]);
-  expect(answers.map(firstCodeOf)).toEqual(["ok", "ok", "ok", "ok"]);
-  expect(service.seen()).toHaveLength(4);
 });

@@ -3,6 +3,8 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { ASK_STATUS, askFor, RUNNING_RECORD } from "../support/one-read.ts";
+import { startRaw } from "../support/raw-service.ts";
 
 /** What may stand in a response, right and wrong. */
 const STATUS_LINES = [
@@ -120,4 +122,32 @@ test("no bytes that a service can send end the process, and a command that was s
     }),
     { numRuns: cases(15, 200) },
   );
+});
+
+const COMMANDS = [
+  `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { id } } }`,
+  `mutation { updateExperiment(id: "ada.mnist.42", input: { description: "x" }) { experiment { id } } }`,
+  `mutation { login(input: { username: "ada", password: "x" }) { token } }`,
+];
+const OPERATIONS = [...COMMANDS, ASK_STATUS, `{ experiment(id: "ada.mnist.42") { logs { text } } }`];
+
+const record = JSON.stringify({ ...RUNNING_RECORD, token: "n3w" });
+const FINAL = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${record.length}\r\n\r\n${record}`;
+
+test.each([
+  ["102 Processing", "ok"],
+  ["103 Early Hints\r\nLink: </style.css>; rel=preload", "ok"],
+  ["103 Early Hints\r\n\r\nHTTP/1.1 103 Early Hints", "ok"],
+  ["199 Whatever", "ok"],
+  // undici takes a 100 that nobody asked for as the end of the connection.
+  ["100 Continue", "UPSTREAM_UNAVAILABLE unknown"],
+])("an informational answer before the final one, %j, makes it %s", async (informational, outcome) => {
+  const service = await startRaw(({ write }) => write(`HTTP/1.1 ${informational}\r\n\r\n${FINAL}`));
+  for (const query of outcome === "ok" ? OPERATIONS : COMMANDS) {
+    const before = service.seen().length;
+    const { errors = [] } = await askFor(await startGateway({ upstream: service }), query);
+    const told = errors.map(({ extensions }) => `${extensions["code"]} ${extensions["outcome"]}`);
+    expect([query, told.join() || "ok"]).toEqual([query, outcome]);
+    expect(service.seen().length - before).toBe(1);
+  }
 });

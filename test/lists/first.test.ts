@@ -22,16 +22,3 @@ test.each(Object.keys(CHILD_LISTS) as ChildList[])(
     expect(service.calls()).toEqual([`GET ${CHILD_LISTS[list][2]}`]);
   },
 );
-
-test("after the end of a list is nothing, until it grows; the cursor is good at any gateway", async () => {
-  const rows = rowsOf(3);
-  const service = await startPaging(rows);
-  const { pageInfo } = await (await openList(service)).page({ first: 3 });
-  const { page } = await openList(service);
-  expect(await page({ first: 3, after: pageInfo.endCursor })).toMatchObject({
-    nodes: [],
-    pageInfo: { hasNextPage: false, hasPreviousPage: true },
-  });
-  rows.push({ id: 4 });
-  expect(idsOfPage(await page({ first: 3, after: pageInfo.endCursor }))).toEqual([4]);
-});

@@ -98,27 +98,4 @@ describe("a log that cannot be had", () => {
       await gone.opened;
     });
   });
-
-  test("because its reader left is no error: the service is told to stop, and nothing is logged", async () => {
-    const arrived = gate();
-    const gone = gate();
-    const url = await listen((_, response) => {
-      response.on("close", gone.open);
-      response.write("line 1\n", arrived.open);
-    });
-    const gateway = await startGateway({ upstream: { url } });
-    const leaving = new AbortController();
-    const asked = fetch(`${gateway.url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: "token t0ken" },
-      body: JSON.stringify({ query: READ_LOG }),
-      signal: leaving.signal,
-    });
-    await arrived.opened;
-    leaving.abort();
-    await expect(asked).rejects.toThrow("aborted");
-    await gone.opened;
-    await gateway.ask("{ gateway { version } }");
-    expect(gateway.logged()).not.toContain("unexpected");
-  });
 });

@@ -104,23 +104,6 @@ describe("a look-up of what is not there", () => {
   });
 });
 
-test.each([
-  ["a.b.jobs.9", "Job", "a/b/jobs/9/"],
-  ["a.b.builds.9", "BuildJob", "a/b/builds/9/"],
-  ["a.b.2.9", "Experiment", "a/b/experiments/9/"],
-])("a name that tells the kind is as good as an id: %s", async (name, kind, path) => {
-  const service = await startRecords({ [path]: { id: 9, unique_name: name } });
-  const { ask } = await startGateway({ upstream: service });
-  const run = { __typename: kind, uniqueName: name };
-  expect(
-    await ask(
-      `{ run(id: "${name}") { ...R } entity(id: "${name}") { ...R } entities(ids: ["${name}"]) { ...R } }
-      fragment R on Run { __typename uniqueName }`,
-    ),
-  ).toEqual({ data: { run, entity: run, entities: [run] } });
-  expect(service.calls()).toEqual([`GET ${path}`]);
-});
-
 test("the name of a job of an experiment is that of an object, of no run", async () => {
   const service = await startRecords({ "a/b/experiments/9/jobs/8/": { id: 8 } });
   const { ask } = await startGateway({ upstream: service });
@@ -135,23 +118,6 @@ test("the name of a job of an experiment is that of an object, of no run", async
       ),
     ],
   });
-});
-
-test("a name that two kinds can have is refused, with the two that tell them apart", async () => {
-  const service = await startRecords({ "a/b/groups/9/": { id: 9 } });
-  const { ask } = await startGateway({ upstream: service });
-  const { data, errors } = await ask(
-    `{ run(id: "a.b.9") { id } entity(id: "a.b.9") { id } entities(ids: ["a.b.9"]) { id }
-      group: run(id: "a.b.groups.9") { __typename } }`,
-  );
-  const expected = 'expected a.b.experiments.9 or a.b.groups.9, got "a.b.9", which can be the name of either';
-  expect(errors?.map(({ message }) => message).toSorted()).toEqual([
-    `id: ${expected}`,
-    `id: ${expected}`,
-    `ids[0]: ${expected}`,
-  ]);
-  expect(data).toEqual({ run: null, entity: null, entities: [null], group: { __typename: "Group" } });
-  expect(service.calls()).toEqual(["GET a/b/groups/9/"]);
 });
 
 test("the name of a job of an experiment is not found with another role, and need not have the group", async () => {

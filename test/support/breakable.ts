@@ -40,37 +40,6 @@ export async function startBreakable(env: Record<string, string> = {}) {
   return { service, gateway, one, many, pass };
 }
 
-/** Asks for an experiment of its own until the signal, and gives what came of it. */
-export const askAndLeave = (
-  { url }: { readonly url: string },
-  { id, signal }: { readonly id: number; readonly signal: AbortSignal },
-): Promise<string> =>
-  fetch(`${url}/graphql`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: "token t0ken" },
-    body: JSON.stringify({ query: `{ experiment(id: "ada.mnist.${id}") { status } }` }),
-    signal,
-  }).then(
-    () => "answered",
-    () => "left",
-  );
-
-/** 25 callers that leave once the service has all their requests, and what came of each. */
-export async function leaveAll({
-  service,
-  gateway,
-}: Awaited<ReturnType<typeof startBreakable>>): Promise<string[]> {
-  const hold = holdAll();
-  service.fail(/./, hold.fault, (call) => call <= 25);
-  const leaving = new AbortController();
-  const left = Array.from({ length: 25 }, (_, id) =>
-    askAndLeave(gateway, { id: id + 100, signal: leaving.signal }),
-  );
-  await hold.arrived(25);
-  leaving.abort();
-  return Promise.all(left);
-}
-
 /** `ok`, or the code of the first error, with how long to wait. */
 function verdictOf({ errors }: Answer<unknown>): string {
   if (!errors) return "ok";
