@@ -1,9 +1,10 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { settled } from "../support/figures.ts";
+import { metricOf, settled } from "../support/figures.ts";
 import { wireOf } from "../support/framing.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
+import { startHoldingRecords } from "../support/holding.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -91,4 +92,24 @@ describe("callers who take nothing of a long answer", () => {
     expect(whole).toBeLessThan(6);
     await vi.waitFor(async () => expect(firstCodeOf(await askFor(gateway, statusOf(1)))).toBe("ok"), PATIENT);
   });
+});
+
+test("callers who leave while their requests wait for a connection free the queue", async () => {
+  const service = await startHoldingRecords();
+  const gateway = await startGateway({
+    upstream: service,
+    env: { UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "3" },
+  });
+  const first = askFor(gateway, statusOf(1));
+  await service.arrived(1);
+  const waiting = () => metricOf(gateway, "rungraph_upstream_requests_waiting");
+  const leavers = [2, 3, 4].map((id) => begin(gateway.url, { path: "/graphql", graphql: statusOf(id) }));
+  await vi.waitUntil(async () => (await waiting()) === 3, PATIENT);
+  for (const leaver of leavers) leaver.destroy();
+  await vi.waitUntil(async () => (await waiting()) === 0, PATIENT);
+  const others = [5, 6, 7].map((id) => askFor(gateway, statusOf(id)));
+  await vi.waitUntil(async () => (await waiting()) === 3, PATIENT);
+  const answers = await service.releaseUntil([first, ...others]);
+  expect(answers.map(firstCodeOf)).toEqual(["ok", "ok", "ok", "ok"]);
+  expect(service.seen()).toHaveLength(4);
 });
