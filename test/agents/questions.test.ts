@@ -90,43 +90,8 @@ test("twelve questions are answered by a call each", async () => {
     });
 });
 
-test("names that are misspelt are seen beside those that there are", async () => {
-  const { use } = await startAgent();
-  const misspelt = { id: "ada.mnist.1", metric: "acuracy", direction: "DESC", by: ["learning_rate"] };
-  const summary = {
-    metrics: [{ name: "accuracy" }, { name: "loss" }],
-    parameters: [
-      { name: "activation", distinctCount: 2, min: null, max: null },
-      { name: "dropout" },
-      { name: "lr", distinctCount: 5, min: 0.001, max: 0.101 },
-    ],
-    best: null,
-    groups: [{ values: [{ name: "learning_rate", value: null }], count: 24 }],
-  };
-  expect((await use("SearchSummary", misspelt)).result).toMatchObject({
-    data: { group: { experiments: { summary } } },
-  });
-});
-
 test("projects are found of another owner as well", async () => {
   const { use } = await startAgent();
   const { result } = await use("FindProjects", { owner: "grace" });
   expect(result).toMatchObject({ data: { projects: { nodes: [{ uniqueName: "grace.vision" }] } } });
-});
-
-test("nobody takes an experiment for the group of the same name", async () => {
-  const { use } = await startAgent();
-  const isOf = (type: string) => ({ isError: false, result: { data: { run: { __typename: type } } } });
-  for (const tool of ["WhyFailed", "StatusTimeline"]) {
-    expect(await use(tool, { id: "ada.mnist.experiments.1" })).toMatchObject(isOf("Experiment"));
-    expect(await use(tool, { id: "ada.mnist.groups.1" })).toMatchObject(isOf("Group"));
-    const { text, isError } = await use(tool, { id: "ada.mnist.1" });
-    expect([text, isError]).toEqual([
-      expect.stringMatching(/ada\.mnist\.experiments\.1.*ada\.mnist\.groups\.1/),
-      true,
-    ]);
-  }
-  expect((await use("RunLog", { id: "ada.mnist.experiments.1", lines: 1 })).result).toMatchObject({
-    data: { run: { status: "SUCCEEDED", logs: { lines: [expect.any(String)] } } },
-  });
 });

@@ -16,6 +16,7 @@ import {
 } from "../support/builds.ts";
 import { sortedErrorsOf } from "../support/errors.ts";
 import type { Told } from "../support/fake.ts";
+import { detail } from "../support/replies.ts";
 
 describe("links of a kind", () => {
   test.each([
@@ -180,20 +181,34 @@ describe("a list of batched records that fails", () => {
     }
   });
 
-  test("because the caller may not read it is FORBIDDEN once for all links, with one request", async () => {
-    const message = "You do not have permission to perform this action.";
-    const { ask, calls } = await startBuilds({ byIds: () => ({ json: { detail: message }, status: 403 }) });
-    const answer = await ask(buildsOf(3));
-    expect(buildsIn(answer)).toEqual([null, null, null]);
-    expect(sortedErrorsOf(answer)).toEqual([
+  const LATER = { "retry-after": "3600" };
+
+  test.each([
+    ["may not read it", detail(403, "No."), { code: "FORBIDDEN", message: "No." }],
+    [
+      "is throttled for an hour",
+      { status: 429, json: {}, headers: LATER },
       {
-        at: "project.experiments.nodes.0.buildJob",
-        code: "FORBIDDEN",
-        message,
-        upstream: { method: "GET", route: "{owner}/{project}/builds", status: 403 },
-        paths: [0, 1, 2].map((index) => ["project", "experiments", "nodes", index, "buildJob"]),
+        code: "RATE_LIMITED",
+        message: "The service allows no more requests for now.",
+        retryAfterSeconds: 300,
       },
-    ]);
-    expect(calls()).toEqual([byIds(upTo(3))]);
-  });
+    ],
+  ] satisfies [string, Told, object][])(
+    "because the caller %s is one error for all links, at once and with one request",
+    async (_, told, facts) => {
+      const { ask, calls } = await startBuilds({ byIds: () => told });
+      const answer = await ask(buildsOf(3));
+      expect(buildsIn(answer)).toEqual([null, null, null]);
+      expect(sortedErrorsOf(answer)).toEqual([
+        {
+          at: "project.experiments.nodes.0.buildJob",
+          ...facts,
+          upstream: { method: "GET", route: "{owner}/{project}/builds", status: told.status },
+          paths: [0, 1, 2].map((index) => ["project", "experiments", "nodes", index, "buildJob"]),
+        },
+      ]);
+      expect(calls()).toEqual([byIds(upTo(3))]);
+    },
+  );
 });

@@ -101,3 +101,25 @@ test.each(
     });
   },
 );
+
+test("what the answer of a command lacked is read with one request, and nothing else is taken from it", async () => {
+  const made = { id: 61, last_status: "created", original: "ada.mnist.3" };
+  const later = { ...made, last_status: "scheduled", is_clone: true, bookmarked: false, num_jobs: 1 };
+  const service = await startFake(({ method }) =>
+    method === "GET" ? { json: later } : { status: 201, json: made },
+  );
+  const { ask } = await startGateway({ upstream: service });
+  const answer = await ask(`mutation { done: ${commandCalled("copyExperiment").mutation} {
+    experiment { status isClone isBookmarked }
+    again: experiment { rawStatus jobCount }
+  } }`);
+  expect(answer).toEqual({
+    data: {
+      done: {
+        experiment: { status: "CREATED", isClone: true, isBookmarked: false },
+        again: { rawStatus: "created", jobCount: 1 },
+      },
+    },
+  });
+  expect(service.inOrder()).toEqual(["POST ada/mnist/experiments/3/copy", "GET ada/mnist/experiments/61/"]);
+});

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { startFake, startRecords } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { LOG_CALL, LOG_ROUTE, startEndless } from "../support/logs.ts";
+import { LOG_CALL, LOG_ROUTE } from "../support/logs.ts";
 
 const URLS = `{
   experiment(id: "ada.mnist.42") { logsUrl outputsUrl }
@@ -189,20 +189,6 @@ describe("a download", () => {
         },
       ],
     });
-  });
-
-  test.each(["logs", "outputs"])("of %s that its caller leaves is cancelled at the service", async (what) => {
-    const service = await startEndless();
-    const gateway = await startGateway({ upstream: service });
-    const leaving = new AbortController();
-    const response = await fetch(`${gateway.url}/downloads/${globalId("Experiment:ada/mnist/42")}/${what}`, {
-      headers: HEADERS,
-      signal: leaving.signal,
-    });
-    const { value } = (await response.body?.getReader().read()) ?? {};
-    expect(Buffer.from(value ?? []).toString()).toMatch(/^line 1\n/);
-    leaving.abort();
-    await service.gone;
   });
 
   test.each([

@@ -15,90 +15,42 @@ import {
   STATUS_CALL,
   STATUS_UPSTREAM,
 } from "../support/one-read.ts";
-import { detail, html, json, PAGE } from "../support/replies.ts";
+import { PAGE } from "../support/replies.ts";
+import refusals from "./refusals.json" with { type: "json" };
 
 /* What callers read of an answer of the service; which codes there are for which operation tells the fault matrix. */
 
-const ASKS = "The service asks for a valid token.";
-const INACTIVE = "User inactive or deleted.";
-const NO_CREDENTIALS = "Authentication credentials were not provided.";
-const NO_RIGHTS = "You do not have permission to perform this action.";
-const NOT_OFFERED = `This server does not offer GET ${STATUS_UPSTREAM.route}, or failed at it.`;
-const LOCKED = "The record is in a state that does not allow this.";
+interface Refusal {
+  readonly told: Told;
+  readonly code: string;
+  readonly message: string;
+}
 
-describe("a refusal of the service becomes one error with a code, a message and the row that was asked:", () => {
-  test.each<[Told, string, string]>([
-    [detail(401, "Invalid token."), "UNAUTHENTICATED", "Invalid token."],
-    [html(401), "UNAUTHENTICATED", ASKS],
-    [detail(403, NO_CREDENTIALS), "UNAUTHENTICATED", NO_CREDENTIALS],
-    [detail(403, "Token expired"), "UNAUTHENTICATED", "Token expired"],
-    [detail(403, INACTIVE), "UNAUTHENTICATED", INACTIVE],
-    [detail(403, `Invalid token ${SECRET_TOKEN}.`), "UNAUTHENTICATED", ASKS],
-    [detail(403, "No credentials, see http://db.internal/canary"), "UNAUTHENTICATED", ASKS],
-    [detail(403, NO_RIGHTS), "FORBIDDEN", NO_RIGHTS],
-    [html(403), "FORBIDDEN", "The service does not allow this."],
-    [detail(404, "No such row."), "NOT_FOUND", "No such row."],
-    [json(404, "It is gone."), "NOT_FOUND", "It is gone."],
-    [{ status: 404, text: "" }, "NOT_FOUND", "Not found: ada.mnist.experiments.42."],
-    [html(404), "UPSTREAM_UNSUPPORTED", NOT_OFFERED],
-    [detail(405, 'Method "GET" not allowed.'), "UPSTREAM_UNSUPPORTED", NOT_OFFERED],
-    [detail(409, "Already stopped."), "CONFLICT", "Already stopped."],
-    [html(409), "CONFLICT", LOCKED],
-    [
-      { ...jsonText(gzipSync('{"detail": "It is locked."}'), "gzip"), status: 409 },
-      "CONFLICT",
-      "It is locked.",
-    ],
-    // It cannot be decoded.
-    [{ ...jsonText(PAGE, "gzip"), status: 409 }, "CONFLICT", LOCKED],
-    [detail(429, "Request was throttled."), "RATE_LIMITED", "The service allows no more requests for now."],
-    [detail(500, "canary"), "UPSTREAM_ERROR", "The service answered 500."],
-    [{ status: 503, text: "" }, "UPSTREAM_UNAVAILABLE", "The service is not ready."],
-    [html(504), "UPSTREAM_UNAVAILABLE", "The service is out of reach."],
-  ])("%.80j", async (told, code, message) => {
-    const { answer, calls } = await askOf(told);
-    expect(answer).toEqual(
-      failedStatus(code, message, { upstream: { ...STATUS_UPSTREAM, status: told.status } }),
-    );
-    expect(calls).toEqual([STATUS_CALL]);
-  });
+// Safe: the file has nothing else.
+const REFUSALS = Object.entries(refusals as unknown as Readonly<Record<string, readonly Refusal[]>>);
+
+async function expectRefused({ told, code, message }: Refusal): Promise<void> {
+  const { answer, calls } = await askOf(told);
+  const facts = { upstream: { ...STATUS_UPSTREAM, status: told.status } };
+  expect(answer).toEqual(failedStatus(code, message, facts));
+  expect(calls).toEqual([STATUS_CALL]);
+}
+
+describe.each(REFUSALS)("%s:", (_, rows) => {
+  test.each(rows)("%.80j", expectRefused);
 });
 
-describe("what the service says of the input is passed on, in each of its shapes:", () => {
-  const nested = { config: { run: { cmd: ["It is required."] }, version: ["Expected 1."] } };
-
-  test.each<[number, unknown, string]>([
-    [400, { detail: "Nonsense in the query." }, "Nonsense in the query."],
-    [400, { query: ["Unknown key.", "Too long."] }, "query: Unknown key. query: Too long."],
-    [400, nested, "config.run.cmd: It is required. config.version: Expected 1."],
-    [400, { non_field_errors: ["Either this or that."] }, "Either this or that."],
-    [400, ["Unknown key.", "Unknown value."], "Unknown key. Unknown value."],
-    [422, "Unknown key.", "Unknown key."],
-  ])("%i with %j", async (status, body, message) => {
-    const { answer } = await askOf(json(status, body));
-    expect(answer).toEqual(
-      failedStatus("BAD_USER_INPUT", message, { upstream: { ...STATUS_UPSTREAM, status } }),
-    );
-  });
+const compressed = (text: string | Buffer, message: string): Refusal => ({
+  told: { ...jsonText(text, "gzip"), status: 409 },
+  code: "CONFLICT",
+  message,
 });
 
-describe("what the service says is not passed on when it could tell of its inside:", () => {
-  test.each<[string, Told]>([
-    ["a page", html(400)],
-    ["a page inside JSON", detail(400, "<h1>canary</h1>")],
-    ["a path", detail(400, "No such file: /srv/tracking/canary")],
-    ["an address", detail(400, "http://db.internal:5432 canary")],
-    ["a trace over several lines", detail(400, 'Traceback:\n  canary "views.py", line 7')],
-    ["the token", detail(400, `canary ${SECRET_TOKEN}`)],
-    ["a long text", detail(400, "canary ".repeat(50))],
-    ["text that is no JSON", { status: 400, text: "canary" }],
-    ["nothing", { status: 400, text: "" }],
-  ])("%s", async (_, told) => {
-    const { answer } = await askOf(told);
-    const facts = { upstream: { ...STATUS_UPSTREAM, status: 400 } };
-    expect(answer).toEqual(failedStatus("BAD_USER_INPUT", "The service refused the input.", facts));
-  });
-});
+test.each([
+  compressed(gzipSync('{"detail": "It is locked."}'), "It is locked."),
+  // It cannot be decoded.
+  compressed(PAGE, "The record is in a state that does not allow this."),
+])("a refusal that says gzip: $message", expectRefused);
 
 describe("Retry-After is told in seconds", () => {
   test.each<[string, number?]>([

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Composer } from "yaml";
 import { startRecords } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import CONFIG_TEXTS from "./config-texts.json" with { type: "json" };
 
 /** How many texts were parsed since now: it shows in nothing but time. */
 function countParsed() {
@@ -78,25 +79,15 @@ describe("the text of a configuration", () => {
   });
 
   test.each([
-    ["bytes", "a: !!binary aGVsbG8=", { a: "aGVsbG8=" }],
-    ["a set", "a: !!set {b, c}", { a: { b: null, c: null } }],
-    ["an ordered map", "a: !!omap [b: 1]", { a: [{ b: 1 }] }],
-    ["a date", "a: 2020-01-01", { a: "2020-01-01" }],
-    ["a date by its type", "a: !!timestamp 2020-01-01", { a: "2020-01-01" }],
-    ["a type of its own", "a: !python/object:os.system [ls]", { a: ["ls"] }],
-    [
-      "an older version, its dates, its merged keys",
-      "%YAML 1.1\n---\na: &a {b: yes}\nc: {<<: *a}\nd: 2020-01-01",
-      { a: { b: "yes" }, c: { "<<": { b: "yes" } }, d: "2020-01-01" },
-    ],
-    ["numbers that are none", "a: .nan\nb: -.inf", { a: null, b: null }],
-    ["the last of two equal keys", "kind: job\nkind: experiment\n", { kind: "experiment" }],
-    [
-      "any keys",
-      "__proto__: {polluted: true}\nconstructor: 1\n[a, b]: 2\n? {c: d}\n: 3\n7: 4\n",
-      JSON.parse('{"7":4,"__proto__":{"polluted":true},"constructor":1,"[ a, b ]":2,"{ c: d }":3}') as object,
-    ],
-  ])("says only what JSON can say: %s", async (_, content, raw) => {
+    ...CONFIG_TEXTS,
+    {
+      what: "any keys",
+      content: "__proto__: {polluted: true}\nconstructor: 1\n[a, b]: 2\n? {c: d}\n: 3\n7: 4\n",
+      raw: JSON.parse(
+        '{"7":4,"__proto__":{"polluted":true},"constructor":1,"[ a, b ]":2,"{ c: d }":3}',
+      ) as object,
+    },
+  ])("says only what JSON can say: $what", async ({ content, raw }) => {
     expect(await rawOf(content)).toEqual(raw);
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
@@ -109,6 +100,9 @@ describe("the text of a configuration", () => {
     ["expands without bound", bomb],
     ["refers to itself", "a: &a [*a]"],
     ["refers to nothing", "a: *b"],
+    ["is a sentence", "just a sentence"],
+    ["is empty", ""],
+    ["is no YAML", "run: {cmd: [unclosed"],
     ["is nested more deeply than an answer may be", `a: ${"[".repeat(300)}${"]".repeat(300)}`],
     ["is nested as deeply as it is long", "[".repeat(16_000)],
     ["is nested as deeply as it is long, in lists", "- ".repeat(8_000)],

@@ -99,24 +99,6 @@ test("a record with old and new keys is read by the old ones", async () => {
   });
 });
 
-test.each([
-  ["null", { content: null, params: null }],
-  ["no YAML", { content: "run: {cmd: [unclosed", params: null }],
-  ["YAML of something else than an object", { content: "just a sentence", params: null }],
-  ["empty", { content: "", params: null }],
-  ["under no name", {}],
-])("content that is %s leaves the configuration null and the rest as it is", async (_, keys) => {
-  const { ask, calls } = await startRenewed(keys);
-  const answer = await ask(
-    `{ experiment(id: "alice.mnist.1") { name declarations { name } config { kind } } }`,
-  );
-  expect(outcomeOf(answer)).toEqual({
-    data: { experiment: { name: "baseline", declarations: null, config: null } },
-    errors: [],
-  });
-  expect(calls()).toEqual(["GET alice/mnist/experiments/1/"]);
-});
-
 test("what a content says is not repeated in a warning of the process", async () => {
   const warned: string[] = [];
   const listen = ({ message }: Error) => void warned.push(message);

@@ -1,8 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { GroupGraphDocument } from "../generated/graphql.ts";
-import { errorsOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { type ProfileName, startProfile } from "../support/profiles.ts";
 
@@ -66,24 +63,3 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
     expect(experiments?.nodes.at(-1)).toMatchObject({ status: "UNSCHEDULABLE", jobs: { nodes: [] } });
   });
 });
-
-test.each([
-  [`{ job(id: "ada.mnist.jobs.1") { status } }`, "GET ada/mnist/jobs/1/"],
-  [
-    `{ a: job(id: "ada.mnist.jobs.1") { status } b: job(id: "ada.mnist.jobs.2") { status } }`,
-    "GET ada/mnist/jobs?query=id%3A1%7C2&limit=100",
-  ],
-])(
-  "a service that asks for a pause of an hour is not asked again, and callers learn it at once: %s",
-  async (document, call) => {
-    const headers = { "retry-after": "3600" };
-    const service = await startFake(() => ({
-      status: 429,
-      json: { detail: "Request was throttled." },
-      headers,
-    }));
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-    expect(errorsOf(await ask(document))).toMatchObject([{ code: "RATE_LIMITED", retryAfterSeconds: 300 }]);
-    expect(service.calls()).toEqual([call]);
-  },
-);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { tokenOf } from "../support/demo-gateway.ts";
 import { outcomeOf } from "../support/errors.ts";
-import { pageOf, startFake } from "../support/fake.ts";
+import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { startProfile } from "../support/profiles.ts";
@@ -146,19 +146,6 @@ describe("what somebody else keeps", () => {
     const lists = ["archives", "bookmarks"].map((list) => `GET ${list}/${owner}/experiments`);
     expect(calls()).toEqual([...reads, ...lists]);
   });
-});
-
-test("lists of what is kept are paged by offsets, one request a page", async () => {
-  const rows = [1, 2, 3, 4, 5].map((id) => ({ content_object: { id, project: `ada.p${id}` } }));
-  const service = await startFake((seen) => pageOf(rows, seen));
-  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-  const list =
-    "bookmarks(kind: JOB, first: 2, offset: 3) { nodes { ... on Job { uniqueName } } pageInfo { hasPreviousPage } }";
-  const nodes = [4, 5].map((id) => ({ uniqueName: `ada.p${id}.jobs.${id}` }));
-  expect(await ask(`{ user(username: "ada") { ${list} } }`)).toEqual({
-    data: { user: { bookmarks: { nodes, pageInfo: { hasPreviousPage: true } } } },
-  });
-  expect(service.calls()).toEqual(["GET bookmarks/ada/jobs?limit=2&offset=3"]);
 });
 
 test("a row that does not tell its project fails its list, not the others", async () => {
