@@ -105,4 +105,15 @@ describe("login", () => {
       ],
     });
   });
+
+  test.each([{}, { token: "" }, { token: null }, { token: 7 }])(
+    "answered with %j is UPSTREAM_BAD_RESPONSE",
+    async (json) => {
+      const service = await startFake(() => ({ json }));
+      const { ask } = await startGateway({ upstream: service, token: null });
+      const { data, errors } = outcomeOf(await ask(login, ada));
+      expect(data).toEqual({ login: null });
+      expect(errors).toEqual([expect.objectContaining({ at: "login", code: "UPSTREAM_BAD_RESPONSE" })]);
+    },
+  );
 });

@@ -14,6 +14,7 @@ import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { readRecording, RECORDINGS } from "../support/replay.ts";
 import { seeded } from "../support/seeded.ts";
+import ODD_VALUES from "./odd-values.json" with { type: "json" };
 
 /** Words of an address that are no owner, and how many words of an owner or a project come behind them. */
 const OF_NO_OWNER = new Map(
@@ -48,26 +49,8 @@ const nested = (wrap: (inner: unknown) => unknown): unknown => {
 
 /** What takes the place of a value. */
 const VALUES: readonly unknown[] = [
-  null,
-  true,
-  -1,
-  0.5,
-  1e308,
-  -1e308,
-  2 ** 53,
-  "",
-  " ",
-  "\u0000\uD800",
+  ...ODD_VALUES,
   "x".repeat(20_000),
-  "../../admin",
-  "http://[",
-  "2020-99-99T99:99:99Z",
-  [],
-  [[]],
-  {},
-  { id: "x" },
-  { length: -1 },
-  [null, 7, "x", { id: 1 }],
   nested((inner) => [inner]),
   nested((inner) => ({ id: 1, results: inner })),
 ];

@@ -48,19 +48,6 @@ test("a deferred fragment follows the rest, and its reads begin after those of t
   expect(calls()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/builds/7/"]);
 });
 
-test("a condition decides by its variable", async () => {
-  const { ask } = await start();
-  const query = `query ($later: Boolean!) {
-    experiment(id: "ada.mnist.3") { status ... @defer(if: $later) { description } }
-  }`;
-  const [whole, ...others] = await ask(query, { later: false });
-  expect([whole, others]).toEqual([
-    { data: { experiment: { status: "RUNNING", description: "A run." } } },
-    [],
-  ]);
-  expect(await ask(query, { later: true })).toHaveLength(2);
-});
-
 test("each fragment delivers all that it selects, also what comes at once or in another fragment", async () => {
   const { ask, calls } = await start();
   const pieces = await ask(`{

@@ -66,14 +66,3 @@ test("a count below zero is an error of the list", async () => {
     { errors: [{ message: "initialCount: expected 0 or more, got -1" }] },
   ]);
 });
-
-test("a list in a deferred fragment is streamed after it, and its items may be deferred", async () => {
-  const { ask } = await start();
-  const pieces = await ask(
-    `totalCount ... @defer { nodes @stream { status ... @defer { buildJob { description } } } }`,
-  );
-  expect(merge(pieces)).toMatchObject({
-    data: { project: { experiments: { nodes: [built(1), { buildJob: null }, built(3)] } } },
-    failed: [],
-  });
-});

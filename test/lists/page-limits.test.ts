@@ -1,6 +1,14 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { idsOfPage, listErrorsOf, openList, rowsOf, startPaging } from "../support/child-lists.ts";
+import {
+  CHILD_LISTS,
+  type ChildList,
+  idsOfPage,
+  listErrorsOf,
+  openList,
+  rowsOf,
+  startPaging,
+} from "../support/child-lists.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
@@ -17,6 +25,21 @@ const MARKED = [
 ];
 const numbers = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+test.each(Object.keys(CHILD_LISTS) as ChildList[])(
+  "without `first`, %s is the first page of the service, in exactly one request",
+  async (list) => {
+    const service = await startPaging(rowsOf(45));
+    const { page } = await openList(service, list);
+    const first = await page();
+    expect(idsOfPage(first)).toEqual(rowsOf(20).map(({ id }) => id));
+    expect(first).toMatchObject({
+      pageInfo: { hasNextPage: true, hasPreviousPage: false },
+      totalCount: 45,
+    });
+    expect(service.calls()).toEqual([`GET ${CHILD_LISTS[list][2]}`]);
+  },
+);
 
 test.each(["polyaxon-0.2", "document"])(
   "a list without `first` gives at most MAX_PAGE_SIZE items of a longer page, by the same request, with %s",

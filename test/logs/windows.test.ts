@@ -6,19 +6,8 @@ import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
-import {
-  lastLines,
-  LOG_CALL,
-  logText,
-  type LogWindow,
-  READ_LOG,
-  readWindowOf,
-  startEndless,
-  startLog,
-} from "../support/logs.ts";
+import { LOG_CALL, type LogWindow, READ_LOG, readWindowOf, startEndless, startLog } from "../support/logs.ts";
 import { watchWindows } from "../support/watched-window.ts";
-
-const bytesOf = (text: string) => Buffer.byteLength(text);
 
 describe("a window from the start of a log", () => {
   test("is the whole log when it fits", async () => {
@@ -115,26 +104,6 @@ async function walk(gateway: Gateway, maxBytes: number, most: number): Promise<L
 }
 
 describe("window after window", () => {
-  test("a log is read whole and nothing twice, in windows of any size", async () => {
-    const log = await startLog();
-    await fc.assert(
-      fc.asyncProperty(logText, fc.integer({ min: 1, max: 12 }), async (text, maxBytes) => {
-        log.write(text);
-        const windows = await walk(log, maxBytes, text.length + 1);
-        expect(windows.map((window) => window.text).join("")).toBe(text);
-        let place = 0;
-        for (const window of windows) {
-          expect(window.startByte).toBe(place);
-          place += bytesOf(window.text);
-          expect(window.hasMore).toBe(place < bytesOf(text));
-          const [first = ""] = window.text;
-          expect(bytesOf(window.text)).toBeLessThanOrEqual(Math.max(maxBytes, bytesOf(first)));
-        }
-      }),
-      { numRuns: cases(15, 60) },
-    );
-  });
-
   test("a log of any bytes comes to its end, in windows of any size", async () => {
     const log = await startLog();
     // Beginnings and middles of characters, in orders that no text has.
@@ -172,19 +141,6 @@ describe("the tail of a log", () => {
       startByte: 14,
     });
     expect(log.calls()).toEqual([LOG_CALL, LOG_CALL]);
-  });
-
-  test("is the last lines of any log", async () => {
-    const log = await startLog();
-    await fc.assert(
-      fc.asyncProperty(logText, fc.integer({ min: 1, max: 8 }), async (text, tailLines) => {
-        log.write(text);
-        const tail = await readWindowOf(log, { tailLines });
-        expect(tail.text).toBe(lastLines(text, tailLines));
-        expect(tail.startByte).toBe(bytesOf(text) - bytesOf(tail.text));
-      }),
-      { numRuns: cases(40, 150) },
-    );
   });
 
   test("is no longer than maxBytes and begins with a whole character", async () => {

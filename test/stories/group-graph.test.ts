@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { GroupGraphDocument } from "../generated/graphql.ts";
-import { globalId } from "../support/ids.ts";
 import { type ProfileName, startProfile } from "../support/profiles.ts";
 
 const WIDE = { id: "ada.mnist.1" };
@@ -20,46 +19,18 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
     expect(errors).toBeUndefined();
     expect(calls()).toEqual([GROUP, LIST, ...JOBS, ...BUILDS, "GET cluster/"].toSorted());
 
-    const { experiments, ...group } = data.group ?? {};
-    expect(group).toEqual({
-      id: globalId("Group:ada/mnist/1"),
-      uniqueName: "ada.mnist.1",
+    expect(data.group).toMatchObject({
       status: "RUNNING",
       experimentCounts: { total: 24, running: 3, succeeded: 15, failed: 3 },
+      experiments: { totalCount: 24, pageInfo: { hasNextPage: false } },
     });
-    expect(experiments).toMatchObject({ totalCount: 24, pageInfo: { hasNextPage: false } });
-    expect(experiments?.nodes.map(({ uniqueName }) => uniqueName)).toEqual(
-      RUNS.map((id) => `ada.mnist.1.${id}`),
-    );
-    expect(experiments?.nodes[0]).toEqual({
-      id: globalId("Experiment:ada/mnist/9"),
-      uniqueName: "ada.mnist.1.9",
+    const nodes = data.group?.experiments?.nodes ?? [];
+    expect(nodes.map(({ uniqueName }) => uniqueName)).toEqual(RUNS.map((id) => `ada.mnist.1.${id}`));
+    expect(nodes[0]).toMatchObject({
       status: "SUCCEEDED",
-      declarations: [
-        { name: "activation", value: "relu" },
-        { name: "dropout", value: 0.25 },
-        { name: "lr", value: 0.001 },
-      ],
-      latestMetrics: [
-        { name: "accuracy", value: expect.any(Number) },
-        { name: "loss", value: expect.any(Number) },
-      ],
-      buildJob: {
-        id: globalId("BuildJob:ada/mnist/1"),
-        uniqueName: "ada.mnist.builds.1",
-        commit: expect.stringMatching(/^[0-9a-f]{40}$/),
-      },
-      jobs: {
-        nodes: [
-          {
-            id: expect.any(String),
-            role: "master",
-            status: "SUCCEEDED",
-            nodeScheduled: { id: expect.any(String), name: "node-1", memory: 33_657_483_264 },
-          },
-        ],
-      },
+      buildJob: { uniqueName: "ada.mnist.builds.1", commit: expect.stringMatching(/^[0-9a-f]{40}$/) },
+      jobs: { nodes: [{ role: "master", nodeScheduled: { name: "node-1", memory: 33_657_483_264 } }] },
     });
-    expect(experiments?.nodes.at(-1)).toMatchObject({ status: "UNSCHEDULABLE", jobs: { nodes: [] } });
+    expect(nodes.at(-1)).toMatchObject({ status: "UNSCHEDULABLE", jobs: { nodes: [] } });
   });
 });

@@ -1,11 +1,6 @@
 import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 import { expect, test } from "vitest";
-import {
-  ExperimentPageDocument,
-  NestedRunGraphDocument,
-  OriginDocument,
-  ProjectPageDocument,
-} from "../generated/graphql.ts";
+import { ExperimentPageDocument, OriginDocument, ProjectPageDocument } from "../generated/graphql.ts";
 import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startProfile } from "../support/profiles.ts";
@@ -72,49 +67,6 @@ test.each([
     strays: [],
     rounds: rounds.length,
   });
-});
-
-test("the nested graph asks no address twice, though its build and machines are named many times", async () => {
-  const { ask, calls } = await startDemoGateway();
-  const { data, errors } = await ask(NestedRunGraphDocument, { id: "ada.mnist.42" });
-  expect(errors).toBeUndefined();
-  expect(data.experiment?.original?.buildJob).toEqual(data.experiment?.buildJob);
-  expect(data.experiment?.original?.original?.uniqueName).toBe("ada.mnist.4");
-  expect(data.experiment?.jobs?.nodes.map(({ nodeScheduled }) => nodeScheduled?.kubeletVersion)).toEqual(
-    Array.from({ length: 4 }, () => expect.any(String)),
-  );
-  expect(calls()).toEqual([
-    "GET ada/mnist/builds/2/",
-    "GET ada/mnist/builds/2/statuses",
-    "GET ada/mnist/experiments/37/",
-    "GET ada/mnist/experiments/4/",
-    `GET ${E42}/`,
-    `GET ${E42}/jobs`,
-    `GET ${E42}/jobs/22/statuses/`,
-    `GET ${E42}/jobs/23/statuses/`,
-    `GET ${E42}/jobs/24/statuses/`,
-    `GET ${E42}/jobs/25/statuses/`,
-    `GET ${E42}/metrics`,
-    `GET ${E42}/statuses`,
-    "GET cluster/",
-    "GET nodes/1",
-    "GET nodes/2",
-    "GET nodes/3",
-  ]);
-});
-
-test("@include decides whether a link is loaded, fragments and aliases are seen through", async () => {
-  const { ask, calls } = await startDemoGateway();
-  const document = `
-    query ($more: Boolean!) {
-      experiment(id: "ada.mnist.1.9") { id group: experimentGroup { id ...More @include(if: $more) } }
-    }
-    fragment More on Run { ... on Trackable { state: status } }`;
-  await ask(document, { more: false });
-  expect(calls()).toEqual(["GET ada/mnist/experiments/9/"]);
-  const { data } = await ask<{ experiment: unknown }, object>(document, { more: true });
-  expect(calls()).toEqual(["GET ada/mnist/experiments/9/", "GET ada/mnist/groups/1/"]);
-  expect(data.experiment).toMatchObject({ group: { state: "RUNNING" } });
 });
 
 test("a machine's summary costs the cluster document, its details one request more", async () => {

@@ -279,47 +279,35 @@ describe("what the caller got wrong is not repeated", () => {
     return { said, seen: service.seen() };
   }
 
-  test.each([
-    ["with a field too many", login, { input: { username: "ada", password: PASSWORD, remember: true } }],
-    ["with a misspelt field", login, { input: { username: "ada", pasword: PASSWORD } }],
-    ["as a number", login, { input: { username: "ada", password: PIN } }],
-    ["as a list", login, { input: { username: "ada", password: [PASSWORD] } }],
-    ["in place of the input", login, { input: PASSWORD }],
-    ["as a list, by itself", byParts, { password: [PASSWORD] }],
-  ])("a password %s", async (_, query, variables) => {
-    const { said, seen } = await replyTo(JSON.stringify({ query, variables }));
-    expect(said).toContain("errors");
-    expect(hits(said)).toEqual([]);
-    expect(seen).toEqual([]);
-  });
+  const stop = `mutation { stopExperiment(id: "ada.mnist.3", force: true) { experiment { status } } }`;
+  const asks = (query: string, variables: object = {}) => JSON.stringify({ query, variables });
+  const input = { username: "ada", password: PASSWORD };
 
-  test.each([
-    ["half of a request", `{"query": "${login}", "variables": {"input": {"password": "${PASSWORD}"`, {}],
+  test.each<[string, string, Record<string, string>?]>([
+    ["a password with a field too many", asks(login, { input: { ...input, remember: true } })],
+    ["a password with a misspelt field", asks(login, { input: { username: "ada", pasword: PASSWORD } })],
+    ["a password as a number", asks(login, { input: { ...input, password: PIN } })],
+    ["a password as a list", asks(login, { input: { ...input, password: [PASSWORD] } })],
+    ["a password in place of the input", asks(login, { input: PASSWORD })],
+    ["a password as a list, by itself", asks(byParts, { password: [PASSWORD] })],
+    ["half of a request", `{"query": "${login}", "variables": {"input": {"password": "${PASSWORD}"`],
     [
       "a form",
       new URLSearchParams({ query: login, password: PASSWORD }).toString(),
       { "content-type": "application/x-www-form-urlencoded" },
     ],
+    ["a batch", JSON.stringify([{ query: login, variables: { input } }])],
+    ["a token of two words", asks(stop), { authorization: `token ${TOKEN} ${TOKEN}` }],
+    ["a token of no scheme", asks(stop), { authorization: TOKEN }],
     [
-      "a batch",
-      JSON.stringify([{ query: login, variables: { input: { username: "ada", password: PASSWORD } } }]),
-      {},
+      "a token of another scheme",
+      asks(stop),
+      { authorization: `Basic ${Buffer.from(`ada:${PASSWORD}`).toString("base64")}` },
     ],
-  ])("a password in %s", async (_, body, headers) => {
+    ["a token in quotes", asks(stop), { authorization: `token "${TOKEN}"` }],
+  ])("%s", async (_, body, headers) => {
     const { said, seen } = await replyTo(body, headers);
-    expect(hits(said)).toEqual([]);
-    expect(seen).toEqual([]);
-  });
-
-  test.each([
-    ["of two words", `token ${TOKEN} ${TOKEN}`],
-    ["of no scheme", TOKEN],
-    ["of another scheme", `Basic ${Buffer.from(`ada:${PASSWORD}`).toString("base64")}`],
-    ["in quotes", `token "${TOKEN}"`],
-  ])("an Authorization header %s", async (_, authorization) => {
-    const query = `mutation { stopExperiment(id: "ada.mnist.3", force: true) { experiment { status } } }`;
-    const { said, seen } = await replyTo(JSON.stringify({ query }), { authorization });
-    expect(said).toContain("UNAUTHENTICATED");
+    expect(said).toContain("errors");
     expect(hits(said)).toEqual([]);
     expect(seen).toEqual([]);
   });
