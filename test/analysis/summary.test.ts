@@ -3,6 +3,7 @@ import { failure, outcomeOf } from "../support/errors.ts";
 import { row } from "../support/exported.ts";
 import { pageOf, type Seen, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { listIn } from "../support/listed.ts";
 
 /** A gateway before a service with these experiments of `ada/mnist`. */
 async function startRuns(
@@ -46,10 +47,6 @@ const ROWS = [
 ];
 
 const summaryOf = (summary: object | null) => ({ data: { project: { experiments: { summary } } } });
-
-interface Paged {
-  readonly project: { readonly experiments: { readonly pageInfo: { readonly endCursor: string } } };
-}
 
 const WHOLE = "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500";
 
@@ -232,7 +229,7 @@ test("the page that the arguments name is not read where only figures are select
   const { list, calls } = await startRuns(ROWS);
   const cursor = await list("(first: 2, order: { field: CREATED_AT })", "pageInfo { endCursor }");
   expect(cursor.errors).toBeUndefined();
-  const after = JSON.stringify((cursor.data as Paged).project.experiments.pageInfo.endCursor);
+  const after = JSON.stringify(listIn(cursor, "project.experiments").pageInfo.endCursor);
   const { data } = await list(
     `(first: 2, after: ${after}, order: { field: CREATED_AT })`,
     "summary { scanned }",

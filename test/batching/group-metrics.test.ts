@@ -3,6 +3,7 @@ import { UNKNOWN_LIST } from "../support/builds.ts";
 import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { listIn } from "../support/listed.ts";
 
 describe("metrics of the experiments of a group", () => {
   /** The demo behind a gateway that may batch and one that may not. */
@@ -40,26 +41,17 @@ describe("metrics of the experiments of a group", () => {
     const page = `query ($after: String, $of: String!) { group(id: "ada.mnist.1") { experiments(query: $of) { nodes {
       internalId metrics(first: 3, after: $after) { nodes { internalId } pageInfo { endCursor hasNextPage } }
     } } } }`;
-    interface Metrics {
-      readonly group: {
-        readonly experiments: {
-          readonly nodes: readonly {
-            internalId: string;
-            metrics: { pageInfo: { endCursor: string } };
-          }[];
-        };
-      };
-    }
-    const first = await batching.ask<Metrics, object>(page, { of: "id:9|10" });
+    const first = await batching.ask(page, { of: "id:9|10" });
     expect(first).toEqual(await single.ask(page, { of: "id:9|10" }));
     calls();
     // A cursor belongs to the list of one experiment.
-    const [of] = first.data.group.experiments.nodes;
-    const further = { of: `id:${of?.internalId}`, after: of?.metrics.pageInfo.endCursor };
+    const [of = {}] = listIn(first, "group.experiments").nodes;
+    const { endCursor: after } = listIn({ data: of }, "metrics").pageInfo;
+    const further = { of: `id:${of["internalId"]}`, after };
     const second = await batching.ask(page, further);
     expect(calls()).toEqual([
-      `GET ada/mnist/experiments/${of?.internalId}/metrics?limit=3&offset=3`,
-      `GET ada/mnist/experiments?group=1&query=id%3A${of?.internalId}`,
+      `GET ada/mnist/experiments/${of["internalId"]}/metrics?limit=3&offset=3`,
+      `GET ada/mnist/experiments?group=1&query=id%3A${of["internalId"]}`,
     ]);
     expect(second).toEqual(await single.ask(page, further));
   });

@@ -89,29 +89,6 @@ describe("one token beside another", () => {
       PATIENT,
     );
 
-  const twenty = Array.from({ length: 20 }, (_, turn) => turn + 1);
-  const aliased = twenty.map((id) => `e${id}: experiment(id: "ada.mnist.${id}") { status }`);
-
-  test.each([
-    ["the other has sent", twenty.map(statusOf)],
-    ["one operation of the other needs", [`{ ${aliased.join(" ")} }`]],
-  ])("is served next but one, however many requests %s", async (_, queries) => {
-    const service = await startHoldingRecords();
-    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "2" } });
-    const heavy = queries.map((query) => askFor(gateway, query, "heavy"));
-    await waiting(gateway, 18);
-    const light = askFor(gateway, statusOf(100), "light");
-    await waiting(gateway, 19);
-    for (let turn = 0; turn < 2; turn++) {
-      service.release(1);
-      await service.arrived(2);
-    }
-    expect(service.seen().slice(0, 2)).toEqual(["heavy", "heavy"]);
-    expect(service.seen().slice(2, 4)).toContain("light");
-    const answers = await service.releaseUntil([light, ...heavy]);
-    expect(new Set(answers.map(firstCodeOf))).toEqual(new Set(["ok"]));
-  });
-
   test.each([
     ["whom the service knows", ["heavy", "light"]],
     ["whom it has not answered yet", []],

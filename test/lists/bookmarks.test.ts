@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { type Listed, listIn } from "../support/listed.ts";
 import { startRows } from "./rows.ts";
 
 const QUERY = `query ($first: Int, $after: String) { user(username: "ada") { bookmarks(kind: JOB, first: $first, after: $after) {
@@ -7,17 +8,6 @@ const QUERY = `query ($first: Int, $after: String) { user(username: "ada") { boo
   totalCount
   pageInfo { hasNextPage endCursor }
 } } }`;
-
-interface Bookmarks {
-  readonly user: {
-    readonly bookmarks: {
-      readonly nodes: readonly object[];
-      readonly totalCount: number;
-      readonly edges: readonly { readonly cursor: string }[];
-      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
-    };
-  };
-}
 
 /** Five bookmarks, of which the second and third outlived their jobs. */
 const ROWS = [1, null, undefined, 4, 5].map((id) => ({
@@ -34,8 +24,8 @@ test.each([1, 2, 3, 4, undefined])(
     const found: object[] = [];
     let after: string | null = null;
     for (let hasNext = true; hasNext;) {
-      const answer: { data: Bookmarks } = await ask<Bookmarks, object>(QUERY, { first, after });
-      const { nodes, edges, pageInfo, totalCount } = answer.data.user.bookmarks;
+      const page: Listed = listIn(await ask(QUERY, { first, after }), "user.bookmarks");
+      const { nodes, edges, pageInfo, totalCount } = page;
       expect(totalCount).toBe(5);
       expect(edges).toHaveLength(nodes.length);
       found.push(...nodes);
@@ -48,8 +38,7 @@ test.each([1, 2, 3, 4, undefined])(
 
 test("the cursor of an item points after it, also where one before it is left out", async () => {
   const { ask } = await startRows(ROWS);
-  const { data } = await ask<Bookmarks, object>(QUERY, {});
-  const after = data.user.bookmarks.edges[1]?.cursor;
-  const rest = await ask<Bookmarks, object>(QUERY, { after });
-  expect(rest.data.user.bookmarks.nodes).toEqual(namesOf(5));
+  const { edges } = listIn(await ask(QUERY), "user.bookmarks");
+  const rest = listIn(await ask(QUERY, { after: edges[1]?.cursor }), "user.bookmarks");
+  expect(rest.nodes).toEqual(namesOf(5));
 });

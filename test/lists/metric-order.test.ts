@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { type Listed, listIn } from "../support/listed.ts";
 import { POLYAXON, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject, startRows } from "./rows.ts";
@@ -16,17 +17,7 @@ const QUERY = `query ($first: Int = 24, $after: String, $order: RunOrder, $filte
   }
 }`;
 
-interface Runs {
-  readonly group: {
-    readonly experiments: {
-      readonly nodes: readonly { readonly loss: number | null }[];
-      readonly totalCount: number;
-      readonly pageInfo: { readonly endCursor: string };
-    };
-  };
-}
-
-const lossesIn = ({ group }: Runs) => group.experiments.nodes.map(({ loss }) => loss);
+const lossesIn = ({ nodes }: Listed) => nodes.map(({ loss }) => loss as number | null);
 
 const LIST = "GET ada/mnist/experiments?group=1";
 const LARGEST = { metric: "loss", direction: "DESC" };
@@ -37,13 +28,13 @@ describe("the order by a metric", () => {
     "ascending ends with the runs that lack it; descending leaves them out, with %s",
     async (profile) => {
       const { ask, calls } = await startProfile(profile);
-      const ascending = await ask<Runs, object>(QUERY, { order: { metric: "loss", direction: "ASC" } });
-      const losses = lossesIn(ascending.data);
+      const listed = async (order: object) => listIn(await ask(QUERY, { order }), "group.experiments");
+      const losses = lossesIn(await listed({ metric: "loss", direction: "ASC" }));
       const known = losses.filter((loss) => loss !== null);
       expect(losses).toEqual([...known.toSorted((a, b) => a - b), null]);
-      const descending = await ask<Runs, object>(QUERY, { order: LARGEST });
-      expect(lossesIn(descending.data)).toEqual(known.toReversed());
-      expect(descending.data.group.experiments.totalCount).toBe(23);
+      const descending = await listed(LARGEST);
+      expect(lossesIn(descending)).toEqual(known.toReversed());
+      expect(descending.totalCount).toBe(23);
       expect(calls()).toEqual([
         `${LIST}&sort=-metric.loss%2C-created_at&query=${HAS_LOSS}&limit=24`,
         `${LIST}&sort=metric.loss%2C-created_at&limit=24`,

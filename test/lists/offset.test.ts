@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../support/gateway.ts";
+import { listIn } from "../support/listed.ts";
 import { startProfile } from "../support/profiles.ts";
 import { startRows } from "./rows.ts";
 
@@ -11,19 +12,12 @@ const QUERY = `query ($first: Int, $offset: Int, $after: String) { project(id: "
   }
 } }`;
 
-interface Experiments {
-  readonly project: {
-    readonly experiments: {
-      readonly nodes: readonly { readonly internalId: string }[];
-      readonly pageInfo: { readonly endCursor: string | null };
-    };
-  };
-}
+const listOf = (answer: Answer<unknown>) => listIn(answer, "project.experiments");
 
-const pageOf = ({ data }: Answer<Experiments>) => {
-  const { nodes, pageInfo, ...rest } = data.project.experiments;
+const pageOf = (answer: Answer<unknown>) => {
+  const { nodes, pageInfo, totalCount } = listOf(answer);
   const { endCursor: _, ...has } = pageInfo;
-  return { ids: nodes.map(({ internalId }) => Number(internalId)), ...has, ...rest };
+  return { ids: nodes.map(({ internalId }) => Number(internalId)), ...has, totalCount };
 };
 
 const LIST = "GET ada/mnist/experiments?sort=created_at%2C-updated_at";
@@ -36,7 +30,7 @@ describe("a page at an offset", () => {
     [{ first: 5, offset: 999_999_999 }, [0, true, false], "&limit=5&offset=999999999"],
   ] as const)("%j is one request", async (args, [length, hasPreviousPage, hasNextPage], parameters) => {
     const { ask, calls } = await startProfile();
-    const { ids, ...rest } = pageOf(await ask<Experiments, object>(QUERY, args));
+    const { ids, ...rest } = pageOf(await ask(QUERY, args));
     expect(ids).toHaveLength(length);
     expect(rest).toEqual({ hasPreviousPage, hasNextPage, totalCount: 46 });
     expect(calls()).toEqual([`${LIST}${parameters}`]);
@@ -44,11 +38,11 @@ describe("a page at an offset", () => {
 
   test("goes on by its cursor; of an empty list has nothing before it", async () => {
     const { ask, calls } = await startRows(Array.from({ length: 30 }, (_, index) => ({ id: index + 1 })));
-    const page = await ask<Experiments, object>(QUERY, { first: 3, offset: 20 });
-    const after = page.data.project.experiments.pageInfo.endCursor;
-    expect(pageOf(await ask<Experiments, object>(QUERY, { first: 3, after })).ids).toEqual([24, 25, 26]);
+    const page = await ask(QUERY, { first: 3, offset: 20 });
+    const after = listOf(page).pageInfo.endCursor;
+    expect(pageOf(await ask(QUERY, { first: 3, after })).ids).toEqual([24, 25, 26]);
     expect(calls()).toEqual([`${LIST}&limit=3&offset=20`, `${LIST}&limit=3&offset=23`]);
-    const empty = await (await startRows([])).ask<Experiments, object>(QUERY, { first: 5, offset: 5 });
+    const empty = await (await startRows([])).ask(QUERY, { first: 5, offset: 5 });
     expect(pageOf(empty)).toEqual({ ids: [], hasPreviousPage: false, hasNextPage: false, totalCount: 0 });
   });
 });

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import type { Answer } from "../support/gateway.ts";
+import { listIn } from "../support/listed.ts";
 import { startProfile } from "../support/profiles.ts";
 import { inProject, startRows } from "./rows.ts";
 
@@ -12,15 +14,7 @@ const QUERY = `query ($first: Int = 3, $order: RunOrder, $query: String, $after:
   }
 }`;
 
-interface Runs {
-  readonly group: {
-    readonly experiments: {
-      readonly nodes: readonly { createdAt: string; status: string }[];
-      readonly totalCount: number;
-      readonly pageInfo: { readonly endCursor: string };
-    };
-  };
-}
+const listOf = (answer: Answer<unknown>) => listIn(answer, "group.experiments");
 
 test.each(
   ["UPDATED", "CREATED", "STARTED", "FINISHED"].flatMap((date) => [
@@ -39,8 +33,8 @@ test.each(
 
 test.each(["ASC", "DESC"])("runs by CREATED_AT %s come in that order", async (direction) => {
   const { ask } = await startProfile();
-  const { data } = await ask<Runs, object>(QUERY, { first: 24, order: { field: "CREATED_AT", direction } });
-  const times = data.group.experiments.nodes.map(({ createdAt }) => Date.parse(createdAt));
+  const { nodes } = listOf(await ask(QUERY, { first: 24, order: { field: "CREATED_AT", direction } }));
+  const times = nodes.map(({ createdAt }) => Date.parse(`${createdAt}`));
   expect(times).toEqual(times.toSorted((a, b) => (direction === "ASC" ? a - b : b - a)));
   expect(new Set(times).size).toBeGreaterThan(20);
 });
@@ -48,13 +42,12 @@ test.each(["ASC", "DESC"])("runs by CREATED_AT %s come in that order", async (di
 test("order and filter are sent again with the request for the next page", async () => {
   const { ask, calls } = await startProfile();
   const variables = { order: { field: "CREATED_AT", direction: "ASC" }, query: "status:succeeded|failed" };
-  const { data } = await ask<Runs, object>(QUERY, variables);
-  const { endCursor } = data.group.experiments.pageInfo;
-  const { data: next } = await ask<Runs, object>(QUERY, { ...variables, after: endCursor });
-  const nodes = [...data.group.experiments.nodes, ...next.group.experiments.nodes];
+  const first = listOf(await ask(QUERY, variables));
+  const next = listOf(await ask(QUERY, { ...variables, after: first.pageInfo.endCursor }));
+  const nodes = [...first.nodes, ...next.nodes];
   const [good, bad] = ["SUCCEEDED", "FAILED"];
   expect(nodes.map(({ status }) => status)).toEqual([good, good, good, bad, good, good]);
-  expect(next.group.experiments.totalCount).toBe(18);
+  expect(next.totalCount).toBe(18);
   const asked =
     "GET ada/mnist/experiments?group=1&sort=created_at%2C-updated_at&query=status%3Asucceeded%7Cfailed";
   expect(calls()).toEqual([`${asked}&limit=3`, `${asked}&limit=3&offset=3`]);

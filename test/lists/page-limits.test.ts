@@ -12,6 +12,7 @@ import {
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
+import { listIn } from "../support/listed.ts";
 import { startRows } from "./rows.ts";
 
 const LIST = "Experiment.metrics";
@@ -107,22 +108,16 @@ describe("a cursor that somebody wrote", () => {
   );
 });
 
-interface Runs {
-  readonly nodes: readonly { readonly internalId: string }[];
-  readonly pageInfo: { readonly endCursor: string | null };
-}
-
 test("a cursor belongs to its list: another order, filter or parent refuses it", async () => {
   const { ask, service } = await startRows(rowsOf(12));
   const list = (args: string, parent = `project(id: "ada.mnist")`) =>
-    ask<{ of: { experiments: Runs | null } }, object>(
+    ask(
       `{ of: ${parent} { experiments(first: 4, ${args}) { nodes { internalId } pageInfo { hasNextPage endCursor } } } }`,
     );
   const order = "order: { field: CREATED_AT, direction: ASC }";
-  const { data } = await list(order);
-  const after = `after: "${data.of.experiments?.pageInfo.endCursor}"`;
-  const next = await list(`${order}, ${after}`);
-  expect(next.data.of.experiments?.nodes[0]).toEqual({ internalId: "5" });
+  const first = listIn(await list(order), "of.experiments");
+  const after = `after: "${first.pageInfo.endCursor}"`;
+  expect(listIn(await list(`${order}, ${after}`), "of.experiments").nodes[0]).toEqual({ internalId: "5" });
   const requests = service.calls().length;
   for (const [args, parent] of [
     [`order: { field: CREATED_AT }`],

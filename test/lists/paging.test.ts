@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Listed, listIn } from "../support/listed.ts";
 import { profileFile } from "../support/tracker.ts";
 
 /** A list of numbers, of which a page holds at most `most`, and at most `usual` when nobody says how many. */
@@ -55,16 +56,6 @@ const WAYS: Readonly<Record<string, Way>> = {
     },
   },
 };
-
-interface Jobs {
-  readonly project: {
-    readonly jobs: {
-      readonly edges: readonly { readonly cursor: string; readonly node: { readonly internalId: string } }[];
-      readonly pageInfo: { readonly hasNextPage: boolean; readonly hasPreviousPage: boolean };
-      readonly totalCount: number | null;
-    };
-  };
-}
 
 const JOBS = `query ($first: Int, $after: String) { project(id: "ada.mnist") {
   jobs(first: $first, after: $after) {
@@ -120,19 +111,19 @@ test.each(Object.entries(WAYS))(
           for (let count = 0; ; count++) {
             const { first = null, taken = 1, isNarrow } = steps[count % steps.length] ?? {};
             const most = isNarrow ? 6 : 20;
-            const found: Answer<Jobs> = await gateways[isNarrow ? "narrow" : "wide"].ask<Jobs, object>(JOBS, {
+            const found: Answer<unknown> = await gateways[isNarrow ? "narrow" : "wide"].ask(JOBS, {
               first: first && Math.min(first, most),
               after,
             });
             expect(found.errors).toBeUndefined();
-            const { edges, pageInfo, totalCount }: Jobs["project"]["jobs"] = found.data.project.jobs;
+            const { edges, pageInfo, totalCount }: Listed = listIn(found, "project.jobs");
             expect([null, list.length]).toContain(totalCount);
             expect(pageInfo.hasPreviousPage).toBe(walked.length > 0);
             expect(edges.length).toBeLessThanOrEqual(Math.min(first ?? most, most));
             // An empty page has no cursor to go on from.
             expect(edges.length === 0 && pageInfo.hasNextPage).toBe(false);
             const kept = edges.slice(0, taken);
-            walked.push(...kept.map(({ node }) => node.internalId));
+            walked.push(...kept.map(({ node }) => `${node["internalId"]}`));
             after = kept.at(-1)?.cursor ?? after;
             if (kept.length === edges.length && !pageInfo.hasNextPage) break;
           }

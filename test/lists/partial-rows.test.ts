@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { errorsOf } from "../support/errors.ts";
+import { listIn } from "../support/listed.ts";
 import { startProfile } from "../support/profiles.ts";
 import { inProject, startRows } from "./rows.ts";
 
@@ -36,11 +37,6 @@ const ROWS = {
   },
 } as const;
 
-interface Named {
-  readonly id: string;
-  readonly internalId: string;
-}
-
 describe("the rows of a list are partial records", () => {
   test.each(Object.keys(ROWS) as (keyof typeof ROWS)[])(
     "%s: what is in the row costs nothing more, what is beyond it one request for each record",
@@ -48,11 +44,11 @@ describe("the rows of a list are partial records", () => {
       const { ask, calls } = await startProfile("polyaxon-0.2");
       const { list, calls: listCall, within, beyond } = ROWS[kind];
       const nodesOf = async (fields: string) => {
-        const { data, errors } = await ask<{ project: { list: { nodes: readonly Named[] } } }, object>(
+        const answer = await ask(
           `{ project(id: "ada.mnist") { list: ${list} { nodes { ${EVERY_RUN} ${fields} } } } }`,
         );
-        expect(errors).toBeUndefined();
-        return data.project.list.nodes;
+        expect(answer.errors).toBeUndefined();
+        return listIn(answer, "project.list").nodes;
       };
       await nodesOf(within);
       expect(calls()).toEqual([`GET ${listCall}`]);

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
+import { type Listed, listIn } from "../support/listed.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { profileFile } from "../support/tracker.ts";
 import { startRows } from "./rows.ts";
@@ -18,16 +19,6 @@ const startRuns = (declarations: readonly unknown[], env: Record<string, string>
     env,
   );
 
-interface Page {
-  readonly nodes: readonly { readonly internalId: string }[];
-  readonly totalCount: number | null;
-  readonly scan: { readonly rowsRead: number; readonly isComplete: boolean } | null;
-  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
-}
-interface Found {
-  readonly project: { readonly experiments: Page | null };
-}
-
 const LIST = `query ($filter: RunFilter, $first: Int, $after: String, $offset: Int) {
   project(id: "ada.mnist") { experiments(filter: $filter, first: $first, after: $after, offset: $offset) {
     nodes { internalId } totalCount scan { rowsRead isComplete } pageInfo { hasNextPage endCursor }
@@ -36,10 +27,10 @@ const LIST = `query ($filter: RunFilter, $first: Int, $after: String, $offset: I
 
 type Asking = Awaited<ReturnType<typeof startRows>>["ask"];
 
-const pageOf = async (ask: Asking, variables: object): Promise<Page | null> =>
-  (await ask<Found, object>(LIST, variables)).data.project.experiments;
+const pageOf = async (ask: Asking, variables: object): Promise<Listed> =>
+  listIn(await ask(LIST, variables), "project.experiments");
 
-const idsOf = (page: Page | null) => page?.nodes.map(({ internalId }) => Number(internalId));
+const idsOf = ({ nodes }: Listed) => nodes.map(({ internalId }) => Number(internalId));
 
 describe("parameters are compared with", () => {
   const rows = [
@@ -101,9 +92,9 @@ test("a scan that reaches its bound tells so, counts nothing, and goes on behind
     scan: { rowsRead: 4, isComplete: false },
     pageInfo: { hasNextPage: true, endCursor: expect.any(String) },
   });
-  const second = await pageOf(ask, { filter, after: first?.pageInfo.endCursor });
+  const second = await pageOf(ask, { filter, after: first.pageInfo.endCursor });
   expect(second).toMatchObject({ nodes: [{ internalId: "7" }], totalCount: null, scan: { rowsRead: 4 } });
-  const last = await pageOf(ask, { filter, after: second?.pageInfo.endCursor });
+  const last = await pageOf(ask, { filter, after: second.pageInfo.endCursor });
   expect(last).toMatchObject({ nodes: [], totalCount: null, scan: { rowsRead: 2, isComplete: true } });
   expect(service.inOrder()).toEqual(
     ["3", "1&offset=3", "3&offset=4", "1&offset=7", "3&offset=8"].map(
@@ -135,15 +126,15 @@ test("a walk by scans of any size gives each match once and in order, whatever t
         let after: string | null = null;
         let rowsRead = 0;
         do {
-          const page: Page | null = await pageOf(ask, {
+          const page: Listed = await pageOf(ask, {
             filter: { declarations: { name: "lr", values: ["1"] } },
             first: first === null ? null : Math.min(first, size),
             after,
           });
-          found.push(...(idsOf(page) ?? []));
-          rowsRead += page?.scan?.rowsRead ?? 0;
-          counts.add(page?.totalCount ?? null);
-          after = page?.pageInfo.hasNextPage ? page.pageInfo.endCursor : null;
+          found.push(...idsOf(page));
+          rowsRead += page.scan?.rowsRead ?? 0;
+          counts.add(page.totalCount);
+          after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null;
         } while (after !== null);
         expect(found).toEqual(values.flatMap((lr, index) => (`${lr}` === "1" ? [index + 1] : [])));
         expect([...counts].filter((count) => count !== null && count !== found.length)).toEqual([]);
