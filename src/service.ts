@@ -1,32 +1,38 @@
 import type { Config } from "./config.ts";
 import type { GatewayFacts } from "./graphql/core/context.ts";
 import { version } from "./installation.ts";
-import type { RateLimit } from "./rate.ts";
 import { user } from "./rest/api/kinds.ts";
 import type { Profile } from "./rest/api/profile.ts";
-import { describeServer, type Server } from "./rest/api/server.ts";
+import { describeServer } from "./rest/api/server.ts";
 import type { Dialect } from "./rest/client/request.ts";
 
 /** What the server can do, how it is spoken to, and what callers are told of it. */
 export function describeService(config: Config, fallback: Profile, upstreamUrl: URL) {
   const server = describeServer(config.UPSTREAM_PROFILE ?? fallback);
-  return { server, dialect: dialectOf(config, server, upstreamUrl), facts: factsOf(config, server) };
-}
-
-function dialectOf(config: Config, { profile, override }: Server, upstreamUrl: URL): Dialect {
+  const { profile, override } = server;
+  const { rateLimit } = profile;
+  const documented = rateLimit && { requests: rateLimit.requests, periodMs: rateLimit.seconds * 1_000 };
   const segments = [upstreamUrl.pathname, profile.basePath].flatMap((path) => path.split("/"));
-  return {
+  const dialect: Dialect = {
     pathPrefix: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
     authorizationScheme: profile.authorization.scheme,
     headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
     secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
     cheapest: override(user.me) ?? user.me,
-    rateLimit: config.UPSTREAM_RATE_LIMIT === undefined ? limitOf(profile) : config.UPSTREAM_RATE_LIMIT,
+    rateLimit: config.UPSTREAM_RATE_LIMIT === undefined ? documented : config.UPSTREAM_RATE_LIMIT,
   };
+  const facts: GatewayFacts = {
+    version,
+    upstreamApiVersion: profile.apiVersion,
+    capabilities: server.capabilities,
+    maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
+    maxRootFields: config.MAX_ROOT_FIELDS,
+    maxPageSize: config.MAX_PAGE_SIZE,
+    maxScannedRows: config.MAX_SCANNED_ROWS,
+    maxLogBytes: config.MAX_LOG_BYTES,
+  };
+  return { server, dialect, facts };
 }
-
-const limitOf = ({ rateLimit }: Profile): RateLimit | null =>
-  rateLimit && { requests: rateLimit.requests, periodMs: rateLimit.seconds * 1_000 };
 
 /** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */
 const MIN_SECRET_LENGTH = 8;
@@ -34,13 +40,19 @@ const MIN_SECRET_LENGTH = 8;
 const secretWordsOf = (value: string): string[] =>
   value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
 
-const factsOf = (config: Config, server: Server): GatewayFacts => ({
-  version,
-  upstreamApiVersion: server.profile.apiVersion,
-  capabilities: server.capabilities,
-  maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
-  maxRootFields: config.MAX_ROOT_FIELDS,
-  maxPageSize: config.MAX_PAGE_SIZE,
-  maxScannedRows: config.MAX_SCANNED_ROWS,
-  maxLogBytes: config.MAX_LOG_BYTES,
-});
+/**
+ * The service behind a gateway: `UPSTREAM_URL`, or the embedded demo, which it starts. `options` are those of a gateway in
+ * front of it; `demo` is null with a real service.
+ */
+export async function openUpstream(config: Config) {
+  if (config.UPSTREAM_URL) return { demo: null, options: { config, upstreamUrl: config.UPSTREAM_URL } };
+  const service = await import("../demo/service.ts");
+  const demo = await service.startDemo({ activity: true });
+  const options = {
+    config,
+    upstreamUrl: new URL(demo.url),
+    exampleToken: demo.users[0]?.token ?? "",
+    profile: "demo" as const,
+  };
+  return { demo, options };
+}
