@@ -45,11 +45,6 @@ function readOption(): string | undefined {
   return name;
 }
 
-/** Not in the types of the oldest Node: replaces this process by another one. */
-interface Replaceable {
-  readonly execve?: (file: string, args: readonly string[]) => never;
-}
-
 /**
  * Runs the gateway in this process. V8 reads the size of its young generation only when a process starts, so one with all
  * flags takes the place of this one where Node can do that: from 22.15 on, not on Windows. Elsewhere that size is V8's own.
@@ -58,7 +53,9 @@ async function start(): Promise<number> {
   if (process.platform !== "win32") {
     const main = fileURLToPath(new URL("main.js", import.meta.url));
     const args = [process.execPath, ...NODE_FLAGS, ...process.execArgv, main];
-    (process as Replaceable).execve?.(process.execPath, args);
+    // Not in the types of the oldest Node.
+    const { execve } = process as { readonly execve?: (file: string, args: readonly string[]) => never };
+    execve?.call(process, process.execPath, args);
   }
   setFlagsFromString("--heap-growing-percent=100");
   await import("./main.ts");
@@ -76,18 +73,13 @@ async function run(option: string | undefined): Promise<number> {
   return option === "check-config" ? checkConfig() : printSchema(option);
 }
 
-function usageFault(error: unknown): number {
+let option: string | undefined;
+try {
+  option = readOption();
+} catch (error) {
   if (!(error instanceof TypeError)) throw error;
   const [message] = error.message.split(". ", 1);
   process.stderr.write(`${message}. \`rungraph --help\` lists the options.\n`);
-  return 2;
+  process.exit(2);
 }
-
-let act: () => number | Promise<number>;
-try {
-  const option = readOption();
-  act = () => run(option);
-} catch (error) {
-  act = () => usageFault(error);
-}
-process.exitCode = await act();
+process.exitCode = await run(option);

@@ -1,11 +1,11 @@
-/** What the outcome of a request shows about the service. */
+/** What the outcome of a request shows about the service, for the circuit breaker: `down` counts as an outage, `up` against one. */
 export type ServiceState = "up" | "down" | "unknown";
 
 interface ErrorCodeRow {
   /** HTTP status of a response that contains only this error. GraphQL results with `data` are 200. */
   readonly status: number;
-  /** What it shows about the service, for the circuit breaker: `down` counts as an outage, `up` against one. */
-  readonly service: ServiceState;
+  /** What it shows about the service. When absent, nothing. */
+  readonly service?: "up" | "down";
   /** Whether reads are retried; `after `Retry-After``: once, after the pause that the service names. Never when absent. */
   readonly retry?: "with backoff" | "after `Retry-After`";
   /**
@@ -28,21 +28,13 @@ const TABLE = {
     service: "up",
     meaning: "The request has no token, or the service rejects it. Log in and send the new token.",
   },
-  FORBIDDEN: {
-    status: 403,
-    service: "up",
-    meaning: "The service does not allow this to the user.",
-  },
+  FORBIDDEN: { status: 403, service: "up", meaning: "The service does not allow this to the user." },
   BAD_CREDENTIALS: {
     status: 401,
     service: "up",
     meaning: "The service rejected the login. Ask for the password again.",
   },
-  NOT_FOUND: {
-    status: 404,
-    service: "up",
-    meaning: "The record does not exist.",
-  },
+  NOT_FOUND: { status: 404, service: "up", meaning: "The record does not exist." },
   BAD_USER_INPUT: {
     status: 400,
     service: "up",
@@ -104,79 +96,49 @@ const TABLE = {
   },
   CAPABILITY_UNAVAILABLE: {
     status: 404,
-    service: "unknown",
     meaning:
       "The field needs a capability that this server does not have. `gateway.capabilities` lists those that it has.",
   },
   REQUEST_LIMIT_EXCEEDED: {
     status: 400,
-    service: "unknown",
     meaning:
       "The operation needs more upstream requests or more bytes of responses than allowed. What was read is returned; what most fields wait for is requested first. `unsentRequests` counts the requests that were not sent. Select less at once.",
   },
   PAGE_LIMIT_REACHED: {
     status: 400,
-    service: "unknown",
     meaning: "A field would read more than 100 pages. Request fewer items at once.",
   },
-  SERVICE_OVERLOADED: {
-    status: 503,
-    service: "unknown",
-    passes: true,
-    meaning: "The gateway is overloaded. Try again later.",
-  },
+  SERVICE_OVERLOADED: { status: 503, passes: true, meaning: "The gateway is overloaded. Try again later." },
   OPERATION_TOO_LARGE: {
     status: 400,
-    service: "unknown",
     meaning: "The request or its result has more tokens, fields or bytes than allowed. Select less at once.",
   },
-  OPERATION_TOO_DEEP: {
-    status: 400,
-    service: "unknown",
-    meaning: "The document is nested deeper than `MAX_DEPTH`.",
-  },
-  REQUEST_CANCELLED: { status: 499, service: "unknown", meaning: "The client closed the connection." },
-  INTERNAL_SERVER_ERROR: {
-    status: 500,
-    service: "unknown",
-    meaning: "The gateway has a fault. Report it with the `requestId`.",
-  },
+  OPERATION_TOO_DEEP: { status: 400, meaning: "The document is nested deeper than `MAX_DEPTH`." },
+  REQUEST_CANCELLED: { status: 499, meaning: "The client closed the connection." },
+  INTERNAL_SERVER_ERROR: { status: 500, meaning: "The gateway has a fault. Report it with the `requestId`." },
   BAD_REQUEST: {
     status: 400,
-    service: "unknown",
     meaning:
       "Not a GraphQL request: no JSON, no UTF-8, no query, a parameter of the wrong type or given twice, a batch, a mutation by GET, or another type of operation than a tool runs. At `/mcp` also a page of another origin.",
   },
   OPERATION_RESOLUTION_FAILURE: {
     status: 400,
-    service: "unknown",
     meaning:
       "`operationName` is not an operation of the document, or is missing although the document has several.",
   },
-  GRAPHQL_PARSE_FAILED: { status: 400, service: "unknown", meaning: "The document has a syntax error." },
-  GRAPHQL_VALIDATION_FAILED: {
-    status: 400,
-    service: "unknown",
-    meaning: "The document is not valid against the schema.",
-  },
+  GRAPHQL_PARSE_FAILED: { status: 400, meaning: "The document has a syntax error." },
+  GRAPHQL_VALIDATION_FAILED: { status: 400, meaning: "The document is not valid against the schema." },
   PERSISTED_QUERY_NOT_FOUND: {
     status: 404,
-    service: "unknown",
     meaning: "The hash is not known, or not any more. Send the document with it.",
   },
-  PERSISTED_QUERY_MISMATCH: {
-    status: 400,
-    service: "unknown",
-    meaning: "The hash is not that of the document.",
-  },
+  PERSISTED_QUERY_MISMATCH: { status: 400, meaning: "The hash is not that of the document." },
   PERSISTED_QUERY_NOT_IN_LIST: {
     status: 400,
-    service: "unknown",
     meaning: "Only trusted documents run here, and the hash is not one of theirs.",
   },
   PERSISTED_QUERY_ID_REQUIRED: {
     status: 400,
-    service: "unknown",
     meaning: "Only trusted documents run here. Send the hash of one instead of a document.",
   },
 } as const satisfies Record<string, ErrorCodeRow>;
@@ -267,28 +229,25 @@ export const OVERLOADED = "The gateway is overloaded; try again later.";
 export const hasOutcome = (error: unknown): boolean =>
   error instanceof Failure && error.facts.outcome !== undefined;
 
+const rowOf = (error: unknown): ErrorCodeRow | null =>
+  error instanceof UpstreamError ? ERROR_CODES[error.code] : null;
+
 /** What an error shows about the service. */
 export const serviceShownBy = (error: unknown): ServiceState =>
-  error instanceof UpstreamError && !(error instanceof DeadlineError)
-    ? ERROR_CODES[error.code].service
-    : "unknown";
+  (error instanceof DeadlineError ? null : rowOf(error)?.service) ?? "unknown";
 
 /** How a failed read is retried; null when it is not. */
-export const retryOf = (error: unknown): NonNullable<ErrorCodeRow["retry"]> | null =>
-  (error instanceof UpstreamError && ERROR_CODES[error.code].retry) || null;
+export const retryOf = (error: unknown): ErrorCodeRow["retry"] | null => rowOf(error)?.retry ?? null;
 
 /** Whether the same read may succeed later. */
-export const isPassing = (error: unknown): error is UpstreamError =>
-  error instanceof UpstreamError && ERROR_CODES[error.code].passes === true;
+export const isPassing = (error: unknown): error is UpstreamError => rowOf(error)?.passes === true;
 
 /** Whether the service gives no usable response for now. */
-export const isForNow = (error: unknown): boolean =>
-  error instanceof UpstreamError && ERROR_CODES[error.code].isForNow === true;
+export const isForNow = (error: unknown): boolean => rowOf(error)?.isForNow === true;
 
 /** Whether a failure is the operation's own: its end, or one of its limits. The request may succeed for others. */
 export const isOwnFault = (error: unknown): boolean =>
   error instanceof Cancelled || (error instanceof UpstreamError && serviceShownBy(error) === "unknown");
 
 /** How a batch continues after the error of its list; null when the single reads would fail in the same way. */
-export const batchFaultOf = (error: unknown): NonNullable<ErrorCodeRow["batch"]> | null =>
-  (error instanceof UpstreamError && ERROR_CODES[error.code].batch) || null;
+export const batchFaultOf = (error: unknown): ErrorCodeRow["batch"] | null => rowOf(error)?.batch ?? null;

@@ -1,11 +1,11 @@
 import { Callers } from "./caller.ts";
 import { type Config, hasPage } from "./config.ts";
 import { createEngine } from "./engine/engine.ts";
-import { createPlan, type Planner } from "./engine/plan/plan.ts";
+import type { Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
 import { HeldBytes } from "./held.ts";
 import { version } from "./installation.ts";
-import type { Log } from "./log.ts";
+import type { Log } from "./observability/log.ts";
 import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
@@ -60,7 +60,7 @@ export function createGateway({
   exampleToken,
   profile = "document",
   lookAhead = true,
-  planner = createPlan,
+  planner,
   clock = systemClock,
 }: GatewayOptions) {
   const events = createEventLog(log);
@@ -112,10 +112,7 @@ export function createGateway({
     turnsFor: turns.turnsFor,
     openSpan: openUpstreamSpan,
   });
-  const subscriptionQuota = {
-    total: config.MAX_SUBSCRIPTIONS,
-    perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN,
-  };
+  const streamQuota = { total: config.MAX_SUBSCRIPTIONS, perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN };
   const { MAX_OPERATIONS: operations, MAX_UNPROVEN_MUTATIONS: mutations } = config;
   const half = Math.ceil(mutations / 2);
   const doors = new Doors({
@@ -128,8 +125,8 @@ export function createGateway({
         address: operations,
         strangers: operations,
       },
-      stream: subscriptionQuota,
-      socket: subscriptionQuota,
+      stream: streamQuota,
+      socket: streamQuota,
       download: { total: config.MAX_DOWNLOADS, perCaller: config.MAX_DOWNLOADS_PER_TOKEN },
       mutation: { total: mutations, perCaller: half, address: half, strangers: mutations },
     },
@@ -143,11 +140,7 @@ export function createGateway({
     trusted: config.TRUSTED_DOCUMENTS,
     cacheBytes: config.DOCUMENT_CACHE_BYTES,
     isIntrospectable: config.INTROSPECTION,
-    limits: {
-      depth: config.MAX_DEPTH,
-      tokens: config.MAX_TOKENS,
-      mutationFields: config.MAX_ROOT_FIELDS,
-    },
+    limits: { depth: config.MAX_DEPTH, tokens: config.MAX_TOKENS, mutationFields: config.MAX_ROOT_FIELDS },
     executionLimits: {
       selected: config.MAX_FIELDS,
       fields: config.MAX_RESULT_FIELDS,
@@ -197,21 +190,14 @@ export function createGateway({
     openSession: tickSessions(client, { shared, width, timeoutMs: requestTimeoutMs }),
     contexts,
   });
-  const { openStream } = subscriptions;
   const openOperation = createOperations({ contexts, isExplainable, telemetry });
-  const protocol = { schema, engine, delivery, doors, openOperation, openStream };
+  const protocol = { schema, engine, delivery, doors, openOperation, openStream: subscriptions.openStream };
   const streams = createStreams({ delivery, clock });
   const maxBytes = config.MAX_BODY_BYTES;
   const bounds = { maxBytes, requestTimeoutMs, readTimeoutMs: config.READ_TIMEOUT_MS };
   const webSockets = createWebSockets({ ...protocol, ...bounds, identify, origins, clock });
 
-  const downloads = {
-    identify,
-    publicError: toPublic,
-    doors,
-    delivery,
-    onDownload: telemetry.download,
-  };
+  const downloads = { identify, publicError: toPublic, doors, delivery, onDownload: telemetry.download };
   const loadMcp = once(async () => {
     const { createMcpHandler } = await import("./http/mcp/handler.ts");
     return createMcpHandler({
@@ -251,19 +237,19 @@ export function createGateway({
     onError: events.unexpected,
     takeTurn: turns.take,
   });
+  const announceEnd = (): void => {
+    doors.drain();
+    router.announceEnd();
+  };
   return {
     handle: router.listen,
     /** A listener for `upgrade` of `node:http`. */
     upgrade: webSockets.upgrade,
     /** Begins to drain: from now on nothing begins that can last, and every response closes its connection. */
-    announceEnd: () => {
-      doors.drain();
-      router.announceEnd();
-    },
+    announceEnd,
     /** Ends subscriptions. Resolves when no request is unanswered. */
     drain: () => {
-      doors.drain();
-      router.announceEnd();
+      announceEnd();
       streams.drain();
       webSockets.drain();
       return router.drained();

@@ -6,13 +6,57 @@ import { readConfig } from "./config.ts";
 import { createGateway as assemble } from "./gateway.ts";
 import { forWebSockets, refuse, type UpgradeListener } from "./http/server.ts";
 import { readTarget } from "./http/target.ts";
-import type { Log } from "./log.ts";
-import { createLog } from "./observability/log.ts";
-import type { Settings } from "./settings.ts";
-import { openUpstream } from "./upstream.ts";
+import { createLog, type Log } from "./observability/log.ts";
+import { openUpstream } from "./service.ts";
 
-export type { Log } from "./log.ts";
-export type { Settings } from "./settings.ts";
+export type { Log } from "./observability/log.ts";
+
+type Name =
+  | "UPSTREAM_URL"
+  | "UPSTREAM_PROFILE"
+  | "DEMO"
+  | "UPSTREAM_HEADERS"
+  | "UPSTREAM_PROXY"
+  | "UPSTREAM_CA_FILE"
+  | "UPSTREAM_CERT_FILE"
+  | "UPSTREAM_KEY_FILE"
+  | "PUBLIC_URL"
+  | "CORS_ORIGINS"
+  | "TRUSTED_PROXIES"
+  | "MAX_BODY_BYTES"
+  | "DRAIN_TIMEOUT_MS"
+  | "METRICS"
+  | "LOG_LEVEL"
+  | "CALLER_SALT"
+  | "GRAPHIQL"
+  | "EXPLAIN"
+  | "INTROSPECTION"
+  | "TYPE_NAMES"
+  | "TRUSTED_DOCUMENTS"
+  | "MCP"
+  | "REQUEST_TIMEOUT_MS"
+  | "UPSTREAM_TIMEOUT_MS"
+  | "UPSTREAM_RATE_LIMIT"
+  | "UPSTREAM_CONNECTIONS"
+  | "UPSTREAM_CONNECTIONS_PER_TOKEN"
+  | "CACHE_TTL_MS"
+  | "STALE_MAX_AGE_MS"
+  | "MAX_UPSTREAM_REQUESTS"
+  | "MAX_JSON_BYTES"
+  | "MAX_PAGE_SIZE"
+  | "MAX_DEPTH"
+  | "MAX_FIELDS"
+  | "MAX_RESULT_BYTES"
+  | "MAX_OPERATIONS"
+  | "MAX_OPERATIONS_PER_TOKEN"
+  | "MAX_SUBSCRIPTIONS"
+  | "LIVE_REQUESTS_PER_MINUTE";
+
+/**
+ * Settings of a gateway in a server of one's own, as of the environment variables of these names: see docs/settings.md. Any
+ * may come as `NAME_FILE`, the path of a file with its value.
+ */
+export type Settings = { readonly [_ in Name | `${Name}_FILE`]?: string | number | undefined };
 
 export interface GatewayOptions {
   /** Path below which the server reaches the gateway, such as `/rungraph`. Empty by default: `/graphql`. */

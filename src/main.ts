@@ -1,18 +1,14 @@
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { createLog } from "./observability/log.ts";
 import { tell, tellFaults, welcome } from "./print.ts";
-import { CannotListen, codeOf, serve } from "./serve.ts";
-import { openUpstream } from "./upstream.ts";
+import { codeOf, serve } from "./serve.ts";
+import { openUpstream } from "./service.ts";
 
-/** Warns when the service cannot be reached. The gateway starts without it. */
-async function warnUnlessReached(reached: Promise<void>): Promise<void> {
-  try {
-    await reached;
-  } catch (error) {
-    const cause = codeOf(error);
-    const message = `UPSTREAM_URL cannot be reached (${cause}). Until it can, answers are UPSTREAM_UNAVAILABLE.`;
-    tell("warn", message, { cause }, `Warning: ${message}`);
-  }
+/** Warns that the service cannot be reached. The gateway starts without it. */
+function warnUnreached(error: unknown): void {
+  const cause = codeOf(error);
+  const message = `UPSTREAM_URL cannot be reached (${cause}). Until it can, answers are UPSTREAM_UNAVAILABLE.`;
+  tell("warn", message, { cause }, `Warning: ${message}`);
 }
 
 /** Calls `stop` on the first signal. A second signal exits immediately. */
@@ -43,8 +39,9 @@ function onNpxEnded(stop: () => void): void {
 
 /** Ends the process when the address cannot be listened on. */
 function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
-  if (!(error instanceof CannotListen)) throw error;
-  tell("fatal", `Cannot listen on HOST ${HOST}, PORT ${PORT}: ${error.message}`, { code: error.message });
+  if (!(error instanceof Error && "syscall" in error)) throw error;
+  const code = codeOf(error);
+  tell("fatal", `Cannot listen on HOST ${HOST}, PORT ${PORT}: ${code}`, { code });
   process.exit(1);
 }
 
@@ -53,7 +50,7 @@ async function main(config: Config): Promise<void> {
   const { demo, options } = await openUpstream(config);
   const serving = await serve({ ...options, log }).catch((error: unknown) => exitUnlistening(config, error));
   const stop = async () => {
-    log.info("draining");
+    log.info({}, "draining");
     await serving.drain();
     await demo?.close();
     process.exit(0);
@@ -64,7 +61,7 @@ async function main(config: Config): Promise<void> {
   );
   onNpxEnded(() => void stop());
   welcome(config, serving.port, demo);
-  if (!demo) void warnUnlessReached(serving.reachUpstream());
+  if (!demo) serving.reachUpstream().catch(warnUnreached);
 }
 
 // A closed stdout or stderr must not end the process.

@@ -61,38 +61,30 @@ export function welcome(config: Config, port: number, demo: Pick<Demo, "users"> 
   const users = demo?.users.map(({ username, password }) => ({ username, password }));
   const fields = { url, page, ...(demo && { demo: { token: demo.users[0]?.token, users } }) };
   const ready = `Rungraph is ready: ${url}`;
-  const start = `\n${ready}${page ? "  (GraphiQL in a browser)" : ""}`;
-  tell(
-    "info",
-    ready,
-    fields,
-    [start, ...(demo ? signInLines(config, url, demo) : [TOKEN_LINE]), ""].join("\n"),
-  );
+  const signIn = demo
+    ? signInText(config, url, demo)
+    : "Every request needs the header  Authorization: token <your token>";
+  tell("info", ready, fields, `\n${ready}${page ? "  (GraphiQL in a browser)" : ""}\n${signIn}\n`);
 }
 
-const TOKEN_LINE = "Every request needs the header  Authorization: token <your token>";
-
-function signInLines(config: Config, url: string, { users }: Pick<Demo, "users">): string[] {
+function signInText(config: Config, url: string, { users }: Pick<Demo, "users">): string {
   const token = users[0]?.token;
   const width = Math.max(...users.map(({ username }) => username.length));
-  const query = `{"query":"{ experiment(id: \\"ada.mnist.42\\") { uniqueName status buildJob { uniqueName commit } } }"}`;
-  return [
-    "",
-    "The embedded demo service is behind it. Sign in as",
-    ...users.map(({ username, password, isSuperuser, isActive }) => {
-      const note = isSuperuser ? "  (superuser)" : isActive ? "" : "  (waits to be activated by ada)";
-      return `  ${username.padEnd(width)}  password ${password}${note}`;
-    }),
-    "",
-    `or send this header${hasPage(config) ? " (GraphiQL has it already)" : ""}:`,
-    `  Authorization: token ${token}`,
-    "",
-    ...(config.TRUSTED_DOCUMENTS
-      ? ["Only the documents of TRUSTED_DOCUMENTS are run, by their hashes."]
-      : [
-          "One request to try:",
-          `  curl ${url} -H 'content-type: application/json' -H 'authorization: token ${token}' \\`,
-          `    -d '${query}'`,
-        ]),
-  ];
+  const rows = users.map(({ username, password, isSuperuser, isActive }) => {
+    const note = isSuperuser ? "  (superuser)" : isActive ? "" : "  (waits to be activated by ada)";
+    return `  ${username.padEnd(width)}  password ${password}${note}`;
+  });
+  const example = config.TRUSTED_DOCUMENTS
+    ? "Only the documents of TRUSTED_DOCUMENTS are run, by their hashes."
+    : `One request to try:
+  curl ${url} -H 'content-type: application/json' -H 'authorization: token ${token}' \\
+    -d '{"query":"{ experiment(id: \\"ada.mnist.42\\") { uniqueName status buildJob { uniqueName commit } } }"}'`;
+  return `
+The embedded demo service is behind it. Sign in as
+${rows.join("\n")}
+
+or send this header${hasPage(config) ? " (GraphiQL has it already)" : ""}:
+  Authorization: token ${token}
+
+${example}`;
 }

@@ -1,11 +1,8 @@
+import { once } from "node:events";
 import { type AddressInfo, Server as NetServer } from "node:net";
-import type { Config } from "./config.ts";
 import { createGateway, type GatewayOptions } from "./gateway.ts";
 import { listConnections, reset, unanswered } from "./http/connection.ts";
 import { afterPoll, createHttpServer, onWebSocket, QUIET_MS, refuse, SOCKET_LIMITS } from "./http/server.ts";
-
-/** The address cannot be listened on. The message is the code of the error: `EADDRINUSE`. */
-export class CannotListen extends Error {}
 
 /*
  * The shutdown begins with refusing connections, which a balancer answers by sending the request elsewhere, whatever its
@@ -19,14 +16,15 @@ const NOTICE_MS = QUIET_MS;
 /** Until when requests may arrive, in milliseconds after the signal: who sends one slowly must not hold it up. */
 const ARRIVAL_MS = 2_500;
 
-/** Starts a gateway that listens on `HOST` and `PORT`. Rejects with `CannotListen`. */
+/** Starts a gateway that listens on `HOST` and `PORT`. Rejects with a system error when it cannot. */
 export async function serve(options: GatewayOptions) {
   const { config, log } = options;
   const gateway = createGateway(options);
   const limits = { ...SOCKET_LIMITS, keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS };
   const server = onWebSocket(createHttpServer(gateway.handle, limits), gateway.upgrade);
   const connections = listConnections(server);
-  await listen(server, config);
+  server.listen(config.PORT, config.HOST);
+  await once(server, "listening");
   // Later errors are about single connections that could not be accepted.
   server.on("error", (error) => log.error({ code: codeOf(error) }, "a connection was not accepted"));
   // A server that listens on TCP has an address of this form.
@@ -57,17 +55,6 @@ export async function serve(options: GatewayOptions) {
     await gateway.close();
   };
   return { port, reachUpstream: gateway.reachUpstream, drain };
-}
-
-function listen(server: NetServer, { HOST, PORT }: Config): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const fail = (error: Error) => reject(new CannotListen(codeOf(error), { cause: error }));
-    server.once("error", fail);
-    server.listen(PORT, HOST, () => {
-      server.off("error", fail);
-      resolve();
-    });
-  });
 }
 
 /** The code of a system error: `EADDRINUSE`. */

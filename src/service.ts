@@ -4,34 +4,36 @@ import { version } from "./installation.ts";
 import { user } from "./rest/api/kinds.ts";
 import { limitOf } from "./rate.ts";
 import type { Profile } from "./rest/api/profile.ts";
-import { describeServer, type Server } from "./rest/api/server.ts";
+import { describeServer } from "./rest/api/server.ts";
 import type { Dialect } from "./rest/client/request.ts";
 
 /** What the server can do, how it is spoken to, and what callers are told of it. */
 export function describeService(config: Config, fallback: Profile, upstreamUrl: URL) {
   const server = describeServer(config.UPSTREAM_PROFILE ?? fallback);
-  return { server, dialect: dialectOf(config, server, upstreamUrl), facts: factsOf(config, server) };
-}
-
-function dialectOf(config: Config, server: Server, upstreamUrl: URL): Dialect {
-  const { profile, override } = server;
+  const { profile, override, limits } = server;
+  const { UPSTREAM_RATE_LIMIT: given } = config;
+  const common = profile.rateLimits.find(({ endpoints }) => !endpoints);
+  const limit = given ?? (common ? limitOf(common.requests, common.seconds) : null);
   const segments = [upstreamUrl.pathname, profile.basePath].flatMap((path) => path.split("/"));
-  return {
+  const dialect: Dialect = {
     pathPrefix: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
     authorizationScheme: profile.authorization.scheme,
     headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
     secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
     cheapest: override(user.me) ?? user.me,
-    limitOf: limitFor(config, server),
+    limitOf: given === null ? () => null : (endpoint) => limits.get(endpoint) ?? limit,
   };
-}
-
-/** What limits the requests to an endpoint: one object for all that are counted together; null where it is not known. */
-function limitFor({ UPSTREAM_RATE_LIMIT: given }: Config, { profile, limits }: Server): Dialect["limitOf"] {
-  if (given === null) return () => null;
-  const common = profile.rateLimits.find(({ endpoints }) => !endpoints);
-  const limit = given ?? (common ? limitOf(common.requests, common.seconds) : null);
-  return (endpoint) => limits.get(endpoint) ?? limit;
+  const facts: GatewayFacts = {
+    version,
+    upstreamApiVersion: profile.apiVersion,
+    capabilities: server.capabilities,
+    maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
+    maxRootFields: config.MAX_ROOT_FIELDS,
+    maxPageSize: config.MAX_PAGE_SIZE,
+    maxScannedRows: config.MAX_SCANNED_ROWS,
+    maxLogBytes: config.MAX_LOG_BYTES,
+  };
+  return { server, dialect, facts };
 }
 
 /** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */
@@ -40,13 +42,19 @@ const MIN_SECRET_LENGTH = 8;
 const secretWordsOf = (value: string): string[] =>
   value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
 
-const factsOf = (config: Config, server: Server): GatewayFacts => ({
-  version,
-  upstreamApiVersion: server.profile.apiVersion,
-  capabilities: server.capabilities,
-  maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
-  maxRootFields: config.MAX_ROOT_FIELDS,
-  maxPageSize: config.MAX_PAGE_SIZE,
-  maxScannedRows: config.MAX_SCANNED_ROWS,
-  maxLogBytes: config.MAX_LOG_BYTES,
-});
+/**
+ * The service behind a gateway: `UPSTREAM_URL`, or the embedded demo, which it starts. `options` are those of a gateway in
+ * front of it; `demo` is null with a real service.
+ */
+export async function openUpstream(config: Config) {
+  if (config.UPSTREAM_URL) return { demo: null, options: { config, upstreamUrl: config.UPSTREAM_URL } };
+  const service = await import("../demo/service.ts");
+  const demo = await service.startDemo({ activity: true });
+  const options = {
+    config,
+    upstreamUrl: new URL(demo.url),
+    exampleToken: demo.users[0]?.token ?? "",
+    profile: "demo" as const,
+  };
+  return { demo, options };
+}

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Operation, OperationFacts } from "../engine/engine.ts";
-import { Explanation } from "../observability/explain/explanation.ts";
+import { Journal } from "../journal.ts";
+import { explainer } from "../observability/explain.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan, traceIdOf } from "../observability/tracing.ts";
 import { wantsExplanation, wantsFresh } from "./identity.ts";
@@ -55,7 +56,7 @@ export function createOperations({ contexts, isExplainable, telemetry }: Setting
     const { scope, began } = state;
     const span = openOperationSpan(request, state);
     const isExplained = isExplainable && wantsExplanation(request);
-    const notes = isExplained || mayBeStale ? new Explanation(began, isExplained) : null;
+    const journal = isExplained || mayBeStale ? new Journal() : null;
     return {
       operation: {
         scope,
@@ -65,9 +66,9 @@ export function createOperations({ contexts, isExplainable, telemetry }: Setting
           const isStrangers = state.type === "mutation" && scope.caller.standing !== "proven";
           const rejection = isStrangers && contexts.doors.admit("mutation", scope);
           if (rejection) throw rejection;
-          return new OperationContext(contexts, { request, scope, pacing, onRequest: null, notes });
+          return new OperationContext(contexts, { request, scope, pacing, onRequest: null, journal });
         },
-        extensions: notes && (() => notes.extensions()),
+        extensions: journal && explainer(journal, began, isExplained),
       },
       run: span.run,
       end: (status) => {
@@ -109,7 +110,7 @@ export interface OperationSource {
   /** Called for each upstream request; null if nobody counts them. */
   readonly onRequest: (() => void) | null;
   /** Null unless the result tells how it came about. */
-  readonly notes: Explanation | null;
+  readonly journal: Journal | null;
 }
 
 /**
@@ -137,8 +138,8 @@ export class OperationContext implements Context {
     this.lookAhead = settings.lookAhead;
     this.#settings = settings;
     this.#source = source;
-    const { notes } = source;
-    this.at = notes && ((place) => new NotedContext(this, place, notes));
+    const { journal } = source;
+    this.at = journal && ((place) => new NotedContext(this, place, journal));
   }
 
   /** Opened on first use: many operations read nothing. */
@@ -191,11 +192,11 @@ export class OperationContext implements Context {
   }
 
   #openSession(): Session {
-    const { request, scope, pacing, onRequest, notes } = this.#source;
+    const { request, scope, pacing, onRequest, journal } = this.#source;
     const { client, shared, bounds: common } = this.#settings;
     const isFresh = wantsFresh(request);
     const bounds = onRequest ? { ...common, onRequest } : common;
-    return openSession(client, scope, { shared, bounds, isFresh, pacing, notes });
+    return openSession(client, scope, { shared, bounds, isFresh, pacing, journal });
   }
 }
 

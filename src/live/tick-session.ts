@@ -25,7 +25,7 @@ export const tickSessions =
         bounds: { width, requests, yields: true, onRequest: count },
         isFresh: true,
         pacing: UNPACED,
-        notes: null,
+        journal: null,
       }),
       end: () => scope.end("done"),
     };

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { Log } from "../log.ts";
+import type { Log } from "./log.ts";
 import { causeOf } from "../rest/client/failure.ts";
 import { fileURLToPath } from "node:url";
 import { FOLDER } from "../installation.ts";

@@ -1,6 +1,16 @@
 import { writeSync } from "node:fs";
 import pino from "pino";
 
+type Write = (fields: object, message: string) => void;
+
+/** Takes log lines: a logger of pino, such as `app.log` of Fastify, or anything with these functions. */
+export interface Log {
+  readonly debug: Write;
+  readonly info: Write;
+  readonly warn: Write;
+  readonly error: Write;
+}
+
 /** Buffered log lines are written when they have this many characters, and at least this often in milliseconds. */
 const LOG_BUFFER_LENGTH = 4_096;
 const LOG_FLUSH_MS = 200;
@@ -12,7 +22,7 @@ const MAX_LOG_BACKLOG = 1_048_576;
  * Creates the log on standard output: JSON, or on a terminal lines for people. `close` writes what is buffered; later lines
  * are dropped.
  */
-export function createLog(level: string) {
+export function createLog(level: string): { readonly log: Log; readonly close: () => void } {
   const { write, flush, end } = process.stdout.isTTY ? ON_TERMINAL : buffered();
   process.on("exit", flush);
   // No pid and host name: log collectors add their own.

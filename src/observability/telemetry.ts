@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { isErrorCode, statusOf } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "./log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
 import { clientOf, type ClientName, createOperationCounts } from "./operation-counts.ts";

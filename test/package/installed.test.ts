@@ -46,8 +46,7 @@ describe("the package in an empty folder", () => {
     expect(paths.filter((path) => /tsconfig|released|\.png$/.test(path))).toEqual([]);
     expect(paths.filter((path) => path.endsWith(".d.ts"))).toEqual([
       "dist/src/index.d.ts",
-      "dist/src/log.d.ts",
-      "dist/src/settings.d.ts",
+      "dist/src/observability/log.d.ts",
     ]);
     expect(packed.size).toBeLessThan(1_000_000);
   });

@@ -45,17 +45,13 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "where the gateway is installed, its version, and the flags of Node with which it runs",
     imports: [],
   },
-  "log.ts": {
-    holds: "the interface of a log",
-    imports: [],
-  },
-  "settings.ts": {
-    holds: "the names of the settings, for the types of the package",
-    imports: [],
-  },
   "engine/field-source.ts": {
     holds: "what a field of the schema tells the engine",
     imports: [],
+  },
+  "journal.ts": {
+    holds: "what happened in an operation whose result tells how it came about: one list of events",
+    imports: ["engine/field-source.ts"],
   },
   engine: {
     holds: "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
@@ -70,12 +66,13 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "the road of one upstream request: pace, connection, circuit, service, and again; transport, error mapping",
     imports: [
       "errors.ts",
-      "line.ts",
       "clock.ts",
       "rate.ts",
       "caller.ts",
+      "line.ts",
       "request-scope.ts",
       "held.ts",
+      "journal.ts",
       "rest/api",
     ],
   },
@@ -88,6 +85,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "caller.ts",
       "request-scope.ts",
       "held.ts",
+      "journal.ts",
       "rest/api",
       "rest/client",
     ],
@@ -132,11 +130,9 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "errors.ts",
       "caller.ts",
       "installation.ts",
-      "log.ts",
       "engine/field-source.ts",
-      "rest/api",
+      "journal.ts",
       "rest/client",
-      "rest/session",
     ],
   },
   http: {
@@ -149,6 +145,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "request-scope.ts",
       "installation.ts",
       "engine/field-source.ts",
+      "journal.ts",
       "engine",
       "rest/api",
       "rest/client",
@@ -164,9 +161,13 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "the settings: `config.ts` lists them, `config/` reads their values",
     imports: ["rate.ts", "engine", "rest/api", "graphql/federation", "graphql/schema.ts", "http"],
   },
+  demo: {
+    holds: "the embedded demo service",
+    imports: [],
+  },
   "service.ts": {
-    holds: "the service as the settings describe it: connections, server, how requests are written",
-    imports: ["rate.ts", "installation.ts", "rest/api", "rest/client", "graphql/core", "config"],
+    holds: "the service as the settings describe it, or the demo: server, how requests are written",
+    imports: ["installation.ts", "rest/api", "rest/client", "graphql/core", "config", "demo"],
   },
   "gateway.ts": {
     holds: "puts the parts together",
@@ -175,7 +176,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "caller.ts",
       "held.ts",
       "installation.ts",
-      "log.ts",
       "engine",
       "rest/api",
       "rest/client",
@@ -190,15 +190,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "serve.ts": {
     holds: "a gateway that listens and drains",
-    imports: ["http", "config", "gateway.ts"],
-  },
-  demo: {
-    holds: "the embedded demo service",
-    imports: [],
-  },
-  "upstream.ts": {
-    holds: "the service behind the gateway, or the demo",
-    imports: ["config", "demo"],
+    imports: ["http", "gateway.ts"],
   },
   "print.ts": {
     holds: "what the processes print: the schema, faults of the settings, how to sign in",
@@ -206,11 +198,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "main.ts": {
     holds: "starts and stops the process",
-    imports: ["observability", "config", "serve.ts", "upstream.ts", "print.ts"],
+    imports: ["observability", "config", "service.ts", "serve.ts", "print.ts"],
   },
   "index.ts": {
-    holds: "the module `rungraph`: a gateway for a server of one's own",
-    imports: ["log.ts", "settings.ts", "observability", "http", "config", "gateway.ts", "upstream.ts"],
+    holds: "the module `rungraph`: a gateway for a server of one's own, the names of its settings",
+    imports: ["observability", "http", "config", "service.ts", "gateway.ts"],
   },
   "cli.ts": {
     holds: "the command `rungraph`",

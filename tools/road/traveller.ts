@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import type * as ConfigModule from "../../src/config.ts";
 import type { Clock } from "../../src/clock.ts";
-import type { Log } from "../../src/log.ts";
+import type { Log } from "../../src/observability/log.ts";
 import type * as ServeModule from "../../src/serve.ts";
 import { NO_DEADLINES } from "../../test/support/patience.ts";
 import type { Instrumented } from "./instrument.ts";

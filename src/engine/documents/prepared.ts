@@ -40,7 +40,7 @@ export interface DocumentSettings {
   readonly limits: OperationLimits;
   readonly isIntrospectable: boolean;
   /** Creates the plan of an operation. Tests replace it to compare with graphql-js. */
-  readonly planner?: Planner;
+  readonly planner?: Planner | undefined;
 }
 
 /** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the text. */

@@ -47,7 +47,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     const part = new RequestScope(scope, Number.POSITIVE_INFINITY);
     const leave = () => part.end("left");
     scope.onEnd(leave);
-    const source = { request, scope: part, pacing: UNPACED, onRequest: null, notes: null };
+    const source = { request, scope: part, pacing: UNPACED, onRequest: null, journal: null };
     return {
       context: new OperationContext(contexts, source),
       end: () => {

@@ -26,7 +26,7 @@ export function createSubscriptions({ contexts, doors, requestTimeoutMs, ...sett
       // Only the end of the stream ends its scope.
       const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
       asking.passOn(scope);
-      const source = { request, scope: asking, pacing: UNPACED, onRequest: null, notes: null };
+      const source = { request, scope: asking, pacing: UNPACED, onRequest: null, journal: null };
       const onRequest = () => live.spend(caller);
       return {
         scope,
@@ -36,7 +36,7 @@ export function createSubscriptions({ contexts, doors, requestTimeoutMs, ...sett
           return {
             scope: event,
             openContext: (pacing) =>
-              new OperationContext(contexts, { request, scope: event, pacing, onRequest, notes: null }),
+              new OperationContext(contexts, { request, scope: event, pacing, onRequest, journal: null }),
           };
         },
       };

@@ -2,7 +2,6 @@ import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
 import type { Order } from "./order.ts";
-import type { AttemptNote } from "./request.ts";
 import type { Retries } from "./retry.ts";
 import type { WireRequest } from "./transport.ts";
 
@@ -34,10 +33,10 @@ export interface AttemptSettings {
   readonly openSpan: (method: string, route: string) => UpstreamSpan;
 }
 
-/** What is told of a request on the wire: its status, and how long its body is after decompression. */
+/** What a request on the wire has brought: its status (null without a response), and bytes of its body after decompression. */
 interface Watch {
-  respond(status: number): void;
-  receive(bytes: number): void;
+  status: number | null;
+  bytes: number;
 }
 
 /** Sends a request once, and reads what is wanted of the response. */
@@ -61,7 +60,8 @@ export async function attempt<Part>(
   const { endpoint, path, body = null } = request;
   const began = performance.now();
   const span = openSpan(endpoint.method, endpoint.path);
-  const watch = new Watching(request.note?.attempt(endpoint) ?? null);
+  const watch: Watch = { status: null, bytes: 0 };
+  request.note?.add({ kind: "sent", method: endpoint.method, path: endpoint.path });
   let error: Error | null = null;
   settings.retries.count();
   scope.upstreamRequests++;
@@ -82,7 +82,7 @@ export async function attempt<Part>(
     judgeToken(order, error);
     breaker.leave(generation, scope.caller.key, error ? serviceShownBy(error) : "up");
     span.end(watch.status, code);
-    watch.note?.end(watch.status, code);
+    request.note?.add({ kind: "end", ...watch, error: code });
     onRequest({
       requestId: scope.requestId,
       method: endpoint.method,
@@ -90,23 +90,6 @@ export async function attempt<Part>(
       outcome: outcomeOf(watch.status, error),
       ms: performance.now() - began,
     });
-  }
-}
-
-class Watching implements Watch {
-  status: number | null = null;
-  readonly note: AttemptNote | null;
-
-  constructor(note: AttemptNote | null) {
-    this.note = note;
-  }
-
-  respond(status: number): void {
-    this.status = status;
-  }
-
-  receive(bytes: number): void {
-    this.note?.receive(bytes);
   }
 }
 

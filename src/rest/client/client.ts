@@ -56,8 +56,8 @@ export function createClient(settings: ClientSettings) {
       transport.send(wire, sent.asker, {
         onFailure: reject,
         onResponse: (response) => {
-          watch.respond(response.status);
-          watch.receive(response.body.length);
+          watch.status = response.status;
+          watch.bytes = response.body.length;
           sent.operation.takeTurn(() =>
             readResponse(sent, response, { onFault, secretsFor }, { resolve, reject }),
           );
@@ -68,7 +68,7 @@ export function createClient(settings: ClientSettings) {
   /** Opens a response that is read as long as its reader takes. */
   const stream: Exchange<StreamedResponse> = async ({ request, operation, asker }, wire, watch) => {
     const response = await openStream(wireSettings, wire, asker);
-    watch.respond(response.status);
+    watch.status = response.status;
     return checkStream(request, response, secretsFor(operation.scope));
   };
 
@@ -131,7 +131,7 @@ export function createClient(settings: ClientSettings) {
         const response = await stream(sent, wire, watch);
         try {
           return await read(response, (bytes) => {
-            watch.receive(bytes);
+            watch.bytes += bytes;
             asker.hold(bytes);
           });
         } catch (error) {

@@ -1,21 +1,9 @@
-import type { AnyEndpoint, Command, EndpointName, Get } from "../api/endpoint.ts";
+import type { Note } from "../../journal.ts";
+import type { AnyEndpoint, Command, Get } from "../api/endpoint.ts";
 import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
 
 type Endpoint<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
-
-export interface RequestNote {
-  /** Notes that it waits for its turn from now on. */
-  readonly wait: () => void;
-  readonly attempt: (endpoint: EndpointName) => AttemptNote;
-}
-
-export interface AttemptNote {
-  /** Notes bytes of the response's body, after decompression. */
-  readonly receive: (bytes: number) => void;
-  /** Notes the HTTP status (null without a response) and the error code (null on success). */
-  readonly end: (status: number | null, error: string | null) => void;
-}
 
 /** One request to the service: an endpoint, its filled path with the query, and its parameters. */
 export interface UpstreamRequest<Answer> {
@@ -26,8 +14,8 @@ export interface UpstreamRequest<Answer> {
   readonly secret?: string | null;
   /** The token to send; null for none. Defaults to the caller's. */
   readonly token?: string | null;
-  /** Notes the attempts of a request of an operation with notes. */
-  readonly note?: RequestNote | null;
+  /** What the journal of its operation says of it; null without one. */
+  readonly note?: Note | null;
   /** `Range` and `If-Range` of a download. */
   readonly range?: Readonly<Record<string, string>> | null;
 }

@@ -33,7 +33,7 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
   const pacer = road.pacerOf(order);
   let attempts = 0;
   for (;;) {
-    request.note?.wait();
+    request.note?.add({ kind: "wait" });
     const paced = isRead ? pacer?.turn(order) : pacer?.spend();
     if (paced) await paced;
     let outcome: PacedOutcome = "unsent";

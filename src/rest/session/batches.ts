@@ -7,7 +7,8 @@ import type { ReadPart } from "../client/client.ts";
 import { noToken } from "../client/failure.ts";
 import { serialize } from "./position.ts";
 import type { ReadTarget } from "./entry.ts";
-import { Read, type Reader, type ReadNotes } from "./reads.ts";
+import { type Journal, Note } from "../../journal.ts";
+import { Read, type Reader } from "./reads.ts";
 
 export interface ReadOptions {
   readonly query?: Query | undefined;
@@ -42,7 +43,7 @@ interface BatchSettings {
   readonly refused: Set<Batch>;
   readonly onRefused: (route: string) => void;
   readonly pacing: Pacing;
-  readonly notes: ReadNotes | null;
+  readonly journal: Journal | null;
 }
 
 interface Member {
@@ -102,7 +103,7 @@ export class Batches {
   /** The read with this target, which is batched if there was none. */
   #find(target: ReadTarget): Read {
     // A list item may lack keys of the record.
-    const key = target.part ? `${target.key} in part` : target.key;
+    const key = target.part ? inPart(target.key) : target.key;
     const existing = this.#reads.get(key);
     if (existing) return existing;
     const read = this.#open(target, key);
@@ -137,7 +138,12 @@ export class Batches {
   #open(target: ReadTarget, key: string): Read {
     const read = new Read(target, this.#reader);
     this.#reads.set(key, read);
-    read.note = this.#settings.notes?.open(target.key, read.response) ?? null;
+    const { journal } = this.#settings;
+    if (!journal) return read;
+    // A list item that lacked a key is the same response as the whole record.
+    const twin = this.#reads.get(key === target.key ? inPart(key) : target.key);
+    read.note = twin?.note ?? new Note(journal);
+    read.note.await(read.response);
     return read;
   }
 
@@ -201,7 +207,7 @@ export class Batches {
   }
 
   #readSingle(read: Read): Promise<unknown> {
-    read.note?.serve("request");
+    read.note?.add({ kind: "served", by: "request", list: null });
     const whole = this.#readWhole({ ...read.target, part: null });
     whole.answers(read);
     return whole.response;
@@ -228,7 +234,7 @@ export class Batches {
     const list = this.#readWhole(target);
     for (const { read } of members) {
       list.answers(read);
-      read.note?.serve("batch", list.note);
+      read.note?.add({ kind: "served", by: "batch", list: list.note });
     }
     const found = list.response.then(find);
     found.catch((error: unknown) => {
@@ -249,6 +255,8 @@ export class Batches {
     onRefused(batch.endpoint.path);
   }
 }
+
+const inPart = (key: string): string => `${key} in part`;
 
 /** Adds a read to those that one list can cover, up to the size of its batch. */
 function addTo(

@@ -1,48 +1,12 @@
 import { isForNow, isOwnFault, UpstreamError } from "../../errors.ts";
 import type { Held } from "../../held.ts";
+import type { Note } from "../../journal.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Client } from "../client/client.ts";
 import { endedError } from "../client/failure.ts";
 import type { Operation } from "../client/order.ts";
-import type { RequestNote } from "../client/request.ts";
 import { Entry, type ReadTarget } from "./entry.ts";
 import type { CallerReads } from "./shared-reads.ts";
-
-/** Where the response of a read comes from. */
-export type Served =
-  /** An upstream request of its own. */
-  | "request"
-  /** A list that was requested for several reads. */
-  | "batch"
-  /** A request of another operation of the same token. */
-  | "joined"
-  /** A response that was kept. */
-  | "cache"
-  /** A response that was kept for longer, because the service gives none. */
-  | "stale";
-
-/** Notes about one response of an operation with notes, whichever reads load it. */
-export interface ReadNote extends RequestNote {
-  /** Notes that the place whose resolver is running loads the response. */
-  load(): void;
-  /** Notes where the response comes from; `list` is the note of the list that contains it. */
-  serve(served: Served, list?: ReadNote | null): void;
-  /** Notes that an earlier response answers, of that age in milliseconds, because the service gives none. */
-  stale(ageMs: number): void;
-  /** The age of that response; null for what the service said now. */
-  readonly staleMs: number | null;
-}
-
-/** Notes about the reads between two commands. */
-export interface ReadNotes {
-  /** Opens the note of a response. The same key gives the same note. */
-  readonly open: (key: string, response: Promise<unknown>) => ReadNote;
-}
-
-export interface SessionNotes {
-  readonly openReads: () => ReadNotes;
-  readonly openCommand: () => RequestNote;
-}
 
 /** An operation that reads. */
 export interface Reader {
@@ -66,8 +30,8 @@ export class Read {
   reject: (error: unknown) => void = () => {};
   /** Number of positions in the result that wait for it. Reads with more positions are requested first. */
   positions = 0;
-  /** Null unless notes are wanted. */
-  note: ReadNote | null = null;
+  /** Null without a journal. */
+  note: Note | null = null;
   /** What answers it; null before it is started and after it has failed. */
   entry: Entry | null = null;
   /** The list whose response will answer it; null without one. */
@@ -114,7 +78,7 @@ export class Read {
     const equal = isFresh ? undefined : shared?.find(target.key);
     if (equal) {
       shared?.settings.onShared(equal.isAnswered ? "kept" : "in flight");
-      this.note?.serve(equal.isAnswered ? "cache" : "joined");
+      this.note?.add({ kind: "served", by: equal.isAnswered ? "cache" : "joined", list: null });
       return equal.join(this);
     }
     const entry = new Entry(target, !isFresh, shared?.settings.now() ?? 0, operation.held);
@@ -145,7 +109,7 @@ export class Read {
     const stale = isForNow(error) ? this.findStale() : undefined;
     if (!shared || !stale) return this.reject(error);
     shared.settings.onShared("stale");
-    this.note?.stale(shared.settings.now() - stale.began);
+    this.note?.add({ kind: "stale", ageMs: shared.settings.now() - stale.began });
     stale.join(this);
   }
 

@@ -8,7 +8,8 @@ import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions } from "./batches.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
-import type { Read, Reader, SessionNotes } from "./reads.ts";
+import type { Journal } from "../../journal.ts";
+import type { Read, Reader } from "./reads.ts";
 import type { SharedReads } from "./shared-reads.ts";
 
 /** How long what was learned is believed, in milliseconds: servers are updated, and tokens withdrawn. */
@@ -61,8 +62,8 @@ export interface SessionSettings {
   /** Whether every read sends its own request. Other operations do not wait for such reads, which may yield to them. */
   readonly isFresh: boolean;
   readonly pacing: Pacing;
-  /** Notes what the operation costs; null unless the result tells how it came about. */
-  readonly notes: SessionNotes | null;
+  /** Null unless the result tells how it came about. */
+  readonly journal: Journal | null;
 }
 
 export type Wants = Pick<ReadOptions, "query" | "part">;
@@ -157,7 +158,7 @@ class TokenSession implements Reader {
         body: offered.encode(body),
         secret: offered.secretOf(body),
         token: endpoint.anonymous ? null : this.token,
-        note: this.#settings.notes?.openCommand() ?? null,
+        note: this.#settings.journal?.openCommand() ?? null,
       };
       return await this.client.json(this.operation, request);
     } finally {
@@ -188,9 +189,9 @@ class TokenSession implements Reader {
   }
 
   #openBatches(): Batches {
-    const { shared, pacing, notes } = this.#settings;
+    const { shared, pacing, journal } = this.#settings;
     const { refused } = shared.learned.of(this.scope.caller);
-    return new Batches(this, { ...shared, refused, pacing, notes: notes?.openReads() ?? null });
+    return new Batches(this, { ...shared, refused, pacing, journal });
   }
 }
 

@@ -1,0 +1,97 @@
+import type { ResultPlace } from "./engine/field-source.ts";
+
+/**
+ * Where the response of a read comes from: a request of its own, a list that was requested for several, a request of another
+ * operation of the token, a response that was kept, or one that was kept for longer, because the service gives none.
+ */
+export type Served = "request" | "batch" | "joined" | "cache" | "stale";
+
+/** How a request has ended: its HTTP status (null without a response), the code of its error, and the bytes of its body. */
+export interface Ending {
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly bytes: number;
+}
+
+/** Something that happened to a read or command. The order of events is their meaning. */
+type What =
+  /** A command, sent for a place. */
+  | { readonly kind: "command"; readonly place: ResultPlace | null }
+  /**
+   * `open`: a read waits for its response, although an earlier one may have settled: a list item that lacked a key. `wait`: it
+   * waits for its turn. `settled`: what it caused may be requested.
+   */
+  | { readonly kind: "open" | "wait" | "settled" }
+  /** A place loads it. `isAhead`: it probably will. */
+  | { readonly kind: "load"; readonly place: ResultPlace; readonly isAhead: boolean }
+  /** Something else than its own request answers it. `list` contains it. */
+  | { readonly kind: "served"; readonly by: Served; readonly list: Note | null }
+  /** An earlier response of that age answers, in milliseconds. */
+  | { readonly kind: "stale"; readonly ageMs: number }
+  /** A request was sent. `path` is a template. */
+  | { readonly kind: "sent"; readonly method: string; readonly path: string }
+  /** That request has ended. */
+  | ({ readonly kind: "end" } & Ending)
+  /** A link of a place cost no request. */
+  | { readonly kind: "free"; readonly place: ResultPlace };
+
+/** What happened in one operation whose result tells how it came about. */
+export class Journal {
+  /** `note` is null for what concerns no read; `at` is by `performance.now()`. */
+  readonly events: { readonly note: Note | null; readonly at: number; readonly what: What }[] = [];
+  /** The place whose resolver is running. */
+  current: { readonly place: ResultPlace; readonly isAhead: boolean } | null = null;
+
+  add(note: Note | null, what: What): void {
+    this.events.push({ note, at: performance.now(), what });
+  }
+
+  /** Returns a function that acts for a place: what is loaded meanwhile is loaded for it. */
+  forPlace(place: ResultPlace) {
+    return <Value>(act: () => Value, isAhead = false): Value => {
+      this.current = { place, isAhead };
+      try {
+        return act();
+      } finally {
+        this.current = null;
+      }
+    };
+  }
+
+  free(place: ResultPlace): void {
+    this.add(null, { kind: "free", place });
+  }
+
+  openCommand(): Note {
+    const note = new Note(this);
+    note.add({ kind: "command", place: this.current && this.current.place });
+    note.load();
+    return note;
+  }
+}
+
+/** What events are about: a response of the service, whichever reads load it, or a command. */
+export class Note {
+  readonly #journal: Journal;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  add(what: What): void {
+    this.#journal.add(this, what);
+  }
+
+  /** Enters that a read waits for the response, and when that settles. */
+  await(response: Promise<unknown>): void {
+    this.add({ kind: "open" });
+    const settle = (): void => this.add({ kind: "settled" });
+    response.then(settle, settle);
+  }
+
+  /** Enters that the place whose resolver is running loads it. */
+  load(): void {
+    const { current } = this.#journal;
+    if (current) this.add({ kind: "load", ...current });
+  }
+}

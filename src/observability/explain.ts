@@ -1,0 +1,262 @@
+import type { ResultPlace } from "../engine/field-source.ts";
+import type { Ending, Journal, Note, Served } from "../journal.ts";
+
+/** A place of the result, one object for all that is loaded there: names of all places would take too much memory. */
+class Place {
+  /** Null at the root. */
+  readonly parent: Place | null;
+  readonly at: string | number;
+  readonly below = new Map<string | number, Place>();
+  /** What is loaded for it. */
+  readonly loads: Load[] = [];
+
+  constructor(parent: Place | null, at: string | number) {
+    this.parent = parent;
+    this.at = at;
+  }
+
+  path(): (string | number)[] {
+    return this.parent ? [...this.parent.path(), this.at] : [];
+  }
+}
+
+/** A response of the service, or a command. */
+class Load {
+  readonly places = new Set<Place>();
+  /** Places that will probably load it. */
+  readonly ahead = new Set<Place>();
+  /** The reads that this list answers. */
+  readonly members: Load[] = [];
+  list: Load | null = null;
+  /** The round of its own request; 0 while nothing loads it. */
+  ownRound = 0;
+  attempts: Attempt[] = [];
+  waitsSince = 0;
+  ownStaleMs: number | null = null;
+  served: Served = "request";
+  isSettled = false;
+
+  get round(): number {
+    return this.list?.round ?? this.ownRound;
+  }
+
+  /** The age of the earlier response that answers instead of the service, in milliseconds; null when none does. */
+  get staleMs(): number | null {
+    return this.ownStaleMs ?? this.list?.staleMs ?? null;
+  }
+}
+
+/** One upstream request. */
+interface Attempt {
+  readonly load: Load;
+  readonly method: string;
+  readonly path: string;
+  /** From 2 on it is a retry. */
+  readonly number: number;
+  /** One more than the number of requests, one after the other, that led to it. */
+  readonly round: number;
+  readonly at: number;
+  readonly waitedMs: number;
+  /** Null when the operation was complete before the response. */
+  end: (Ending & { readonly ms: number }) | null;
+}
+
+/** Reads a journal from its beginning. */
+function replay({ events }: Journal) {
+  const root = new Place(null, "");
+  const loads = new Map<Note | null, Load>();
+  const attempts: Attempt[] = [];
+  const free = new Set<Place>();
+  /** The place of the mutation that sent the last command, and the rounds before it. */
+  let mutation: { readonly top: Place | null; readonly rounds: number } = { top: null, rounds: 0 };
+
+  const loadOf = (note: Note | null): Load => {
+    const load = loads.get(note) ?? new Load();
+    loads.set(note, load);
+    return load;
+  };
+
+  const placeOf = ({ parent, at }: ResultPlace): Place => {
+    if (!parent) return root;
+    const above = placeOf(parent);
+    const place = above.below.get(at) ?? new Place(above, at);
+    above.below.set(at, place);
+    return place;
+  };
+
+  /** The round after the settled ones of a place and of the places above it, which have led to it. */
+  const roundOf = (place: Place): number => {
+    let before = mutation.rounds;
+    for (let above: Place | null = place; above; above = above.parent)
+      for (const { isSettled, round } of above.loads) if (isSettled) before = Math.max(before, round);
+    return before + 1;
+  };
+
+  for (const { note, at, what } of events) {
+    if (what.kind === "free") {
+      free.add(placeOf(what.place));
+      continue;
+    }
+    const load = loadOf(note);
+    if (what.kind === "command") {
+      let top = what.place && placeOf(what.place);
+      while (top?.parent?.parent) top = top.parent;
+      // Mutations run one after the other.
+      if (top !== mutation.top) mutation = { top, rounds: roundsOf(attempts) };
+    } else if (what.kind === "open") {
+      if (load.isSettled) Object.assign(load, { ownRound: 0, list: null, served: "request" });
+      load.isSettled = false;
+    } else if (what.kind === "load") {
+      const place = placeOf(what.place);
+      if (load.round === 0) load.ownRound = roundOf(place);
+      if (!what.isAhead && !load.places.has(place)) place.loads.push(load);
+      (what.isAhead ? load.ahead : load.places).add(place);
+    } else if (what.kind === "served") {
+      const list = what.list && loadOf(what.list);
+      // A record that the list lacks is requested after the list.
+      if (load.list && !list) load.ownRound = load.list.round + 1;
+      load.served = what.by;
+      load.list = list;
+      list?.members.push(load);
+      if (list?.attempts.length === 0) list.ownRound = Math.max(list.ownRound, load.ownRound);
+    } else if (what.kind === "stale") {
+      load.served = "stale";
+      load.ownStaleMs = what.ageMs;
+    } else if (what.kind === "wait") load.waitsSince = at;
+    else if (what.kind === "sent") {
+      // The operation whose request it had joined may have left.
+      load.served = "request";
+      const number = load.attempts.length + 1;
+      const attempt = {
+        load,
+        ...what,
+        number,
+        round: load.round,
+        at,
+        waitedMs: at - load.waitsSince,
+        end: null,
+      };
+      load.attempts.push(attempt);
+      attempts.push(attempt);
+    } else if (what.kind === "end") {
+      const last = load.attempts.at(-1);
+      if (last) last.end = { ...what, ms: at - last.at };
+      // Reads settle with their response, which may take several attempts.
+      load.isSettled ||= last?.method !== "GET";
+    } else load.isSettled = true;
+  }
+  return { loads: [...loads.values()], attempts, free };
+}
+
+const roundsOf = (attempts: readonly Attempt[]): number => Math.max(0, ...attempts.map(({ round }) => round));
+
+/**
+ * Tells how a result came about: `extensions.explain` when the caller asks what the operation costs, and `extensions.stale`
+ * where an earlier response answers; null without either. `began` is by `performance.now()`.
+ */
+export function explainer(journal: Journal, began: number, isAsked: boolean): () => object | null {
+  /** The number of requests that led to the first piece of the result. */
+  let atOnce: number | null = null;
+  return () => {
+    const hasStale = journal.events.some(({ what }) => what.kind === "stale");
+    if (!isAsked && !hasStale) return null;
+    const replayed = replay(journal);
+    atOnce ??= replayed.attempts.length;
+    const stale = stalePlaces(replayed.loads);
+    return {
+      ...(isAsked && { explain: explained(replayed, began, atOnce) }),
+      ...(stale.length > 0 && { stale }),
+    };
+  };
+}
+
+/** What an operation cost. Times are in milliseconds since it began. */
+function explained({ loads, attempts, free }: ReturnType<typeof replay>, began: number, atOnce: number) {
+  const reads = { request: 0, batch: 0, joined: 0, cache: 0, stale: 0, shared: 0 };
+  let withoutRungraph = 0;
+  for (const { places, served } of loads) {
+    withoutRungraph += places.size;
+    if (places.size === 0) continue;
+    reads[served]++;
+    // Another place loaded it first.
+    reads.shared += places.size - 1;
+  }
+  const requests = attempts.map(({ load, method, path, number, round, at, waitedMs, end }, index) => ({
+    method,
+    template: path,
+    attempt: number,
+    status: end && end.status,
+    error: end && end.error,
+    round,
+    startMs: tenths(at - began),
+    waitedMs: tenths(waitedMs),
+    durationMs: end && tenths(end.ms),
+    bytes: end?.bytes ?? 0,
+    ...causesOf(load),
+    // It began after the first piece of a result with `@defer` or `@stream`.
+    ...(index >= atOnce && { isDeferred: true }),
+  }));
+  return {
+    requests,
+    reads,
+    // Links that cost no request: what is selected of them is part of the reference.
+    free: { links: free.size, ...firstOf(free) },
+    totals: {
+      requests: requests.length,
+      rounds: roundsOf(attempts),
+      bytes: requests.reduce((sum, { bytes }) => sum + bytes, 0),
+      durationMs: tenths(performance.now() - began),
+      // Requests of a client that follows each reference by itself.
+      withoutRungraph,
+    },
+  };
+}
+
+/** The places of all reads that a request answers, and the number of these reads. */
+function causesOf(load: Load) {
+  const loads = [load, ...load.members];
+  const places = new Set(loads.flatMap((each) => [...each.places]));
+  return {
+    ...firstOf(places.size > 0 ? places : load.ahead),
+    reads: Math.max(1, loads.filter((each) => each.places.size > 0).length),
+  };
+}
+
+const tenths = (ms: number): number => Math.round(ms * 10) / 10;
+
+/** Maximum places that are named. */
+const MAX_NAMED = 3;
+/** Longest name, in characters: names consist of aliases, which callers choose. */
+const MAX_NAME_LENGTH = 200;
+
+/** Some places by name, such as `group.experiments.nodes.0.buildJob`, and how many more there are. */
+function firstOf(places: ReadonlySet<Place>) {
+  const fields = [...places].slice(0, MAX_NAMED).map((place) => {
+    const name = place.path().join(".");
+    return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
+  });
+  return { fields, moreFields: places.size - fields.length };
+}
+
+/** Maximum places that are told, and characters of the paths that are looked at: aliases can be as long as the document. */
+const MAX_STALE = 500;
+const MAX_CHARACTERS = 100_000;
+
+/** The places that show an earlier response, and its age. */
+function stalePlaces(loads: readonly Load[]): readonly object[] {
+  const ages = new Map<Place, number>();
+  for (const { places, staleMs } of loads) {
+    if (staleMs === null) continue;
+    // Several fields of a place load its record.
+    for (const place of places) ages.set(place, Math.max(ages.get(place) ?? 0, Math.ceil(staleMs / 1000)));
+  }
+  const told: object[] = [];
+  let characters = 0;
+  for (const [place, ageSeconds] of ages) {
+    const path = place.path();
+    characters += JSON.stringify(path).length;
+    if (told.length === MAX_STALE || (told.length > 0 && characters > MAX_CHARACTERS)) break;
+    told.push({ path, ageSeconds });
+  }
+  return told;
+}
