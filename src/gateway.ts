@@ -23,7 +23,6 @@ import { createStreams } from "./http/graphql/streams.ts";
 import { createSubscriptions } from "./http/graphql/subscriptions.ts";
 import { createWebSockets } from "./http/graphql/web-socket.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
 import { type BuiltInName, builtInProfile } from "./rest/api/profiles.ts";
 import { Learned } from "./rest/session/session.ts";
@@ -165,14 +164,17 @@ export function createGateway({
     onRefused: events.refusedBatch,
     reads: new SharedReads(sharing, callers),
   };
-  const width = config.MAX_UPSTREAM_WIDTH;
   const contexts: ContextSettings = {
     client,
     doors,
     takeTurn: turns.take,
     shared,
     facts,
-    bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false },
+    bounds: {
+      width: config.MAX_UPSTREAM_WIDTH,
+      requests: config.MAX_UPSTREAM_REQUESTS,
+      yields: false,
+    },
     publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
     prefix,
     lookAhead,
@@ -185,9 +187,7 @@ export function createGateway({
     requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
     requestTimeoutMs,
     callers,
-    doors,
     clock,
-    openSession: tickSessions(client, { shared, width, timeoutMs: requestTimeoutMs }),
     contexts,
   });
   const openOperation = createOperations({ contexts, isExplainable, telemetry });

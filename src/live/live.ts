@@ -1,20 +1,26 @@
 import { randomUUID } from "node:crypto";
 import type { Caller, Callers } from "../caller.ts";
 import { Rate } from "../rate.ts";
-import type { Identity } from "../request-scope.ts";
+import { type Identity, RequestScope } from "../request-scope.ts";
+import { UNPACED } from "../rest/session/batches.ts";
+import { openSession, type SessionClient, type SharedSettings } from "../rest/session/session.ts";
 import { type AppendSource, createAppendPoll } from "./append-poll.ts";
 import type { Clock } from "../clock.ts";
 import { createStatePoll, type SharedPoll, type StateSource } from "./state-poll.ts";
 import type { LiveStream } from "./stream.ts";
-import { createTicker, type Ticker, type TickSession } from "./ticker.ts";
+import { createTicker, type Ticker } from "./ticker.ts";
 
 export interface LiveSettings {
   readonly callers: Callers;
   readonly clock: Clock;
   /** Maximum upstream requests of one token's subscriptions in a minute. */
   readonly requestsPerMinute: number;
-  /** Opens the session of a tick, which sends at most so many upstream requests and calls `onRequest` for each. */
-  readonly openSession: (identity: Identity, requests: number, onRequest: () => void) => TickSession;
+  readonly client: SessionClient;
+  readonly shared: SharedSettings;
+  /** Maximum concurrent upstream requests of a tick. */
+  readonly width: number;
+  /** Longest time of a tick, in milliseconds. */
+  readonly timeoutMs: number;
 }
 
 /** The polls of one token. */
@@ -36,7 +42,7 @@ interface Polls {
   readonly ticker: Ticker;
   readonly rate: Rate;
   /** By the keys of their sources. */
-  readonly shared: Map<string, { readonly poll: SharedPoll; readonly timing: ReturnType<Ticker["add"]> }>;
+  readonly polls: Map<string, { readonly poll: SharedPoll; readonly timing: ReturnType<Ticker["add"]> }>;
 }
 
 const MINUTE_MS = 60_000;
@@ -45,35 +51,40 @@ const MINUTE_MS = 60_000;
 const AT_ONCE = 0.5;
 
 /** Polls the service for the subscriptions of all tokens. Tokens share nothing. */
-export function createLive({ callers, clock, requestsPerMinute, openSession }: LiveSettings) {
+export function createLive({ callers, clock, requestsPerMinute, ...settings }: LiveSettings) {
+  const { client, shared, width, timeoutMs } = settings;
   /** Those that poll something. */
   const active = new Set<Ticker>();
   const kept = callers.keep((caller): Polls => {
     const rate = new Rate({ requests: requestsPerMinute, periodMs: MINUTE_MS }, AT_ONCE);
     // Subscribers with the same token share the requests, so none of their own ids is right.
     const identity: Identity = { caller, requestId: randomUUID(), traceparent: null };
-    const ticker = createTicker({
-      clock,
-      rate,
-      openSession: (requests) => openSession(identity, requests, () => rate.spend(clock.now())),
-    });
-    return { ticker, rate, shared: new Map() };
+    const openTick = (requests: number) => {
+      const scope = new RequestScope(identity, timeoutMs);
+      let sent = 0;
+      // Requests above the number are rejected, not sent.
+      const onRequest = () => void (sent++ < requests && rate.spend(clock.now()));
+      const bounds = { width, requests, yields: true, onRequest };
+      const one = { shared, bounds, isFresh: true, pacing: UNPACED, journal: null };
+      return { session: openSession(client, scope, one), end: () => scope.end("done") };
+    };
+    return { ticker: createTicker({ clock, rate, openTick }), rate, polls: new Map() };
   });
 
   /** The poll of a key. `leave` removes it with its last subscriber. */
   const join = <Shared extends SharedPoll>(caller: Caller, key: string, create: () => Shared) => {
-    const { shared, ticker } = kept.of(caller);
+    const { polls, ticker } = kept.of(caller);
     active.add(ticker);
-    const existing = shared.get(key);
+    const existing = polls.get(key);
     const usable = existing?.poll.isOver() ? undefined : existing;
     // Safe: a key belongs to one source.
     const poll = (usable?.poll as Shared | undefined) ?? create();
     const timing = usable?.timing ?? ticker.add(poll);
-    if (!usable) shared.set(key, { poll, timing });
+    if (!usable) polls.set(key, { poll, timing });
     const leave = (): void => {
       if (poll.size() > 0) return;
       timing.remove();
-      if (shared.get(key)?.timing === timing) shared.delete(key);
+      if (polls.get(key)?.timing === timing) polls.delete(key);
       if (ticker.size() === 0) active.delete(ticker);
     };
     return { poll, timing, leave };

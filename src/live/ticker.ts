@@ -13,17 +13,11 @@ export interface Poll {
   readonly fail: (error: unknown, isLast: boolean) => void;
 }
 
-/** The session of one tick. */
-export interface TickSession {
-  readonly session: Session;
-  readonly end: () => void;
-}
-
 interface TickerSettings {
   readonly clock: Clock;
   readonly rate: Rate;
   /** Opens the session of a tick, which may send so many upstream requests. */
-  readonly openSession: (requests: number) => TickSession;
+  readonly openTick: (requests: number) => { readonly session: Session; readonly end: () => void };
 }
 
 export type Ticker = ReturnType<typeof createTicker>;
@@ -66,7 +60,7 @@ interface Entry {
  * request and reads that one list covers become that list. Polls are due on multiples of their interval since the start:
  * polls with the same interval are due in the same tick.
  */
-export function createTicker({ clock, rate, openSession }: TickerSettings) {
+export function createTicker({ clock, rate, openTick }: TickerSettings) {
   const entries = new Set<Entry>();
   const start = clock.now();
   /** No poll is read before: the service asked for a pause. */
@@ -96,7 +90,7 @@ export function createTicker({ clock, rate, openSession }: TickerSettings) {
       .filter(({ dueAt, isReading, poll }) => dueAt <= now && !isReading && poll.isWanted())
       .toSorted((one, other) => one.dueAt - other.dueAt);
     if (due.length > 0 && requests > 0 && now >= pausedUntil) {
-      const { session, end } = openSession(requests);
+      const { session, end } = openTick(requests);
       const reads = due.map((entry) => read(entry, session));
       schedule();
       await Promise.all(reads);

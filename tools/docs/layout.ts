@@ -167,7 +167,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "service.ts": {
     holds: "the service as the settings describe it, or the demo: server, how requests are written",
-    imports: ["installation.ts", "rest/api", "rest/client", "graphql/core", "config", "demo"],
+    imports: ["rate.ts", "installation.ts", "rest/api", "rest/client", "graphql/core", "config", "demo"],
   },
   "gateway.ts": {
     holds: "puts the parts together",
@@ -180,7 +180,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "rest/api",
       "rest/client",
       "rest/session",
-      "live",
       "graphql/schema.ts",
       "observability",
       "http",

@@ -64,7 +64,7 @@ export const STATIONS: Readonly<Record<string, Station>> = {
   "rest/client/breaker.ts": { down: ["enter"], up: ["leave"], does: "the circuit" },
   "rest/client/attempt.ts": {
     down: ["attempt"],
-    up: ["respond", "judgeToken"],
+    up: ["judgeToken"],
     does: "one try: counted, traced, judged, reported",
   },
   "rest/client/transport.ts": {

@@ -3,19 +3,18 @@ import type { OpenStream } from "../../engine/subscription.ts";
 import { createLive, type LiveSettings } from "../../live/live.ts";
 import { RequestScope } from "../../request-scope.ts";
 import { UNPACED } from "../../rest/session/batches.ts";
-import type { Doors } from "../doors.ts";
 import { type ContextSettings, OperationContext } from "../operation.ts";
 
-interface Settings extends LiveSettings {
-  readonly doors: Doors;
+interface Settings extends Pick<LiveSettings, "callers" | "clock" | "requestsPerMinute"> {
   readonly contexts: ContextSettings;
   /** Deadline of one event, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
 
 /** Creates the polls of subscriptions, and opens their streams for any transport. */
-export function createSubscriptions({ contexts, doors, requestTimeoutMs, ...settings }: Settings) {
-  const live = createLive(settings);
+export function createSubscriptions({ contexts, requestTimeoutMs, ...settings }: Settings) {
+  const { doors, bounds } = contexts;
+  const live = createLive({ ...settings, ...contexts, width: bounds.width, timeoutMs: requestTimeoutMs });
   return {
     /** Opens the stream of a subscription for which `asking` asks: the scope of the request that it came with. */
     openStream: (request: IncomingMessage, asking: RequestScope): OpenStream => {

@@ -2,7 +2,7 @@ import type { Caller, Callers } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import type { Asker } from "./asker.ts";
+import type { Asker } from "./order.ts";
 import type { AttemptSettings, Exchange } from "./attempt.ts";
 import { createBreaker } from "./breaker.ts";
 import { Connections, type ConnectionSettings } from "./connections.ts";

@@ -2,7 +2,7 @@ import errors from "undici/lib/core/errors.js";
 import { TooLarge, NotUnderstood } from "./body.ts";
 import { Cancelled, DeadlineError, OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { EndpointName } from "../api/endpoint.ts";
-import type { Life } from "./asker.ts";
+import type { Life } from "./order.ts";
 import { type Mapped, MAX_RETRY_AFTER_SECONDS, THROTTLED } from "./error-mapping.ts";
 import { TimedOut, TransportError } from "./transport.ts";
 

@@ -1,5 +1,5 @@
 import { retryOf, UpstreamError } from "../../errors.ts";
-import type { Life } from "./asker.ts";
+import type { Life } from "./order.ts";
 import { MAX_RETRY_AFTER_SECONDS } from "./error-mapping.ts";
 
 /** At most a tenth of the requests of the last 10 seconds may be retries; a quiet gateway may make ten. */

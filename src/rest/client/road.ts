@@ -1,5 +1,5 @@
 import { OVERLOADED, UpstreamError } from "../../errors.ts";
-import type { Asker } from "./asker.ts";
+import type { Asker } from "./order.ts";
 import { attempt, type AttemptSettings, type Exchange, type Sent } from "./attempt.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Connections } from "./connections.ts";

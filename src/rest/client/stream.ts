@@ -3,7 +3,7 @@ import { request as httpsRequest } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { targetOf } from "./connector.ts";
 import { decodeStream, encodingsOf, NotUnderstood } from "./body.ts";
-import type { Life } from "./asker.ts";
+import type { Life } from "./order.ts";
 import {
   headOf,
   type StreamedResponse,

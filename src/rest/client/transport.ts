@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { Collector, decodeBody, encodingsOf } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
-import type { Asker } from "./asker.ts";
+import type { Asker } from "./order.ts";
 
 export interface TransportSettings {
   /** `{base_url}` of the service. */

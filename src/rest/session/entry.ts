@@ -1,7 +1,7 @@
 import type { Batch, RunRead } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { ReadPart } from "../client/client.ts";
-import type { Asker, Life } from "../client/asker.ts";
+import type { Asker, Life } from "../client/order.ts";
 import type { Held } from "../../held.ts";
 import type { RequestScope } from "../../request-scope.ts";
 
