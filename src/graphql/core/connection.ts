@@ -2,8 +2,7 @@ import type { InterfaceRef, ObjectRef } from "@pothos/core";
 import { MadeItems } from "../../engine/field-source.ts";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import type { Slice } from "../../rest/session/pages.ts";
-import type { Scan } from "../../rest/session/scan.ts";
+import type { Scan, Slice } from "../../rest/session/pages.ts";
 import { builder, type PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 

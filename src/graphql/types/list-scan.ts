@@ -1,6 +1,5 @@
 import { InputError, UpstreamError } from "../../errors.ts";
-import { type SliceRequest, Walk } from "../../rest/session/pages.ts";
-import { type Scan, scanList } from "../../rest/session/scan.ts";
+import { type Scan, scanList, type SliceRequest, Walk } from "../../rest/session/pages.ts";
 import type { List } from "../../rest/session/steps.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { START } from "../../rest/session/position.ts";

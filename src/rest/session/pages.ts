@@ -32,7 +32,7 @@ export interface SliceRequest {
 }
 
 /** Maximum pages that one field reads. */
-export const MAX_PAGES = 100;
+const MAX_PAGES = 100;
 
 /** Reads the pages of a list until it has `first` items; with null only the first page, up to `maxSize` items. */
 export async function slice<At, Item>(
@@ -40,11 +40,8 @@ export async function slice<At, Item>(
   list: List<At, Item>,
   { first, maxSize, after, offset = 0 }: SliceRequest,
 ): Promise<Slice<Item>> {
-  const { paging } = session.server.profile;
-  const mark = markOf(list);
-  const start = after === null ? startAt(offset, paging) : parseCursor(after, mark, paging, maxSize);
+  const { walk, mark } = begin(session, list, { after, maxSize, offset });
   const wanted = first ?? maxSize;
-  const walk = new Walk(session, list, start);
   let items: readonly Item[] = [];
   /** The pages, each with the index of its first item. */
   const pages: { readonly from: number; readonly step: Step<Item> }[] = [];
@@ -76,6 +73,69 @@ export async function slice<At, Item>(
   };
 }
 
+/** How much of a list was compared with a filter that the service cannot be told. */
+export interface Scan {
+  readonly rowsRead: number;
+  /** Whether the end of the list was reached. */
+  readonly isComplete: boolean;
+}
+
+export interface ScannedSlice<Item> extends Slice<Item> {
+  /** Where the scan goes on, also when it has found nothing; null when there is nothing behind it. */
+  readonly endCursor: string | null;
+  readonly scan: Scan;
+}
+
+interface ScanRequest<Item> extends Pick<SliceRequest, "first" | "maxSize" | "after"> {
+  /** Number of rows after which the scan ends. */
+  readonly maxRows: number;
+  /** Finds the indexes of the rows that match. */
+  readonly find: (rows: readonly Item[]) => Promise<readonly number[]>;
+}
+
+/** Reads the pages of a list until `first` rows match, `maxRows` are read, or the list ends. */
+export async function scanList<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  { first, maxSize, after, maxRows, find }: ScanRequest<Item>,
+): Promise<ScannedSlice<Item>> {
+  const { walk, mark } = begin(session, list, { after, maxSize });
+  const wanted = first ?? maxSize;
+  const items: Item[] = [];
+  const positions: (() => Position)[] = [];
+  let [rowsRead, matches, pages] = [0, 0, 0];
+  let next: Position | null = null;
+  do {
+    const step = await walk.next(Math.min(maxSize, maxRows - rowsRead));
+    const found = await find(step.rest);
+    for (const index of found.slice(0, wanted - items.length)) {
+      items.push(step.rest[index] as Item);
+      positions.push(() => step.positionAfter(index));
+    }
+    rowsRead += step.rest.length;
+    matches += found.length;
+    pages++;
+    ({ next } = step);
+  } while (items.length < wanted && rowsRead < maxRows && pages < MAX_PAGES && !walk.isDone());
+  const cursorAt = (index: number) => {
+    const position = positions[index];
+    if (!position) throw new RangeError("expected the index of an item");
+    return formatCursor(position(), mark);
+  };
+  const isComplete = walk.isDone();
+  const isBehindLast = matches === items.length && next !== null;
+  return {
+    items,
+    cursorAt,
+    hasNext: !isComplete || matches > items.length,
+    hasPrevious: after !== null,
+    count: isComplete && after === null ? matches : null,
+    endCursor:
+      isBehindLast && next ? formatCursor(next, mark) : items.length > 0 ? cursorAt(items.length - 1) : null,
+    scan: { rowsRead, isComplete },
+  };
+}
+
 /**
  * Finds the cursor of the end of a list by its count, with one request for one item. Returns null where the server does not
  * count or has no offsets: the end is then found by reading the pages.
@@ -96,6 +156,18 @@ export async function* pagesOf<At, Item>(
   const walk = new Walk(session, list, START);
   do yield (await walk.next(Number.POSITIVE_INFINITY)).rest;
   while (!walk.isDone());
+}
+
+/** Begins at a cursor, or without one at an offset. Throws `InputError` for a cursor of another list. */
+function begin<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  { after, maxSize, offset = 0 }: Pick<SliceRequest, "after" | "maxSize" | "offset">,
+) {
+  const { paging } = session.server.profile;
+  const mark = markOf(list);
+  const start = after === null ? startAt(offset, paging) : parseCursor(after, mark, paging, maxSize);
+  return { walk: new Walk(session, list, start), mark };
 }
 
 /** Reads the pages of a list one after the other. */
