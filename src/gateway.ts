@@ -15,7 +15,7 @@ import { Doors } from "./http/doors.ts";
 import { once } from "./http/once.ts";
 import { createIdentify } from "./http/identity.ts";
 import { createOperations, type ContextSettings } from "./http/operation.ts";
-import { LOCAL_PAGES } from "./http/origins.ts";
+import { LOCAL_PAGES } from "./http/target.ts";
 import { createRouter } from "./http/router.ts";
 import { Turns } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
 import { type Renames, wordsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
-import { parseTrustedProxies } from "../http/client-address.ts";
+import { parseTrustedProxies } from "../http/identity.ts";
 import type { Profile } from "../rest/api/profile.ts";
 import { limitOf, type RateLimit } from "../rate.ts";
 import { readProfile } from "./profile-file.ts";

@@ -1,56 +1,58 @@
 import type { IncomingMessage } from "node:http";
+import { type Rejection, rejectionFor } from "./rejection.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
-/**
- * Why a body was rejected. `read before`: something in front of the gateway has read it and left nothing. `broken off`: the
- * caller disconnected before the body was complete.
- */
-export type BodyFault = "not JSON" | "too long" | "read before" | "broken off";
+const NOT_JSON = rejectionFor("BAD_REQUEST", "media type", "Expected a body of application/json.");
+const READ_BEFORE = rejectionFor(
+  "INTERNAL_SERVER_ERROR",
+  undefined,
+  "Expected the body of the request, which the server has read before the gateway.",
+);
 
 /**
- * Reads the body of a request. Calls back once with it, or with why it was rejected: a body is JSON (a page of another origin
- * can send forms and text without a CORS preflight, but not JSON), and not longer than `maxBytes`.
+ * Reads the body of a request. Calls back once with it, with why it is rejected, or with null when the caller disconnects before
+ * it is complete. A body is JSON (a page of another origin can send forms and text without a CORS preflight, but not JSON), and
+ * not longer than `maxBytes`.
  */
 export function readBody(
   request: IncomingMessage,
   maxBytes: number,
-  onBody: (body: Buffer | BodyFault) => void,
+  onBody: (body: Buffer | Rejection | null) => void,
 ): void {
+  const tooLong = () =>
+    rejectionFor("OPERATION_TOO_LARGE", "body too long", `Expected a body of at most ${maxBytes} bytes.`);
   const { "content-type": type = "", "content-length": length = 0 } = request.headers;
-  if (!JSON_TYPE.test(type)) return onBody("not JSON");
-  if (Number(length) > maxBytes) return onBody("too long");
-  if (request.readableEnded) return onBody(readBefore(request, maxBytes));
+  if (!JSON_TYPE.test(type)) return onBody(NOT_JSON);
+  if (Number(length) > maxBytes) return onBody(tooLong());
+  if (request.readableEnded) {
+    const given = readBefore(request);
+    return onBody(given && given.length > maxBytes ? tooLong() : (given ?? READ_BEFORE));
+  }
   const chunks: Buffer[] = [];
   let size = 0;
   let isSettled = false;
-  const settle = (fault: BodyFault | null) => {
+  const settle = (body: Buffer | Rejection | null) => {
     if (isSettled) return;
     isSettled = true;
     request.off("data", add);
-    onBody(fault ?? Buffer.concat(chunks));
+    onBody(body);
   };
   const add = (chunk: Buffer) => {
     size += chunk.length;
     chunks.push(chunk);
-    if (size > maxBytes) settle("too long");
+    if (size > maxBytes) settle(tooLong());
   };
   request.on("data", add);
-  request.once("end", () => settle(null));
-  request.once("close", () => settle("broken off"));
+  request.once("end", () => settle(Buffer.concat(chunks)));
+  request.once("close", () => settle(null));
   request.on("error", () => {});
   // A middleware in front may have paused it.
   request.resume();
 }
 
 /** The body that a parser in front of the gateway has read, such as `express.json()`: it leaves the value at `body`. */
-function readBefore(
-  { body }: IncomingMessage & { readonly body?: unknown },
-  maxBytes: number,
-): Buffer | BodyFault {
-  if (body === undefined) return "read before";
-  const bytes = Buffer.isBuffer(body)
-    ? body
-    : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
-  return bytes.length > maxBytes ? "too long" : bytes;
+function readBefore({ body }: IncomingMessage & { readonly body?: unknown }): Buffer | null {
+  if (body === undefined || Buffer.isBuffer(body)) return body ?? null;
+  return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { BlockList, isIP, isIPv6 } from "node:net";
 import type { Callers } from "../caller.ts";
 import { validTraceparent } from "../observability/tracing.ts";
 import type { Identity } from "../request-scope.ts";
-import { clientAddress, type Identifiable, parseTrustedProxies } from "./client-address.ts";
 
 /** With the value `1`, asks for `extensions.explain`. */
 export const EXPLAIN_HEADER = "x-rungraph-explain";
@@ -37,3 +37,87 @@ export function createIdentify(callers: Callers, trustedProxies: string): Identi
 /** Whether the caller accepts no response that is kept or was requested for another of its operations. */
 export const wantsFresh = ({ headers }: IncomingMessage): boolean =>
   /(?:^|[\s,])(?:no-cache|no-store)(?:$|[\s,])/i.test(headers["cache-control"] ?? "");
+
+/*
+ * The address of a client behind proxies. Own code: `proxy-addr` reads only `X-Forwarded-For`, and accepts text that is
+ * not an address.
+ */
+
+/** The parts of a request that show where it comes from. */
+export type Identifiable = Pick<IncomingMessage, "headers" | "socket">;
+
+/** Whether a proxy is trusted to name the address before its own. `hop` is 0 for the peer of the connection. */
+export type TrustedProxies = (address: string, hop: number) => boolean;
+
+/** Parses a number of proxies, or addresses and networks such as `10.0.0.0/8, ::1`. Returns null when it is neither. */
+export function parseTrustedProxies(text: string): TrustedProxies | null {
+  const items = text.split(",").map((item) => item.trim());
+  if (/^\d{1,2}$/.test(text.trim())) {
+    const hops = Number(text);
+    return (_, hop) => hop < hops;
+  }
+  if (items.every((item) => item === "")) return trustsNobody;
+  const networks = new BlockList();
+  for (const item of items.filter((each) => each !== "")) {
+    const [address = "", prefix, ...more] = item.split("/");
+    const bits = isIPv6(address) ? 128 : 32;
+    const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Infinity;
+    if (isIP(address) === 0 || length > bits || more.length > 0) return null;
+    networks.addSubnet(address, length, familyOf(address));
+  }
+  return (address) => isIP(address) !== 0 && networks.check(address, familyOf(address));
+}
+
+const trustsNobody = () => false;
+
+const familyOf = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
+
+/**
+ * The address of the client: that of the connection or, behind trusted proxies, the first one from the right in
+ * `Forwarded` or `X-Forwarded-For` that is not a trusted proxy. A proxy that names none is itself the client. Of an
+ * IPv6 address only the network counts (64 bits): one client has all of its addresses.
+ */
+export function clientAddress({ headers, socket }: Identifiable, isTrusted: TrustedProxies): string {
+  let address = plain(socket.remoteAddress ?? "");
+  if (!isTrusted(address, 0)) return networkOf(address);
+  const named = namedBy(headers).toReversed();
+  for (let hop = 0; hop < named.length && isTrusted(address, hop); hop++) {
+    const next = named[hop] ?? "";
+    if (isIP(next) === 0) break;
+    address = next;
+  }
+  return networkOf(address);
+}
+
+/**
+ * The addresses that proxies have named, the nearest last. A client can send either header through a proxy that writes
+ * only the other: if they disagree, both are ignored.
+ */
+function namedBy({ forwarded, "x-forwarded-for": list }: Identifiable["headers"]): string[] {
+  const standard = forwarded === undefined ? null : forwarded.split(",").map((hop) => plain(forOf(hop)));
+  const usual = list === undefined ? null : [list].flat().join(",").split(",").map(plain);
+  if (!standard || !usual) return standard ?? usual ?? [];
+  return standard.join() === usual.join() ? usual : [];
+}
+
+/** The value of `for` in `for="[2001:db8::1]:4711";proto=http`. */
+const forOf = (hop: string): string => /(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]*)/i.exec(hop)?.[1] ?? "";
+
+/** An address without quotes, brackets, port and zone. IPv4 that is written as IPv6 becomes IPv4. */
+function plain(text: string): string {
+  const bare = text.trim().replaceAll('"', "");
+  const [, bracketed, dotted] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/.exec(bare) ?? [];
+  const [address = ""] = (bracketed ?? dotted ?? bare).split("%");
+  return /^::ffff:([\d.]+)$/i.exec(address)?.[1] ?? address;
+}
+
+function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  // A URL has it in its shortest form, without an IPv4 tail.
+  const { hostname } = new URL(`http://[${address}]`);
+  const [before = [], after = []] = hostname.slice(1, -1).split("::").map(groupsOf);
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => "0");
+  return [...before, ...zeros, ...after].slice(0, 4).join(":");
+}
+
+const groupsOf = (part: string): string[] => part.split(":").filter((group) => group !== "");

@@ -14,11 +14,10 @@ import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
 import type { Doors, Place, PlaceKind } from "./doors.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
-import { type Protocol, reject, type Rejection } from "./rejection.ts";
+import { type Protocol, reject, type Rejection, rejectionBy, rejectionFor } from "./rejection.ts";
 import { openRequest, type RequestState } from "./operation.ts";
-import { isAmong, isOwnLocalPage, type Origins } from "./origins.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
-import { hasValidUrl, readTarget } from "./target.ts";
+import { hasValidUrl, isAmong, isOwnLocalPage, type Origins, readTarget } from "./target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -67,6 +66,12 @@ const EXPOSED_HEADERS = listed(
 /** Longest message of an agent, in bytes. The protocol's package takes 100 times longer to read one than the parser of JSON. */
 const MAX_MESSAGE_BYTES = 65_536;
 
+const OTHER_ORIGIN = rejectionFor(
+  "BAD_REQUEST",
+  "origin",
+  "Expected no Origin or one of CORS_ORIGINS, got another.",
+);
+
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings) {
   const { graphql, mcp, downloads, page, identify, doors, telemetry, requestTimeoutMs, takeTurn } = settings;
@@ -83,11 +88,14 @@ export function createRouter(settings: RouterSettings) {
   });
 
   const rejectAs = (
-    rejection: Rejection | UpstreamError,
-    { protocol, maxBytes }: Served,
+    rejection: Rejection,
+    protocol: Protocol,
     { requestId }: Identity,
     response: ServerResponse,
-  ): void => telemetry.rejected(reject(response, { protocol, rejection, requestId, maxBytes }));
+  ): void => {
+    reject(response, protocol, rejection, requestId);
+    telemetry.rejected(rejection.code);
+  };
 
   /** Serves the requests of a protocol: each takes its place, then its body is read, then it is executed. */
   const serve = (served: Served): Listener => {
@@ -119,15 +127,16 @@ export function createRouter(settings: RouterSettings) {
     return (request, response) => {
       const identity = identify(request);
       const place = doors.take(kindOf(request, identity), identity.caller);
-      if (place instanceof UpstreamError) return rejectAs(place, served, identity, response);
+      if (place instanceof UpstreamError)
+        return rejectAs(rejectionBy(place), served.protocol, identity, response);
       if (request.method !== "POST") return run(identity, place, response, null);
       let isRead = false;
       readBody(request, served.maxBytes, (body) => {
         isRead = true;
         place.markUsed();
-        if (typeof body !== "string") return run(identity, place, response, body);
+        if (Buffer.isBuffer(body)) return run(identity, place, response, body);
         place.release();
-        if (body !== "broken off") rejectAs(body, served, identity, response);
+        if (body) rejectAs(body, served.protocol, identity, response);
       });
       // A body that does not come keeps nobody out.
       atEndOfTurn(() => isRead || place.markIdle(() => refuse(request.socket, 408)));
@@ -149,7 +158,7 @@ export function createRouter(settings: RouterSettings) {
       const { method, headers } = request;
       if (method !== "POST") response.writeHead(405, { allow: "POST" }).end();
       else if (isKnownPage(headers)) serveMessage(request, response);
-      else rejectAs("other origin", served, identify(request), response);
+      else rejectAs(OTHER_ORIGIN, served.protocol, identify(request), response);
     };
   };
   const serveMcp = mcp && guardMcp(mcp);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clientAddress, type Identifiable, parseTrustedProxies } from "../../src/http/client-address.ts";
+import { clientAddress, type Identifiable, parseTrustedProxies } from "../../src/http/identity.ts";
 import ADDRESSES from "./client-addresses.json" with { type: "json" };
 
 /** The address of a client whose connection comes from here, with these headers. */

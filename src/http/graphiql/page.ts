@@ -1,11 +1,13 @@
+import { hash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLSchema } from "graphql";
+import { FOLDER } from "../../installation.ts";
 import type { Capability } from "../../rest/api/server.ts";
-import { acceptsGzip } from "../compression.ts";
+import { acceptsGzip, compress } from "../compression.ts";
 import { PRIVATE } from "../graphql/encoding.ts";
 import { once } from "../once.ts";
-import { type PageOperation, pageOperations, type Rename, signInOperation } from "../shipped-operations.ts";
-import { type Asset, loadAssets, readOwn } from "./assets.ts";
+import { pageOperations, type Rename, signInOperation } from "../shipped-operations.ts";
 
 interface Settings {
   readonly schema: GraphQLSchema;
@@ -17,22 +19,6 @@ interface Settings {
   /** Whether the page may ask what an operation costs. */
   readonly isExplainable: boolean;
   readonly onError: (error: unknown) => void;
-}
-
-/** Settings that `page/page.js` reads. */
-interface PageSettings {
-  /** The initial token; null when users must sign in. */
-  readonly token: string | null;
-  readonly signIn: string;
-  /** The document of the first tab. */
-  readonly welcome: string;
-  readonly operations: readonly PageOperation[];
-  /** Names of mutations that the page asks about before it sends them. */
-  readonly careful: readonly string[];
-  /** Whether the page may ask what an operation costs. */
-  readonly isExplainable: boolean;
-  /** Prefix of GraphiQL's keys in the browser's storage: it separates the demo's tabs from those of a real server. */
-  readonly storagePrefix: string;
 }
 
 /** What deletes, or changes what other users may do. */
@@ -83,15 +69,19 @@ export function createPage({
   // With the demo a search, or at least a run of it, with build and machines. Without variables, because GraphiQL does not load
   // those of the first default tab (graphql/graphiql#3392). Its lines fit the editor of a tablet.
   const shown = capabilities.includes("METRIC_ORDERS") ? "search" : "run";
-  const welcome = readOwn(`welcome-${isDemo ? shown : "start"}.graphql`);
-  const settings: PageSettings = {
+  /** What `page/page.js` reads. */
+  const settings = {
+    /** Null when users must sign in. */
     token: exampleToken,
     signIn: signInOperation(rename),
+    /** The document of the first tab. */
+    welcome: readOwn(`welcome-${isDemo ? shown : "start"}.graphql`),
     operations: pageOperations(rename, { isDemo }),
+    /** Names of mutations that the page asks about before it sends them. */
     careful: Object.keys(schema.getMutationType()?.getFields() ?? {}).filter((name) => CAREFUL.test(name)),
     isExplainable,
+    /** Prefix of GraphiQL's keys in the browser's storage: it separates the demo's tabs from those of a real server. */
     storagePrefix: isDemo ? "rungraph-demo:" : "rungraph:",
-    welcome,
   };
 
   const loadDocument = once(async () => documentOf(settings, await loadAssets()));
@@ -124,7 +114,7 @@ export function createPage({
 const hrefOf = ({ name }: Asset): string => `graphiql/${name}`;
 
 /** Renders the page. */
-function documentOf(settings: PageSettings, { scripts, named }: Awaited<ReturnType<typeof loadAssets>>) {
+function documentOf(settings: object, { scripts, named }: Awaited<ReturnType<typeof loadAssets>>) {
   const workers = {
     editorWorkerService: hrefOf(named.editorWorker),
     graphql: hrefOf(named.graphqlWorker),
@@ -143,22 +133,75 @@ function documentOf(settings: PageSettings, { scripts, named }: Awaited<ReturnTy
 
 async function sendAsset(response: ServerResponse, name: string): Promise<void> {
   const { scripts, named } = await loadAssets();
-  const asset = [...scripts, ...Object.values(named)].find((each) => each.name === name);
-  if (!asset) {
+  const found = [...scripts, ...Object.values(named)].find((each) => each.name === name);
+  if (!found) {
     response.writeHead(404, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" });
     response.end("not found\n");
     return;
   }
   const isCompressed = acceptsGzip(response.req.headers["accept-encoding"]);
-  const body = isCompressed ? await asset.compressed() : Buffer.from(asset.text);
+  const body = isCompressed ? await found.compressed() : Buffer.from(found.text);
   response
     .writeHead(200, {
       ...SAFE_HEADERS,
-      "content-type": asset.contentType,
+      "content-type": found.contentType,
       "content-length": body.length,
       "cache-control": "public, max-age=31536000, immutable",
       vary: "accept-encoding",
       ...(isCompressed && { "content-encoding": "gzip" }),
     })
     .end(body);
+}
+
+/** The gateway's own page files. */
+const OWN_FILES = new URL("src/http/graphiql/page/", FOLDER);
+
+/** The own scripts before GraphiQL, and after it, in the order in which the page runs them: the last one uses the others. */
+const BEFORE = ["editors", "controls"];
+const AFTER = ["waterfall", "explain", "storage", "pieces", "sending", "operations", "share", "page"];
+
+const TYPES = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/** A file that the page loads. Its name contains a content hash, so browsers may cache it forever. */
+interface Asset {
+  readonly name: string;
+  readonly contentType: string;
+  readonly text: string;
+  /** The gzipped text, compressed on first use. */
+  readonly compressed: () => Promise<Buffer>;
+}
+
+/** Loads the page's files, among them 9 MB of GraphiQL and its workers, on first use. They stay in memory. */
+const loadAssets = once(async () => {
+  const { js, css, editorWorkerService, graphqlWorker, jsonWorker } =
+    await import("@graphql-yoga/render-graphiql/graphiql");
+  const ownScript = (name: string) => asset(name, "js", readOwn(`${name}.js`));
+  return {
+    scripts: [...BEFORE.map(ownScript), asset("graphiql", "js", js), ...AFTER.map(ownScript)],
+    named: {
+      graphiqlStyle: asset("graphiql", "css", css),
+      editorWorker: asset("editor-worker", "js", editorWorkerService),
+      graphqlWorker: asset("graphql-worker", "js", graphqlWorker),
+      jsonWorker: asset("json-worker", "js", jsonWorker),
+      pageStyle: asset("page", "css", readOwn("page.css")),
+      icon: asset("icon", "svg", readOwn("icon.svg")),
+    },
+  };
+});
+
+/** Reads a file of the page. Not by promises: since Node 26 their errors do not tell where a file was missed. */
+const readOwn = (name: string): string => readFileSync(new URL(name, OWN_FILES), "utf8");
+
+function asset(name: string, extension: keyof typeof TYPES, text: string): Asset {
+  const digest = hash("sha256", text, "base64url").slice(0, 16);
+  return {
+    name: `${name}.${digest}.${extension}`,
+    contentType: TYPES[extension],
+    text,
+    compressed: once(() => compress(text)),
+  };
 }

@@ -12,7 +12,7 @@ import type { RequestScope } from "../../request-scope.ts";
 import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";
 import { type OpenOperation, openRequest } from "../operation.ts";
-import { isAmong, type Origins } from "../origins.ts";
+import { isAmong, type Origins } from "../target.ts";
 import { refuse } from "../server.ts";
 import { Client } from "./client.ts";
 import { jsonOf, toJson } from "./encoding.ts";

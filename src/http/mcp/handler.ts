@@ -11,15 +11,20 @@ import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import { withoutFederation } from "../../graphql/federation/subgraph.ts";
 import type { Delivery } from "../delivery.ts";
-import { PRIVATE } from "../graphql/encoding.ts";
+import { parseObject, PRIVATE } from "../graphql/encoding.ts";
 import type { OpenedOperation, OpenOperation, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import type { Rename } from "../shipped-operations.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
 import { JSON_RPC_CODES, jsonRpcError } from "../rejection.ts";
-import { createAnswers, openServer } from "./server.ts";
-import { toToolResult } from "./result.ts";
-import { type RunOperation, toolOfOperation, toolOfOwnDocuments, toolOfSchema } from "./tools.ts";
+import { answerMessage, openServer } from "./server.ts";
+import {
+  type RunOperation,
+  toolOfOperation,
+  toolOfOwnDocuments,
+  toolOfSchema,
+  toToolResult,
+} from "./tools.ts";
 
 export interface McpSettings {
   readonly schema: GraphQLSchema;
@@ -56,8 +61,6 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
   const toolNames = new Set(tools.map(({ name }) => name));
   const parts = { version, tools, toolNames, sdl: shown && printSchema(shown) };
 
-  const answerMessage = createAnswers();
-
   const run = async (
     operation: OpenedOperation["operation"],
     ...[params, type]: Parameters<RunOperation>
@@ -89,7 +92,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
   ): Promise<Response> => {
     try {
       const open = () => openServer(parts, executeFor(request, state));
-      return await answerMessage(body, request.headers, open);
+      return await answerMessage(parseObject(body), request.headers, open);
     } catch (error) {
       if (!(error instanceof GraphQLError)) throw error;
       const data = { code: "BAD_REQUEST", requestId: state.scope.requestId };

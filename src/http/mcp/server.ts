@@ -5,9 +5,7 @@ import {
   isLegacyRequest,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-import { LRUCache } from "lru-cache";
 import { nextTurn } from "../../engine/turns.ts";
-import { parseObject } from "../graphql/encoding.ts";
 import { ARGUMENT_NAMES, type RunOperation, type Tool } from "./tools.ts";
 
 /** What agents read about the server when they connect. */
@@ -72,15 +70,6 @@ const protocolHeaders = (headers: IncomingHttpHeaders) =>
     (entry): entry is [string, string] => PROTOCOL_HEADERS.test(entry[0]) && typeof entry[1] === "string",
   );
 
-const isListen = (message: object): message is { readonly id: unknown } =>
-  "method" in message && message.method === "subscriptions/listen" && "id" in message;
-
-const noSuchMethod = (id: unknown): Response =>
-  Response.json(
-    { jsonrpc: "2.0", id, error: { code: -32_601, message: "Method not found" } },
-    { status: 404 },
-  );
-
 /** The SDK takes some milliseconds for a message: each begins in a turn of the event loop of its own. */
 let lastBegun: Promise<void> = Promise.resolve();
 
@@ -88,7 +77,7 @@ let lastBegun: Promise<void> = Promise.resolve();
  * Answers one message by a server of its own, without a session and without a stream: of the revision 2026-07-28, or of
  * an earlier one.
  */
-async function answerOnce(
+export async function answerMessage(
   message: object,
   headers: IncomingHttpHeaders,
   open: () => McpServer,
@@ -98,45 +87,9 @@ async function answerOnce(
   const options = { parsedBody: message };
   if (!(await isLegacyRequest(request, message))) {
     // Tools and resources never change, so there is nothing to subscribe to.
-    const handler = createMcpHandler(open, { legacy: "reject", maxSubscriptions: 0 });
-    const answer = await handler.fetch(request, options);
-    // The SDK says that there are too many subscriptions. A server without any does not have the method.
-    return isListen(message) && answer.ok ? noSuchMethod(message.id) : answer;
+    return createMcpHandler(open, { legacy: "reject", maxSubscriptions: 0 }).fetch(request, options);
   }
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await open().connect(transport);
   return transport.handleRequest(request, options);
-}
-
-/** Methods whose results are the same for all callers, as tools and resources never change. */
-const LISTS = new Set<unknown>(["tools/list", "resources/list"]);
-
-/** Stands for the id of a message in its answer. */
-const ID = "id of the message, for which this text stands";
-
-/** Longest message whose list is kept, in bytes, and most of them. What is short can be nested as deep as `JSON.stringify` follows. */
-const MAX_KEPT_LENGTH = 2_000;
-const MAX_KEPT = 16;
-
-/** Creates the function that answers messages. It keeps lists as text: the SDK takes 5 ms for each. */
-export function createAnswers() {
-  const kept = new LRUCache<string, { readonly headers: Headers; readonly parts: readonly string[] }>({
-    max: MAX_KEPT,
-  });
-  return async (body: Buffer, headers: IncomingHttpHeaders, open: () => McpServer): Promise<Response> => {
-    const message = parseObject(body);
-    const { id, ...asked }: { readonly id?: unknown; readonly method?: unknown } = message;
-    const isList = LISTS.has(asked.method) && (typeof id === "string" || Number.isSafeInteger(id));
-    if (!isList || body.length > MAX_KEPT_LENGTH) return answerOnce(message, headers, open);
-    const key = JSON.stringify([asked, protocolHeaders(headers)]);
-    let found = kept.get(key);
-    if (!found) {
-      const answer = await answerOnce({ ...asked, id: ID }, headers, open);
-      const parts = (await answer.text()).split(JSON.stringify(ID));
-      if (!answer.ok || parts.length !== 2) return answerOnce(message, headers, open);
-      found = { headers: answer.headers, parts };
-      kept.set(key, found);
-    }
-    return new Response(found.parts.join(JSON.stringify(id)), { headers: found.headers });
-  };
 }
