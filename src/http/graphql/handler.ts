@@ -68,7 +68,7 @@ export function createGraphqlHandler(settings: Settings): Execute {
     const sendAs = ({ type: streamType }: StreamForm, result: ExecutionResult, status: number) => {
       onResult(status);
       const whole = jsonOf(engine.finish(result, requestId, extensions));
-      return streams.write(response, only(whole), { type: streamType, status, lasts: false }, scope);
+      return streams.write(response, whole, { type: streamType, status, lasts: false }, scope);
     };
     const reply = (result: ExecutionResult): Promise<void> =>
       type || !form
@@ -117,8 +117,4 @@ export function createGraphqlHandler(settings: Settings): Execute {
     const { operation, run, end } = openOperation(response.req, state);
     return run(() => answer(response, body, operation, end));
   };
-}
-
-async function* only(message: object): AsyncGenerator<object> {
-  yield message;
 }

@@ -4,7 +4,9 @@ import type { RequestScope } from "../../request-scope.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
 import { onceOver } from "../connection.ts";
 import type { Delivery } from "../delivery.ts";
+import { once } from "../once.ts";
 import { PRIVATE, type StreamForm } from "./encoding.ts";
+import { converted } from "./pieces.ts";
 
 interface Settings {
   readonly delivery: Delivery;
@@ -21,31 +23,30 @@ interface Stream {
 /** How long a client may take to read the end of its stream, in milliseconds. */
 const CLOSING_MS = 1_000;
 
-/** After so many milliseconds without a message an event stream has a comment: proxies close what is silent. */
-const PING_MS = 12_000;
-
-/** How a form writes messages, what it begins and ends with, and what it writes while none comes. */
-const FRAMES = {
-  "text/event-stream": {
-    contentType: "text/event-stream",
-    // Some browsers do not see the head of a response before something of its body.
-    begin: ":\n\n",
-    frame: (json: string) => `event: next\ndata: ${json}\n\n`,
-    end: "event: complete\ndata:\n\n",
-    ping: ":\n\n",
-  },
-  "multipart/mixed": {
-    contentType: 'multipart/mixed; boundary="-"',
-    begin: "\r\n---",
-    frame: (json: string) =>
-      `\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}\r\n---`,
-    end: "--\r\n",
-    ping: "",
-  },
-};
+/** Loads what encodes messages, or a single result: the engine has run the operation. It takes a sixth of the start-up time. */
+async function openYoga() {
+  const { createYoga } = await import("graphql-yoga");
+  return createYoga<{ readonly result: object }>({
+    landingPage: false,
+    graphiql: false,
+    cors: false,
+    logging: false,
+    maskedErrors: false,
+    parserAndValidationCache: false,
+    plugins: [
+      {
+        onRequestParse: ({ setRequestParser }) => setRequestParser(() => ({ query: "" })),
+        // Safe: it is the context of `fetch`, whose result is encoded as it is.
+        onParams: ({ setParamsHandler, context }) =>
+          setParamsHandler(() => (context as unknown as { readonly result: never }).result),
+      },
+    ],
+  });
+}
 
 /** Writes messages as they come: the events of subscriptions, and results in pieces. */
 export function createStreams({ delivery, clock }: Settings) {
+  const loadYoga = once(openYoga);
   /** The responses of subscriptions, with functions that end them. */
   const open = new Map<ServerResponse, () => void>();
   let isDraining = false;
@@ -60,56 +61,48 @@ export function createStreams({ delivery, clock }: Settings) {
   };
 
   return {
-    /** Writes messages, each when those before are read. Ends their source when nobody reads on. */
+    /** Writes messages, or a single result. Ends their source when nobody reads on. */
     write: async (
       response: ServerResponse,
-      messages: AsyncIterator<object>,
+      result: object,
       { type, status, lasts }: Stream,
       { requestId, caller }: RequestScope,
     ): Promise<void> => {
-      const { contentType, begin, frame, end: complete, ping } = FRAMES[type];
-      let ended = false;
-      const isEnded = () => ended;
-      let wake: (() => void) | null = null;
+      const paced = isMessages(result) ? pacedBy(result) : null;
+      let isEnded = false;
+      let plain: Response["body"] = null;
       const end = () => {
-        ended = true;
-        void messages.return?.();
-        wake?.();
+        isEnded = true;
+        // Yoga returns messages only once it has begun to read them.
+        void paced?.messages.return?.();
+        plain?.cancel().catch(() => {});
       };
-      async function* framed(): AsyncGenerator<Uint8Array> {
-        yield Buffer.from(begin);
-        while (!isEnded()) {
-          const coming = messages.next();
-          let next: IteratorResult<object> | null = null;
-          while (!next && !isEnded()) {
-            const silence = new Promise<null>((resolve) => (wake = () => resolve(null)));
-            const cancel = clock.after(PING_MS, () => wake?.());
-            next = await Promise.race([coming, silence]).finally(cancel);
-            if (!next && !isEnded()) yield Buffer.from(ping);
-          }
-          if (!next || isEnded()) return;
-          if (next.done) return yield Buffer.from(complete);
-          yield Buffer.from(frame(JSON.stringify(next.value)));
-        }
-      }
       onceOver(response, end);
       if (lasts) open.set(response, end);
       // A stream may have been admitted before the gateway began to drain.
       if (lasts && isDraining) cut(response, end);
       const isEvents = type === "text/event-stream";
       const isCompressed = !isEvents && acceptsGzip(response.req.headers["accept-encoding"]);
-      const headers = {
-        "content-type": contentType,
-        // Proxies that compress would hold events back.
-        "cache-control": isEvents ? `${PRIVATE}, no-transform` : PRIVATE,
-        "x-accel-buffering": "no",
-        "x-request-id": requestId,
-        // A proxy that kept the connection might send a request on it while this process ends it together with the stream.
-        ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
-        ...(isCompressed && { "content-encoding": "gzip" }),
-      };
       try {
-        const body = isCompressed ? compressEach(framed()) : framed();
+        const yoga = await loadYoga();
+        const encoded = await yoga.fetch(
+          "http://gateway/graphql",
+          { headers: { accept: type } },
+          { result: paced?.messages ?? result },
+        );
+        plain = encoded.body;
+        const headers = {
+          "content-type": encoded.headers.get("content-type") ?? type,
+          // Proxies that compress would hold events back.
+          "cache-control": isEvents ? `${PRIVATE}, no-transform` : PRIVATE,
+          "x-accel-buffering": "no",
+          "x-request-id": requestId,
+          // A proxy that kept the connection might send a request on it while this process ends it together with the stream.
+          ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
+          ...(isCompressed && { "content-encoding": "gzip" }),
+        };
+        const bytes = bytesOf(plain, { isEnded: () => isEnded, onTaken: (taken) => paced?.take(taken) });
+        const body = isCompressed ? compressEach(bytes) : bytes;
         await delivery.stream(response, { status, headers, body }, caller);
       } finally {
         open.delete(response);
@@ -122,6 +115,51 @@ export function createStreams({ delivery, clock }: Settings) {
       for (const [response, end] of open) cut(response, end);
     },
   };
+}
+
+type Messages = AsyncIterableIterator<object>;
+
+const isMessages = (result: object): result is Messages => Symbol.asyncIterator in result;
+
+/** Makes each message when those before are written: Yoga reads ahead, and what nobody reads takes memory. */
+function pacedBy(source: Messages) {
+  /** Bytes of messages that are made and not written. */
+  let waiting = 0;
+  let wake: (() => void) | null = null;
+  const next = async () => {
+    if (waiting > 0) await new Promise<void>((resolve) => (wake = resolve));
+    return source.next();
+  };
+  const messages = converted({ next, return: async () => source.return?.() as never }, (message) => {
+    const text = JSON.stringify(message);
+    waiting += Buffer.byteLength(text);
+    // Yoga writes a result by its own function.
+    return { stringify: () => text };
+  });
+  /** Takes what is written, which has frames and comments as well. */
+  const take = (bytes: number): void => {
+    waiting = Math.max(0, waiting - bytes);
+    if (waiting === 0) wake?.();
+  };
+  return { messages, take };
+}
+
+interface Reading {
+  readonly isEnded: () => boolean;
+  readonly onTaken: (bytes: number) => void;
+}
+
+/** The bytes of a stream until it is ended, which is no fault. */
+async function* bytesOf(body: Response["body"], { isEnded, onTaken }: Reading): AsyncGenerator<Uint8Array> {
+  try {
+    if (!body || isEnded()) return;
+    for await (const bytes of body) {
+      yield bytes;
+      onTaken(bytes.length);
+    }
+  } catch (error) {
+    if (!isEnded()) throw error;
+  }
 }
 
 export type Streams = ReturnType<typeof createStreams>;
