@@ -200,7 +200,7 @@ describe("the gateway as a process", () => {
     await expect(fetch(url, { headers: { accept: "text/html" } })).rejects.toThrow("fetch failed");
     const [line] = await printed(/^.*"unexpected error".*$/m);
     expect(JSON.parse(line)).toMatchObject({
-      at: expect.arrayContaining([expect.stringMatching(/^dist\/src\/http\/graphiql\/assets\.js:\d+:\d+$/)]),
+      at: expect.arrayContaining([expect.stringMatching(/^dist\/src\/http\/graphiql\/page\.js:\d+:\d+$/)]),
     });
   });
 
