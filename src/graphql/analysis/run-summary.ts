@@ -156,7 +156,7 @@ const ParameterImportanceRef = builder.objectRef<ParameterImportance>("Parameter
       ...shown("count"),
     }),
     correlation: t.float({
-      description: "Spearman's rank correlation, -1 to 1; null where one of the two never varies.",
+      description: "Spearman's rank correlation, -1 to 1; null if one of the two never varies.",
       ...shown("correlation"),
     }),
   }),
@@ -180,17 +180,18 @@ const metricNames = {
 };
 
 const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
-  description: "Figures over the experiments of a list.",
+  description: "Statistics of the experiments of a list.",
   fields: (t) => ({
     scanned: t.int({
       nullable: false,
-      description: "Number of runs in the figures.",
+      description: "Number of runs that were read.",
       resolve: ({ records }) => records.length,
     }),
-    total: t.int({ description: "Number of runs of the list, as the service counts.", ...shown("total") }),
+    total: t.int({ description: "Length of the list, as the service counts it.", ...shown("total") }),
     isComplete: t.boolean({
       nullable: false,
-      description: "Whether all were read: false where `scan` or a limit of the operation ended the reading.",
+      description:
+        "Whether all runs were read; false if `scan` or a limit of the operation stopped the reading.",
       ...shown("isComplete"),
     }),
     statuses: t.field({
@@ -229,7 +230,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       args: {
         by: t.arg.stringList({
           required: true,
-          description: `1 to ${MAX_KEYS} names of parameters, or \`status\`, \`user\`, \`group\`, \`tag\`; a parameter of such a name is \`param.status\`. A run with several tags counts for each.`,
+          description: `1 to ${MAX_KEYS} names of parameters, or \`status\`, \`user\`, \`group\`, \`tag\`; write \`param.status\` for a parameter with such a name. A run with several tags counts for each.`,
         }),
         metrics: t.arg.stringList(metricNames),
       },
@@ -298,7 +299,7 @@ builder.objectField(runListOf(Experiment.kind).type, "summary", (t) =>
   t.field({
     type: RunSummary,
     description:
-      "Figures over all runs of the list, not only this page. Reads the list in pages, one request each.",
+      "Statistics of all runs of the list, not only this page. Reads the list page by page, one request each.",
     args: {
       scan: t.arg.int({
         required: true,

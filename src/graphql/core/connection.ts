@@ -112,7 +112,7 @@ export function connectionOf<
       }),
       totalCount: t.exposeInt("count", {
         description:
-          "Length of the whole list. Null where the service does not count, or a scan has not reached the end.",
+          "Length of the whole list. Null if the service does not count, or a scan has not reached the end.",
       }),
     }),
   });

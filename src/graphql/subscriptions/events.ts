@@ -29,7 +29,7 @@ export function latestOf<Record extends object>(before: Record | null | undefine
 }
 
 const REASONS = {
-  APPEARED: "It was there when the subscription began, or has come into the list.",
+  APPEARED: "It was there when the subscription began, or has entered the list.",
   CHANGED: "It has changed.",
   LEFT: "It no longer matches the filter, or was archived. `run` is its present state.",
   GONE: "It was deleted, or can no longer be read. `run` is its last known state.",
@@ -59,13 +59,13 @@ export const RunUpdate = builder.objectRef<Update>("RunUpdate").implement({
     reason: t.field({
       type: RunUpdateReason,
       nullable: false,
-      description: "Why this event was sent.",
+      description: "Why it was sent.",
       resolve: ({ reason }) => reason,
     }),
     run: t.field({
       type: Run,
       nullable: false,
-      description: "The run. What the poll has not read is read for each event.",
+      description: "The run. Fields that the poll did not read cost a request per event.",
       resolve: ({ run }) => run,
     }),
     previousStatus: t.field({

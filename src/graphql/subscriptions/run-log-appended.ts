@@ -87,7 +87,7 @@ builder.subscriptionField("runLogAppended", (t) =>
         description: "Global id, or name such as `ada.mnist.42`, of what has a log.",
       }),
       after: t.arg.string({
-        description: "`endCursor` of the last known piece. Default: the beginning.",
+        description: "`endCursor` of the last known chunk. Default: the beginning.",
       }),
     },
     ...eventsOf(tailLog),

@@ -132,7 +132,7 @@ builder.subscriptionField("runsUpdated", (t) =>
       filter: t.arg({ type: RunFilterInput, description: "Conditions that the runs meet." }),
       query: t.arg.string({ description: "Filter in the server's own language, in addition to `filter`." }),
       first: t.arg.int({
-        description: "Runs to watch, those with the newest changes. Default: one page of the service.",
+        description: "Number of runs to watch, the most recently changed. Default: one page of the service.",
       }),
     },
     ...eventsOf(watchRuns),

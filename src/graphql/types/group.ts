@@ -187,7 +187,7 @@ Group.implement({
     }),
     experimentCounts: t.field({
       type: ExperimentCounts,
-      description: "Numbers of experiments by state.",
+      description: "Its experiments by state.",
       ...computed(GROUP_COUNTERS, (record) => record),
     }),
     hasTensorboard: t.boolean({ description: "Whether a TensorBoard runs.", ...property("has_tensorboard") }),

@@ -126,7 +126,7 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
   description: "One metric over time, in parallel columns.",
   fields: (t) => ({
     name: t.exposeString("name", { nullable: false, description: "Name of the metric." }),
-    totalPoints: t.exposeInt("totalPoints", { nullable: false, description: "Points before thinning." }),
+    totalPoints: t.exposeInt("totalPoints", { nullable: false, description: "Points before downsampling." }),
     steps: t.intList({
       nullable: false,
       description:
@@ -152,7 +152,7 @@ export const seriesArgs = builder.args((t) => ({
   ...namesArg,
   maxPoints: t.int({
     defaultValue: 500,
-    description: "Points of a series, 2 to 5000. Longer ones are thinned so that peaks stay (LTTB).",
+    description: "Points per series, 2 to 5000. Longer series are downsampled, keeping peaks (LTTB).",
   }),
 }));
 

@@ -26,7 +26,7 @@ export const MetricFilter = builder.inputType("MetricFilter", {
 
 export const RunFilterInput = builder.inputType("RunFilter", {
   description:
-    "Filter of runs. A run matches if it meets every given member; of a list of values it meets one. Members with `not` exclude runs. Requires `FILTERS`.",
+    "Filter of runs. Runs must match all given members, and one of the values of a list. Members with `not` exclude runs. Requires `FILTERS`.",
   fields: (t) => ({
     words: t.string({
       description:
@@ -50,11 +50,11 @@ export const RunFilterInput = builder.inputType("RunFilter", {
     builds: t.idList({ description: "Builds of experiments and jobs." }),
     notBuilds: t.idList({ description: "Builds of experiments and jobs." }),
     groups: t.idList({
-      description: "Groups of experiments. A selection can only be given alone, to a list of a project.",
+      description: "Groups of experiments. A selection must be the only group, in a list of a project.",
     }),
     notGroups: t.idList({ description: "Groups of experiments." }),
-    metrics: t.field({ type: [MetricFilter], description: "Metrics: all are met." }),
-    declarations: t.field({ type: [DeclarationFilter], description: "Parameters: all are met." }),
+    metrics: t.field({ type: [MetricFilter], description: "Metrics, all of which must match." }),
+    declarations: t.field({ type: [DeclarationFilter], description: "Parameters, all of which must match." }),
   }),
 });
 

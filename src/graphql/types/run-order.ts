@@ -26,12 +26,12 @@ const RunOrderField = builder.enumType("RunOrderField", {
 });
 
 export const RunOrder = builder.inputType("RunOrder", {
-  description: "An order by `field` or by `metric`: exactly one of the two.",
+  description: "An order by either `field` or `metric`.",
   fields: (t) => ({
     field: t.field({ type: RunOrderField, description: "A time." }),
     metric: t.string({
       description:
-        "Name of a metric: letters, digits, single `_`; the latest value counts. Experiments without it come last by `ASC` and are omitted by `DESC`. Requires `METRIC_ORDERS`.",
+        "Name of a metric: letters, digits, single `_`. Its latest values are compared. Experiments without it come last by `ASC` and are omitted by `DESC`. Requires `METRIC_ORDERS`.",
     }),
     direction: t.field({
       type: OrderDirection,

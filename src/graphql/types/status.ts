@@ -57,7 +57,7 @@ export const statusesOf = (phase: RunPhase): readonly RunStatus[] =>
 
 export const RunPhaseEnum = builder.enumType("RunPhase", {
   description:
-    "Coarse stage of a run, for colours and to end polling. Each status belongs to one; no value will be added.",
+    "Coarse stage of a run, for colours and to stop polling. Every status belongs to one. No values will be added.",
   values: Object.fromEntries(
     entries(PHASES).map(([name, description]) => [
       name,

@@ -134,7 +134,7 @@ async function readKept<Row>(
   return connectPresent(await slice(context.session, list, sliceRequest(args, context)), toNode);
 }
 
-const OF_ALL_PROJECTS = "of all projects, in the server's order. Empty where the caller may not see them.";
+const OF_ALL_PROJECTS = "of all projects, in the server's order. Empty if the caller may not see them.";
 
 builder.objectFields(User, (t) => ({
   bookmarks: t.field({

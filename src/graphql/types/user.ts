@@ -16,7 +16,7 @@ const { property, fromAddress } = fieldsOf(User.kind);
 
 /** Source: service document, "Current user". */
 User.implement({
-  description: "A user. The service gives only the caller's details; those of others are null.",
+  description: "A user. Details are known of the caller only, and null for others.",
   interfaces: [Entity],
   fields: (t) => ({
     username: t.string({
@@ -43,7 +43,7 @@ builder.queryFields((t) => ({
   }),
   user: t.field({
     type: User,
-    description: "A user by login name. Whether the user exists is not checked.",
+    description: "A user by login name, whose existence is not checked.",
     args: { username: t.arg.string({ required: true, description: "Login name." }) },
     resolve: (_, { username }, { session }) => {
       session.requireToken();
@@ -99,7 +99,7 @@ const ActivateUserPayload = builder.objectRef<typeof User.$inferType>("ActivateU
   description: "Payload of `activateUser`.",
   fields: (t) => ({
     user: t.field({ type: User, nullable: false, description: "The user.", resolve: (of) => of }),
-    isActive: t.boolean({ nullable: false, description: "Always true, as commanded.", resolve: () => true }),
+    isActive: t.boolean({ nullable: false, description: "Always true.", resolve: () => true }),
   }),
 });
 

@@ -45,7 +45,7 @@ export const readme = {
 
 export const outputsUrl = {
   nullable: false as const,
-  description: "URL of the output files as an archive, with the `Authorization` header of GraphQL.",
+  description: "URL of the output files as an archive. Send the `Authorization` header of GraphQL.",
   ...fromAddress((resource, _, context) => downloadUrl(resource, "outputs", context)),
 };
 
