@@ -1,3 +1,4 @@
+import type { InputShapeFromFields } from "@pothos/core";
 import { runs } from "../../rest/api/kinds.ts";
 import { pagesOf, slice } from "../../rest/session/pages.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
@@ -74,10 +75,7 @@ export const valueOf = (values: Values, name: string): number | null =>
 export const namesArg = builder.args((t) => ({
   names: t.stringList({ description: "Names to include. Default: all." }),
 }));
-export interface NamesArgs {
-  readonly names?: readonly string[] | null | undefined;
-}
-
+export type NamesArgs = InputShapeFromFields<typeof namesArg>;
 export const nameArg = builder.args((t) => ({
   name: t.string({ required: true, description: "Name of the metric." }),
 }));
@@ -156,10 +154,6 @@ export const seriesArgs = builder.args((t) => ({
   }),
 }));
 
-interface SeriesArgs extends NamesArgs {
-  readonly maxPoints?: number | null | undefined;
-}
-
 /** Reads the pages of all metric records of an experiment. */
 export const metricPages = (resource: ExperimentResource, { session }: Pick<Context, "session">) =>
   pagesOf(session, metricsOf(resource));
@@ -167,7 +161,7 @@ export const metricPages = (resource: ExperimentResource, { session }: Pick<Cont
 /** Converts all metric records of an experiment to one series per metric. */
 export async function readSeries(
   resource: ExperimentResource,
-  { names, maxPoints }: SeriesArgs,
+  { names, maxPoints }: InputShapeFromFields<typeof seriesArgs>,
   context: Context,
 ): Promise<Series[]> {
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });

@@ -42,12 +42,10 @@ export const RunOrder = builder.inputType("RunOrder", {
   }),
 });
 
-export interface OrderArgs {
-  readonly order?: typeof RunOrder.$inferInput | null | undefined;
-}
-
 /** The order that the arguments ask for, if any. Throws `InputError` when they ask for none or two. */
-export function orderOf({ order }: OrderArgs): Pick<ListRequest, "order" | "metricOrder"> {
+export function orderOf(
+  order: typeof RunOrder.$inferInput | null | undefined,
+): Pick<ListRequest, "order" | "metricOrder"> {
   if (!order) return {};
   const { field, metric, direction } = order;
   if (field != null && metric == null) return { order: `${field}_${direction}` satisfies Order };
