@@ -9,7 +9,8 @@ import { shown } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import { DeclarationValueRef as DeclarationValue } from "../types/experiment.ts";
 import { isInRows } from "../types/list-scan.ts";
-import { OrderDirection } from "../types/run-order.ts";
+import { namesArg } from "../types/metrics.ts";
+import { OrderDirection } from "../types/run-list-inputs.ts";
 import { RunStatusEnum } from "../types/status.ts";
 import { runListOf } from "../types/run-list.ts";
 import {
@@ -175,10 +176,6 @@ const tableOf = ({ table }: Runs, key: "declarations" | "last_metric", { server 
   return table;
 };
 
-const metricNames = {
-  description: "Names to include. Default: all.",
-};
-
 const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
   description: "Statistics of the experiments of a list.",
   fields: (t) => ({
@@ -218,7 +215,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
     metrics: t.field({
       type: [MetricStatisticsRef],
       description: "Latest values of each metric, by name.",
-      args: { names: t.arg.stringList(metricNames) },
+      args: namesArg,
       resolve: (runs, { names }, context) => {
         const table = tableOf(runs, "last_metric", context);
         return context.once(table, ["metrics", names], () => statisticsOf(table, names));
@@ -232,7 +229,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
           required: true,
           description: `1 to ${MAX_KEYS} names of parameters, or \`status\`, \`user\`, \`group\`, \`tag\`; write \`param.status\` for a parameter with such a name. A run with several tags counts for each.`,
         }),
-        metrics: t.arg.stringList(metricNames),
+        metrics: t.arg.stringList({ description: "Names to include. Default: all." }),
       },
       resolve: async (runs, { by, metrics }, context) => {
         if (by.length < 1 || by.length > MAX_KEYS || new Set(by).size < by.length)

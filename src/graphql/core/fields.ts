@@ -50,6 +50,12 @@ export const shown = <const Key extends string>(key: Key) => ({
   resolve: <Value>(object: Readonly<Record<Key, Value>>): Value => object[key],
 });
 
+/** A documented key of an object that is kept as received: see `Raw`. */
+export const known = <const Key extends string>(key: Key) => ({
+  resolve: <Value>({ known: keys }: { readonly known: { readonly [Each in Key]?: Value } }) =>
+    keys[key] ?? null,
+});
+
 /*
  * Typed helpers for fields of resources. Each returns the options of one Pothos field: `t.string({ description,
  * ...property("dockerfile") })`. They check the types of the sources.

@@ -70,10 +70,7 @@ Node.implement({
     sequence: t.int({ description: "Sequence number in the service.", ...property("sequence") }),
     hostname: t.string({ description: "Host name.", ...property("hostname") }),
     role: t.string({ description: "Role, such as `agent`.", ...property("role") }),
-    memory: t.float({
-      description: "Total memory, in bytes on known servers.",
-      ...property("memory"),
-    }),
+    memory: t.float({ description: "Total memory, in bytes on known servers.", ...property("memory") }),
     cpu: t.float({ description: "Total CPU, in cores on known servers.", ...property("cpu") }),
     gpuCount: t.int({ description: "Number of GPUs.", ...property("n_gpus") }),
     gpus: t.field({

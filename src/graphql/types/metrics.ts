@@ -135,13 +135,13 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
       type: ["DateTime"],
       nullable: { list: false, items: true },
       description: "Times of the points.",
-      resolve: ({ times }) => times,
+      ...shown("times"),
     }),
     values: t.field({
       type: ["Float"],
       nullable: { list: false, items: true },
       description: "Values of the points; null if not a finite number.",
-      resolve: ({ values }) => values,
+      ...shown("values"),
     }),
   }),
 });

@@ -25,8 +25,7 @@ import { runRefs } from "../core/refs.ts";
 import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
 import { addScan, both, finding, type FindRows, readWhole, scanPage } from "./list-scan.ts";
 import { checkGroups, conditionsOf, groupsInFilter } from "./run-filter.ts";
-import { RunFilterInput } from "./run-filter-input.ts";
-import { orderOf, RunOrder } from "./run-order.ts";
+import { orderOf, RunFilterInput, RunOrder } from "./run-list-inputs.ts";
 import { wordsScan } from "./words-filter.ts";
 
 /*

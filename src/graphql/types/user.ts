@@ -105,8 +105,8 @@ const ActivateUserPayload = builder.objectRef<typeof User.$inferType>("ActivateU
 
 const UserPayload = payloadOf(User);
 
-builder.mutationFields((t) => ({
-  login: t.field({
+builder.mutationField("login", (t) =>
+  t.field({
     type: LoginPayload,
     description: "Exchanges user name and password for a token, which later requests send.",
     args: { input: t.arg({ type: LoginInput, required: true, description: "Credentials." }) },
@@ -114,7 +114,7 @@ builder.mutationFields((t) => ({
     extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
     resolve: (_, { input }, { session }) => session.send(user.login, {}, input),
   }),
-}));
+);
 
 /** Adds a mutation of a user, of whom the command makes something known. */
 const administer = (
