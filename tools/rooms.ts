@@ -5,10 +5,10 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less. */
 const LIMITS = {
-  graphql: 7_300,
+  graphql: 6_986,
   http: 4_495,
   engine: 3_349,
-  "rest/api": 2_470,
+  "rest/api": 2_399,
   "rest/client": 2_248,
   "rest/session": 1_645,
   observability: 1_015,
@@ -16,12 +16,12 @@ const LIMITS = {
   live: 711,
   "ground and top": 1_918,
   "redis, workers, reload": 0,
-  src: 25_832,
+  src: 25_385,
   demo: 3_590,
   test: 30_390,
   docs: 4_200,
   settings: 42,
-  "files of src": 224,
+  "files of src": 183,
   "run-time packages": 22,
 };
 

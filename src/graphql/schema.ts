@@ -27,7 +27,7 @@ import "./subscriptions/runs-updated.ts";
 
 builder.queryType({
   description:
-    "Queries. A field whose reads fail is null, with an error whose `extensions.code` says why. What a description requires is one of `gateway.capabilities`.",
+    'Queries. A field whose reads fail is null, with an error whose `extensions.code` says why. "Requires" in a description names one of `gateway.capabilities`.',
 });
 builder.mutationType({
   description:
@@ -35,7 +35,7 @@ builder.mutationType({
 });
 builder.subscriptionType({
   description:
-    "Subscriptions, by server-sent events or WebSocket. The gateway polls the service, whose failures it tolerates for a minute.",
+    "Subscriptions, by server-sent events or WebSocket. The gateway polls the service, and tolerates its failures for a minute.",
 });
 
 const build = (): GraphQLSchema => prefetchResources(toSubgraphSchema());

@@ -4,7 +4,7 @@ import { fieldsOf, shown } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import type { Context, Steps } from "../core/context.ts";
 import { metricPages, namesArg } from "../types/metrics.ts";
-import { builtTable, type Column } from "../types/series.ts";
+import { metricColumns, type Column } from "../types/series.ts";
 import { Moments, told } from "./statistics.ts";
 
 type ExperimentResource = typeof Experiment.$inferType;
@@ -66,9 +66,8 @@ function* summariesOf(
   pages: readonly (readonly MetricRecord[])[],
   names: readonly string[] | null | undefined,
 ): Steps<Summary[]> {
-  const table = yield* builtTable(pages);
   const summaries: Summary[] = [];
-  for (const [name, column] of table.columns(names)) {
+  for (const [name, column] of yield* metricColumns(pages, names)) {
     yield SUMMARY_BYTES;
     summaries.push(summaryOf(name, column));
   }

@@ -9,7 +9,8 @@ import { shown } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import { DeclarationValueRef as DeclarationValue } from "../types/experiment.ts";
 import { isInRows } from "../types/list-scan.ts";
-import { OrderDirection } from "../types/run-order.ts";
+import { namesArg } from "../types/metrics.ts";
+import { OrderDirection } from "../types/run-list-inputs.ts";
 import { RunStatusEnum } from "../types/status.ts";
 import { runListOf } from "../types/run-list.ts";
 import {
@@ -156,7 +157,7 @@ const ParameterImportanceRef = builder.objectRef<ParameterImportance>("Parameter
       ...shown("count"),
     }),
     correlation: t.float({
-      description: "Spearman's rank correlation, -1 to 1; null where one of the two never varies.",
+      description: "Spearman's rank correlation, -1 to 1; null if one of the two never varies.",
       ...shown("correlation"),
     }),
   }),
@@ -175,22 +176,19 @@ const tableOf = ({ table }: Runs, key: "declarations" | "last_metric", { server 
   return table;
 };
 
-const metricNames = {
-  description: "Names to include. Default: all.",
-};
-
 const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
-  description: "Figures over the experiments of a list.",
+  description: "Statistics of the experiments of a list.",
   fields: (t) => ({
     scanned: t.int({
       nullable: false,
-      description: "Number of runs in the figures.",
+      description: "Number of runs that were read.",
       resolve: ({ records }) => records.length,
     }),
-    total: t.int({ description: "Number of runs of the list, as the service counts.", ...shown("total") }),
+    total: t.int({ description: "Length of the list, as the service counts it.", ...shown("total") }),
     isComplete: t.boolean({
       nullable: false,
-      description: "Whether all were read: false where `scan` or a limit of the operation ended the reading.",
+      description:
+        "Whether all runs were read; false if `scan` or a limit of the operation stopped the reading.",
       ...shown("isComplete"),
     }),
     statuses: t.field({
@@ -217,7 +215,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
     metrics: t.field({
       type: [MetricStatisticsRef],
       description: "Latest values of each metric, by name.",
-      args: { names: t.arg.stringList(metricNames) },
+      args: namesArg,
       resolve: (runs, { names }, context) => {
         const table = tableOf(runs, "last_metric", context);
         return context.once(table, ["metrics", names], () => statisticsOf(table, names));
@@ -229,9 +227,9 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       args: {
         by: t.arg.stringList({
           required: true,
-          description: `1 to ${MAX_KEYS} names of parameters, or \`status\`, \`user\`, \`group\`, \`tag\`; a parameter of such a name is \`param.status\`. A run with several tags counts for each.`,
+          description: `1 to ${MAX_KEYS} names of parameters, or \`status\`, \`user\`, \`group\`, \`tag\`; write \`param.status\` for a parameter with such a name. A run with several tags counts for each.`,
         }),
-        metrics: t.arg.stringList(metricNames),
+        metrics: t.arg.stringList({ description: "Names to include. Default: all." }),
       },
       resolve: async (runs, { by, metrics }, context) => {
         if (by.length < 1 || by.length > MAX_KEYS || new Set(by).size < by.length)
@@ -298,7 +296,7 @@ builder.objectField(runListOf(Experiment.kind).type, "summary", (t) =>
   t.field({
     type: RunSummary,
     description:
-      "Figures over all runs of the list, not only this page. Reads the list in pages, one request each.",
+      "Statistics of all runs of the list, not only this page. Reads the list page by page, one request each.",
     args: {
       scan: t.arg.int({
         required: true,

@@ -1,4 +1,5 @@
 import type { Steps } from "../core/context.ts";
+import { once } from "../types/series.ts";
 import { isObject } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 
@@ -45,19 +46,6 @@ function* columnsOf(rows: readonly Row[], valuesOf: (row: Row) => Values): Steps
     }
   yield made;
   return [...columns.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
-}
-
-/** What is made in steps, once for all who need it: each goes on where another one has paused. */
-function once<Made>(steps: Steps<Made>): () => Steps<Made> {
-  let made: { readonly value: Made } | null = null;
-  return function* () {
-    while (!made) {
-      const step = steps.next();
-      if (step.done) made = { value: step.value };
-      else yield step.value;
-    }
-    return made.value;
-  };
 }
 
 /** Rows with the columns of their parameters and metrics, which all figures of a list make together. */

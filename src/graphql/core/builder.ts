@@ -22,8 +22,7 @@ export type PothosTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder
 
 builder.scalarType("DateTime", {
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339",
-  description:
-    "ISO 8601 timestamp with its UTC offset, as the tracking service sent it: the fraction is kept.",
+  description: "ISO 8601 timestamp with UTC offset and fraction, as the tracking service sent it.",
   serialize: (value) => value,
   extensions: { isAsIs: (value: unknown) => typeof value === "string" },
 });

@@ -1,4 +1,4 @@
-import type { InterfaceRef, ObjectRef } from "@pothos/core";
+import type { InputShapeFromFields, InterfaceRef, ObjectRef } from "@pothos/core";
 import { MadeItems } from "../../engine/field-source.ts";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
@@ -112,7 +112,7 @@ export function connectionOf<
       }),
       totalCount: t.exposeInt("count", {
         description:
-          "Length of the whole list. Null where the service does not count, or a scan has not reached the end.",
+          "Length of the whole list. Null if the service does not count, or a scan has not reached the end.",
       }),
     }),
   });
@@ -146,12 +146,6 @@ export function connectPresent<Item, Node>(
   return { ...connection, endCursor: () => (all.length > 0 ? slice.cursorAt(all.length - 1) : null) };
 }
 
-export interface PageArgs {
-  readonly first?: number | null | undefined;
-  readonly after?: string | null | undefined;
-  readonly offset?: number | null | undefined;
-}
-
 /** The arguments `first` and `after` of list fields. */
 export const pageArgs = builder.args((t) => ({
   first: t.int({
@@ -167,6 +161,8 @@ export const offsetArgs = builder.args((t) => ({
     description: "Items to skip, for numbered pages. Not with `after` or a scan. Requires `OFFSETS`.",
   }),
 }));
+
+export type PageArgs = InputShapeFromFields<typeof offsetArgs>;
 
 /** Farthest offset: no list is that long. */
 const MAX_OFFSET = 999_999_999;

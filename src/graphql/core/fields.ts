@@ -5,96 +5,30 @@ import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 import { type Address, type Kind, type Resource, isLoaded, load, resolveReference } from "./resource.ts";
 
-/**
- * The source of a field's value. The field's resolver and its needs are both derived from it. Sources are untyped; the
- * helpers below check the types.
- */
-type FieldSource =
-  /** A key of the record, unchanged. */
-  | { readonly kind: "property"; readonly key: string }
-  /** Computed from keys of the record. */
-  | {
-      readonly kind: "computed";
-      readonly keys: readonly string[];
-      readonly compute: (record: never, resource: never, args: never) => unknown;
-    }
-  /** Computed from the address, without a request. */
-  | {
-      readonly kind: "address";
-      readonly compute: (resource: never, args: never, context: Context) => unknown;
-    }
-  /** The resource that a key of the record refers to. */
-  | { readonly kind: "reference"; readonly key: string; readonly target: { readonly name: string } }
-  /** Own reads that need only the address, so that they start together with the read of the record. */
-  | {
-      readonly kind: "child";
-      readonly start: (
-        resource: never,
-        args: never,
-        context: Context,
-        isSelected: IsSelected,
-      ) => Promise<unknown>;
-      /** Whether the result shows that the resource exists. */
-      readonly proves: (read: never) => boolean;
-    };
-
-/** The metadata of a source for the engine. */
-function extensionsOf(source: FieldSource): FieldExtensions {
-  if (source.kind === "child") return { child: source };
-  if (source.kind === "computed") return { keys: source.keys };
-  if (source.kind === "property") return { keys: [source.key], property: source.key };
-  return "key" in source ? { keys: [source.key] } : {};
-}
-
 type Resolver = (
   resource: Resource<Readonly<Record<string, unknown>>>,
   args: object,
   context: Context,
 ) => unknown;
 
-/** Creates the resolver of a source. The engine starts the reads of a child itself, with what is selected below it. */
-function resolverOf(source: FieldSource): Resolver {
-  switch (source.kind) {
-    case "property": {
-      const { key } = source;
-      return fromRecord([key], (record) => record[key] ?? null);
-    }
-    case "computed": {
-      const compute = source.compute as (record: object, resource: Resource, args: object) => unknown;
-      return fromRecord(source.keys, compute);
-    }
-    case "reference": {
-      const { key } = source;
-      const resolve = resolverTo(source.target as Kind);
-      return fromRecord([key], (record) => {
-        const name = record[key];
-        return typeof name === "string" && name !== "" ? resolve(name) : null;
-      });
-    }
-    case "address": {
-      const compute = source.compute as (resource: Resource, args: object, context: Context) => unknown;
-      return (resource, args, context) => compute(resource, args, context);
-    }
-    case "child":
-      return () => {
-        throw new TypeError("expected the engine to start the reads of the field");
-      };
-  }
-}
-
 /** Characters of the references to one kind that are remembered. */
 const REMEMBERED_CHARACTERS = 50_000;
 
 /** Resolves references. The rows of a list repeat a few of them, and resources with nothing but a name are the same for all. */
-function resolverTo(target: Kind): (reference: string) => Resource {
+function referenceTo(target: Kind, key: string): FromRecord {
   const known = new LRUCache<string, Resource>({ maxSize: REMEMBERED_CHARACTERS });
-  return (reference) => {
+  return ({ [key]: reference }) => {
+    if (typeof reference !== "string" || reference === "") return null;
     const before = known.get(reference);
     if (before) return before;
     const resource = resolveReference(target, reference);
     known.set(reference, resource, { size: reference.length });
     return resource;
   };
+}
+
+function startedByEngine(): never {
+  throw new TypeError("expected the engine to start the reads of the field");
 }
 
 type FromRecord = (record: Readonly<Record<string, unknown>>, resource: Resource, args: object) => unknown;
@@ -116,6 +50,12 @@ export const shown = <const Key extends string>(key: Key) => ({
   resolve: <Value>(object: Readonly<Record<Key, Value>>): Value => object[key],
 });
 
+/** A documented key of an object that is kept as received: see `Raw`. */
+export const known = <const Key extends string>(key: Key) => ({
+  resolve: <Value>({ known: keys }: { readonly known: { readonly [Each in Key]?: Value } }) =>
+    keys[key] ?? null,
+});
+
 /*
  * Typed helpers for fields of resources. Each returns the options of one Pothos field: `t.string({ description,
  * ...property("dockerfile") })`. They check the types of the sources.
@@ -130,30 +70,30 @@ export type ResourceRef<R extends object, At extends Address> = ObjectRef<Pothos
 export function fieldsOf<R extends object, At extends Address = Address>(_kind?: Kind<R, At>) {
   type From = Resource<R, At>;
 
-  const from = <Out, Args>(source: FieldSource) => ({
-    extensions: { ...extensionsOf(source) },
-    // Safe: each helper below declares the functions of its source with exactly these types.
-    resolve: resolverOf(source) as unknown as (
-      resource: From,
-      args: Args,
-      context: Context,
-    ) => Out | Promise<Out>,
+  /** What the engine needs to know of a field, and its resolver. */
+  const from = <Out, Args>(extensions: FieldExtensions, resolve: Resolver) => ({
+    extensions: { ...extensions },
+    // Safe: each helper below declares its functions with exactly these types.
+    resolve: resolve as unknown as (resource: From, args: Args, context: Context) => Out | Promise<Out>,
   });
 
   return {
     /** A value of the record, unchanged. */
     property: <const Key extends keyof R & string>(key: Key) =>
-      from<R[Key] | null, object>({ kind: "property", key }),
+      from<R[Key] | null, object>(
+        { keys: [key], property: key },
+        fromRecord([key], (record) => record[key] ?? null),
+      ),
 
     /** A value computed from keys of the record and the resource. */
     computed: <const Key extends keyof R & string, Out, Args = object>(
       keys: readonly Key[],
       compute: (record: Partial<Pick<R, Key>>, resource: From, args: Args) => Out,
-    ) => from<Out, Args>({ kind: "computed", keys, compute }),
+    ) => from<Out, Args>({ keys }, fromRecord(keys, compute as unknown as FromRecord)),
 
     /** A value computed from the address. Never causes a request. */
     fromAddress: <Out, Args = object>(compute: (resource: From, args: Args, context: Context) => Out) =>
-      from<Out, Args>({ kind: "address", compute }),
+      from<Out, Args>({}, compute as unknown as Resolver),
 
     /** A resource that a key of the record refers to. Fields that follow from its name cause no request. */
     reference: <To extends object, ToAt extends Address>(
@@ -161,16 +101,19 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
       target: ResourceRef<To, ToAt>,
     ) => ({
       type: target,
-      ...from<Resource<To, ToAt> | null, object>({ kind: "reference", key, target: target.kind }),
+      ...from<Resource<To, ToAt> | null, object>(
+        { keys: [key] },
+        fromRecord([key], referenceTo(target.kind, key)),
+      ),
     }),
 
     /**
-     * A value with reads of its own, which need only the address and start together with the read of the record. `proves`
-     * tells whether a result shows that the resource exists; by default every result does.
+     * A value with reads of its own, which need only the address, so that the engine starts them together with the read of
+     * the record. `proves` tells whether a result shows that the resource exists; by default every result does.
      */
     child: <Out, Args>(
       start: (resource: From, args: Args, context: Context, isSelected: IsSelected) => Promise<Out>,
       proves: (read: Out) => boolean = () => true,
-    ) => from<Out, Args>({ kind: "child", start, proves }),
+    ) => from<Out, Args>({ child: { start, proves } }, startedByEngine),
   };
 }

@@ -227,7 +227,7 @@ export const entryIds = <Entry>(
 ) => ({
   id: t.id({
     nullable: false,
-    description: "Global id for client caches. Nothing can be looked up by it.",
+    description: "Global id for client caches. No field looks it up.",
     resolve: (entry) => encodeId(type, [...within(entry), `${numberOf(entry)}`]),
   }),
   internalId: t.id({

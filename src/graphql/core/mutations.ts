@@ -114,6 +114,6 @@ export const cloned = <R extends { readonly id: number }>(
 ): Resource<R, RunAddress> => toResource(kind, { ...address, id: `${record.id}` }, record);
 
 export const ARCHIVES =
-  "hiding it from lists; `isArchived: false` restores it. The server may stop what is archived, and delete it after some days.";
+  "Archived records are hidden from lists. The server may stop them, and delete them after some days.";
 export const BOOKMARK_SWITCH = "Set to false to remove the bookmark.";
 export const ARCHIVE_SWITCH = "Set to false to restore.";

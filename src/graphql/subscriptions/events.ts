@@ -4,6 +4,7 @@ import type { Session } from "../../rest/session/session.ts";
 import { Fault, type LiveStream } from "../../live/stream.ts";
 import { type Resource, toResource } from "../core/resource.ts";
 import { builder } from "../core/builder.ts";
+import { shown } from "../core/fields.ts";
 import { Run } from "../core/refs.ts";
 import { RunStatusEnum, statusOf } from "../types/status.ts";
 import type { Context, StreamContext } from "../core/context.ts";
@@ -28,23 +29,18 @@ export function latestOf<Record extends object>(before: Record | null | undefine
   return keys.every((key) => isDeepStrictEqual(before[key], now[key])) ? before : now;
 }
 
-const REASONS = {
-  APPEARED: "It was there when the subscription began, or has come into the list.",
-  CHANGED: "It has changed.",
-  LEFT: "It no longer matches the filter, or was archived. `run` is its present state.",
-  GONE: "It was deleted, or can no longer be read. `run` is its last known state.",
-  DISPLACED: "Later changes have pushed it off the filtered list that is watched.",
-} as const;
-export type UpdateReason = keyof typeof REASONS;
-
 const RunUpdateReason = builder.enumType("RunUpdateReason", {
   description:
     "Why an event was sent. Values can be added in a minor release: clients need a default branch.",
-  // Safe: these are the keys of the table.
-  values: Object.fromEntries(
-    Object.entries(REASONS).map(([name, description]) => [name, { description }]),
-  ) as Record<UpdateReason, { description: string }>,
+  values: {
+    APPEARED: { description: "It was there when the subscription began, or has entered the list." },
+    CHANGED: { description: "It has changed." },
+    LEFT: { description: "It no longer matches the filter, or was archived. `run` is its present state." },
+    GONE: { description: "It was deleted, or can no longer be read. `run` is its last known state." },
+    DISPLACED: { description: "Later changes have pushed it off the filtered list that is watched." },
+  },
 });
+export type UpdateReason = typeof RunUpdateReason.$inferType;
 
 interface Update {
   readonly reason: UpdateReason;
@@ -59,14 +55,14 @@ export const RunUpdate = builder.objectRef<Update>("RunUpdate").implement({
     reason: t.field({
       type: RunUpdateReason,
       nullable: false,
-      description: "Why this event was sent.",
-      resolve: ({ reason }) => reason,
+      description: "Why it was sent.",
+      ...shown("reason"),
     }),
     run: t.field({
       type: Run,
       nullable: false,
-      description: "The run. What the poll has not read is read for each event.",
-      resolve: ({ run }) => run,
+      description: "The run. Fields that the poll did not read cost a request per event.",
+      ...shown("run"),
     }),
     previousStatus: t.field({
       type: RunStatusEnum,
@@ -99,3 +95,9 @@ export const eventsOf = <Event, Args>(open: (args: Args, context: StreamContext)
     return event;
   },
 });
+
+/** The arguments of what is told as it is appended. */
+export interface TailArgs {
+  readonly id: string;
+  readonly after?: string | null | undefined;
+}

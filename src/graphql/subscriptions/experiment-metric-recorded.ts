@@ -8,12 +8,7 @@ import type { StreamContext } from "../core/context.ts";
 import { identify, recordIdIn, withId } from "../core/ids.ts";
 import { Experiment, MetricRecord } from "../core/refs.ts";
 import { isFinished } from "../types/status.ts";
-import { eventsOf, keyOfRun, readRun } from "./events.ts";
-
-interface Args {
-  readonly id: string;
-  readonly after?: string | null | undefined;
-}
+import { eventsOf, keyOfRun, readRun, type TailArgs } from "./events.ts";
 
 /** A position in the list of metrics. */
 interface Position {
@@ -25,7 +20,7 @@ interface Position {
   readonly afterRecord: number | null;
 }
 
-function tailMetrics({ id, after = null }: Args, { live, session, gateway }: StreamContext) {
+function tailMetrics({ id, after = null }: TailArgs, { live, session, gateway }: StreamContext) {
   const run = identify(Experiment.kind, "id", id);
   const list = { endpoint: runs.experiment.endpoints.metrics, address: run.address };
   const maxSize = gateway.maxPageSize;

@@ -9,15 +9,10 @@ import { kinds } from "../core/kinds.ts";
 import type { Kind, Resource } from "../core/resource.ts";
 import { LogChunk, parseCursor } from "../types/logs.ts";
 import { isFinished } from "../types/status.ts";
-import { eventsOf, keyOfRun, readRun } from "./events.ts";
+import { eventsOf, keyOfRun, readRun, type TailArgs } from "./events.ts";
 
 /** Maximum size of the text of one event, in bytes. */
 const MAX_CHUNK_BYTES = 262_144;
-
-interface Args {
-  readonly id: string;
-  readonly after?: string | null | undefined;
-}
 
 const LOGGED: Candidates = {
   kinds: Object.values<Kind>(kinds).filter(({ logs }) => logs !== null),
@@ -27,7 +22,7 @@ const LOGGED: Candidates = {
 /** A resource with a log, which has a status as well. */
 const isLogged = (resource: Resource): resource is Resource<TrackedRecord> => resource.kind.logs !== null;
 
-function tailLog({ id, after }: Args, { live, gateway }: StreamContext) {
+function tailLog({ id, after }: TailArgs, { live, gateway }: StreamContext) {
   const run = identifyAmong(LOGGED, "id", id);
   const { kind, address } = run;
   const { logs } = kind;
@@ -87,7 +82,7 @@ builder.subscriptionField("runLogAppended", (t) =>
         description: "Global id, or name such as `ada.mnist.42`, of what has a log.",
       }),
       after: t.arg.string({
-        description: "`endCursor` of the last known piece. Default: the beginning.",
+        description: "`endCursor` of the last known chunk. Default: the beginning.",
       }),
     },
     ...eventsOf(tailLog),

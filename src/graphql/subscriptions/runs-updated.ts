@@ -9,7 +9,7 @@ import { kinds } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
 import { declarationScan } from "../types/declaration-filter.ts";
 import { conditionsOf } from "../types/run-filter.ts";
-import { type RunFilter, RunFilterInput } from "../types/run-filter-input.ts";
+import { type RunFilter, RunFilterInput } from "../types/run-list-inputs.ts";
 import { RunKind, runKindNamed, runListOf } from "../types/run-list.ts";
 import { isFinished } from "../types/status.ts";
 import { eventsOf, keyOfRun, latestOf, readRun, RunUpdate, updateOf } from "./events.ts";
@@ -72,16 +72,14 @@ function watchRuns(args: Args, context: StreamContext) {
   const { endpoint } = runListOf(kind);
   server.offered(endpoint);
   const conditions = conditionsOf(args.filter, { kind, project: at });
-  if (declarationScan(args.filter?.declarations)) {
+  if (declarationScan(args.filter?.declarations))
     throw new InputError(
       "filter.declarations: expected texts, because a subscription leaves the filter to the server, which compares nothing else",
     );
-  }
-  if (args.filter?.words != null) {
+  if (args.filter?.words != null)
     throw new InputError(
       "filter.words: expected none, because a subscription leaves the filter to the server, which searches no texts",
     );
-  }
   // Where the server has the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
   const base = server.listQuery({ group, order, conditions, query: args.query });
@@ -132,7 +130,7 @@ builder.subscriptionField("runsUpdated", (t) =>
       filter: t.arg({ type: RunFilterInput, description: "Conditions that the runs meet." }),
       query: t.arg.string({ description: "Filter in the server's own language, in addition to `filter`." }),
       first: t.arg.int({
-        description: "Runs to watch, those with the newest changes. Default: one page of the service.",
+        description: "Number of runs to watch, the most recently changed. Default: one page of the service.",
       }),
     },
     ...eventsOf(watchRuns),

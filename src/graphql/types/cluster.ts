@@ -37,7 +37,7 @@ Cluster.implement({
     uuid: t.string({ description: "Identifier in the tracking service.", ...ofCluster.property("uuid") }),
     platformVersion: t.field({
       type: PlatformVersion,
-      description: "Version of the orchestration platform.",
+      description: "Its orchestration platform.",
       ...ofCluster.property("version_api"),
     }),
     createdAt: t.field({ type: "DateTime", description: "Creation.", ...ofCluster.property("created_at") }),
@@ -67,14 +67,11 @@ Node.implement({
   fields: (t) => ({
     name: t.string({ nullable: false, description: "Name.", ...fromAddress(({ address }) => address.name) }),
     uuid: t.string({ description: "Identifier in the tracking service.", ...property("uuid") }),
-    sequence: t.int({ description: "Number by which the service addresses it.", ...property("sequence") }),
+    sequence: t.int({ description: "Sequence number in the service.", ...property("sequence") }),
     hostname: t.string({ description: "Host name.", ...property("hostname") }),
     role: t.string({ description: "Role, such as `agent`.", ...property("role") }),
-    memory: t.float({
-      description: "Total memory, on known servers in bytes. How much is free is not known.",
-      ...property("memory"),
-    }),
-    cpu: t.float({ description: "Total CPU, on known servers in cores.", ...property("cpu") }),
+    memory: t.float({ description: "Total memory, in bytes on known servers.", ...property("memory") }),
+    cpu: t.float({ description: "Total CPU, in cores on known servers.", ...property("cpu") }),
     gpuCount: t.int({ description: "Number of GPUs.", ...property("n_gpus") }),
     gpus: t.field({
       type: ["JSON"],
@@ -107,7 +104,7 @@ builder.queryFields((t) => ({
   }),
   node: t.field({
     type: Node,
-    description: "A machine of the cluster by its name or its number: one of the two.",
+    description: "A machine of the cluster, by either its name or its number.",
     args: {
       sequence: t.arg.int({ description: "Sequence number." }),
       name: t.arg.string({ description: "Name." }),

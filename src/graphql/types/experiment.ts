@@ -120,7 +120,7 @@ Experiment.implement({
     ),
     experimentGroup: t.field({ description: "Its group, if any.", ...reference("experiment_group", Group) }),
     buildJob: t.field({ description: "Build of its image.", ...reference("build_job", BuildJob) }),
-    config: t.field(runConfig("What runs and how its image is built.")),
+    config: t.field(runConfig("Its configuration.")),
     declarations: t.field({
       type: [DeclarationValueRef],
       description: "Parameters, by name.",
@@ -143,7 +143,7 @@ Experiment.implement({
     resources: t.field(resources),
     codeReference: t.field({
       type: CodeReference,
-      description: `Version of its code, which takes a request of its own.${requires(optional.codeReference)}`,
+      description: `Version of its code. Costs an extra request.${requires(optional.codeReference)}`,
       ...child(
         async (resource, _, { session }) => {
           const read = session.read(optional.codeReference, resource.address);
@@ -179,7 +179,7 @@ Experiment.implement({
     }),
     metrics: t.field({
       type: MetricRecordConnection,
-      description: "Metric records, in the order of the service.",
+      description: "Metric records, in the service's order.",
       args: pageArgs,
       ...child(readMetrics),
     }),
@@ -203,7 +203,7 @@ Experiment.implement({
 });
 
 const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
-  description: "What differs from the source. What is omitted or null stays as it was.",
+  description: "Changes to the source's values. Omitted and null ones stay.",
   fields: (t) => ({
     description: t.string({ description: "Description. Requires `RESTART_DESCRIPTION`." }),
     declarations: t.field({
@@ -226,7 +226,7 @@ builder.mutationField("restartExperiment", (t) =>
     description: "Restarts an experiment as a new record.",
     args: {
       ...withId(Experiment),
-      input: t.arg({ type: RestartExperimentInput, description: "What differs." }),
+      input: t.arg({ type: RestartExperimentInput, description: "Values to change." }),
     },
     resolve: async (_, { id, input }, context) => {
       const { session } = context;

@@ -25,7 +25,7 @@ const { fromAddress } = fieldsOf();
 
 const exportUrl = (what: "runs" | "metrics", description: string) => ({
   nullable: false as const,
-  description: `${description} Its query takes \`filter\` and \`order\` as JSON, \`query\`, and \`columns\` with commas. With the \`Authorization\` header of GraphQL.`,
+  description: `${description} Query parameters: \`filter\` and \`order\` as JSON, \`query\`, \`columns\` with commas. Send the \`Authorization\` header of GraphQL.`,
   args: builder.args((t) => ({
     format: t.field({ type: ExportFormat, required: true, defaultValue: "csv", description: "Format." }),
   })),
@@ -42,5 +42,5 @@ export const runsUrl = exportUrl(
 
 export const metricsUrl = exportUrl(
   "metrics",
-  "URL of the metrics of all experiments as a table, one row per value; `names` says which metrics.",
+  "URL of the metrics of all experiments as a table, one row per value; the query parameter `names` selects metrics.",
 );

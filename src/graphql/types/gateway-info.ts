@@ -34,14 +34,17 @@ const Capability = builder.enumType("Capability", {
 const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement({
   description: "Limits of an operation.",
   fields: (t) => ({
-    maxPageSize: t.exposeInt("maxPageSize", { nullable: false, description: "The largest `first`." }),
+    maxPageSize: t.exposeInt("maxPageSize", { nullable: false, description: "Largest `first`." }),
     maxRootFields: t.exposeInt("maxRootFields", {
       nullable: false,
       description: "Maximum number of root fields of a mutation.",
     }),
     maxIds: t.int({ nullable: false, description: "Largest number of `ids`.", resolve: () => MAX_IDS }),
-    maxScannedRows: t.exposeInt("maxScannedRows", { nullable: false, description: "Most rows of a scan." }),
-    maxLogBytes: t.exposeInt("maxLogBytes", { nullable: false, description: "The largest `maxBytes`." }),
+    maxScannedRows: t.exposeInt("maxScannedRows", {
+      nullable: false,
+      description: "Maximum number of rows that a scan reads.",
+    }),
+    maxLogBytes: t.exposeInt("maxLogBytes", { nullable: false, description: "Largest `maxBytes`." }),
   }),
 });
 
@@ -56,7 +59,7 @@ const GatewayInfo = builder.objectRef<GatewayFacts>("GatewayInfo").implement({
     capabilities: t.field({
       type: [Capability],
       nullable: false,
-      description: "What the server has. What requires more is null with `CAPABILITY_UNAVAILABLE`.",
+      description: "What the server offers. Fields that require more are null with `CAPABILITY_UNAVAILABLE`.",
       resolve: ({ capabilities }) => capabilities,
     }),
     limits: t.field({

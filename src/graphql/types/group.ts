@@ -7,7 +7,7 @@ import {
 } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
-import { fieldsOf } from "../core/fields.ts";
+import { fieldsOf, known, shown } from "../core/fields.ts";
 import { Entity, Experiment, Group, Run, Trackable } from "../core/refs.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList, runListOf } from "./run-list.ts";
@@ -34,7 +34,7 @@ const MatrixValues = builder.objectRef<Values>("MatrixValues").implement({
       type: ["ParameterValue"],
       nullable: false,
       description: "The values.",
-      resolve: ({ values }) => values,
+      ...shown("values"),
     }),
   }),
 });
@@ -97,7 +97,7 @@ const MatrixParameter = builder.objectRef<Parameter>("MatrixParameter").implemen
       type: MatrixDefinition,
       nullable: false,
       description: "Its values.",
-      resolve: ({ definition }) => definition,
+      ...shown("definition"),
     }),
   }),
 });
@@ -120,19 +120,16 @@ const HyperparameterTuning = builder.objectRef<HptuningRecord>("HyperparameterTu
     earlyStopping: t.field({
       type: "JSON",
       description: "Rules of early stopping.",
-      resolve: ({ known }) => known.early_stopping ?? null,
+      ...known("early_stopping"),
     }),
-    concurrency: t.int({
-      description: "Experiments that may run at a time.",
-      resolve: ({ known }) => known.concurrency ?? null,
-    }),
-    seed: t.field({ type: "JSON", description: "Random seed.", resolve: ({ known }) => known.seed ?? null }),
+    concurrency: t.int({ description: "Experiments that may run at a time.", ...known("concurrency") }),
+    seed: t.field({ type: "JSON", description: "Random seed.", ...known("seed") }),
     matrix: t.field({
       type: [MatrixParameter],
       description: "Searched parameters, by name.",
-      resolve: ({ known }) =>
-        known.matrix
-          ? Object.entries(known.matrix)
+      resolve: ({ known: { matrix } }) =>
+        matrix
+          ? Object.entries(matrix)
               .toSorted(byName)
               .map(([name, raw]) => ({ name, definition: definitionOf(raw) }))
           : null,
@@ -140,7 +137,7 @@ const HyperparameterTuning = builder.objectRef<HptuningRecord>("HyperparameterTu
     randomSearch: t.field({
       type: RandomSearch,
       description: "Settings of a random search.",
-      resolve: ({ known }) => known.random_search ?? null,
+      ...known("random_search"),
     }),
     raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: ({ raw }) => raw }),
   }),
@@ -187,7 +184,7 @@ Group.implement({
     }),
     experimentCounts: t.field({
       type: ExperimentCounts,
-      description: "Numbers of experiments by state.",
+      description: "Its experiments by state.",
       ...computed(GROUP_COUNTERS, (record) => record),
     }),
     hasTensorboard: t.boolean({ description: "Whether a TensorBoard runs.", ...property("has_tensorboard") }),

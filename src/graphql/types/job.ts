@@ -19,7 +19,7 @@ Job.implement({
     }),
     ...cloneFields(t),
     buildJob: t.field({ description: "Build of its image.", ...reference("build_job", BuildJob) }),
-    config: t.field(runConfig("What runs and how its image is built.")),
+    config: t.field(runConfig("Its configuration.")),
     resources: t.field(resources),
     nodeScheduled: t.field(nodeScheduled),
     dataReferences: t.field(dataReferences),

@@ -93,7 +93,7 @@ export const addScan = (type: ReturnType<typeof connectionOf>): void =>
   builder.objectField(type, "scan", (t) =>
     t.field({
       type: ListScan,
-      description: "How far the gateway read to filter. Null where the server did all of it.",
+      description: "Progress of the scan. Null if the server applied the whole filter.",
       resolve: ({ scan }) => scan ?? null,
     }),
   );

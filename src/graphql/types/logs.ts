@@ -1,3 +1,4 @@
+import type { InputShapeFromFields } from "@pothos/core";
 import { fromBase64url, toBase64url } from "../../rest/api/reference.ts";
 import { InputError } from "../../errors.ts";
 import type { LogWindow, WindowRequest } from "../../rest/session/log-window.ts";
@@ -43,11 +44,7 @@ export const logArgs = builder.args((t) => ({
   tailLines: t.int({ description: "Number of last lines, 1 to 5000, instead of the first bytes." }),
 }));
 
-interface LogArgs {
-  readonly after?: string | null | undefined;
-  readonly maxBytes?: number | null | undefined;
-  readonly tailLines?: number | null | undefined;
-}
+type LogArgs = InputShapeFromFields<typeof logArgs>;
 
 /** Reads a window of a log. A log that was never written is null; a missing record is an error. */
 export async function readLog(

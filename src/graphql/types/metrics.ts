@@ -1,3 +1,4 @@
+import type { InputShapeFromFields } from "@pothos/core";
 import { runs } from "../../rest/api/kinds.ts";
 import { pagesOf, slice } from "../../rest/session/pages.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
@@ -74,10 +75,7 @@ export const valueOf = (values: Values, name: string): number | null =>
 export const namesArg = builder.args((t) => ({
   names: t.stringList({ description: "Names to include. Default: all." }),
 }));
-export interface NamesArgs {
-  readonly names?: readonly string[] | null | undefined;
-}
-
+export type NamesArgs = InputShapeFromFields<typeof namesArg>;
 export const nameArg = builder.args((t) => ({
   name: t.string({ required: true, description: "Name of the metric." }),
 }));
@@ -126,7 +124,7 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
   description: "One metric over time, in parallel columns.",
   fields: (t) => ({
     name: t.exposeString("name", { nullable: false, description: "Name of the metric." }),
-    totalPoints: t.exposeInt("totalPoints", { nullable: false, description: "Points before thinning." }),
+    totalPoints: t.exposeInt("totalPoints", { nullable: false, description: "Points before downsampling." }),
     steps: t.intList({
       nullable: false,
       description:
@@ -137,13 +135,13 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
       type: ["DateTime"],
       nullable: { list: false, items: true },
       description: "Times of the points.",
-      resolve: ({ times }) => times,
+      ...shown("times"),
     }),
     values: t.field({
       type: ["Float"],
       nullable: { list: false, items: true },
       description: "Values of the points; null if not a finite number.",
-      resolve: ({ values }) => values,
+      ...shown("values"),
     }),
   }),
 });
@@ -152,13 +150,9 @@ export const seriesArgs = builder.args((t) => ({
   ...namesArg,
   maxPoints: t.int({
     defaultValue: 500,
-    description: "Points of a series, 2 to 5000. Longer ones are thinned so that peaks stay (LTTB).",
+    description: "Points per series, 2 to 5000. Longer series are downsampled, keeping peaks (LTTB).",
   }),
 }));
-
-interface SeriesArgs extends NamesArgs {
-  readonly maxPoints?: number | null | undefined;
-}
 
 /** Reads the pages of all metric records of an experiment. */
 export const metricPages = (resource: ExperimentResource, { session }: Pick<Context, "session">) =>
@@ -167,7 +161,7 @@ export const metricPages = (resource: ExperimentResource, { session }: Pick<Cont
 /** Converts all metric records of an experiment to one series per metric. */
 export async function readSeries(
   resource: ExperimentResource,
-  { names, maxPoints }: SeriesArgs,
+  { names, maxPoints }: InputShapeFromFields<typeof seriesArgs>,
   context: Context,
 ): Promise<Series[]> {
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });

@@ -34,7 +34,7 @@ function pathOf({ folder: { path: above }, name }: Entry): string | null {
   return !name.includes("/") && isPlainPath(path) ? path : null;
 }
 
-const NO_PATH = "null where its name cannot be part of a path";
+const NO_PATH = "null if its name cannot be part of a path";
 
 const OutputFile = builder.objectRef<File>("OutputFile").implement({
   description: "A file of the outputs of a run.",
@@ -43,7 +43,7 @@ const OutputFile = builder.objectRef<File>("OutputFile").implement({
     path: t.string({ description: `Path below the outputs; ${NO_PATH}.`, resolve: pathOf }),
     bytes: t.exposeFloat("bytes", { description: "Size in bytes." }),
     url: t.string({
-      description: `URL of the file, with the \`Authorization\` header of GraphQL; ${NO_PATH}.`,
+      description: `URL of the file; ${NO_PATH}. Send the \`Authorization\` header of GraphQL.`,
       resolve: (file, _, context) => {
         const path = pathOf(file);
         return path === null ? null : fileUrl(file.folder.run, path, context);

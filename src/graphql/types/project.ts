@@ -51,7 +51,7 @@ Project.implement({
     isPublic: t.boolean({ description: "Whether every user can see it.", ...property("is_public") }),
     isBookmarked: t.boolean({ description: "Whether the caller bookmarked it.", ...property("bookmarked") }),
     isArchived: t.boolean({
-      description: "Whether it is archived; null where the service does not say.",
+      description: "Whether it is archived; null if the service does not say.",
       ...fromAddress(({ loaded }) => loaded.deleted ?? null),
     }),
     createdAt: t.field({ type: "DateTime", description: "Creation.", ...property("created_at") }),
@@ -76,7 +76,7 @@ for (const list of runLists) {
 }
 
 builder.queryField("project", (t) =>
-  t.field(lookUp(Project, "A project by its id. Checked to exist only where its record is read.")),
+  t.field(lookUp(Project, "A project by its id. Its existence is checked only when its record is read.")),
 );
 
 /*
@@ -86,7 +86,7 @@ builder.queryField("project", (t) =>
 const { bookmark, unbookmark, archive, restore, update, create, delete: discard } = project.optional;
 
 const CreateProjectInput = builder.inputType("CreateProjectInput", {
-  description: "A new project. What is omitted or null is left to the service.",
+  description: "A new project. Omitted and null values are left to the service.",
   fields: (t) => ({
     name: t.string({ required: true, description: "Name: letters, digits, `-` and `_`." }),
     description: t.string({ description: "Free text." }),
@@ -100,7 +100,7 @@ const UpdateProjectInput = builder.inputType("UpdateProjectInput", {
   fields: (t) => ({
     name: t.string({
       description:
-        "Name. A new one changes the ids and unique names of the project and of all that is in it. Requires `UPDATE_NAME`.",
+        "Name. A new name changes the ids and unique names of the project and its runs. Requires `UPDATE_NAME`.",
     }),
     description: t.string({ description: "Free text." }),
     readme: t.string({ description: "Notes in Markdown. Requires `UPDATE_README`." }),
@@ -181,7 +181,7 @@ builder.mutationFields((t) => ({
   }),
   archiveProject: t.field({
     type: payloadOf(Project),
-    description: `Archives a project, ${ARCHIVES}${requires(archive)}`,
+    description: `Archives a project. ${ARCHIVES}${requires(archive)}`,
     args: {
       ...withId(Project),
       isArchived: t.arg.boolean({ required: true, defaultValue: true, description: ARCHIVE_SWITCH }),

@@ -40,13 +40,12 @@ export const forceArg = builder.args((t) => ({
   }),
 }));
 
-export const STOPS =
-  "A finished run is left as it is, and one that is stopping can still have its old status.";
+export const STOPS = "Finished runs are left alone. A run that is stopping may still have its old status.";
 
 /** The field of a result that tells whether a command was sent. */
 export const isSentField = {
   nullable: false,
-  description: "Whether the command was sent. False for a run that was to be stopped and had finished.",
+  description: "Whether the command was sent. False if the run had already finished.",
   resolve: ({ isSent }: Commanded) => isSent,
 } as const;
 
@@ -54,7 +53,7 @@ export const isSentField = {
 function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void {
   const { name, one } = target.kind.run;
   const type = builder.objectRef<Commanded>(`Stop${name}Payload`).implement({
-    description: "Payload of a command that stops.",
+    description: "Payload of a stop command.",
     fields: (t) => ({
       [uncapital(name)]: t.field({
         type: target,

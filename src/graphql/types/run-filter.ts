@@ -15,7 +15,7 @@ import {
   type Member,
   type MetricFilter,
   type RunFilter,
-} from "./run-filter-input.ts";
+} from "./run-list-inputs.ts";
 import { type RunPhase, type RunStatus, statusesOf } from "./status.ts";
 import { wordsConditions } from "./words-filter.ts";
 

@@ -1,3 +1,4 @@
+import type { InputShapeFromFields } from "@pothos/core";
 import { InputError } from "../../errors.ts";
 import type { Condition } from "../../rest/api/list-query.ts";
 import { capital, type RunKind as Row } from "../../rest/api/kind.ts";
@@ -12,7 +13,6 @@ import {
   type Connection,
   connectionOf,
   offsetArgs,
-  type PageArgs,
   sliceRequest,
   type WholeList,
 } from "../core/connection.ts";
@@ -25,8 +25,7 @@ import { runRefs } from "../core/refs.ts";
 import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
 import { addScan, both, finding, type FindRows, readWhole, scanPage } from "./list-scan.ts";
 import { checkGroups, conditionsOf, groupsInFilter } from "./run-filter.ts";
-import { type RunFilter, RunFilterInput } from "./run-filter-input.ts";
-import { type OrderArgs, orderOf, RunOrder } from "./run-order.ts";
+import { orderOf, RunFilterInput, RunOrder } from "./run-list-inputs.ts";
 import { wordsScan } from "./words-filter.ts";
 
 /*
@@ -56,11 +55,6 @@ export function runKindNamed(name: string) {
   const kind = RUN_KINDS.get(name);
   if (!kind) throw new TypeError(`expected a kind of run, got ${name}`);
   return kind;
-}
-
-export interface RunListArgs extends PageArgs, OrderArgs {
-  readonly filter?: RunFilter | null | undefined;
-  readonly query?: string | null | undefined;
 }
 
 /** What narrows a list besides its arguments. */
@@ -99,6 +93,8 @@ const listArgs = builder.args((t) => ({
     description: "Filter in the server's own language, such as `metric.loss:<0.2`, in addition to `filter`.",
   }),
 }));
+
+export type RunListArgs = InputShapeFromFields<typeof listArgs>;
 
 /** The lists of all kinds of run that servers list. */
 export const runLists = runRefs.flatMap((target) => {
@@ -139,7 +135,7 @@ export async function readRuns(
 ): Promise<Connection<Resource<RunnableRecord, RunAddress>>> {
   const { session } = context;
   const { query } = args;
-  const { order, metricOrder } = orderOf(args);
+  const { order, metricOrder } = orderOf(args.order);
   const { owner, project } = address;
   const { kind } = target;
   if (metricOrder && !hasMetrics(kind.run))

@@ -31,7 +31,7 @@ const resolveType = ({ kind }: Resource) => kind.name;
 const entity = fieldsOf();
 
 Entity.implement({
-  description: "An object with a global id, by which Relay finds it: global object identification.",
+  description: "An object with a global id, for Relay's global object identification.",
   resolveType,
   fields: (t) => ({
     id: t.id({
@@ -137,7 +137,7 @@ Run.implement({
       ...runnable.property("bookmarked"),
     }),
     isArchived: t.boolean({
-      description: "Whether it is archived; null where the service does not say.",
+      description: "Whether it is archived; null if the service does not say.",
       ...runnable.fromAddress(({ loaded }) => loaded.deleted ?? null),
     }),
   }),
@@ -174,7 +174,7 @@ export const cloneFields = <From extends Resource<CloneableRecord>>(
   t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, From>,
 ) => ({
   isClone: t.boolean({
-    description: "Whether it was restarted, resumed or copied. Forgotten when the original is deleted.",
+    description: "Whether it was restarted, resumed or copied. False after the original was deleted.",
     ...cloneable.computed(["original"], isClone),
   }),
   cloningStrategy: t.field({
@@ -201,7 +201,7 @@ Loggable.implement({
     }),
     logsUrl: t.string({
       nullable: false,
-      description: "URL of the whole log, with the `Authorization` header of GraphQL.",
+      description: "URL of the whole log. Send the `Authorization` header of GraphQL.",
       ...loggable.fromAddress((resource, _, context) => downloadUrl(resource, "logs", context)),
     }),
   }),
@@ -210,7 +210,7 @@ Loggable.implement({
 builder.queryFields((t) => ({
   entity: t.field({
     type: Entity,
-    description: "Any object by its id. Whether a user exists is not checked.",
+    description: "Any object by its id. The existence of a user is not checked.",
     args: { id: t.arg.id({ required: true, description: ANY_KIND }) },
     resolve: (_, { id }) => unverified(identifyAny("id", id)),
   }),

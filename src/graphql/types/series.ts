@@ -37,70 +37,65 @@ const STRIDE = 1_000;
 /** Memory of a value in its columns, counted as bytes of JSON. */
 const VALUE_BYTES = 20;
 
-/** The columns of the metrics of a list, which all fields that need them build together. */
-class Table {
-  readonly pages: readonly Records[];
-  /** Builds the columns, a step at a time. */
-  readonly steps: Steps<undefined>;
-  readonly #columns = new Map<string, Column>();
-  #names: readonly string[] = [];
+type Columns = ReadonlyMap<string, Column>;
 
-  constructor(pages: readonly Records[]) {
-    this.pages = pages;
-    this.steps = this.#build();
-  }
-
-  *#build(): Steps<undefined> {
-    let read = 0;
-    for (const page of this.pages) {
-      for (const record of page) {
-        const { created_at: time = null, values } = record;
-        for (const name of values ? Object.keys(values) : []) {
-          const column = this.#columns.get(name) ?? { times: [], values: [], points: [] };
-          if (column.times.push(time) === 1) this.#columns.set(name, column);
-          const value = finite(values?.[name]);
-          if (value !== null) column.points.push(column.values.length);
-          column.values.push(value);
-          read++;
-        }
-        if (++read < STRIDE) continue;
-        yield read * VALUE_BYTES;
-        read = 0;
+/** The columns of metrics, in order of their names. */
+function* columnsOf(pages: readonly Records[]): Steps<Columns> {
+  const columns = new Map<string, Column>();
+  let read = 0;
+  for (const page of pages) {
+    for (const record of page) {
+      const { created_at: time = null, values } = record;
+      for (const name of values ? Object.keys(values) : []) {
+        const column = columns.get(name) ?? { times: [], values: [], points: [] };
+        if (column.times.push(time) === 1) columns.set(name, column);
+        const value = finite(values?.[name]);
+        if (value !== null) column.points.push(column.values.length);
+        column.values.push(value);
+        read++;
       }
+      if (++read < STRIDE) continue;
+      yield read * VALUE_BYTES;
+      read = 0;
     }
-    this.#names = [...this.#columns.keys()].toSorted();
   }
-
-  /** The columns in order of their names, optionally only some. Absent names are omitted. */
-  columns(wanted: readonly string[] | null | undefined): (readonly [string, Column])[] {
-    const names = wanted ? [...new Set(wanted)].toSorted() : this.#names;
-    return names.flatMap((name) => {
-      const column = this.#columns.get(name);
-      return column ? [[name, column] as const] : [];
-    });
-  }
+  return new Map([...columns].toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** The tables of lists that are in memory, by their first pages. */
-const tables = new WeakMap<Records, Table>();
+/** What is made in steps, once for all who need it: each goes on where another one has paused. */
+export function once<Made>(steps: Steps<Made>): () => Steps<Made> {
+  let made: { readonly value: Made } | null = null;
+  return function* () {
+    while (!made) {
+      const step = steps.next();
+      if (step.done) made = { value: step.value };
+      else yield step.value;
+    }
+    return made.value;
+  };
+}
 
-function tableOf(pages: readonly Records[]): Table {
+/** The columns of lists that are in memory, by their first pages: all fields that need them build them together. */
+const tables = new WeakMap<
+  Records,
+  { readonly pages: readonly Records[]; readonly columns: () => Steps<Columns> }
+>();
+
+/** The columns of metric records, optionally only some, built in steps. Absent names are omitted. */
+export function* metricColumns(
+  pages: readonly Records[],
+  names: readonly string[] | null | undefined,
+): Steps<readonly (readonly [string, Column])[]> {
   const [first = []] = pages;
   const existing = tables.get(first);
-  // A later page may have been read anew.
+  // A later page may have been read again.
   const isSame =
     existing?.pages.length === pages.length && pages.every((page, index) => page === existing.pages[index]);
-  if (existing && isSame) return existing;
-  const table = new Table(pages);
+  const table = existing && isSame ? existing : { pages, columns: once(columnsOf(pages)) };
   tables.set(first, table);
-  return table;
-}
-
-/** The columns of metric records, built in steps. */
-export function* builtTable(pages: readonly Records[]): Steps<Table> {
-  const table = tableOf(pages);
-  for (let step = table.steps.next(); !step.done; step = table.steps.next()) yield step.value;
-  return table;
+  const all = yield* table.columns();
+  const wanted = names && new Set(names);
+  return [...all].filter(([name]) => wanted?.has(name) ?? true);
 }
 
 /** Converts metric records to one series of at most `maxPoints` per metric, in steps. */
@@ -109,9 +104,8 @@ export function* seriesOf(
   names: readonly string[] | null | undefined,
   maxPoints: number,
 ): Steps<Series[]> {
-  const table = yield* builtTable(pages);
   const series: Series[] = [];
-  for (const [name, column] of table.columns(names)) {
+  for (const [name, column] of yield* metricColumns(pages, names)) {
     const points = Math.min(column.values.length, maxPoints);
     yield points * VALUE_BYTES;
     series.push({ name, totalPoints: column.values.length, ...thinned(column, maxPoints) });

@@ -134,7 +134,7 @@ function wordOf(outcome: Outcome<object>): string {
 }
 
 const RunResult = builder.objectRef<Commanded>("RunResult").implement({
-  description: "What became of one of several runs.",
+  description: "Result of a command for one of several runs.",
   fields: (t) => ({
     run: t.field({ type: Run, description: "The record after the command.", resolve: ({ run }) => run }),
     isSent: t.boolean(isSentField),
@@ -153,7 +153,7 @@ const severalOf = <Result extends object>(
       results: t.field({
         type: [type],
         nullable: { list: false, items: true },
-        description: "One for each id, in their order; null with an error for one that failed.",
+        description: "One per id, in the same order; null with an error if it failed.",
         // Safe: Pothos does not resolve the shape of a type parameter.
         resolve: (outcomes) => outcomes.map(async (...each) => resultOf(await orThrow(...each))) as never,
       }),
@@ -213,7 +213,7 @@ builder.mutationFields((t) => ({
   }),
   archiveRuns: t.field({
     type: RunsPayload,
-    description: `Archives runs of any kind, ${ARCHIVES}${requires(runs.experiment.optional.archive)}`,
+    description: `Archives runs of any kind. ${ARCHIVES}${requires(runs.experiment.optional.archive)}`,
     args: {
       ...idsArg,
       isArchived: t.arg.boolean({ required: true, defaultValue: true, description: ARCHIVE_SWITCH }),

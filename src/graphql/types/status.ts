@@ -1,4 +1,4 @@
-import type { TrackedRecord } from "../../rest/api/records.ts";
+import type { StatusRecord as StatusRow, TrackedRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { builder } from "../core/builder.ts";
@@ -57,7 +57,7 @@ export const statusesOf = (phase: RunPhase): readonly RunStatus[] =>
 
 export const RunPhaseEnum = builder.enumType("RunPhase", {
   description:
-    "Coarse stage of a run, for colours and to end polling. Each status belongs to one; no value will be added.",
+    "Coarse stage of a run, for colours and to stop polling. Every status belongs to one. No values will be added.",
   values: Object.fromEntries(
     entries(PHASES).map(([name, description]) => [
       name,
@@ -113,6 +113,11 @@ export async function readStatuses(resource: Resource<TrackedRecord>, args: Page
   return connect(page, (record) => ({ parent: resource, record }));
 }
 
+/** A value of the record, unchanged. */
+const received = <const Key extends keyof StatusRow>(key: Key) => ({
+  resolve: ({ record }: typeof StatusRecord.$inferType) => record[key] ?? null,
+});
+
 StatusRecord.implement({
   description: "An entry of a status history.",
   fields: (t) => ({
@@ -124,34 +129,28 @@ StatusRecord.implement({
       ],
       numberOf: ({ record }) => record.id,
     }),
-    uuid: t.string({
-      description: "Identifier in the tracking service.",
-      resolve: ({ record }) => record.uuid ?? null,
-    }),
+    uuid: t.string({ description: "Identifier in the tracking service.", ...received("uuid") }),
     createdAt: t.field({
       type: "DateTime",
       description: "Time at which it was reached.",
-      resolve: ({ record }) => record.created_at ?? null,
+      ...received("created_at"),
     }),
     traceback: t.string({
       description: "Stack trace of an error, where the server reports it.",
-      resolve: ({ record }) => record.traceback ?? null,
+      ...received("traceback"),
     }),
-    message: t.string({ description: "Explanation.", resolve: ({ record }) => record.message ?? null }),
+    message: t.string({ description: "Explanation.", ...received("message") }),
     status: t.field({
       type: RunStatusEnum,
       nullable: false,
       description: "Status.",
       resolve: ({ record }) => statusOf(record.status),
     }),
-    rawStatus: t.string({
-      description: "Status, as the service spells it.",
-      resolve: ({ record }) => record.status ?? null,
-    }),
+    rawStatus: t.string({ description: "Status, as the service spells it.", ...received("status") }),
     details: t.field({
       type: "JSON",
       description: "Details, which only some kinds have.",
-      resolve: ({ record }) => record.details ?? null,
+      ...received("details"),
     }),
     subject: t.field({
       type: Trackable,

@@ -27,12 +27,12 @@ type FieldBuilder = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObjec
 
 /** The inputs that change tags. */
 export const tagInputs = (t: FieldBuilder) => ({
-  tags: t.stringList({ description: "New tags in place of the old ones. Requires `UPDATE_TAGS`." }),
+  tags: t.stringList({ description: "Tags that replace the old ones. Requires `UPDATE_TAGS`." }),
   addTags: t.stringList({
     description:
-      "Tags to add. The current ones are read first: a change in between is lost. Not with `tags`.",
+      "Tags to add. The current tags are read first; a change in between is lost. Not with `tags`.",
   }),
-  removeTags: t.stringList({ description: "Tags to remove, in the same way. Missing ones are ignored." }),
+  removeTags: t.stringList({ description: "Tags to remove, likewise. Missing ones are ignored." }),
 });
 
 interface TagInput {

@@ -1,18 +1,12 @@
-import type { Get } from "../../rest/api/endpoint.ts";
+import type { InputShapeFromFields } from "@pothos/core";
+import type { AnyEndpoint, Get } from "../../rest/api/endpoint.ts";
 import { project, type ProjectRecord } from "../../rest/api/project.ts";
 import { capital } from "../../rest/api/kind.ts";
 import type { Bookmark, Page } from "../../rest/api/reader.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { builder } from "../core/builder.ts";
-import {
-  connect,
-  connectPresent,
-  connectionOf,
-  offsetArgs,
-  type PageArgs,
-  sliceRequest,
-} from "../core/connection.ts";
+import { connect, connectPresent, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
@@ -40,9 +34,7 @@ export const projectArgs = builder.args((t) => ({
   ...offsetArgs,
 }));
 
-interface ProjectArgs extends PageArgs {
-  readonly words?: string | null | undefined;
-}
+type ProjectArgs = InputShapeFromFields<typeof projectArgs>;
 
 /** Reads the projects of an owner that the caller may see. */
 export async function readProjects(owner: string, { words, ...args }: ProjectArgs, context: Context) {
@@ -72,12 +64,28 @@ const projectAddress = (name: string | null | undefined) =>
 
 type OfUser<Row> = Get<{ readonly owner: string }, Page<Row>>;
 
-/** The lists that a user has of a kind, with the resource of each row. */
-interface Kept<Row extends object = object> {
-  readonly bookmarked: OfUser<Bookmark<Row>>;
-  readonly archived: OfUser<Row>;
-  readonly toNode: (row: Row) => Resource;
+interface KeptList<Row> {
+  readonly endpoint: OfUser<Row>;
+  /** The node of a row can depend on whose list it is; null leaves the row out. */
+  readonly toNode: (row: Row, user: UserResource) => Resource | null;
 }
+
+/** The lists that a user has of a kind. */
+const listsOf = <Row extends object>(
+  { bookmarked, archived }: { readonly bookmarked: OfUser<Bookmark<Row>>; readonly archived: OfUser<Row> },
+  toNode: (row: Row) => Resource,
+) => {
+  const bookmarks: KeptList<Bookmark<Row>> = {
+    endpoint: bookmarked,
+    // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
+    toNode: ({ content_object: row }, { loaded }) =>
+      row && toNode(loaded.is_viewer ? { ...row, bookmarked: true } : row),
+  };
+  // Safe: each list is read with its own rows.
+  return { bookmarks, archives: { endpoint: archived, toNode } } as unknown as Kept;
+};
+
+type Kept = Readonly<Record<"bookmarks" | "archives", KeptList<object>>>;
 
 /** The kinds that a user keeps, by their names in `KeptKind`. */
 const KEPT = new Map<string, Kept>([
@@ -85,15 +93,13 @@ const KEPT = new Map<string, Kept>([
     const { bookmarked, archived } = kind.run.optional ?? {};
     const toNode = (row: RunnableRecord) =>
       toResource(kind, { ...projectAddress(row.project), id: `${row.id}` }, row);
-    // Safe: the rows of its lists are those of the kind. The same applies below.
-    return bookmarked && archived ? [[name, { bookmarked, archived, toNode } as unknown as Kept]] : [];
+    return bookmarked && archived ? [[name, listsOf({ bookmarked, archived }, toNode)]] : [];
   }),
   [
     "PROJECT",
-    {
-      ...project.optional,
-      toNode: (row: ProjectRecord) => toResource(Project.kind, projectAddress(row.unique_name), row),
-    } as unknown as Kept,
+    listsOf(project.optional, (row: ProjectRecord) =>
+      toResource(Project.kind, projectAddress(row.unique_name), row),
+    ),
   ],
 ]);
 
@@ -116,46 +122,23 @@ const keptArgs = builder.args((t) => ({
   ...offsetArgs,
 }));
 
-interface KeptArgs extends PageArgs {
-  readonly kind: string;
-}
+type KeptArgs = InputShapeFromFields<typeof keptArgs>;
 
-/** Reads a list of what a user keeps. The node of a row can depend on whose list it is; null leaves the row out. */
-async function readKept<Row>(
-  user: UserResource,
-  { kind, ...args }: KeptArgs,
-  context: Context,
-  rowsOf: (kept: Kept) => { readonly endpoint: OfUser<Row>; readonly toNode: (row: Row) => Resource | null },
-) {
-  const kept = KEPT.get(kind);
-  if (!kept) throw new TypeError(`expected a kind that is kept, got ${kind}`);
-  const { endpoint, toNode } = rowsOf(kept);
-  const list = { endpoint, address: { owner: user.address.username } };
-  return connectPresent(await slice(context.session, list, sliceRequest(args, context)), toNode);
-}
-
-const OF_ALL_PROJECTS = "of all projects, in the server's order. Empty where the caller may not see them.";
+/** A field with a list of what a user keeps of a kind. */
+const keptList = (list: keyof Kept, records: string, { optional }: Pick<AnyEndpoint, "optional">) => ({
+  type: EntityConnection,
+  description: `${records} of all projects, in the server's order. Empty if the caller may not see them.${requires({ optional })}`,
+  args: keptArgs,
+  ...child(async (user, { kind, ...args }: KeptArgs, context) => {
+    const { endpoint, toNode } = KEPT.get(kind)?.[list] ?? {};
+    if (!endpoint || !toNode) throw new TypeError(`expected a kind that is kept, got ${kind}`);
+    const read = { endpoint, address: { owner: user.address.username } };
+    const page = await slice(context.session, read, sliceRequest(args, context));
+    return connectPresent(page, (row) => toNode(row, user));
+  }),
+});
 
 builder.objectFields(User, (t) => ({
-  bookmarks: t.field({
-    type: EntityConnection,
-    description: `Bookmarks ${OF_ALL_PROJECTS}${requires(project.optional.bookmarked)}`,
-    args: keptArgs,
-    ...child((user, args: KeptArgs, context) =>
-      readKept(user, args, context, ({ bookmarked, toNode }) => ({
-        endpoint: bookmarked,
-        // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
-        toNode: ({ content_object: row }: Bookmark<object>) =>
-          row && toNode(user.loaded.is_viewer ? { ...row, bookmarked: true } : row),
-      })),
-    ),
-  }),
-  archives: t.field({
-    type: EntityConnection,
-    description: `Archived records ${OF_ALL_PROJECTS}${requires(project.optional.archived)}`,
-    args: keptArgs,
-    ...child((user, args: KeptArgs, context) =>
-      readKept(user, args, context, ({ archived, toNode }) => ({ endpoint: archived, toNode })),
-    ),
-  }),
+  bookmarks: t.field(keptList("bookmarks", "Bookmarks", project.optional.bookmarked)),
+  archives: t.field(keptList("archives", "Archived records", project.optional.archived)),
 }));

@@ -16,7 +16,7 @@ const { property, fromAddress } = fieldsOf(User.kind);
 
 /** Source: service document, "Current user". */
 User.implement({
-  description: "A user. The service gives only the caller's details; those of others are null.",
+  description: "A user. Details are known of the caller only, and null for others.",
   interfaces: [Entity],
   fields: (t) => ({
     username: t.string({
@@ -43,7 +43,7 @@ builder.queryFields((t) => ({
   }),
   user: t.field({
     type: User,
-    description: "A user by login name. Whether the user exists is not checked.",
+    description: "A user by login name, whose existence is not checked.",
     args: { username: t.arg.string({ required: true, description: "Login name." }) },
     resolve: (_, { username }, { session }) => {
       session.requireToken();
@@ -99,14 +99,14 @@ const ActivateUserPayload = builder.objectRef<typeof User.$inferType>("ActivateU
   description: "Payload of `activateUser`.",
   fields: (t) => ({
     user: t.field({ type: User, nullable: false, description: "The user.", resolve: (of) => of }),
-    isActive: t.boolean({ nullable: false, description: "Always true, as commanded.", resolve: () => true }),
+    isActive: t.boolean({ nullable: false, description: "Always true.", resolve: () => true }),
   }),
 });
 
 const UserPayload = payloadOf(User);
 
-builder.mutationFields((t) => ({
-  login: t.field({
+builder.mutationField("login", (t) =>
+  t.field({
     type: LoginPayload,
     description: "Exchanges user name and password for a token, which later requests send.",
     args: { input: t.arg({ type: LoginInput, required: true, description: "Credentials." }) },
@@ -114,7 +114,7 @@ builder.mutationFields((t) => ({
     extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
     resolve: (_, { input }, { session }) => session.send(user.login, {}, input),
   }),
-}));
+);
 
 /** Adds a mutation of a user, of whom the command makes something known. */
 const administer = (

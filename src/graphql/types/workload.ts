@@ -3,7 +3,7 @@ import {
   type RunConfig as RunConfigValue,
   type RunConfigRecord,
 } from "../../rest/api/run-config.ts";
-import { fieldsOf } from "../core/fields.ts";
+import { fieldsOf, known } from "../core/fields.ts";
 import { Node } from "../core/refs.ts";
 import { builder } from "../core/builder.ts";
 import { downloadUrl } from "./logs.ts";
@@ -45,7 +45,7 @@ export const readme = {
 
 export const outputsUrl = {
   nullable: false as const,
-  description: "URL of the output files as an archive, with the `Authorization` header of GraphQL.",
+  description: "URL of the output files as an archive. Send the `Authorization` header of GraphQL.",
   ...fromAddress((resource, _, context) => downloadUrl(resource, "outputs", context)),
 };
 
@@ -73,21 +73,10 @@ const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
   description:
     "What runs and how its image is built. Some servers send it as YAML, of which up to 16384 characters are read.",
   fields: (t) => ({
-    version: t.int({ description: "Version of the format.", resolve: ({ known }) => known.version ?? null }),
-    kind: t.string({
-      description: "`experiment`, `job`, `build` or `group`.",
-      resolve: ({ known }) => known.kind ?? null,
-    }),
-    build: t.field({
-      type: BuildConfig,
-      description: "How the image is built.",
-      resolve: ({ known }) => known.build ?? null,
-    }),
-    run: t.field({
-      type: RunCommand,
-      description: "What runs; null for a build.",
-      resolve: ({ known }) => known.run ?? null,
-    }),
+    version: t.int({ description: "Version of the format.", ...known("version") }),
+    kind: t.string({ description: "`experiment`, `job`, `build` or `group`.", ...known("kind") }),
+    build: t.field({ type: BuildConfig, description: "How the image is built.", ...known("build") }),
+    run: t.field({ type: RunCommand, description: "What runs; null for a build.", ...known("run") }),
     raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: ({ raw }) => raw }),
   }),
 });

@@ -1,8 +1,11 @@
+import { InputError } from "../../errors.ts";
+import type { ListRequest } from "../../rest/api/list-query.ts";
+import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
 import { DeclarationFilter } from "./declaration-filter.ts";
 import { RunPhaseEnum, RunStatusEnum } from "./status.ts";
 
-/* The filter of lists of runs as typed input. */
+/* What lists of runs take: a filter and an order. */
 
 export const DayRange = builder.inputType("DayRange", {
   description:
@@ -26,7 +29,7 @@ export const MetricFilter = builder.inputType("MetricFilter", {
 
 export const RunFilterInput = builder.inputType("RunFilter", {
   description:
-    "Filter of runs. A run matches if it meets every given member; of a list of values it meets one. Members with `not` exclude runs. Requires `FILTERS`.",
+    "Filter of runs. Runs must match all given members, and one of the values of a list. Members with `not` exclude runs. Requires `FILTERS`.",
   fields: (t) => ({
     words: t.string({
       description:
@@ -50,11 +53,11 @@ export const RunFilterInput = builder.inputType("RunFilter", {
     builds: t.idList({ description: "Builds of experiments and jobs." }),
     notBuilds: t.idList({ description: "Builds of experiments and jobs." }),
     groups: t.idList({
-      description: "Groups of experiments. A selection can only be given alone, to a list of a project.",
+      description: "Groups of experiments. A selection must be the only group, in a list of a project.",
     }),
     notGroups: t.idList({ description: "Groups of experiments." }),
-    metrics: t.field({ type: [MetricFilter], description: "Metrics: all are met." }),
-    declarations: t.field({ type: [DeclarationFilter], description: "Parameters: all are met." }),
+    metrics: t.field({ type: [MetricFilter], description: "Metrics, all of which must match." }),
+    declarations: t.field({ type: [DeclarationFilter], description: "Parameters, all of which must match." }),
   }),
 });
 
@@ -76,4 +79,54 @@ const KEYS: { readonly [Name in Member]?: string } = {
 export function hasMember(keys: readonly string[], member: Member): boolean {
   const { [member]: key } = KEYS;
   return key === undefined || keys.includes(key);
+}
+
+export const OrderDirection = builder.enumType("OrderDirection", {
+  description: "Direction of an order.",
+  values: {
+    ASC: { description: "Smallest or earliest first." },
+    DESC: { description: "Largest or latest first." },
+  } satisfies Record<MetricDirection, object>,
+});
+
+/** The values are the fields of `Order`. */
+const RunOrderField = builder.enumType("RunOrderField", {
+  description:
+    "A time by which runs are ordered. Known servers sort a run without it as the latest: first by `DESC`, last by `ASC`.",
+  values: {
+    CREATED_AT: { value: "CREATED", description: "Creation." },
+    UPDATED_AT: { value: "UPDATED", description: "Last change." },
+    STARTED_AT: { value: "STARTED", description: "Start." },
+    FINISHED_AT: { value: "FINISHED", description: "End." },
+  } as const,
+});
+
+export const RunOrder = builder.inputType("RunOrder", {
+  description: "An order by either `field` or `metric`.",
+  fields: (t) => ({
+    field: t.field({ type: RunOrderField, description: "A time." }),
+    metric: t.string({
+      description:
+        "Name of a metric: letters, digits, single `_`. Its latest values are compared. Experiments without it come last by `ASC` and are omitted by `DESC`. Requires `METRIC_ORDERS`.",
+    }),
+    direction: t.field({
+      type: OrderDirection,
+      required: true,
+      defaultValue: "DESC",
+      description: "Direction.",
+    }),
+  }),
+});
+
+/** The order that the arguments ask for, if any. Throws `InputError` when they ask for none or two. */
+export function orderOf(
+  order: typeof RunOrder.$inferInput | null | undefined,
+): Pick<ListRequest, "order" | "metricOrder"> {
+  if (!order) return {};
+  const { field, metric, direction } = order;
+  if (field != null && metric == null) return { order: `${field}_${direction}` satisfies Order };
+  if (metric != null && field == null) return { metricOrder: { name: metric, direction } };
+  throw new InputError(
+    `order: expected \`field\` or \`metric\`, such as {field: CREATED_AT, direction: DESC}, got ${field == null ? "none" : "both"}`,
+  );
 }
