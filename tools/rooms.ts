@@ -18,7 +18,7 @@ const LIMITS = {
   "redis, workers, reload": 0,
   src: 25_385,
   demo: 3_590,
-  test: 30_390,
+  test: 28_853,
   docs: 4_200,
   settings: 42,
   "files of src": 183,

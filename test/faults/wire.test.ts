@@ -151,3 +151,12 @@ test.each([
     expect(service.seen().length - before).toBe(1);
   }
 });
+
+test("a log is a bad answer when the service switches protocols, unasked", async () => {
+  const service = await startRaw(({ write }) =>
+    write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"),
+  );
+  const gateway = await startGateway({ upstream: service });
+  const { errors = [] } = await askFor(gateway, `{ experiment(id: "ada.mnist.42") { logs { text } } }`);
+  expect(errors.map(({ extensions }) => extensions["code"])).toEqual(["UPSTREAM_BAD_RESPONSE"]);
+});

@@ -34,6 +34,11 @@ describe("limits of an operation", () => {
       `mutation { ...A ...B } fragment A on Mutation { ${login("a")} } fragment B on Mutation { ... { ${login("b")} } }`,
       "OPERATION_TOO_LARGE",
     ],
+    [
+      "whose fragment contains itself",
+      "{ ...A } fragment A on Query { viewer { id } ...A }",
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
   ])("one %s is refused, and nothing of it is sent", async (_, query, code) => {
     const { ask, calls } = await startDemoGateway({ env: LIMITS });
     const { data, errors = [] } = await ask<unknown, object>(query);
