@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type Bounds, boundsFor } from "./config/bounds.ts";
 import { readNames, type Variables } from "./config/names.ts";
+import { profileOf } from "./config/profile-file.ts";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
 import type { Renames } from "./graphql/federation/rename.ts";
 import {
@@ -11,7 +12,6 @@ import {
   onOff,
   parseOrigins,
   parseTypeNames,
-  profileOf,
   rateLimit,
   readManifest,
   trustedProxies,

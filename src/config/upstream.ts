@@ -1,9 +1,8 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import * as z from "zod";
 import { isObject } from "../rest/api/record.ts";
-import { refuse } from "./values.ts";
+import { attempt, readText, refuse, UNREADABLE } from "./values.ts";
 
 // Settings for the connection to the service. No message contains a value, because values are or refer to secrets.
 
@@ -38,7 +37,7 @@ const HEADER_VALUE = /^[!-~](?:[\t -~]*[!-~])?$/;
 
 /** Parses `{"x-api-key": "…"}`. Lowercases the names. */
 function parseHeaders(text: string, context: z.RefinementCtx): Readonly<Record<string, string>> {
-  const given = parseJson(text);
+  const given = attempt(() => JSON.parse(text) as unknown);
   const headers = Object.entries(isObject(given) ? given : {}).map(
     ([name, value]) => [name.toLowerCase(), value] as const,
   );
@@ -59,46 +58,23 @@ function parseHeaders(text: string, context: z.RefinementCtx): Readonly<Record<s
   return Object.fromEntries(texts) as Record<string, string>;
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 function parseProxy(text: string, context: z.RefinementCtx): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isPlain = url?.protocol === "http:" && url.pathname === "/" && url.search + url.hash === "";
-  if (url && isPlain && isDecodable(url.username) && isDecodable(url.password)) return url;
+  // `%` stands only before two hexadecimal digits, and what they say is UTF-8.
+  if (url && isPlain && attempt(() => decodeURIComponent(url.username + url.password)) !== null) return url;
   return refuse(
     context,
     "expected an http URL such as http://proxy.example.com:3128, in which user and password may stand",
   );
 }
 
-/** Whether `%` stands only before two hexadecimal digits, and what they say is UTF-8. */
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** A setting with the path of a PEM file. Reads the file and validates it with `parse`. */
-const pemFile = (expected: string, parse: (pem: string) => unknown) =>
+const pemFile = (expected: string, parse: (pem: string) => object) =>
   z.string().transform((path, context) => {
-    let message = "expected the path of a file that can be read";
-    try {
-      const pem = readFileSync(path, "utf8");
-      message = expected;
-      parse(pem);
-      return pem;
-    } catch {
-      return refuse(context, message);
-    }
+    const pem = readText(path);
+    if (pem === null) return refuse(context, UNREADABLE);
+    return attempt(() => parse(pem)) ? pem : refuse(context, expected);
   });
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs;

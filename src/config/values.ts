@@ -4,9 +4,7 @@ import { parseManifest, type TrustedDocuments } from "../engine/documents/persis
 import { type Renames, wordsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
 import { parseTrustedProxies } from "../http/identity.ts";
-import type { Profile } from "../rest/api/profile.ts";
 import { limitOf, type RateLimit } from "../rate.ts";
-import { readProfile } from "./profile-file.ts";
 
 // Parsers for the values of settings. No message contains the value.
 
@@ -15,6 +13,20 @@ export function refuse(context: z.RefinementCtx, ...messages: readonly string[])
   for (const message of messages) context.addIssue({ code: "custom", message });
   return z.NEVER;
 }
+
+/** What `act` returns; null when it throws. */
+export function attempt<Value>(act: () => Value): Value | null {
+  try {
+    return act();
+  } catch {
+    return null;
+  }
+}
+
+/** The text of a file; null when it cannot be read. */
+export const readText = (path: string): string | null => attempt(() => readFileSync(path, "utf8"));
+
+export const UNREADABLE = "expected the path of a file that can be read";
 
 export function whole(bounds: { readonly from: number; readonly to: number; readonly fallback: number }) {
   const error = `expected a whole number from ${bounds.from} to ${bounds.to}`;
@@ -77,17 +89,9 @@ function faultsOf(renames: Renames): string[] {
 }
 
 export function readManifest(path: string, context: z.RefinementCtx): TrustedDocuments {
-  try {
-    const documents = parseManifest(readFileSync(path, "utf8"));
-    return documents ?? refuse(context, "expected a JSON object of hashes and documents");
-  } catch {
-    return refuse(context, "expected the path of a file that can be read");
-  }
-}
-
-export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
-  const found = readProfile(nameOrPath);
-  return "profile" in found ? found.profile : refuse(context, ...found.faults);
+  const text = readText(path);
+  if (text === null) return refuse(context, UNREADABLE);
+  return parseManifest(text) ?? refuse(context, "expected a JSON object of hashes and documents");
 }
 
 /** Parses `120/60`, requests in seconds. Null for `off`. */

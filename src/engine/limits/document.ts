@@ -11,8 +11,7 @@ import {
 } from "graphql";
 import { tooLarge } from "../errors.ts";
 import type { FieldExtensions } from "../field-source.ts";
-import { isOff } from "./later.ts";
-import { fragmentsOf, rootNodesOf } from "./selection.ts";
+import { type Fragments, fragmentsOf, rootNodesOf } from "./selection.ts";
 
 export interface OperationLimits {
   /** Maximum nesting; introspection is exempt. */
@@ -49,7 +48,7 @@ export function parseBounded(text: string, schema: GraphQLSchema, limits: Operat
 
 function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: OperationLimits): void {
   const fragments = fragmentsOf(document);
-  const sizes = new Map<SelectionSetNode, Size>();
+  const depths = new Map<SelectionSetNode, number>();
   const fragmentNames = new Set(fragments.keys());
   /** Fields with arguments or selections, by response name. */
   const repeats = new Map<string, number>();
@@ -60,30 +59,27 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
     repeats.set(key, (repeats.get(key) ?? 0) + 1);
   };
 
-  /** Counts what each selection has, once: nested spreads can grow exponentially. */
-  const sizeOf = (set: SelectionSetNode | undefined): Size => {
-    if (!set) return NOTHING;
-    const known = sizes.get(set);
-    if (known) return known;
+  /** Walks each selection once: nested spreads can grow exponentially. */
+  const depthOf = (set: SelectionSetNode | undefined): number => {
+    const known = set ? depths.get(set) : 0;
+    if (!set || known !== undefined) return known ?? 0;
     // A fragment that contains itself is reported by validation.
-    sizes.set(set, NOTHING);
-    const size = { ...NOTHING };
+    depths.set(set, 0);
+    let depth = 0;
     for (const node of set.selections) {
       if (node.kind === Kind.FRAGMENT_SPREAD) fragmentNames.add(node.name.value);
       if (node.kind === Kind.FIELD) count(node);
       const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      const below = sizeOf(part?.selectionSet);
-      const isLevel = node.kind === Kind.FIELD && node.name.value !== "__schema";
-      if (node.kind !== Kind.FIELD || isLevel)
-        size.depth = Math.max(size.depth, below.depth + Number(isLevel));
-      size.hasLater ||= below.hasLater || isLater(node);
+      const below = depthOf(part?.selectionSet);
+      if (node.kind !== Kind.FIELD) depth = Math.max(depth, below);
+      else if (node.name.value !== "__schema") depth = Math.max(depth, below + 1);
     }
-    sizes.set(set, size);
-    return size;
+    depths.set(set, depth);
+    return depth;
   };
 
-  const sized = document.definitions.flatMap((node) =>
-    "selectionSet" in node ? [{ node, size: sizeOf(node.selectionSet) }] : [],
+  const depthsOf = document.definitions.flatMap((node) =>
+    "selectionSet" in node ? [{ node, depth: depthOf(node.selectionSet) }] : [],
   );
   if (fragmentNames.size > MAX_FRAGMENTS)
     throw tooLarge(`Expected at most ${MAX_FRAGMENTS} fragments, got ${fragmentNames.size}.`);
@@ -92,53 +88,37 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
     throw tooLarge(
       `Expected one name for at most ${MAX_REPEATS} fields with arguments or selections, got ${most}.`,
     );
-  for (const { node, size } of sized) {
+  for (const { node, depth } of depthsOf) {
     if (node.kind !== Kind.OPERATION_DEFINITION) continue;
-    if (size.depth > limits.depth)
+    if (depth > limits.depth)
       throw tooLarge(
         `Expected an operation at most ${limits.depth} fields deep, got a deeper one.`,
         "OPERATION_TOO_DEEP",
       );
-    checkRoot(node, rootNodesOf(node, fragments), size, schema, limits);
+    checkRoot(node, fragments, schema, limits);
   }
 }
 
-/** What a selection has with its fragments expanded. */
-interface Size {
-  depth: number;
-  /** Whether a part is delivered later. */
-  hasLater: boolean;
-}
-
-const NOTHING: Size = { depth: 0, hasLater: false };
-
-/** Checks the fields at the root of an operation, how often each is there, and what may not be said of them. */
+/** Checks the fields at the root of an operation: how many, how often each, and that a subscription has its own. */
 function checkRoot(
   operation: OperationDefinitionNode,
-  nodes: readonly SelectionNode[],
-  { hasLater }: Size,
+  fragments: Fragments,
   schema: GraphQLSchema,
   { mutationFields }: OperationLimits,
 ): void {
   const { operation: type } = operation;
-  const refuse = (message: string) => {
-    throw new GraphQLError(message, {
+  const nodes = rootNodesOf(operation, fragments);
+  // As the specification of September 2025 has it. The validation of graphql-js 16 fails by it.
+  if (type === "subscription" && nodes.some(isConditional))
+    throw new GraphQLError("Expected no @skip or @include at the root of a subscription.", {
       nodes: operation,
       extensions: { code: "GRAPHQL_VALIDATION_FAILED" },
     });
-  };
-  if (type === "subscription") {
-    // As the specification of September 2025 has it. The execution of graphql-js 16 fails when the field is left out.
-    if (nodes.some(isConditional)) refuse("Expected no @skip or @include at the root of a subscription.");
-    if (hasLater) refuse("Expected no @defer or @stream in a subscription: each of its results is whole.");
-    return;
-  }
-  if (type === "mutation" && nodes.some(isLater))
-    refuse("Expected no @defer or @stream at the root of a mutation, only in what it returns.");
   const names = nodes.flatMap((node) => (node.kind === Kind.FIELD ? [node.name.value] : []));
-  const most = type === "mutation" ? mutationFields : Infinity;
-  if (names.length > most)
-    throw tooLarge(`Expected at most ${most} fields at the root of a ${type}, got ${names.length}.`);
+  if (type === "mutation" && names.length > mutationFields)
+    throw tooLarge(
+      `Expected at most ${mutationFields} fields at the root of a mutation, got ${names.length}.`,
+    );
   // Fields of the schema, not of the document: it may have thousands of names that differ.
   for (const { name, extensions } of Object.values(schema.getRootType(type)?.getFields() ?? {})) {
     const { maxPerOperation = Infinity }: FieldExtensions = extensions;
@@ -149,7 +129,3 @@ function checkRoot(
 
 const isConditional = ({ directives = [] }: SelectionNode): boolean =>
   directives.some(({ name }) => name.value === "skip" || name.value === "include");
-
-/** Whether a node has a `@defer` or `@stream` that may have an effect. */
-const isLater = ({ directives = [] }: SelectionNode): boolean =>
-  directives.some((node) => (node.name.value === "defer" || node.name.value === "stream") && !isOff(node));

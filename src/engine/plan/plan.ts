@@ -16,7 +16,7 @@ import type { PlacedContext, Variables } from "../field-source.ts";
 import { type Fragments, fragmentsOf } from "../limits/selection.ts";
 import type { Meter } from "../meter.ts";
 import { createCompilation } from "./compile.ts";
-import { createDeferral } from "./deferral.ts";
+import { createDeferral } from "./collect.ts";
 import { deliverLater } from "./later.ts";
 import type { Pieces } from "./pieces.ts";
 import { end, runFields } from "./run.ts";
