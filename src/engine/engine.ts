@@ -23,7 +23,7 @@ import {
   withOutcome,
   withoutSuggestions,
 } from "./errors.ts";
-import { sizeOfSelection } from "./limits/selection.ts";
+import { sizeOfSelection } from "./limits.ts";
 import { Meter, type MeterSettings } from "./meter.ts";
 import { type Pieces, type PublicErrors, withPublicErrors } from "./plan/pieces.ts";
 import type { Plan } from "./plan/plan.ts";

@@ -10,7 +10,7 @@ import {
   type SelectionSetNode,
 } from "graphql";
 import type { IsSelected, Variables } from "../field-source.ts";
-import { appliesTo, type Fragments } from "../limits/selection.ts";
+import { appliesTo, type Fragments } from "../limits.ts";
 
 /** The fields that selection sets select on a type, and the deferred fragments that begin there. */
 interface Collected {

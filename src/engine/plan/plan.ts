@@ -13,7 +13,7 @@ import {
   visit,
 } from "graphql";
 import type { PlacedContext, Variables } from "../field-source.ts";
-import { type Fragments, fragmentsOf } from "../limits/selection.ts";
+import { type Fragments, fragmentsOf } from "../limits.ts";
 import type { Meter } from "../meter.ts";
 import { createCompilation } from "./compile.ts";
 import { createDeferral } from "./collect.ts";

@@ -12,7 +12,7 @@ import {
   type ValidationRule,
   visit,
 } from "graphql";
-import { fragmentsOf, rootNodesOf } from "./selection.ts";
+import { fragmentsOf, rootNodesOf } from "../limits.ts";
 
 /** Whether a directive never has an effect. */
 function isOff({ arguments: given = [] }: DirectiveNode): boolean {
