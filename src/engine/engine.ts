@@ -276,8 +276,6 @@ const ONLY_SUBSCRIPTIONS =
 const NO_STREAM =
   "Expected a subscription by `accept: text/event-stream` or a WebSocket, got a request for a single result.";
 
-/** The error of a request whose turn comes after its deadline. */
-
 function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult {
   const error =
     reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });

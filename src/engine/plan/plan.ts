@@ -160,11 +160,8 @@ function directivesOf(document: DocumentNode): {
       Directive: ({ name, arguments: given = [] }) => {
         if (!CONDITIONAL.has(name.value)) return;
         found.add(name.value);
-        for (const {
-          name: { value: argument },
-          value,
-        } of given)
-          if (argument === "if" && value.kind === Kind.VARIABLE) conditions.add(value.name.value);
+        for (const { name: argument, value } of given)
+          if (argument.value === "if" && value.kind === Kind.VARIABLE) conditions.add(value.name.value);
       },
     });
   return { conditions: [...conditions], hasLater: found.has("defer") || found.has("stream") };
