@@ -7,7 +7,7 @@ const ROOT = new URL("../", import.meta.url);
 const LIMITS = {
   graphql: 7_300,
   http: 4_495,
-  engine: 3_303,
+  engine: 3_302,
   "rest/api": 2_470,
   "rest/client": 2_248,
   "rest/session": 1_645,
@@ -16,12 +16,12 @@ const LIMITS = {
   live: 711,
   "ground and top": 1_918,
   "redis, workers, reload": 0,
-  src: 25_729,
+  src: 25_406,
   demo: 3_590,
   test: 30_390,
   docs: 4_200,
   settings: 42,
-  "files of src": 219,
+  "files of src": 179,
   "run-time packages": 22,
 };
 
