@@ -10,17 +10,18 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 
-/** The options of the command `rungraph`: what each does, in its help. */
-const OPTIONS = {
-  "check-config":
-    "checks the names and values of the settings: exits with 0, or says what is wrong and exits with 1",
-  "print-schema": "prints the schema, with the names of TYPE_NAMES",
-  "print-subgraph": "prints the schema with the directives of Apollo Federation",
-  version: "prints the version",
-  help: "prints this text",
-};
+const flag = (does: string, short?: string) => ({ does, type: "boolean" as const, ...(short && { short }) });
 
-const SHORT: Readonly<Record<string, string>> = { version: "v", help: "h" };
+/** The options of the command `rungraph`, each with what it does. */
+const OPTIONS = {
+  "check-config": flag(
+    "checks the names and values of the settings: exits with 0, or says what is wrong and exits with 1",
+  ),
+  "print-schema": flag("prints the schema, with the names of TYPE_NAMES"),
+  "print-subgraph": flag("prints the schema with the directives of Apollo Federation"),
+  version: flag("prints the version", "v"),
+  help: flag("prints this text", "h"),
+};
 
 const help = (): string => `Usage: rungraph [option]
 
@@ -28,7 +29,7 @@ Without an option, starts the gateway at http://127.0.0.1:4000/graphql: in front
 demo service if that is not set.
 
 ${Object.entries(OPTIONS)
-  .map(([name, does]) => `  ${SHORT[name] ? `-${SHORT[name]}, ` : "    "}--${name.padEnd(16)} ${does}`)
+  .map(([name, { short, does }]) => `  ${short ? `-${short}, ` : "    "}--${name.padEnd(16)} ${does}`)
   .join("\n")}
 
 Settings are environment variables, such as UPSTREAM_URL, UPSTREAM_PROFILE, HOST and PORT. All of them, with their
@@ -37,10 +38,7 @@ defaults: docs/settings.md of the package
 
 /** The one option that is given; undefined for none. Throws a `TypeError` for anything else. */
 function readOption(): string | undefined {
-  const options = Object.keys(OPTIONS).map(
-    (name) => [name, { type: "boolean" as const, ...(SHORT[name] && { short: SHORT[name] }) }] as const,
-  );
-  const [name, ...more] = Object.keys(parseArgs({ options: Object.fromEntries(options) }).values);
+  const [name, ...more] = Object.keys(parseArgs({ options: OPTIONS }).values);
   if (more.length > 0) throw new TypeError(`Expected one option, got --${name} and --${more.join(", --")}`);
   return name;
 }

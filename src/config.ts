@@ -1,17 +1,23 @@
+import { createPrivateKey } from "node:crypto";
+import { createSecureContext } from "node:tls";
 import * as z from "zod";
 import { type Bounds, boundsFor } from "./config/bounds.ts";
 import { readNames, type Variables } from "./config/names.ts";
-import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
+import { profileOf } from "./config/profile-file.ts";
 import type { Renames } from "./graphql/federation/rename.ts";
 import {
+  certificateFile,
   count,
   httpUrl,
   isOn,
+  keyFile,
   milliseconds,
   onOff,
+  parseCertificates,
+  parseHeaders,
   parseOrigins,
+  parseProxy,
   parseTypeNames,
-  profileOf,
   rateLimit,
   readManifest,
   trustedProxies,
@@ -34,7 +40,30 @@ const SECTIONS = {
       description: "Whether the demo service starts when `UPSTREAM_URL` is not set.",
       unset: "`on`; with `NODE_ENV=production` `off`",
     }),
-    ...upstreamSettings,
+    UPSTREAM_HEADERS: z
+      .string()
+      .default("{}")
+      .transform(parseHeaders)
+      .describe(
+        'Headers of every upstream request, as a JSON object: `{"x-api-key": "…"}`. Headers that the gateway sets itself are rejected, except `user-agent`.',
+      ),
+    UPSTREAM_PROXY: z
+      .string()
+      .transform(parseProxy)
+      .optional()
+      .describe(
+        "HTTP proxy for upstream requests, such as `http://user:password@proxy:3128`. It must allow CONNECT.",
+      ),
+    UPSTREAM_CA_FILE: certificateFile.optional().meta({
+      description: "PEM file of the authorities that may sign the certificate of the service.",
+      unset: "the authorities of Node",
+    }),
+    UPSTREAM_CERT_FILE: certificateFile
+      .optional()
+      .describe("PEM file of the client certificate that the gateway presents, with its chain."),
+    UPSTREAM_KEY_FILE: keyFile
+      .optional()
+      .describe("PEM file of the private key of that certificate, without a passphrase."),
   },
   "HTTP server": {
     HOST: z.string().min(1).default("127.0.0.1").describe("Address to listen on."),
@@ -208,4 +237,32 @@ function demoFaults({ UPSTREAM_URL, DEMO, NODE_ENV }: Variables): string[] {
   const reason =
     DEMO === "off" ? "DEMO is off" : "with NODE_ENV=production the demo starts only with DEMO=on";
   return [`UPSTREAM_URL: expected the address of the service (${reason})`];
+}
+
+/** Checks settings that depend on each other. */
+function upstreamFaults(settings: z.output<typeof Environment>): string[] {
+  const { UPSTREAM_URL: url, UPSTREAM_PROXY: proxy } = settings;
+  const { UPSTREAM_CA_FILE: ca, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key } = settings;
+  if (proxy && !url)
+    return ["UPSTREAM_PROXY: expected UPSTREAM_URL as well, because the demo needs no proxy"];
+  const useless = (["UPSTREAM_CA_FILE", "UPSTREAM_CERT_FILE", "UPSTREAM_KEY_FILE"] as const).find(
+    (name) => settings[name] !== undefined && url?.protocol !== "https:",
+  );
+  if (useless) return [`${useless}: expected an https UPSTREAM_URL as well`];
+  if (cert && !key) return ["UPSTREAM_KEY_FILE: expected the key of UPSTREAM_CERT_FILE, got none"];
+  if (key && !cert) return ["UPSTREAM_CERT_FILE: expected the certificate of UPSTREAM_KEY_FILE, got none"];
+  if (cert && key && !parseCertificates(cert)[0].checkPrivateKey(createPrivateKey(key))) {
+    return [
+      "UPSTREAM_KEY_FILE: expected the key of the first certificate in UPSTREAM_CERT_FILE, got another",
+    ];
+  }
+  try {
+    createSecureContext({ ca, cert, key });
+    return [];
+  } catch (error) {
+    // Such as ERR_SSL_EE_KEY_TOO_SMALL.
+    const code = error instanceof Error && "code" in error ? `${error.code}` : "unknown";
+    const name = cert ? "UPSTREAM_CERT_FILE" : "UPSTREAM_CA_FILE";
+    return [`${name}: expected what OpenSSL accepts, got a fault (${code})`];
+  }
 }

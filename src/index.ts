@@ -87,8 +87,7 @@ export interface Gateway {
  */
 export async function createGateway(settings: Settings = {}, options: GatewayOptions = {}): Promise<Gateway> {
   const prefix = checkPrefix(options.prefix ?? "");
-  const given = asTexts(settings);
-  const config = readConfig({ NODE_ENV: process.env["NODE_ENV"], ...given });
+  const config = readConfig({ NODE_ENV: process.env["NODE_ENV"], ...asTexts(settings) });
   const { log, close: closeLog } = options.log
     ? { log: options.log, close: () => {} }
     : createLog(config.LOG_LEVEL);
@@ -129,11 +128,7 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
     upgrade,
     close: async () => {
       closed ??= close();
-      const timer = new AbortController();
-      const { signal } = timer;
-      await Promise.race([closed, wait(config.DRAIN_TIMEOUT_MS, null, { ref: false, signal })]).finally(() =>
-        timer.abort(),
-      );
+      await Promise.race([closed, wait(config.DRAIN_TIMEOUT_MS, null, { ref: false })]);
     },
   };
 }

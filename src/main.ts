@@ -12,15 +12,10 @@ function warnUnreached(error: unknown): void {
 }
 
 /** Calls `stop` on the first signal. A second signal exits immediately. */
-function onSignal(stop: () => void, exitNow: () => void): void {
-  const first = () => {
-    for (const signal of ["SIGTERM", "SIGINT"]) {
-      process.off(signal, first);
-      process.once(signal, exitNow);
-    }
-    stop();
-  };
-  for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, first);
+function onSignal(stop: () => void): void {
+  let signals = 0;
+  for (const signal of ["SIGTERM", "SIGINT"])
+    process.on(signal, () => (signals++ === 0 ? stop() : process.exit(1)));
 }
 
 /**
@@ -55,10 +50,7 @@ async function main(config: Config): Promise<void> {
     await demo?.close();
     process.exit(0);
   };
-  onSignal(
-    () => void stop(),
-    () => process.exit(1),
-  );
+  onSignal(() => void stop());
   onNpxEnded(() => void stop());
   welcome(config, serving.port, demo);
   if (!demo) serving.reachUpstream().catch(warnUnreached);

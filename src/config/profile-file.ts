@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import type * as Yaml from "yaml";
@@ -12,11 +11,9 @@ import {
   WrittenProfile,
 } from "../rest/api/profile.ts";
 import { builtInProfile, wholeProfile } from "../rest/api/profiles.ts";
+import { readText, refuse } from "./values.ts";
 
 const require = createRequire(import.meta.url);
-
-/** A profile, or its faults: one sentence each, with the place. */
-type Found = { readonly profile: Profile } | { readonly faults: readonly string[] };
 
 /** Longest profile, in characters. The parser takes time by the square of the keys of an object. */
 const MAX_LENGTH = 32_768;
@@ -29,49 +26,39 @@ const EXTENSIONS: ReadonlySet<string> = new Set([".yaml", ".yml", ".json"]);
 const isName = (text: string): text is ProfileName => PROFILE_NAMES.some((name) => name === text);
 
 /** Reads a built-in profile by name, or a profile file by path. Faults do not contain the path, which could leak. */
-export function readProfile(nameOrPath: string): Found {
-  if (isName(nameOrPath)) return { profile: builtInProfile(nameOrPath) };
-  const text = EXTENSIONS.has(extname(nameOrPath)) ? read(nameOrPath) : null;
-  if (text !== null) return parseProfile(text);
+export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
+  if (isName(nameOrPath)) return builtInProfile(nameOrPath);
+  const text = EXTENSIONS.has(extname(nameOrPath)) ? readText(nameOrPath) : null;
   const names = PROFILE_NAMES.join(", ");
-  return { faults: [`expected ${names} or the path of a .yaml or .json file that can be read`] };
+  if (text === null)
+    return refuse(context, `expected ${names} or the path of a .yaml or .json file that can be read`);
+  const found = parseProfile(text);
+  return "basePath" in found ? found : refuse(context, ...found);
 }
 
-function read(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return null;
-  }
-}
-
-function parseProfile(text: string): Found {
-  if (text.length > MAX_LENGTH)
-    return { faults: [`expected at most ${MAX_LENGTH} characters, got ${text.length}`] };
-  const written = parseYaml(text);
-  if ("faults" in written) return written;
-  const result = WrittenProfile.safeParse(written.value ?? {}, { reportInput: true });
-  if (!result.success) return { faults: firstOf(result.error.issues.flatMap(faultsOf)) };
-  const profile = wholeProfile(result.data);
-  const contradiction = contradictionIn(profile);
-  return contradiction === null ? { profile } : { faults: [contradiction] };
-}
-
-/** Parses YAML, which includes JSON. */
-function parseYaml(text: string): { readonly value: unknown } | { readonly faults: readonly string[] } {
+/** A profile, or its faults: one sentence each, with the place. */
+function parseProfile(text: string): Profile | readonly string[] {
+  if (text.length > MAX_LENGTH) return [`expected at most ${MAX_LENGTH} characters, got ${text.length}`];
   // Loaded only here: most profiles are built in.
   const { parseDocument } = require("yaml") as typeof Yaml;
+  // YAML includes JSON.
   const document = parseDocument(text, { prettyErrors: false });
   const faults = document.errors.map(
     ({ message, pos: [start] }) => `line ${text.slice(0, start).split("\n").length}: ${message}`,
   );
-  if (faults.length > 0) return { faults: firstOf(faults) };
+  if (faults.length > 0) return firstOf(faults);
+  let written: unknown;
   try {
-    return { value: document.toJS() };
+    written = document.toJS();
   } catch (error) {
     // An alias without an anchor, or one that expands too far.
-    return { faults: [error instanceof Error ? error.message : "expected YAML or JSON"] };
+    return [error instanceof Error ? error.message : "expected YAML or JSON"];
   }
+  const result = WrittenProfile.safeParse(written ?? {}, { reportInput: true });
+  if (!result.success) return firstOf(result.error.issues.flatMap(faultsOf));
+  const profile = wholeProfile(result.data);
+  const contradiction = contradictionIn(profile);
+  return contradiction === null ? profile : [contradiction];
 }
 
 /** The first faults, and how many more there are. */

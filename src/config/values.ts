@@ -1,20 +1,34 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
 import { type Renames, wordsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
 import { parseTrustedProxies } from "../http/identity.ts";
-import type { Profile } from "../rest/api/profile.ts";
 import { limitOf, type RateLimit } from "../rate.ts";
-import { readProfile } from "./profile-file.ts";
+import { isObject } from "../rest/api/record.ts";
 
-// Parsers for the values of settings. No message contains the value.
+// Parsers for the values of settings. No message contains the value, because some are or refer to secrets.
 
 /** Rejects a value. */
 export function refuse(context: z.RefinementCtx, ...messages: readonly string[]): never {
   for (const message of messages) context.addIssue({ code: "custom", message });
   return z.NEVER;
 }
+
+/** What `act` returns; null when it throws. */
+function attempt<Value>(act: () => Value): Value | null {
+  try {
+    return act();
+  } catch {
+    return null;
+  }
+}
+
+/** The text of a file; null when it cannot be read. */
+export const readText = (path: string): string | null => attempt(() => readFileSync(path, "utf8"));
+
+const UNREADABLE = "expected the path of a file that can be read";
 
 export function whole(bounds: { readonly from: number; readonly to: number; readonly fallback: number }) {
   const error = `expected a whole number from ${bounds.from} to ${bounds.to}`;
@@ -77,17 +91,9 @@ function faultsOf(renames: Renames): string[] {
 }
 
 export function readManifest(path: string, context: z.RefinementCtx): TrustedDocuments {
-  try {
-    const documents = parseManifest(readFileSync(path, "utf8"));
-    return documents ?? refuse(context, "expected a JSON object of hashes and documents");
-  } catch {
-    return refuse(context, "expected the path of a file that can be read");
-  }
-}
-
-export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
-  const found = readProfile(nameOrPath);
-  return "profile" in found ? found.profile : refuse(context, ...found.faults);
+  const text = readText(path);
+  if (text === null) return refuse(context, UNREADABLE);
+  return parseManifest(text) ?? refuse(context, "expected a JSON object of hashes and documents");
 }
 
 /** Parses `120/60`, requests in seconds. Null for `off`. */
@@ -114,3 +120,88 @@ export function parseOrigins(text: string, context: z.RefinementCtx): string[] {
     ? origins
     : refuse(context, "expected origins such as https://app.example.com, separated by commas");
 }
+
+/** Headers that the gateway sets itself, and hop-by-hop headers. */
+const RESERVED = new Set([
+  "accept",
+  "accept-encoding",
+  "authorization",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "expect",
+  "host",
+  "if-range",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "range",
+  "te",
+  "traceparent",
+  "tracestate",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "x-request-id",
+]);
+
+const HEADER_NAME = /^[a-z][\w.-]*$/;
+const HEADER_VALUE = /^[!-~](?:[\t -~]*[!-~])?$/;
+
+/** Parses `{"x-api-key": "…"}`. Lowercases the names. */
+export function parseHeaders(text: string, context: z.RefinementCtx): Readonly<Record<string, string>> {
+  const given = attempt(() => JSON.parse(text) as unknown);
+  const headers = Object.entries(isObject(given) ? given : {}).map(
+    ([name, value]) => [name.toLowerCase(), value] as const,
+  );
+  const texts = headers.flatMap(([name, value]) =>
+    HEADER_NAME.test(name) && typeof value === "string" && HEADER_VALUE.test(value) ? [[name, value]] : [],
+  );
+  const names = headers.map(([name]) => name);
+  const faults = [
+    ...(isObject(given) && texts.length === headers.length
+      ? []
+      : ["expected a JSON object of header names and values"]),
+    ...names
+      .filter((name) => RESERVED.has(name))
+      .map((name) => `${name}: expected a header that the gateway does not set itself`),
+    ...(new Set(names).size < names.length ? ["expected each header at most once"] : []),
+  ];
+  if (faults.length > 0) return refuse(context, faults.join("; "));
+  return Object.fromEntries(texts) as Record<string, string>;
+}
+
+export function parseProxy(text: string, context: z.RefinementCtx): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isPlain = url?.protocol === "http:" && url.pathname === "/" && url.search + url.hash === "";
+  // `%` stands only before two hexadecimal digits, and what they say is UTF-8.
+  if (url && isPlain && attempt(() => decodeURIComponent(url.username + url.password)) !== null) return url;
+  return refuse(
+    context,
+    "expected an http URL such as http://proxy.example.com:3128, in which user and password may stand",
+  );
+}
+
+/** A setting with the path of a PEM file. Reads the file and validates it with `parse`. */
+const pemFile = (expected: string, parse: (pem: string) => object) =>
+  z.string().transform((path, context) => {
+    const pem = readText(path);
+    if (pem === null) return refuse(context, UNREADABLE);
+    return attempt(() => parse(pem)) ? pem : refuse(context, expected);
+  });
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs;
+
+/** Parses the certificates of a PEM file. Throws when there are none or one is invalid. */
+export function parseCertificates(pem: string): readonly [X509Certificate, ...X509Certificate[]] {
+  const [first, ...others] = (pem.match(CERTIFICATE) ?? []).map((text) => new X509Certificate(text));
+  if (!first) throw new TypeError("no certificate");
+  return [first, ...others];
+}
+
+export const certificateFile = pemFile("expected certificates in PEM", parseCertificates);
+export const keyFile = pemFile("expected a private key in PEM without a passphrase", (pem) =>
+  createPrivateKey(pem),
+);

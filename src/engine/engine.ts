@@ -23,7 +23,7 @@ import {
   withOutcome,
   withoutSuggestions,
 } from "./errors.ts";
-import { sizeOfSelection } from "./limits/selection.ts";
+import { sizeOfSelection } from "./limits.ts";
 import { Meter, type MeterSettings } from "./meter.ts";
 import { type Pieces, type PublicErrors, withPublicErrors } from "./plan/pieces.ts";
 import type { Plan } from "./plan/plan.ts";
@@ -275,8 +275,6 @@ const ONLY_SUBSCRIPTIONS =
 
 const NO_STREAM =
   "Expected a subscription by `accept: text/event-stream` or a WebSocket, got a request for a single result.";
-
-/** The error of a request whose turn comes after its deadline. */
 
 function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult {
   const error =

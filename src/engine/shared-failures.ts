@@ -1,7 +1,7 @@
 import { GraphQLError, type GraphQLSchema, Kind } from "graphql";
 import { Failure } from "../errors.ts";
 import type { FieldExtensions } from "./field-source.ts";
-import { rootNodesOf } from "./limits/selection.ts";
+import { rootNodesOf } from "./limits.ts";
 import type { Plan } from "./plan/plan.ts";
 
 type Path = NonNullable<GraphQLError["path"]>;

@@ -36,25 +36,24 @@ let due: Work[] = [];
 /**
  * Does the work after the sockets that are ready in this turn of the event loop have been read, together with all other
  * such work. Many pieces of the same work in a row cost much less than the same pieces between other work: code and
- * data stay in the processor's caches, and the process at the other end of the connections wakes up once.
+ * data stay in the processor's caches, and the process at the other end of the connections wakes up once. If one piece
+ * throws, the rest is still done.
  */
 export function atEndOfTurn(work: Work): void {
   if (due.push(work) > 1) return;
   setImmediate(() => {
     const all = due;
     due = [];
-    doAll(all, 0);
+    for (const each of all) {
+      try {
+        each();
+      } catch (error) {
+        setImmediate(() => {
+          throw error;
+        });
+      }
+    }
   });
-}
-
-/** Does all the work from an index on. If one piece throws, the rest is still done. */
-function doAll(all: readonly Work[], from: number): void {
-  let index = from;
-  try {
-    for (; index < all.length; index++) all[index]?.();
-  } finally {
-    if (index < all.length) setImmediate(doAll, all, index + 1);
-  }
 }
 
 /**
@@ -70,10 +69,7 @@ export class Turns {
   }
 
   /** Does the work when it is the caller's turn: now, or in a later time slice. */
-  readonly take = (caller: Caller, work: Work): void => {
-    if (!this.isWaiting() && !isSliceOver()) work();
-    else this.queueOf(caller).add(work);
-  };
+  readonly take = (caller: Caller, work: Work): void => this.turnsFor(caller)(work);
 
   /** The same for work of one operation, with one queue for all of it. */
   readonly turnsFor = (caller: Caller): ((work: Work) => void) => {

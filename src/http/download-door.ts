@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
 import { addPlaces, type FailedPlace, withExtensions } from "../engine/errors.ts";
-import type { DownloadReport } from "../observability/reports.ts";
+import type { DownloadReport } from "../observability/telemetry.ts";
 import { openRequestSpan, traceIdOf } from "../observability/tracing.ts";
 import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
 import { RequestScope } from "../request-scope.ts";

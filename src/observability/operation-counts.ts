@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Counter, type Registry } from "prom-client";
-import type { OperationReport } from "./reports.ts";
+import type { Caller } from "../caller.ts";
+import type { OperationFacts } from "../engine/engine.ts";
 
 /** Headers by which clients name themselves and their version, of Apollo's and of other clients. */
 export const CLIENT_HEADERS = [
@@ -128,6 +129,11 @@ const NAMES: NameSettings = {
   ],
 };
 
+type Counted = Pick<OperationFacts, "type" | "name" | "codes"> & {
+  readonly ms: number;
+  readonly caller: Pick<Caller, "standing">;
+};
+
 /**
  * Creates the counters of operations by their names and by client. Callers choose these names: only callers whose token the
  * service has accepted bring new ones.
@@ -138,7 +144,7 @@ export function createOperationCounts(registers: Registry[], now: () => number) 
   const otherClient = clients.fixed(OTHER.client, OTHER.version);
   const names = createNamedCounts(NAMES, registers, now);
 
-  return ({ type, name, codes, ms, caller }: OperationReport, client: ClientName | null): void => {
+  return ({ type, name, codes, ms, caller }: Counted, client: ClientName | null): void => {
     const isTrusted = caller.standing === "proven";
     const ofClient =
       client === null

@@ -1,11 +1,37 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Caller } from "../caller.ts";
+import type { OperationFacts } from "../engine/engine.ts";
 import { isErrorCode, statusOf } from "../errors.ts";
 import type { Log } from "./log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
 import { clientOf, type ClientName, createOperationCounts } from "./operation-counts.ts";
-import type { DownloadReport, OperationReport } from "./reports.ts";
+
+/** What is told of every request. */
+interface RequestReport {
+  readonly requestId: string;
+  readonly caller: Pick<Caller, "token" | "key" | "standing">;
+  /** The trace that the request belongs to; null without one. */
+  readonly traceId: string | null;
+  readonly ms: number;
+  readonly failed: readonly object[];
+}
+
+export interface OperationReport extends RequestReport, Readonly<Omit<OperationFacts, "failed">> {
+  /** The HTTP status of its result; null by WebSocket. */
+  readonly status: number | null;
+  /** Number of upstream requests that were sent for it, retries included. */
+  readonly upstreamRequests: number;
+}
+
+export interface DownloadReport extends RequestReport {
+  readonly what: "logs" | "outputs" | "files" | "runs" | "metrics";
+  /** `OK`, or the code of its error, even of one after the response started. */
+  readonly code: string;
+  /** Bytes of the file that were sent to the caller. */
+  readonly bytes: number;
+}
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600, 1800];
 
@@ -147,26 +173,12 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     ["from"],
   );
   for (const [name, help, read] of LOADS) {
+    const collect = function (this: Pick<Counter, "reset" | "inc">): void {
+      this.reset();
+      this.inc(read(load()));
+    };
     // The registry keeps the metric and collects it on each scrape.
-    if (name.endsWith("_total"))
-      void new Counter({
-        name,
-        help,
-        registers,
-        collect() {
-          this.reset();
-          this.inc(read(load()));
-        },
-      });
-    else
-      void new Gauge({
-        name,
-        help,
-        registers,
-        collect() {
-          this.set(read(load()));
-        },
-      });
+    void new (name.endsWith("_total") ? Counter : Gauge)({ name, help, registers, collect });
   }
 
   const registry = Registry.merge([processMetrics(), own]);
@@ -211,17 +223,12 @@ const mostSevereOf = (codes: readonly string[]): string =>
 const SHORT_KEY_LENGTH = 8;
 
 /** The name of a caller in logs. Callers without a token are not told apart. */
-const nameOf = ({ token, key }: OperationReport["caller"]): string =>
+const nameOf = ({ token, key }: RequestReport["caller"]): string =>
   token === null ? "anonymous" : key.slice(0, SHORT_KEY_LENGTH);
 
 /** A line of the log: who asked, and what came of it. Not by spreads: with two of them a line takes five times as long. */
 const lineOf = (
-  {
-    requestId,
-    traceId,
-    caller,
-    failed,
-  }: Pick<OperationReport, "requestId" | "traceId" | "caller" | "failed">,
+  { requestId, traceId, caller, failed }: RequestReport,
   client: ClientName | null,
   what: object,
 ): object =>

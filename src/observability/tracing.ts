@@ -12,7 +12,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { UpstreamSpan } from "../rest/client/attempt.ts";
-import type { OperationReport } from "./reports.ts";
+import type { OperationFacts } from "../engine/engine.ts";
 
 /** Creates spans by the SDK that the process has registered, even later. Without one it makes none that count. */
 const tracer = trace.getTracer("rungraph");
@@ -60,7 +60,7 @@ export function openRequestSpan(name: string, headers: IncomingHttpHeaders): Req
  */
 export function openOperationSpan(
   { headers }: IncomingMessage,
-  operation: Pick<OperationReport, "type" | "name" | "codes">,
+  operation: Pick<OperationFacts, "type" | "name" | "codes">,
 ): Omit<RequestSpan, "end"> & { readonly end: (status: number | null) => void } {
   const span = openRequestSpan("GraphQL Operation", headers);
   if (span === NO_SPAN) return NO_SPAN;

@@ -19,7 +19,7 @@ import {
   type SelectionNode,
 } from "graphql";
 import type { FieldExtensions, IsSelected } from "../../src/engine/field-source.ts";
-import { fragmentsOf } from "../../src/engine/limits/selection.ts";
+import { fragmentsOf } from "../../src/engine/limits.ts";
 import { createCompilation } from "../../src/engine/plan/compile.ts";
 import type { Planner } from "../../src/engine/plan/plan.ts";
 

@@ -132,6 +132,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "installation.ts",
       "engine/field-source.ts",
       "journal.ts",
+      "engine",
       "rest/client",
     ],
   },

@@ -13,8 +13,8 @@ import {
 } from "graphql";
 import { LRUCache } from "lru-cache";
 import { documentError, rejection, withExtensions } from "../errors.ts";
-import { type OperationLimits, parseBounded } from "../limits/document.ts";
-import { laterRule, streamedOnceRule } from "../limits/later.ts";
+import { type OperationLimits, parseBounded } from "../limits.ts";
+import { laterRule, streamedOnceRule } from "./later.ts";
 import { BYTES_PER_CHARACTER, type OperationParams } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 

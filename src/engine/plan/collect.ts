@@ -1,14 +1,16 @@
 import {
   type FieldNode,
+  getDirectiveValues,
+  GraphQLError,
   type GraphQLObjectType,
   type GraphQLSchema,
   Kind,
+  type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
 } from "graphql";
-import type { IsSelected } from "../field-source.ts";
-import { appliesTo, type Fragments } from "../limits/selection.ts";
-import type { Deferral } from "./types.ts";
+import type { IsSelected, Variables } from "../field-source.ts";
+import { appliesTo, type Fragments } from "../limits.ts";
 
 /** The fields that selection sets select on a type, and the deferred fragments that begin there. */
 interface Collected {
@@ -85,4 +87,89 @@ export function selectedBelow(settings: CollectSettings, nodes: readonly FieldNo
     return rest.length === 0 ? fields.length > 0 : isSelected(setsOf(fields), rest);
   };
   return (...path) => isSelected(setsOf(nodes), path);
+}
+
+const labelOf = ({ label }: Readonly<Record<string, unknown>>): string | null =>
+  typeof label === "string" ? label : null;
+
+export type Deferral = ReturnType<typeof createDeferral>;
+
+/** What `@defer` and `@stream` of one operation say with its variables. */
+export function createDeferral(
+  schema: GraphQLSchema,
+  fragments: Fragments,
+  variables: Variables,
+  { selectionSet }: OperationDefinitionNode,
+) {
+  const defer = schema.getDirective("defer");
+  const stream = schema.getDirective("stream");
+
+  const valuesOf = (
+    directive: typeof defer,
+    node: SelectionNode,
+  ): Readonly<Record<string, unknown>> | null => {
+    const values =
+      directive && node.directives?.length ? getDirectiveValues(directive, node, variables) : null;
+    return values?.["if"] === false ? null : (values ?? null);
+  };
+
+  // What is spread again may be deferred at the same place. Its list would then come twice.
+  const again = spreadAgain(selectionSet, fragments);
+  const known = new Map<SelectionSetNode, boolean>();
+  const isIn = (set: SelectionSetNode): boolean => {
+    const before = known.get(set);
+    if (before !== undefined) return before;
+    const found = set.selections.some((node) => {
+      if (valuesOf(defer, node) ?? valuesOf(stream, node)) return true;
+      const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
+      return part?.selectionSet ? isIn(part.selectionSet) : false;
+    });
+    known.set(set, found);
+    return found;
+  };
+
+  return {
+    /** What `@defer` says of a fragment; null when it is not deferred. */
+    deferredOf: (node: SelectionNode) => {
+      const values = valuesOf(defer, node);
+      return values && { label: labelOf(values) };
+    },
+    /** What `@stream` says of a list: `initialCount` is the number of items that are delivered with it. */
+    streamedOf: ([node]: readonly FieldNode[]) => {
+      const values = node && !again.has(node) ? valuesOf(stream, node) : null;
+      if (!stream || !node || !values) return null;
+      return {
+        label: labelOf(values),
+        initialCount: (given: Variables): number => {
+          const count = Number(getDirectiveValues(stream, node, given)?.["initialCount"]);
+          if (count >= 0) return count;
+          throw new GraphQLError(`initialCount: expected 0 or more, got ${count}`, { nodes: node });
+        },
+      };
+    },
+    /** Whether anything in selection sets is deferred or streamed. */
+    isWithin: (sets: readonly SelectionSetNode[]): boolean => sets.some(isIn),
+  };
+}
+
+/** The fields within fragments that are spread more than once. */
+function spreadAgain(set: SelectionSetNode, fragments: Fragments): ReadonlySet<SelectionNode> {
+  const spread = new Map<string, number>();
+  const again = new Set<SelectionNode>();
+  const walk = ({ selections }: SelectionSetNode, isAgain: boolean): void => {
+    for (const node of selections) {
+      if (isAgain) again.add(node);
+      if (node.kind !== Kind.FRAGMENT_SPREAD) {
+        if (node.selectionSet) walk(node.selectionSet, isAgain);
+        continue;
+      }
+      const name = node.name.value;
+      const times = (spread.get(name) ?? 0) + 1;
+      spread.set(name, times);
+      const fragment = fragments.get(name);
+      if (fragment && times <= 2) walk(fragment.selectionSet, isAgain || times === 2);
+    }
+  };
+  walk(set, false);
+  return again;
 }

@@ -19,7 +19,7 @@ import type {
   SelectionNeeds,
   Variables,
 } from "../field-source.ts";
-import { INTROSPECTION } from "../limits/selection.ts";
+import { INTROSPECTION } from "../limits.ts";
 import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
 import { asIsOf, completerOf } from "./complete.ts";
 import type {

@@ -13,10 +13,10 @@ import {
   visit,
 } from "graphql";
 import type { PlacedContext, Variables } from "../field-source.ts";
-import { type Fragments, fragmentsOf } from "../limits/selection.ts";
+import { type Fragments, fragmentsOf } from "../limits.ts";
 import type { Meter } from "../meter.ts";
 import { createCompilation } from "./compile.ts";
-import { createDeferral } from "./deferral.ts";
+import { createDeferral } from "./collect.ts";
 import { deliverLater } from "./later.ts";
 import type { Pieces } from "./pieces.ts";
 import { end, runFields } from "./run.ts";
@@ -160,11 +160,8 @@ function directivesOf(document: DocumentNode): {
       Directive: ({ name, arguments: given = [] }) => {
         if (!CONDITIONAL.has(name.value)) return;
         found.add(name.value);
-        for (const {
-          name: { value: argument },
-          value,
-        } of given)
-          if (argument === "if" && value.kind === Kind.VARIABLE) conditions.add(value.name.value);
+        for (const { name: argument, value } of given)
+          if (argument.value === "if" && value.kind === Kind.VARIABLE) conditions.add(value.name.value);
       },
     });
   return { conditions: [...conditions], hasLater: found.has("defer") || found.has("stream") };

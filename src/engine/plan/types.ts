@@ -1,13 +1,7 @@
-import type {
-  FieldNode,
-  GraphQLError,
-  GraphQLObjectType,
-  GraphQLSchema,
-  SelectionNode,
-  SelectionSetNode,
-} from "graphql";
+import type { FieldNode, GraphQLError, GraphQLObjectType, GraphQLSchema, SelectionSetNode } from "graphql";
 import type { PlacedContext, Prefetch, ResultPlace, SelectionNeeds, Variables } from "../field-source.ts";
 import type { Meter } from "../meter.ts";
+import type { Deferral } from "./collect.ts";
 
 /** A compiled selection on one object type at one place of a document. */
 export interface Selection {
@@ -31,21 +25,6 @@ export interface DeferredFragment {
   readonly label: string | null;
   /** All that it selects, whether something else selects it as well. Compiled on first use. */
   readonly selection: () => Selection;
-}
-
-interface Streamed {
-  readonly label: string | null;
-  /** Number of items that are delivered with the list. */
-  readonly initialCount: (variables: Variables) => number;
-}
-
-/** What `@defer` and `@stream` of one operation say with its variables. */
-export interface Deferral {
-  /** What `@defer` says of a fragment; null when it is not deferred. */
-  readonly deferredOf: (node: SelectionNode) => { readonly label: string | null } | null;
-  readonly streamedOf: (nodes: readonly FieldNode[]) => Streamed | null;
-  /** Whether anything in selection sets is deferred or streamed. */
-  readonly isWithin: (sets: readonly SelectionSetNode[]) => boolean;
 }
 
 /** A field that shows a key of the object or of its record, of a type whose values are mostly written as they are. */

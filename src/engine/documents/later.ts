@@ -1,5 +1,6 @@
 import {
   type ArgumentNode,
+  type ASTNode,
   type DirectiveNode,
   type FieldNode,
   getNullableType,
@@ -11,20 +12,36 @@ import {
   type ValidationRule,
   visit,
 } from "graphql";
+import { fragmentsOf, rootNodesOf } from "../limits.ts";
 
 /** Whether a directive never has an effect. */
-export function isOff({ arguments: given = [] }: DirectiveNode): boolean {
+function isOff({ arguments: given = [] }: DirectiveNode): boolean {
   const condition = given.find(({ name }) => name.value === "if")?.value;
   return condition?.kind === Kind.BOOLEAN && !condition.value;
 }
 
-/** The labels of `@defer` and `@stream`, and where `@stream` may stand, as in the draft of the specification. Own code until graphql-js 17. */
+/** Where `@defer` and `@stream` may stand, and their labels, as in the draft of the specification. Own code until graphql-js 17. */
 export const laterRule: ValidationRule = (context) => {
   const labels = new Set<string>();
-  const report = (message: string, nodes: DirectiveNode): void =>
+  const report = (message: string, nodes: ASTNode): void =>
     context.reportError(new GraphQLError(message, { nodes }));
 
   return {
+    OperationDefinition(operation) {
+      const fragments = fragmentsOf(context.getDocument());
+      if (operation.operation === "mutation" && rootNodesOf(operation, fragments).some(isLater))
+        report(
+          "Expected no @defer or @stream at the root of a mutation, only in what it returns.",
+          operation,
+        );
+      if (operation.operation !== "subscription") return;
+      let hasLater = false;
+      const enter = (node: ASTNode): void => void (hasLater ||= "directives" in node && isLater(node));
+      for (const part of [operation, ...context.getRecursivelyReferencedFragments(operation)])
+        visit(part, { enter });
+      if (hasLater)
+        report("Expected no @defer or @stream in a subscription: each of its results is whole.", operation);
+    },
     Directive(node) {
       const name = node.name.value;
       if (name !== "defer" && name !== "stream") return;
@@ -43,6 +60,10 @@ export const laterRule: ValidationRule = (context) => {
     },
   };
 };
+
+/** Whether a node has a `@defer` or `@stream` that may have an effect. */
+const isLater = ({ directives = [] }: { readonly directives?: readonly DirectiveNode[] }): boolean =>
+  directives.some((node) => (node.name.value === "defer" || node.name.value === "stream") && !isOff(node));
 
 const streamOf = ({ directives = [] }: FieldNode): DirectiveNode | undefined =>
   directives.find((directive) => directive.name.value === "stream" && !isOff(directive));
