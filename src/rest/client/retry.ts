@@ -47,9 +47,11 @@ export function createRetries(maxRetries: number) {
     pauseAfter: (error: unknown, tried: number, { deadline }: Pick<Life, "deadline">): number | null => {
       const inTime = (ms: number) => (Date.now() + ms < deadline ? ms : null);
       const requestedMs = requestedPauseMs(error);
-      // Known servers throttle in normal operation: it waits in line for the pause that they ask for.
-      if (isThrottled(error))
-        return requestedMs >= MAX_RETRY_AFTER_SECONDS * 1000 || inTime(requestedMs) === null ? null : 0;
+      // Known servers throttle in normal operation: it waits in line for the pause that they ask for, without one once.
+      if (isThrottled(error)) {
+        const helps = requestedMs > 0 ? requestedMs < MAX_RETRY_AFTER_SECONDS * 1000 : tried === 1;
+        return helps && inTime(requestedMs) !== null ? 0 : null;
+      }
       const mayRetry = retryOf(error) === "with backoff" && tried <= maxRetries;
       if (!mayRetry || requestedMs > MAX_PAUSE_MS || inTime(requestedMs) === null || !takeRetry())
         return null;
