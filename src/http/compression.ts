@@ -13,18 +13,10 @@ export async function* compressEach(body: AsyncGenerator<Uint8Array>): AsyncGene
   yield* pipeline(body, createGzip({ flush: constants.Z_SYNC_FLUSH }), () => {});
 }
 
-/**
- * Whether an `accept-encoding` header accepts gzip. Own code: with a single encoding on offer there is nothing to
- * negotiate except whether its weight is above zero.
- */
-export function acceptsGzip(header: string | undefined): boolean {
-  const weights = new Map((header ?? "").toLowerCase().split(",").map(weightOf));
-  return (weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0) > 0;
-}
-
-/** Parses `gzip;q=0.5`. The weight defaults to 1. */
-function weightOf(item: string): [coding: string, weight: number] {
-  const [coding = "", ...parameters] = item.split(";").map((part) => part.trim());
-  const weight = parameters.find((parameter) => parameter.startsWith("q="));
-  return [coding, weight === undefined ? 1 : Number(weight.slice(2))];
+/** Whether an `accept-encoding` header accepts gzip: only a weight of zero refuses what it names. */
+export function acceptsGzip(header = ""): boolean {
+  const codings = header.toLowerCase().split(",");
+  const named = (coding: RegExp) => codings.find((each) => coding.test(each));
+  const found = named(/^\s*gzip\b/) ?? named(/^\s*x-gzip\b/) ?? named(/^\s*\*/);
+  return found !== undefined && Number(/;\s*q=([^;]*)/.exec(found)?.[1] ?? 1) > 0;
 }

@@ -61,35 +61,12 @@ export const onWebSocket = (server: Server, listener: UpgradeListener): Server =
     .on("upgrade", forWebSockets(listener))
     .prependListener("request", closeBehindOffer);
 
-const READ = Symbol("bytes that the requests of a connection have so far");
-
-// A property, as those of `connection.ts`.
-declare module "node:net" {
-  interface Socket {
-    [READ]?: number;
-  }
-}
-
 /**
- * Closes a connection behind a request that offers another protocol unless nothing followed it. Node drops what follows such
- * a request in the same packet, once it has declined the offer: another request would never be answered, or a part of it
- * would be read as a request.
+ * A request that offers another protocol is the last one of its connection: once Node has declined the offer, it drops what
+ * follows in the same packet.
  */
-function closeBehindOffer(request: IncomingMessage, response: ServerResponse): void {
-  const { method = "", url = "", rawHeaders, headers, socket } = request;
-  if (headers.upgrade === undefined) return;
-  const head = `${method} ${url} HTTP/1.1\r\n${rawHeaders.join(": ")}\r\n\r\n`.length;
-  // Not a number where the length is not told: nobody knows then whether something followed.
-  const body =
-    headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : Number.NaN;
-  const read = (socket[READ] ?? 0) + head + body;
-  const check = () => {
-    if (socket.bytesRead === read) socket[READ] = read;
-    else if (response.headersSent) response.on("finish", () => socket.destroySoon());
-    else response.setHeader("connection", "close");
-  };
-  if (body === 0) check();
-  else request.once("end", check);
+function closeBehindOffer({ headers }: IncomingMessage, response: ServerResponse): void {
+  if (headers.upgrade !== undefined) response.setHeader("connection", "close");
 }
 
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -105,7 +82,7 @@ export function refuse(socket: Duplex, status: number): void {
 const wantsWebSocket = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === "websocket";
 
-/** Headers that offer another protocol. A client that wants its connection closed says so again. */
+/** Headers that offer another protocol. */
 const OFFER = new Set(["connection", "upgrade", "http2-settings"]);
 
 /**
@@ -115,16 +92,15 @@ const OFFER = new Set(["connection", "upgrade", "http2-settings"]);
  */
 function serveWithoutUpgrade(
   server: Server,
-  { method = "", url = "", httpVersion, headers, rawHeaders }: IncomingMessage,
+  { method = "", url = "", httpVersion, rawHeaders }: IncomingMessage,
   socket: Duplex,
   head: Buffer,
 ): void {
-  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  const lines = [`${method} ${url} HTTP/${httpVersion}`, "connection: close"];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? "";
     if (!OFFER.has(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[index + 1] ?? ""}`);
   }
-  if (/\bclose\b/i.test(headers.connection ?? "")) lines.push("connection: close");
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
   server.emit("connection", socket);
 }

@@ -34,9 +34,6 @@ export const shippedOperations = (rename: Rename): ShippedOperation[] =>
     .toSorted()
     .map((file) => ({ file, text: rename(readText(file)) }));
 
-/** Variables by file that name records of the demo. */
-const readDemoVariables = () => JSON.parse(readText("demo-variables.json")) as Record<string, object>;
-
 const readText = (file: string): string => readFileSync(new URL(file, OPERATIONS), "utf8");
 
 /** The comment in front of an operation, as one line. */
@@ -47,34 +44,25 @@ export function commentOf({ loc }: OperationDefinitionNode): string {
   return lines.join(" ");
 }
 
-/** An operation that the page offers. */
-export interface PageOperation {
-  readonly name: string;
-  /** The comment that it begins with. */
-  readonly about: string;
-  readonly type: "query" | "mutation" | "subscription";
-  readonly query: string;
-  /** A JSON object as text. */
-  readonly variables: string;
-}
-
 /**
  * All shipped operations except the sign-in, for which the page has a form. With the demo the variables name its records;
  * otherwise they are blank.
  */
-export function pageOperations(rename: Rename, { isDemo }: { readonly isDemo: boolean }): PageOperation[] {
-  const demoVariables = isDemo ? readDemoVariables() : null;
+export function pageOperations(rename: Rename, { isDemo }: { readonly isDemo: boolean }) {
+  /** Variables by file. */
+  const demoVariables = isDemo
+    ? (JSON.parse(readText("demo-variables.json")) as Record<string, object>)
+    : null;
   return shippedOperations(rename).flatMap(({ file, text: query }) => {
     const operation = getOperationAST(parse(query));
     if (!operation?.name) return [];
     const variables = demoVariables
       ? (demoVariables[file] ?? {})
       : Object.fromEntries((operation.variableDefinitions ?? []).flatMap(blankOf));
-    const { name, operation: type } = operation;
     return {
-      name: name.value,
+      name: operation.name.value,
       about: commentOf(operation),
-      type,
+      type: operation.operation,
       query,
       variables: JSON.stringify(variables, null, 2),
     };

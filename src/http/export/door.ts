@@ -13,10 +13,9 @@ import {
 } from "../download-door.ts";
 import { type ContextSettings, OperationContext } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
-import { openMetrics } from "./metrics.ts";
 import { createParameters } from "./parameters.ts";
-import { openRuns } from "./runs.ts";
 import { type Part, sourceOf, type Table } from "./table.ts";
+import { openMetrics, openRuns } from "./tables.ts";
 
 const ROUTE = new RegExp(
   `^/export/([^/?]+)/(runs|metrics)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`,
