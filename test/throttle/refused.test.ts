@@ -91,6 +91,20 @@ test("reads that can wait for a pause within their deadline wait: after it one g
   expect((await answer).errors).toBeUndefined();
 });
 
+test("a service that refuses without a pause is asked again after a second, not in a loop", async () => {
+  const { clock, advance } = handClock();
+  const times: number[] = [];
+  const service = await startFake(() =>
+    times.push(clock.now()) < 4 ? refusal(0) : { json: RUNNING_RECORD },
+  );
+  const answer = askFor(await startGateway({ upstream: service, clock }));
+  let isAnswered = false;
+  void answer.then(() => (isAnswered = true));
+  await vi.waitUntil(() => (advance(250), isAnswered), PATIENT);
+  expect(await answer).toEqual(RUNNING_ANSWER);
+  expect(times.slice(1).every((time, index) => time - (times[index] ?? 0) >= 1_000)).toBe(true);
+});
+
 test("commands are sent all the same, and their refusals are remembered as well", async () => {
   const { service, gateway } = await startRefusing();
   const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;

@@ -10,6 +10,7 @@ const WINDOW_MS = 10_000;
 /** Longest pause before a retry with backoff, in milliseconds. A longer `Retry-After` means no retry. */
 const MAX_PAUSE_MS = 2_000;
 const FIRST_PAUSE_MS = 100;
+const MIN_THROTTLED_MS = 1_000;
 
 export type Retries = ReturnType<typeof createRetries>;
 
@@ -47,9 +48,10 @@ export function createRetries(maxRetries: number) {
     pauseAfter: (error: unknown, tried: number, { deadline }: Pick<Life, "deadline">): number | null => {
       const inTime = (ms: number) => (Date.now() + ms < deadline ? ms : null);
       const requestedMs = requestedPauseMs(error);
+      const throttled = throttledMs(error);
       // Known servers throttle in normal operation: it waits in line for the pause that they ask for.
-      if (isThrottled(error))
-        return requestedMs >= MAX_RETRY_AFTER_SECONDS * 1000 || inTime(requestedMs) === null ? null : 0;
+      if (throttled !== null)
+        return throttled >= MAX_RETRY_AFTER_SECONDS * 1000 || inTime(throttled) === null ? null : 0;
       const mayRetry = retryOf(error) === "with backoff" && tried <= maxRetries;
       if (!mayRetry || requestedMs > MAX_PAUSE_MS || inTime(requestedMs) === null || !takeRetry())
         return null;
@@ -65,12 +67,13 @@ const backoffMs = (attempts: number): number =>
 const requestedPauseMs = (error: unknown): number =>
   error instanceof UpstreamError ? (error.facts.retryAfterSeconds ?? 0) * 1000 : 0;
 
-/** The pause that the service asks for by throttling a request, in milliseconds; null when it did not. */
+/**
+ * The pause that the service asks for by throttling a request and a `Retry-After`, in milliseconds; null when it did not. A
+ * service that says 0 is not asked in a loop.
+ */
 export const throttledMs = (error: unknown): number | null =>
-  isThrottled(error) ? requestedPauseMs(error) : null;
-
-/** Whether the service throttled the request and sent a `Retry-After`. */
-const isThrottled = (error: unknown): boolean =>
   retryOf(error) === "after `Retry-After`" &&
   error instanceof UpstreamError &&
-  error.facts.retryAfterSeconds !== undefined;
+  error.facts.retryAfterSeconds !== undefined
+    ? Math.max(MIN_THROTTLED_MS, requestedPauseMs(error))
+    : null;
