@@ -49,6 +49,21 @@ test("when all callers together hold what they may, one with more than an equal 
   expect((await Promise.all(light)).map(firstCodeOf)).toEqual(["ok", "ok", "ok", "ok"]);
 });
 
+test("what callers command counts for what they hold: long texts that wait for the service do not use up the memory", async () => {
+  const service = await startFake(() => ({ json: RUNNING_RECORD }));
+  const gateway = await startGateway({ upstream: service, env: { MAX_UPSTREAM_BYTES: "100000" } });
+  const rename = (length: number) =>
+    askFor(
+      gateway,
+      `mutation { updateExperiment(id: "ada.mnist.42", input: { description: "${"x".repeat(length)}" }) { experiment { status } } }`,
+    );
+  expect([firstCodeOf(await rename(20_000)), firstCodeOf(await rename(30_000))]).toEqual([
+    "ok",
+    "REQUEST_LIMIT_EXCEEDED",
+  ]);
+  expect(service.seen().filter(({ method }) => method !== "GET")).toHaveLength(1);
+});
+
 test.each<[string, (number: number) => string]>([
   ["of strangers at many addresses", (number) => `X-Forwarded-For: 10.0.0.${number}`],
   ["of the same token", () => "Authorization: token light"],
