@@ -140,6 +140,10 @@ export class Quota {
     return this.taken >= total ? "gateway" : null;
   }
 
+  areAllTaken(): boolean {
+    return this.taken >= this.#shares.total;
+  }
+
   /** Adds to what a caller has, whether or not there is room; a negative amount is given back. */
   add(caller: Caller, amount: number): void {
     this.taken += amount;

@@ -122,9 +122,10 @@ class Places {
   /** One of the address with most, for a caller who is proven or at an address that will not have more. */
   #lentFor(caller: Caller): Place | null {
     const ofAddress = (place: Place) => this.quota.of(place.caller.address);
+    const areAllTaken = this.quota.areAllTaken();
     let most: Place | null = null;
     for (const place of this.lent.members())
-      if (place.isLent() && (!most || ofAddress(place) > ofAddress(most))) most = place;
+      if (place.isLent(areAllTaken) && (!most || ofAddress(place) > ofAddress(most))) most = place;
     const hasRight =
       caller.standing === "proven" || (most && ofAddress(most) > this.quota.of(caller.address) + 1);
     return hasRight ? most : null;
@@ -185,9 +186,9 @@ export class Place {
     if (this.kind === "operation" && this.caller.standing !== "proven") this.#offerIn(this.#places.lent, end);
   }
 
-  /** Whether it gives way: its caller is still a stranger, and it is not paused, so that it counts for all. */
-  isLent(): boolean {
-    return this.caller.standing !== "proven" && !this.#isPaused;
+  /** Whether it gives way: its caller is still a stranger. Paused it counts among strangers, but not among all places. */
+  isLent(areAllTaken: boolean): boolean {
+    return this.caller.standing !== "proven" && !(this.#isPaused && areAllTaken);
   }
 
   /** Marks the place as used. */

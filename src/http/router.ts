@@ -111,10 +111,11 @@ export function createRouter(settings: RouterSettings) {
      * is visible two turns later.
      */
     const run = (identity: Identity, place: Place, response: ServerResponse, body: Buffer | null): void => {
+      // Before its turn, so that the place of a stranger gives way while it waits for that.
+      const state = openRequest(identity, requestTimeoutMs);
+      state.scope.hold(place);
       // A turn does the work of many requests, in the trace of whoever began it.
       const execute = context.bind(context.active(), () => {
-        const state = openRequest(identity, requestTimeoutMs);
-        state.scope.hold(place);
         onceOver(response, () => state.scope.end("left"));
         served.execute(response, body, state).catch((error: unknown) => {
           settings.onError(error);

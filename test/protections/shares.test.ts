@@ -5,6 +5,7 @@ import { ENTER, type Enter } from "../support/doors.ts";
 import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -15,6 +16,7 @@ import {
   statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
+import { refusal } from "../support/throttling.ts";
 
 test("when all callers together hold what they may, one with more than an equal share is refused, and the others are not", async () => {
   const [heavysSecond, lightsSecond] = [gate(), gate()];
@@ -45,6 +47,21 @@ test("when all callers together hold what they may, one with more than an equal 
   expect(firstCodeOf(await heavy)).toBe("REQUEST_LIMIT_EXCEEDED");
   lightsSecond.open();
   expect((await Promise.all(light)).map(firstCodeOf)).toEqual(["ok", "ok", "ok", "ok"]);
+});
+
+test("what callers command counts for what they hold: long texts that wait for the service do not use up the memory", async () => {
+  const service = await startFake(() => ({ json: RUNNING_RECORD }));
+  const gateway = await startGateway({ upstream: service, env: { MAX_UPSTREAM_BYTES: "100000" } });
+  const rename = (length: number) =>
+    askFor(
+      gateway,
+      `mutation { updateExperiment(id: "ada.mnist.42", input: { description: "${"x".repeat(length)}" }) { experiment { status } } }`,
+    );
+  expect([firstCodeOf(await rename(20_000)), firstCodeOf(await rename(30_000))]).toEqual([
+    "ok",
+    "REQUEST_LIMIT_EXCEEDED",
+  ]);
+  expect(service.seen().filter(({ method }) => method !== "GET")).toHaveLength(1);
 });
 
 test.each<[string, (number: number) => string]>([
@@ -121,7 +138,7 @@ describe("all places for operations", () => {
       await vi.waitUntil(() => isAnswered || service.seen().length > before, PATIENT);
       return { code };
     };
-    return { enter, answer: () => answering.open() };
+    return { enter, gateway, answer: () => answering.open() };
   }
 
   test("are for strangers after a restart, who give way to known tokens and to strangers elsewhere", async () => {
@@ -136,6 +153,37 @@ describe("all places for operations", () => {
     answer();
     expect(await cold[3]).toBe("ok");
     expect(await Promise.all(others.map(({ code }) => code))).toEqual(["ok", "ok", "ok"]);
+  });
+
+  test("are for strangers elsewhere also while others wait for their pace", async () => {
+    const service = await startFake(({ headers }) =>
+      headers["authorization"] === "token ada" ? { json: RUNNING_RECORD } : refusal(20),
+    );
+    const env = { MAX_OPERATIONS: "2", TRUSTED_PROXIES: "1" };
+    const gateway = await startGateway({ upstream: service, env, clock: handClock().clock });
+    const askFrom = (host: number, token: string) =>
+      gateway.ask(ASK_STATUS, {}, { token, headers: { "x-forwarded-for": `10.0.0.${host}` } });
+    const waiting = ["cold1", "cold2"].map(async (token) => firstCodeOf(await askFrom(1, token)));
+    await vi.waitUntil(() => service.seen().length === 2, PATIENT);
+    expect(await askFrom(2, "ada")).toEqual(RUNNING_ANSWER);
+    expect(await Promise.race(waiting)).toBe("SERVICE_OVERLOADED");
+  });
+
+  test("are for a known token also when strangers have asked in the same moment", async () => {
+    const { gateway, answer } = await startCold();
+    const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    const query = (id: number) =>
+      `GET /graphql?query=${encodeURIComponent(statusOf(id))} HTTP/1.1\r\nHost: gateway`;
+    const requests = ["cold1", "cold2", "cold3", "cold4", "ada"].map(
+      (token, index) => `${query(index + 2)}\r\nAuthorization: token ${token}\r\n\r\n`,
+    );
+    let text = "";
+    socket.on("data", (piece: Buffer) => (text += piece.toString())).write(requests.join(""));
+    answer();
+    const statuses = () => [...text.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status);
+    await vi.waitUntil(() => statuses().length === 5, PATIENT);
+    expect(statuses()).toEqual(["503", "200", "200", "200", "200"]);
   });
 
   test("are not for what strangers command, which does not give way", async () => {

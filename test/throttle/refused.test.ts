@@ -91,6 +91,12 @@ test("reads that can wait for a pause within their deadline wait: after it one g
   expect((await answer).errors).toBeUndefined();
 });
 
+test("a service that refuses without a pause is asked once more, not in a loop", async () => {
+  const service = await startFake(() => refusal(0));
+  expect(firstCodeOf(await askFor(await startGateway({ upstream: service })))).toBe("RATE_LIMITED");
+  expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
+});
+
 test("commands are sent all the same, and their refusals are remembered as well", async () => {
   const { service, gateway } = await startRefusing();
   const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;

@@ -39,6 +39,8 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
     let outcome: PacedOutcome = "unsent";
     let pauseMs: number | null = null;
     try {
+      // The text and the variables that it is made of, where characters may take two bytes.
+      if (request.body) asker.hold(4 * request.body.length);
       await connections.turn(order);
       try {
         // The service has refused another one meanwhile.
