@@ -87,6 +87,7 @@ test("an event stream is not compressed: its events would wait for each other", 
     headers: { "accept-encoding": "gzip", accept: "text/event-stream" },
   });
   expect(headers["content-type"]).toContain("text/event-stream");
+  expect(headers["cache-control"]).toBe("private, no-store, no-transform");
   expect(headers["content-encoding"]).not.toBe("gzip");
   expect(body.toString()).toContain(LONG);
 });
