@@ -6,7 +6,7 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less. */
 const LIMITS = {
   graphql: 6_986,
-  http: 4_495,
+  http: 4_395,
   engine: 3_302,
   "rest/api": 2_399,
   "rest/client": 2_248,
@@ -16,12 +16,12 @@ const LIMITS = {
   live: 711,
   "ground and top": 1_918,
   "redis, workers, reload": 0,
-  src: 25_385,
+  src: 25_223,
   demo: 3_590,
   test: 28_856,
   docs: 4_200,
   settings: 42,
-  "files of src": 179,
+  "files of src": 177,
   "run-time packages": 22,
 };
 
