@@ -228,11 +228,14 @@ describe("what one caller does to the others", () => {
         : { json: { ...RUNNING_RECORD, id: experimentIn(path) } },
     );
 
-  test("a record that fails for one token opens no circuit, while other tokens are answered", async () => {
+  test.each([
+    ["one token", () => "one"],
+    ["invented tokens of one address", (turn: number) => `invented${turn}`],
+  ])("a record that fails for %s opens no circuit, while other tokens are answered", async (_, tokenOf) => {
     const gateway = await startGateway({ upstream: await failing() });
     expect(await askFor(gateway, statusOf(42), "other")).toEqual(RUNNING_ANSWER);
     for (let turn = 0; turn < 30; turn++) {
-      expect(firstCodeOf(await askFor(gateway, statusOf(1), "one"))).toBe("UPSTREAM_UNAVAILABLE");
+      expect(firstCodeOf(await askFor(gateway, statusOf(1), tokenOf(turn)))).toBe("UPSTREAM_UNAVAILABLE");
     }
     expect(await askFor(gateway, statusOf(42), "other")).toEqual(RUNNING_ANSWER);
     expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(0);

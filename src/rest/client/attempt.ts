@@ -80,7 +80,7 @@ export async function attempt<Part>(
   } finally {
     const code = error && codeOf(error);
     judgeToken(order, error);
-    breaker.leave(generation, scope.caller.key, error ? serviceShownBy(error) : "up");
+    breaker.leave(generation, scope.caller.account.key, error ? serviceShownBy(error) : "up");
     span.end(watch.status, code);
     request.note?.add({ kind: "end", ...watch, error: code });
     onRequest({
