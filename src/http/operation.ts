@@ -4,12 +4,14 @@ import { Journal } from "../journal.ts";
 import { explainer } from "../observability/explain.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan, traceIdOf } from "../observability/tracing.ts";
+import type { OpenStream } from "../engine/subscription.ts";
+import { createLive, type LiveSettings } from "../live/live.ts";
 import { wantsExplanation, wantsFresh } from "./identity.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
 import { type Context, NotedContext, type GatewayFacts, type Steps } from "../graphql/core/context.ts";
-import type { Pacing } from "../rest/session/batches.ts";
+import { type Pacing, UNPACED } from "../rest/session/batches.ts";
 import {
   openSession,
   type Session,
@@ -198,6 +200,45 @@ export class OperationContext implements Context {
     const bounds = onRequest ? { ...common, onRequest } : common;
     return openSession(client, scope, { shared, bounds, isFresh, pacing, journal });
   }
+}
+
+interface SubscriptionSettings extends Pick<LiveSettings, "callers" | "clock" | "requestsPerMinute"> {
+  readonly contexts: ContextSettings;
+  /** Deadline of one event, in milliseconds. */
+  readonly requestTimeoutMs: number;
+}
+
+/** Creates the polls of subscriptions, and opens their streams for any transport. */
+export function createSubscriptions({ contexts, requestTimeoutMs, ...settings }: SubscriptionSettings) {
+  const { doors, bounds } = contexts;
+  const live = createLive({ ...settings, ...contexts, width: bounds.width, timeoutMs: requestTimeoutMs });
+  return {
+    /** Opens the stream of a subscription for which `asking` asks: the scope of the request that it came with. */
+    openStream: (request: IncomingMessage, asking: RequestScope): OpenStream => {
+      const { caller, requestId, traceparent } = asking;
+      const identity = { caller, requestId, traceparent };
+      const rejection = doors.admit("stream", asking);
+      if (rejection) throw rejection;
+      // Only the end of the stream ends its scope.
+      const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
+      asking.passOn(scope);
+      const source = { request, scope: asking, pacing: UNPACED, onRequest: null, journal: null };
+      const onRequest = () => live.spend(caller);
+      return {
+        scope,
+        context: Object.assign(new OperationContext(contexts, source), { live: live.of(caller) }),
+        openEvent: () => {
+          const event = new RequestScope(identity, requestTimeoutMs);
+          return {
+            scope: event,
+            openContext: (pacing) =>
+              new OperationContext(contexts, { request, scope: event, pacing, onRequest, journal: null }),
+          };
+        },
+      };
+    },
+    polls: () => live.polls(),
+  };
 }
 
 export type OpenOperation = ReturnType<typeof createOperations>;

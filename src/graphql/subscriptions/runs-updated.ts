@@ -7,7 +7,7 @@ import type { StreamContext } from "../core/context.ts";
 import { ANY_KIND, identifyAmong, identifyRun, PARENTS } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
-import { declarationScan } from "../types/declaration-filter.ts";
+import { declarationScan } from "../types/scan-filters.ts";
 import { conditionsOf } from "../types/run-filter.ts";
 import { type RunFilter, RunFilterInput } from "../types/run-list-inputs.ts";
 import { RunKind, runKindNamed, runListOf } from "../types/run-list.ts";

@@ -8,7 +8,7 @@ import { kinds, type ProjectAddress } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import { type Kind, load, toResource } from "../core/resource.ts";
 import type { Context } from "../core/context.ts";
-import { BOUND_NAMES, checkBounds, declarationConditions } from "./declaration-filter.ts";
+import { BOUND_NAMES, checkBounds, declarationConditions, wordsConditions } from "./scan-filters.ts";
 import {
   type DayRange,
   hasMember,
@@ -17,7 +17,6 @@ import {
   type RunFilter,
 } from "./run-list-inputs.ts";
 import { type RunPhase, type RunStatus, statusesOf } from "./status.ts";
-import { wordsConditions } from "./words-filter.ts";
 
 /*
  * What filters of lists of runs say. Each member becomes conditions, which the gateway writes in the language of the

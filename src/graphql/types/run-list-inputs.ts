@@ -2,7 +2,7 @@ import { InputError } from "../../errors.ts";
 import type { ListRequest } from "../../rest/api/list-query.ts";
 import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
-import { DeclarationFilter } from "./declaration-filter.ts";
+import { DeclarationFilter } from "./scan-filters.ts";
 import { RunPhaseEnum, RunStatusEnum } from "./status.ts";
 
 /* What lists of runs take: a filter and an order. */

@@ -22,11 +22,10 @@ import { type Address, type Kind, type Resource, toResource } from "../core/reso
 import type { ProjectAddress } from "../core/kinds.ts";
 import { quote, requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
-import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
+import { declarationScan, requireDeclarations, wordsScan } from "./scan-filters.ts";
 import { addScan, both, finding, type FindRows, readWhole, scanPage } from "./list-scan.ts";
 import { checkGroups, conditionsOf, groupsInFilter } from "./run-filter.ts";
 import { orderOf, RunFilterInput, RunOrder } from "./run-list-inputs.ts";
-import { wordsScan } from "./words-filter.ts";
 
 /*
  * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so

@@ -14,7 +14,7 @@ import { Entity, Project, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource } from "../core/resource.ts";
 import { addScan, finding, scanPage } from "./list-scan.ts";
 import { RUN_KINDS } from "./run-list.ts";
-import { checkWords, wordsScan } from "./words-filter.ts";
+import { checkWords, wordsScan } from "./scan-filters.ts";
 
 /*
  * Lists of a user: projects, bookmarks and archived records. Bookmarks and archives are of several projects.
