@@ -3,6 +3,8 @@ import { startFake, startRecords } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { LOG_CALL, LOG_ROUTE } from "../support/logs.ts";
+import REFUSED from "./refused.json" with { type: "json" };
+import { errorsIn, RUN, startDownloads } from "./taking.ts";
 
 const URLS = `{
   experiment(id: "ada.mnist.42") { logsUrl outputsUrl }
@@ -106,60 +108,22 @@ describe("a download", () => {
     });
   });
 
+  test.each(REFUSED)("$what is $status, and nothing is sent", async ({ id, path, status, code, says }) => {
+    const { take, service } = await startDownloads(undefined, {});
+    const answer = await take({}, `${id.includes(":") ? globalId(id) : id}/${path}`);
+    expect(answer.status).toBe(status);
+    expect(errorsIn(answer.body)).toEqual([
+      { message: expect.stringMatching(says), extensions: expect.objectContaining({ code }) },
+    ]);
+    expect(service.calls()).toEqual([]);
+  });
+
   test("without a token is 401, and nothing is sent", async () => {
-    const service = await startRecords({});
-    const { url } = await startGateway({ upstream: service });
-    const response = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/logs`);
-    expect(response.status).toBe(401);
-    expect(await response.json()).toMatchObject({
-      errors: [
-        {
-          message: "Expected the header `Authorization: token <token>`.",
-          extensions: { code: "UNAUTHENTICATED", requestId: expect.any(String) },
-        },
-      ],
-    });
-    expect(service.calls()).toEqual([]);
-  });
-
-  test.each([
-    ["of nothing", "%20", "logs"],
-    ["of a folder above", "%2e%2e%2f%2e%2e", "logs"],
-    ["of a dotted name", "ada.mnist.42", "logs"],
-    ["that climbs", globalId("Experiment:../x/1"), "logs"],
-    ["of 10,000 characters", "a".repeat(10_000), "logs"],
-    ["of a machine", globalId("Node:node-1"), "logs"],
-    ["of a group, which has no log", globalId("Group:ada/mnist/5"), "logs"],
-    ["of a build, which has no outputs", globalId("BuildJob:ada/mnist/9"), "outputs"],
-    ["of a job of an experiment, which has no outputs", globalId("ExperimentJob:ada/mnist/42/7"), "outputs"],
-    ["of a group, which has no files", globalId("Group:ada/mnist/5"), "files?path=a"],
-  ])("by an id %s is 400, and nothing is sent", async (_, id, what) => {
-    const service = await startRecords({});
-    const { url } = await startGateway({ upstream: service });
-    const response = await fetch(`${url}/downloads/${id}/${what}`, { headers: HEADERS });
-    expect(response.status).toBe(400);
-    expect(await response.json()).toEqual({
-      errors: [
-        {
-          message: expect.stringMatching(/^id: expected .{1,150}$/),
-          extensions: expect.objectContaining({ code: "BAD_USER_INPUT" }),
-        },
-      ],
-    });
-    expect(service.calls()).toEqual([]);
-  });
-
-  test.each([
-    ["ExperimentJob:ada/mnist/42/7", "logs"],
-    ["Job:ada/mnist/3", "files?path=a"],
-  ])("that the server does not offer is 404, and nothing is sent: %s/%s", async (address, what) => {
-    const service = await startRecords({});
-    const { url } = await startGateway({ upstream: service });
-    const response = await fetch(`${url}/downloads/${globalId(address)}/${what}`, { headers: HEADERS });
-    expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({
-      errors: [{ extensions: { code: "CAPABILITY_UNAVAILABLE" } }],
-    });
+    const { take, service } = await startDownloads();
+    const { status, body } = await take({ authorization: "" });
+    expect(status).toBe(401);
+    const message = "Expected the header `Authorization: token <token>`.";
+    expect(errorsIn(body)).toMatchObject([{ message, extensions: { code: "UNAUTHENTICATED" } }]);
     expect(service.calls()).toEqual([]);
   });
 
@@ -171,24 +135,12 @@ describe("a download", () => {
     [500, 502, "UPSTREAM_ERROR"],
     [503, 503, "UPSTREAM_UNAVAILABLE"],
   ])("that the service answers with %i is %i with the code %s", async (status, told, code) => {
-    const service = await startFake(() => ({ status, json: {}, headers: { location: "/canary" } }));
-    const { url } = await startGateway({ upstream: service });
-    const response = await fetch(`${url}/downloads/${globalId("Experiment:ada/mnist/42")}/logs`, {
-      headers: HEADERS,
-    });
-    expect(response.status).toBe(told);
-    expect(response.headers.get("location")).toBeNull();
-    expect(await response.json()).toEqual({
-      errors: [
-        {
-          message: expect.any(String),
-          extensions: expect.objectContaining({
-            code,
-            upstream: { method: "GET", route: LOG_ROUTE, status },
-          }),
-        },
-      ],
-    });
+    const { take } = await startDownloads(() => ({ status, json: {}, headers: { location: "/canary" } }));
+    const answer = await take({}, `${RUN}/logs`);
+    expect([answer.status, answer.headers["location"]]).toEqual([told, undefined]);
+    const upstream = { method: "GET", route: LOG_ROUTE, status };
+    const extensions = expect.objectContaining({ code, upstream });
+    expect(errorsIn(answer.body)).toEqual([{ message: expect.any(String), extensions }]);
   });
 
   test.each([
@@ -200,21 +152,15 @@ describe("a download", () => {
       `inline; filename="ad_.mnist.jobs.10.log"; filename*=UTF-8''ad%40.mnist.jobs.10.log`,
     ],
   ])("of %s has a name of its own", async (id, disposition) => {
-    const service = await startFake(() => ({ text: "one\n" }));
-    const { url } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-    const response = await fetch(`${url}/downloads/${globalId(id)}/logs`, { headers: HEADERS });
-    expect(await response.text()).toBe("one\n");
-    expect(response.headers.get("content-disposition")).toBe(disposition);
+    const { take } = await startDownloads(() => ({ text: "one\n" }));
+    const { body, headers } = await take({}, `${globalId(id)}/logs`);
+    expect([body, headers["content-disposition"]]).toEqual(["one\n", disposition]);
   });
 
   test.each(["POST", "PUT", "DELETE"])("is not made by %s", async (method) => {
-    const service = await startRecords({});
-    const { url } = await startGateway({ upstream: service });
-    const response = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/logs`, {
-      method,
-      headers: HEADERS,
-    });
-    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    const { take, service } = await startDownloads();
+    const { status, headers } = await take({}, undefined, method);
+    expect([status, headers["allow"]]).toEqual([405, "GET, HEAD"]);
     expect(service.calls()).toEqual([]);
   });
 });

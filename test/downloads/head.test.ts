@@ -1,31 +1,14 @@
 import { Agent, request } from "node:http";
 import { describe, expect, test } from "vitest";
-import { type Seen, startFake, type Told } from "../support/fake.ts";
+import type { Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { globalId } from "../support/ids.ts";
 import { startEndless } from "../support/logs.ts";
+import { RUN, startDownloads } from "./taking.ts";
 
-const ID = globalId("Experiment:ada/mnist/42");
-const HEADERS = { authorization: "token t0ken", "x-request-id": "story-1" };
-const OF_THE_CONNECTION = new Set(["connection", "date", "keep-alive", "transfer-encoding"]);
 const TOLD: Told = {
   text: "0123456789",
   headers: { "content-length": "10", etag: '"v1"', "accept-ranges": "bytes" },
 };
-
-async function startDownloads(answer: (seen: Seen) => Told | undefined) {
-  const service = await startFake(answer);
-  const gateway = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-  const ask = async (method: string, path: string, headers: Record<string, string> = {}) => {
-    const response = await fetch(`${gateway.url}/downloads/${ID}/${path}`, {
-      method,
-      headers: { ...HEADERS, ...headers },
-    });
-    const told = [...response.headers].filter(([name]) => !OF_THE_CONNECTION.has(name));
-    return { status: response.status, headers: Object.fromEntries(told), body: await response.text() };
-  };
-  return { ...gateway, service, ask };
-}
 
 describe("HEAD of a download", () => {
   test.each([
@@ -33,10 +16,10 @@ describe("HEAD of a download", () => {
     ["outputs", "ada/mnist/experiments/42/outputs/download"],
     ["files?path=a", "ada/mnist/experiments/42/outputs/files?path=a"],
   ])("has the headers of GET, and no body: %s", async (path, call) => {
-    const { ask, service } = await startDownloads(() => TOLD);
-    const got = await ask("GET", path);
+    const { take, service } = await startDownloads(() => TOLD);
+    const got = await take({}, `${RUN}/${path}`);
     expect(got).toMatchObject({ status: 200, body: "0123456789", headers: { "content-length": "10" } });
-    expect(await ask("HEAD", path)).toEqual({ ...got, body: "" });
+    expect(await take({}, `${RUN}/${path}`, "HEAD")).toEqual({ ...got, body: "" });
     expect(service.calls()).toEqual([`GET ${call}`, `GET ${call}`]);
   });
 
@@ -46,22 +29,23 @@ describe("HEAD of a download", () => {
     ["401", { status: 403, json: { detail: "Invalid token." } }],
     ["503", { status: 503, json: {}, headers: { "retry-after": "7" } }],
   ])("has the status of GET where that fails: %s", async (status, told) => {
-    const { ask } = await startDownloads(() => told);
-    const got = await ask("GET", "outputs");
+    const { take } = await startDownloads(() => told);
+    const got = await take();
     expect(got.status).toBe(Number(status));
-    expect(await ask("HEAD", "outputs")).toEqual({ ...got, body: "" });
+    expect(await take({}, undefined, "HEAD")).toEqual({ ...got, body: "" });
   });
 
   test("tells of the whole file, whatever part is asked for", async () => {
-    const { ask, service } = await startDownloads(() => TOLD);
-    expect(await ask("HEAD", "outputs", { range: "bytes=2-5" })).toMatchObject({ status: 200, body: "" });
+    const { take, service } = await startDownloads(() => TOLD);
+    expect(await take({ range: "bytes=2-5" }, undefined, "HEAD")).toMatchObject({ status: 200, body: "" });
     expect(service.seen()[0]?.headers).not.toHaveProperty("range");
   });
 
   test("is cut off at the service, and gives its place back", async () => {
     const service = await startEndless();
     const { url } = await startGateway({ upstream: service, env: { MAX_DOWNLOADS: "1" } });
-    const head = await fetch(`${url}/downloads/${ID}/logs`, { method: "HEAD", headers: HEADERS });
+    const headers = { authorization: "token t0ken" };
+    const head = await fetch(`${url}/downloads/${RUN}/logs`, { method: "HEAD", headers });
     expect([head.status, await head.text()]).toEqual([200, ""]);
     await service.gone;
     expect(await (await fetch(`${url}/metrics`)).text()).toContain("\nrungraph_downloads_running 0\n");
@@ -69,10 +53,11 @@ describe("HEAD of a download", () => {
 
   test("waits for nothing on its connection, which takes the next request", async () => {
     const { url } = await startDownloads(() => TOLD);
+    const headers = { authorization: "token t0ken" };
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const ask = (method: string) =>
       new Promise<string>((resolve, reject) => {
-        const sent = request(`${url}/downloads/${ID}/outputs`, { method, headers: HEADERS, agent });
+        const sent = request(`${url}/downloads/${RUN}/outputs`, { method, headers, agent });
         sent.on("error", reject).on("response", (response) => {
           let body = "";
           response.on("data", (chunk) => (body += String(chunk)));
@@ -87,16 +72,11 @@ describe("HEAD of a download", () => {
 });
 
 test("files count against what the service allows a token, with HEAD as well", async () => {
-  const service = await startFake(() => ({ text: "abcd" }));
   const env = { UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RATE_LIMIT: "20/60" };
-  const { url } = await startGateway({ upstream: service, env });
-  const statuses: unknown[] = [];
-  for (let asked = 0; asked < 30; asked++) {
-    const method = asked % 2 === 0 ? "GET" : "HEAD";
-    const response = await fetch(`${url}/downloads/${ID}/files?path=a`, { method, headers: HEADERS });
-    statuses.push(response.status);
-    await response.text();
-  }
+  const { take, service } = await startDownloads(() => ({ text: "abcd" }), env);
+  const statuses: number[] = [];
+  for (let asked = 0; asked < 30; asked++)
+    statuses.push((await take({}, `${RUN}/files?path=a`, asked % 2 === 0 ? "GET" : "HEAD")).status);
   const sent = statuses.filter((status) => status === 200).length;
   expect(sent).toBeLessThanOrEqual(20);
   expect(service.calls()).toHaveLength(sent);

@@ -3,23 +3,20 @@ import { startDemoGateway, still, tokenOf } from "../support/demo-gateway.ts";
 import { errorsOf } from "../support/errors.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
-import { globalId } from "../support/ids.ts";
 import { detail, html } from "../support/replies.ts";
+import { errorsIn, RUN, startDownloads } from "./taking.ts";
 
 const ENV = { UPSTREAM_PROFILE: "polyaxon-0.4" };
-const HEADERS = { authorization: "token t0ken" };
 const TREE = "ada/mnist/experiments/42/outputs/tree";
 const FILES = "ada/mnist/experiments/42/outputs/files";
-const FILE = `/downloads/${globalId("Experiment:ada/mnist/42")}/files`;
+const FILE = `${RUN}/files`;
 
 /** The gateway before a service that answers GETs as told, by their paths; it has every record. */
-async function startFiles(told: Readonly<Record<string, Told>>) {
-  const service = await startFake(({ path }) => {
+const startFiles = (told: Readonly<Record<string, Told>>) =>
+  startDownloads(({ path }) => {
     const asked = path.replace("/api/v1/", "");
     return told[asked] ?? (/\/\d+\/$/.test(asked) ? { json: { id: 42 } } : undefined);
   });
-  return { ...(await startGateway({ upstream: service, env: ENV })), service };
-}
 
 const folder = (path: string | null) =>
   `{ experiment(id: "ada.mnist.42") { outputFiles${path === null ? "" : `(path: ${JSON.stringify(path)})`} {
@@ -52,7 +49,7 @@ describe("the output files of a run", () => {
       name: path.replace(/^.*\//, ""),
       path,
       bytes,
-      url: `${gateway.url}${FILE}?path=${encodeURIComponent(path)}`,
+      url: `${gateway.url}/downloads/${FILE}?path=${encodeURIComponent(path)}`,
     });
     expect(await shown(gateway)).toEqual({
       folders: ["checkpoints", "plots"].map((name) => ({ name, path: name })),
@@ -75,13 +72,11 @@ describe("the output files of a run", () => {
   });
 
   test("are null where the service's list cannot be read", async () => {
-    const gateway = await filesOf({
-      dirs: ["plots"],
-      files: [
-        ["a", 1],
-        ["b", "2"],
-      ],
-    });
+    const files = [
+      ["a", 1],
+      ["b", "2"],
+    ];
+    const gateway = await filesOf({ dirs: ["plots"], files });
     expect(await shown(gateway)).toMatchObject({ folders: [{ name: "plots" }], files: null });
   });
 
@@ -119,18 +114,13 @@ const BAD_PATHS = [
 
 describe("a path that is not plain", () => {
   test.each(BAD_PATHS)("is refused, and nothing is sent: %j", async (path) => {
-    const { ask, url, service } = await startFiles({});
+    const { ask, take, service } = await startFiles({});
     const answer = await ask<unknown, object>(folder(path));
-    const refused = {
-      code: "BAD_USER_INPUT",
-      message: expect.stringMatching(/^path: expected a relative path/),
-    };
+    const message = expect.stringMatching(/^path: expected a relative path/);
+    const refused = { code: "BAD_USER_INPUT", message };
     expect(errorsOf(answer)).toMatchObject([{ at: "experiment.outputFiles", ...refused }]);
-    const response = await fetch(`${url}${FILE}?path=${encodeURIComponent(path)}`, { headers: HEADERS });
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({
-      errors: [{ message: refused.message, extensions: { code: refused.code } }],
-    });
+    const { status, body } = await take({}, `${FILE}?path=${encodeURIComponent(path)}`);
+    expect([status, errorsIn(body)]).toMatchObject([400, [{ message, extensions: { code: refused.code } }]]);
     expect(service.calls()).toEqual([]);
   });
 
@@ -144,14 +134,12 @@ describe("a path that is not plain", () => {
     ["?path=%ED%A0%80", "expected percent-encoded UTF-8"],
     ["?path=%2e%2e%2fx", "expected a relative path"],
   ])("is refused in the query of a download: %s", async (search, message) => {
-    const { url, service } = await startFiles({});
-    const response = await fetch(`${url}${FILE}${search}`, { headers: HEADERS });
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({
-      errors: [
-        { message: expect.stringContaining(`path: ${message}`), extensions: { code: "BAD_USER_INPUT" } },
-      ],
-    });
+    const { take, service } = await startFiles({});
+    const { status, body } = await take({}, FILE + search);
+    expect([status, errorsIn(body)]).toMatchObject([
+      400,
+      [{ message: expect.stringContaining(`path: ${message}`), extensions: { code: "BAD_USER_INPUT" } }],
+    ]);
     expect(service.calls()).toEqual([]);
   });
 });
@@ -171,7 +159,7 @@ describe("the download of one file", () => {
       `attachment; filename="a___filename__b"; filename*=UTF-8''a%22%3B%20filename%3D%22b`,
     ],
   ])("%j has its own name", async (path, sent, disposition) => {
-    const { url, service } = await startFiles({
+    const { take, service } = await startFiles({
       [`${FILES}?path=${sent}`]: {
         text: "hi\n",
         headers: {
@@ -181,9 +169,9 @@ describe("the download of one file", () => {
         },
       },
     });
-    const response = await fetch(`${url}${FILE}?path=${encodeURIComponent(path)}`, { headers: HEADERS });
-    expect([response.status, await response.text()]).toEqual([200, "hi\n"]);
-    expect(Object.fromEntries(response.headers)).toMatchObject({
+    const { status, body, headers } = await take({}, `${FILE}?path=${encodeURIComponent(path)}`);
+    expect([status, body]).toEqual([200, "hi\n"]);
+    expect(headers).toMatchObject({
       "content-disposition": disposition,
       "content-type": "application/octet-stream",
       "content-length": "3",
@@ -194,38 +182,20 @@ describe("the download of one file", () => {
   });
 
   test("reads a plus as a blank, as forms write it", async () => {
-    const { url } = await startFiles({ [`${FILES}?path=a%20b`]: { text: "hi\n" } });
+    const { take } = await startFiles({ [`${FILES}?path=a%20b`]: { text: "hi\n" } });
     const search = new URLSearchParams({ path: "a b" }).toString();
-    expect(await (await fetch(`${url}${FILE}?${search}`, { headers: HEADERS })).text()).toBe("hi\n");
+    expect((await take({}, `${FILE}?${search}`)).body).toBe("hi\n");
   });
 
   test("that is missing says so, without the paths of the server", async () => {
-    const { url } = await startFiles({
-      [`${FILES}?path=x`]: {
-        status: 404,
-        json: "File not found: file_path=/plx/outputs/ada/mnist/experiments/42/x",
-      },
-    });
-    const response = await fetch(`${url}${FILE}?path=x`, {
-      headers: { ...HEADERS, "x-request-id": "story-1" },
-    });
-    expect(response.status).toBe(404);
-    expect(await response.json()).toEqual({
-      errors: [
-        {
-          message: "Not found: x of ada.mnist.experiments.42.",
-          extensions: {
-            code: "NOT_FOUND",
-            requestId: "story-1",
-            upstream: {
-              method: "GET",
-              route: "{owner}/{project}/experiments/{id}/outputs/files",
-              status: 404,
-            },
-          },
-        },
-      ],
-    });
+    const json = "File not found: file_path=/plx/outputs/ada/mnist/experiments/42/x";
+    const { take } = await startFiles({ [`${FILES}?path=x`]: { status: 404, json } });
+    const { status, body } = await take({}, `${FILE}?path=x`);
+    const route = "{owner}/{project}/experiments/{id}/outputs/files";
+    const upstream = { method: "GET", route, status: 404 };
+    const extensions = { code: "NOT_FOUND", requestId: "story-1", upstream };
+    const errors = [{ message: "Not found: x of ada.mnist.experiments.42.", extensions }];
+    expect([status, JSON.parse(body)]).toEqual([404, { errors }]);
   });
 });
 

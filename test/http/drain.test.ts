@@ -1,24 +1,21 @@
-import { once } from "node:events";
-import type { ServerResponse } from "node:http";
-import { connect, type Socket } from "node:net";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { startHolding } from "../support/holding.ts";
 import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
 import { startMain } from "../support/main-process.ts";
+import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
+import { JSON_BODY, operationText } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
+import { openRaw, WEB_SOCKET } from "./raw-socket.ts";
 
-/** A service that answers nobody before the test says so. */
+/** A service that answers nobody before the test says so; `asked` resolves when it holds so many requests. */
 async function startSlow() {
   const { url, held } = await startHolding();
-  return {
-    url,
-    /** What it was asked, once that is so many requests. */
-    asked: async (count: number) => {
-      await vi.waitUntil(() => held.length === count, PATIENT);
-      return held;
-    },
+  const asked = async (count: number) => {
+    await vi.waitUntil(() => held.length === count, PATIENT);
+    return held;
   };
+  return { url, asked };
 }
 
 /** The gateway as a process of its own, in front of this service. */
@@ -29,7 +26,6 @@ async function startProcess(upstreamUrl: string, environment: Record<string, str
   const [, url = ""] = await printed(/Rungraph is ready: (http:\/\/\S+)\/graphql/);
   return {
     url,
-    port: Number(new URL(url).port),
     ended,
     err,
     terminate: () => kill("SIGTERM"),
@@ -37,54 +33,18 @@ async function startProcess(upstreamUrl: string, environment: Record<string, str
     stop: async () => {
       kill("SIGTERM");
       await printed(/"msg":"draining"/);
-      await vi.waitFor(
-        () => expect(connects(Number(new URL(url).port))).resolves.toBe("ECONNREFUSED"),
-        PATIENT,
-      );
+      const refused = { code: "ECONNREFUSED" };
+      await vi.waitFor(() => expect(openRaw(url)).rejects.toMatchObject(refused), PATIENT);
     },
   };
 }
 
-/** What comes of a new connection to this port: null, or why there is none. */
-async function connects(port: number): Promise<string | null> {
-  const socket = connect(port, "127.0.0.1");
-  const outcome = await new Promise<string | null>((done) => {
-    socket.once("connect", () => done(null));
-    socket.once("error", (fault: NodeJS.ErrnoException) => done(fault.code ?? "unknown"));
-  });
-  socket.destroy();
-  return outcome;
-}
-
-/** A connection that the test writes itself. */
-async function openSocket(port: number) {
-  const socket: Socket = connect(port, "127.0.0.1");
-  socket.on("error", () => {});
-  let read = "";
-  socket.on("data", (chunk: Buffer) => (read += chunk.toString()));
-  const closed = once(socket, "close");
-  await once(socket, "connect");
-  onTestFinished(() => void socket.destroy());
-  return {
-    write: (text: string) => new Promise<void>((done) => socket.write(text, () => done())),
-    read: () => read,
-    closed,
-  };
-}
-
-const QUERY = JSON.stringify({ query: `{ experiment(id: "ada.mnist.42") { status } }` });
-
 const askExperiment = (url: string) =>
   fetch(`${url}/graphql`, {
     method: "POST",
-    headers: { "content-type": "application/json", authorization: "token t0ken" },
-    body: QUERY,
+    headers: { ...JSON_BODY, authorization: "token t0ken" },
+    body: operationText(ASK_STATUS),
   });
-
-const answer = (response: ServerResponse | undefined) =>
-  response
-    ?.writeHead(200, { "content-type": "application/json" })
-    .end(JSON.stringify({ id: 42, last_status: "running" }));
 
 const LOG = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
 const GET_READY = "GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n";
@@ -100,9 +60,9 @@ test("asked to stop, it ends what is under way, takes nothing new, says so, and 
   log?.writeHead(200, { "content-type": "text/plain" }).write("first\n");
   const logged = (await opening).text();
   // A connection in the middle of its request is no idle one: it is still answered.
-  const probe = await openSocket(gateway.port);
+  const probe = await openRaw(gateway.url);
   await probe.write("GET /readyz HTTP/1.1\r\nHost: gateway\r\n");
-  const late = await openSocket(gateway.port);
+  const late = await openRaw(gateway.url);
   await late.write(GET_READY);
   await vi.waitFor(() => expect(late.read()).toContain("ready\n"), PATIENT);
   const before = late.read().length;
@@ -117,16 +77,15 @@ test("asked to stop, it ends what is under way, takes nothing new, says so, and 
   expect(late.read().slice(before)).toMatch(/^HTTP\/1\.1 200 [^]*a line/);
   // Some clients would take the close for the end of the file.
   expect(late.read().slice(before)).not.toMatch(/connection: close/i);
-  answer(waiting);
+  waiting?.writeHead(200, JSON_BODY).end(JSON.stringify(RUNNING_RECORD));
   log?.end("last\n");
-  expect(await (await underWay).json()).toEqual({ data: { experiment: { status: "RUNNING" } } });
+  expect(await (await underWay).json()).toEqual(RUNNING_ANSWER);
   expect(await logged).toBe("first\nlast\n");
   // Connections that nobody uses any more are not waited for.
   expect(await gateway.ended).toBe(0);
   expect(gateway.err()).not.toMatch(/^ {4}at /m);
 });
 
-const WEB_SOCKET = `Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==`;
 const UPGRADE = `GET /graphql HTTP/1.1\r\n${rest}${WEB_SOCKET}\r\n\r\n`;
 test("a poll that the service holds, a silent WebSocket and connections without a request do not hold it up", async () => {
   const service = await startSlow();
@@ -134,11 +93,11 @@ test("a poll that the service holds, a silent WebSocket and connections without 
   const stream = await subscribe(gateway.url, { query: RUN_UPDATED, variables: { id: experimentId(1) } });
   const [poll] = await service.asked(1);
   // The client of this socket never answers the close frame.
-  const socket = await openSocket(gateway.port);
+  const socket = await openRaw(gateway.url);
   await socket.write(UPGRADE.replace("Sec-", "Sec-WebSocket-Protocol: graphql-transport-ws\r\nSec-"));
   await vi.waitFor(() => expect(socket.read()).toContain(" 101 "), PATIENT);
-  await openSocket(gateway.port);
-  const idle = await openSocket(gateway.port);
+  await openRaw(gateway.url);
+  const idle = await openRaw(gateway.url);
   await idle.write(GET_READY);
   await vi.waitFor(() => expect(idle.read()).toContain("ready\n"), PATIENT);
 
@@ -157,7 +116,7 @@ test.each([
 ])("a request whose %s does not arrive holds it up for a moment only", async (_, half) => {
   const service = await startSlow();
   const gateway = await startProcess(service.url);
-  const { write, read } = await openSocket(gateway.port);
+  const { write, read } = await openRaw(gateway.url);
   await write(half);
   await gateway.stop();
   expect(await gateway.ended).toBe(0);

@@ -1,20 +1,11 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { READY_LINE, startMain } from "../support/main-process.ts";
-
-/** The status line of the answer to a head that is written as it is. */
-async function statusLine(url: string, head: string): Promise<string> {
-  const socket = connect(Number(new URL(url).port), "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  socket.write(`${head}\r\n\r\n`);
-  const [data] = (await once(socket, "data")) as [Buffer];
-  return data.toString().split("\r\n", 1)[0] ?? "";
-}
+import { statusOf, WEB_SOCKET } from "./raw-socket.ts";
 
 /** Sends what fetch would not. */
 async function send(url: string, path: string, host: string) {
@@ -62,24 +53,12 @@ test("targets that HTTP knows and GraphQL does not are answered by the process",
     "GET http://a?b": 307,
   };
   for (const [head, status] of Object.entries(heads))
-    expect([head, await statusLine(url, `${head} HTTP/1.1\r\nHost: a`)]).toEqual([
-      head,
-      expect.stringContaining(` ${status} `),
-    ]);
+    expect(`${head}: ${await statusOf(url, `${head} HTTP/1.1`, "Host: a")}`).toContain(`${head}: ${status} `);
 });
 
 test("the origin of a WebSocket is compared with the host of the target", async () => {
   const { url } = await startGateway({ upstream: await startRecords({}) });
-  const head = (origin: string) =>
-    [
-      "GET http://runs.example.com/graphql HTTP/1.1",
-      "Host: other",
-      `Origin: https://${origin}`,
-      "Connection: upgrade",
-      "Upgrade: websocket",
-      "Sec-WebSocket-Version: 13",
-      "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
-    ].join("\r\n");
-  expect(await statusLine(url, head("runs.example.com"))).toContain(" 101 ");
-  expect(await statusLine(url, head("other"))).toContain(" 403 ");
+  const head = "GET http://runs.example.com/graphql HTTP/1.1\r\nHost: other\r\nOrigin: https:/";
+  expect(await statusOf(url, `${head}/runs.example.com`, WEB_SOCKET)).toMatch(/^101 /);
+  expect(await statusOf(url, `${head}/other`, WEB_SOCKET)).toMatch(/^403 /);
 });

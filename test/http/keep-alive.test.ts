@@ -1,29 +1,12 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
-import { type AddressInfo, connect } from "node:net";
-import { expect, onTestFinished, test, vi } from "vitest";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
 import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
 import { READY_LINE, startMain } from "../support/main-process.ts";
-import { PATIENT } from "../support/patience.ts";
+import { openRaw } from "./raw-socket.ts";
 
 const READY = "GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n";
-
-/** A connection that the test writes itself. */
-async function open(port: number) {
-  const socket = connect(port, "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  let read = "";
-  socket.on("data", (chunk: Buffer) => (read += chunk.toString())).on("error", () => {});
-  await once(socket, "connect");
-  return {
-    socket,
-    /** Asks, and waits for that many answers in all. */
-    ask: async (count: number) => {
-      socket.write(READY);
-      await vi.waitUntil(() => read.split("HTTP/1.1 ").length > count, PATIENT);
-    },
-  };
-}
 
 test.each([
   [{}, "timeout=75"],
@@ -46,23 +29,26 @@ test("a connection that waits for its next request outlives all other limits", a
   await once(server, "listening");
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  const kept = await open(port);
-  await kept.ask(1);
+  const kept = await openRaw(port);
+  await kept.write(READY);
+  await kept.statuses(1);
   // Each of these waits for longer than a limit, and later than the kept one.
   for (const half of ["", "GET / HTTP/1.1\r\n", "POST / HTTP/1.1\r\nHost: a\r\ncontent-length: 9\r\n\r\n"]) {
-    const { socket } = await open(port);
-    socket.write(half);
-    await once(socket, "close");
+    const { write, closed } = await openRaw(port);
+    await write(half);
+    await closed;
   }
-  await kept.ask(2);
+  await kept.write(READY);
+  await kept.statuses(2);
   expect(kept.socket.closed).toBe(false);
 });
 
 test("a connection that waits for longer than KEEP_ALIVE_TIMEOUT_MS is closed", async () => {
   const main = startMain({ PORT: "0", DEMO: "on", KEEP_ALIVE_TIMEOUT_MS: "1" });
   const [, url = ""] = await main.printed(READY_LINE);
-  const { socket, ask } = await open(Number(new URL(url).port));
-  await ask(1);
-  // Not reset.
-  expect(await once(socket, "close")).toEqual([false]);
+  const { write, statuses, closed } = await openRaw(url);
+  await write(READY);
+  await statuses(1);
+  const isReset = await closed;
+  expect(isReset).toBe(false);
 });

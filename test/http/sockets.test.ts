@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import type { AddressInfo } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import pino from "pino";
@@ -11,9 +10,10 @@ import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
 import { configOf } from "../support/config-of.ts";
 import { startRecords } from "../support/fake.ts";
 import { startHolding } from "../support/holding.ts";
-import { ASK_STATUS, RUNNING_ANSWER } from "../support/one-read.ts";
+import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { STORY_SETTINGS } from "../support/story-settings.ts";
+import { openRaw } from "./raw-socket.ts";
 
 /** No connection is used twice. */
 const HEADERS = { authorization: "token t0ken", connection: "close" };
@@ -22,8 +22,6 @@ const postOf = (query: string) => ({
   headers: { ...HEADERS, "content-type": "application/json" },
   body: JSON.stringify({ query }),
 });
-
-const targetOf = (query: string) => `/graphql?${new URLSearchParams({ query }).toString()}`;
 
 interface Options {
   readonly service?: { readonly url: string };
@@ -39,8 +37,7 @@ const limitsOf = (deadlineMs: number) => ({
 
 /** A gateway whose callers may dawdle for as long as `limits` say, and else for minutes. */
 async function start(env: Record<string, string> = {}, { service, limits }: Options = {}) {
-  const upstream =
-    service ?? (await startRecords({ "ada/mnist/experiments/42/": { last_status: "running", id: 42 } }));
+  const upstream = service ?? (await startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD }));
   const gateway = createGateway({
     config: configOf({ ...STORY_SETTINGS, ...env }),
     upstreamUrl: new URL(upstream.url),
@@ -79,36 +76,24 @@ async function start(env: Record<string, string> = {}, { service, limits }: Opti
   };
 }
 
+/** What is sent at once, and what then, a byte now and then, without end. */
 interface Dawdler {
-  /** What is sent at once. */
   readonly first: string;
-  /** What is sent then, a byte now and then, without end. */
   readonly more?: string;
 }
 
 /** Opens a connection, dawdles, and gives what was answered when the gateway closes it. */
 async function dawdle(port: number, { first, more }: Dawdler): Promise<string> {
-  const socket = connect(port, "127.0.0.1");
-  let told = "";
-  socket.on("error", () => {}).on("data", (chunk: Buffer) => (told += chunk.toString()));
-  onTestFinished(() => void socket.destroy());
-  await once(socket, "connect");
+  const { socket, closed, read } = await openRaw(port);
   socket.write(first);
   const trickle = more === undefined ? undefined : setInterval(() => socket.write(more), 50);
-  // A reset is an end as well, and `events.once` would reject with it.
-  await new Promise((closed) => socket.once("close", closed));
+  await closed;
   clearInterval(trickle);
-  return told;
+  return read();
 }
 
 const HEAD =
   "POST /graphql HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\nAuthorization: token t0ken\r\n";
-
-/** The same request as it is on the wire. */
-function rawPostOf(query: string): string {
-  const { body } = postOf(query);
-  return `${HEAD}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
-}
 
 const DAWDLERS: readonly Dawdler[] = [
   { first: "" },
@@ -164,9 +149,9 @@ test("a caller that waits long for its answer gets it", async () => {
     headers: HEADERS,
   });
   await vi.waitUntil(() => held.length === 2 && gateway.silences() >= 2, PATIENT);
-  for (const response of held) response.end(JSON.stringify({ id: 42, last_status: "running" }));
+  for (const response of held) response.end(JSON.stringify(RUNNING_RECORD));
   expect(await (await waiting).json()).toEqual(RUNNING_ANSWER);
-  expect(await (await log).json()).toEqual({ id: 42, last_status: "running" });
+  expect(await (await log).json()).toEqual(RUNNING_RECORD);
 });
 
 /** Sends requests and leaves without waiting for what is answered. */
@@ -178,11 +163,13 @@ const LEAVE = `
 `;
 
 test("who left before its turn came costs the service nothing", async () => {
-  const service = await startRecords({ "ada/mnist/experiments/42/": { id: 42, last_status: "running" } });
+  const service = await startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
   const gateway = await start({}, { service });
   expect(await (await gateway.ask()).json()).toEqual(RUNNING_ANSWER);
-  const posted = rawPostOf(ASK_STATUS);
-  const got = `GET ${targetOf(ASK_STATUS)} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`;
+  const { body } = postOf(ASK_STATUS);
+  const posted = `${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`;
+  const target = `/graphql?${new URLSearchParams({ query: ASK_STATUS }).toString()}`;
+  const got = `GET ${target} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`;
   // The gateway's thread stands still meanwhile: they wait to be accepted, as under an overload.
   execFileSync(process.execPath, [
     "-e",

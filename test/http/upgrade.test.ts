@@ -1,43 +1,21 @@
-import { once } from "node:events";
-import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { ASK_STATUS, RUNNING_ANSWER } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
+import { openRaw } from "./raw-socket.ts";
 
 /** What `curl --http2` and the `HttpClient` of Java send with their first request. */
 const OFFER = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk";
 
 const BODY = JSON.stringify({ query: ASK_STATUS });
-const POST = [
-  "POST /graphql HTTP/1.1",
-  "Host: a",
-  OFFER,
-  "Authorization: token t0ken",
-  "Content-Type: application/json",
-  `Content-Length: ${BODY.length}`,
-  "",
-  "",
-].join("\r\n");
+const HEAD = `POST /graphql HTTP/1.1\r\nHost: a\r\n${OFFER}\r\nAuthorization: token t0ken`;
+const POST = `${HEAD}\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n`;
 
 async function open() {
   const service = await startRecords({ "ada/mnist/experiments/42/": { last_status: "running", id: 42 } });
   const { url } = await startGateway({ upstream: service });
-  const socket = connect({ host: "127.0.0.1", port: Number(new URL(url).port) });
-  onTestFinished(() => void socket.destroy());
-  await once(socket, "connect");
-  let received = "";
-  socket.on("data", (data: Buffer) => (received += data.toString()));
-  const answers = async (count: number) => {
-    const found = () => received.split("HTTP/1.1 ").slice(1);
-    await vi.waitUntil(
-      () => found().length === count && received.endsWith(JSON.stringify(RUNNING_ANSWER)),
-      PATIENT,
-    );
-    return found().map((answer) => answer.split("\r\n", 1)[0]);
-  };
-  return { socket, answers };
+  const { socket, closed, statuses } = await openRaw(url);
+  return { socket, closed, answers: (count: number) => statuses(count, JSON.stringify(RUNNING_ANSWER)) };
 }
 
 test("a request that offers HTTP/2 is answered like any other, as the last one of its connection", async () => {
@@ -53,14 +31,14 @@ test("a request that offers HTTP/2 is answered like any other, as the last one o
 });
 
 test("a connection that offers another protocol behind an unanswered request is closed", async () => {
-  const { socket } = await open();
+  const { socket, closed } = await open();
   socket.write(POST + BODY + POST + BODY);
-  expect(await once(socket, "close")).toEqual([false]);
+  const isReset = await closed;
+  expect(isReset).toBe(false);
 });
 
 test("what follows the offer of another protocol in its packet is answered, or its connection closes", async () => {
-  const { socket, answers } = await open();
-  const closed = once(socket, "close");
+  const { socket, closed, answers } = await open();
   const plain = POST.replace(`${OFFER}\r\n`, "");
   for (let count = 1; count <= 3; count++) socket.write(plain + BODY);
   await answers(3);

@@ -39,20 +39,23 @@ const listed =
 const RUNNING = { filter: { statuses: ["RUNNING"] } };
 
 /** Watches the runs of a project; `move` lets a second pass, after which the list is read again. */
-async function watchRuns(runs: LiveRun[], variables: object, env: Record<string, string> = RELEASE_04) {
-  const live = await startLive(runs, { env, answer: listed(runs) });
-  const subscribe = () =>
-    live.subscribe({
-      query: `subscription ($of: ID!, $filter: RunFilter, $first: Int) {
-        runsUpdated(of: $of, filter: $filter, first: $first) {
-          reason previousStatus run { uniqueName status isFinished }
-        }
-      }`,
-      variables: { of: globalId("Project:ada/mnist"), ...variables },
-    });
-  const watcher = await subscribe();
+async function watchRuns(
+  runs: LiveRun[],
+  variables: object,
+  env: Record<string, string> = RELEASE_04,
+  answer: ReturnType<typeof listed> = listed(runs),
+) {
+  const live = await startLive(runs, { env, answer });
+  const watcher = await live.subscribe({
+    query: `subscription ($of: ID!, $filter: RunFilter, $query: String, $first: Int) {
+      runsUpdated(of: $of, filter: $filter, query: $query, first: $first) {
+        reason previousStatus run { uniqueName status isFinished }
+      }
+    }`,
+    variables: { of: globalId("Project:ada/mnist"), ...variables },
+  });
   live.advance(FIRST_POLL);
-  return { ...live, subscribe, next: async () => (await watcher.next())?.data?.["runsUpdated"] };
+  return { ...live, next: async () => (await watcher.next())?.data?.["runsUpdated"] };
 }
 
 const told = (
@@ -173,26 +176,17 @@ test("a run whose state cannot be read for now is told when it can, and the list
   const runs = experiments(2);
   let isBroken = true;
   const lists = listed(runs);
-  const live = await startLive(runs, {
-    env: RELEASE_04,
-    answer: (seen) =>
-      isBroken && seen.path.endsWith("/1/") ? { status: 500, json: { detail: "no" } } : lists(seen),
-  });
-  const watcher = await live.subscribe({
-    query: `subscription { runsUpdated(of: "${globalId("Project:ada/mnist")}", query: "status:running") {
-      reason previousStatus run { uniqueName status isFinished }
-    } }`,
-  });
-  const next = async () => (await watcher.next())?.data?.["runsUpdated"];
-  live.advance(FIRST_POLL);
+  const { next, reach, requests } = await watchRuns(runs, { query: "status:running" }, RELEASE_04, (seen) =>
+    isBroken && seen.path.endsWith("/1/") ? { status: 500, json: { detail: "no" } } : lists(seen),
+  );
   for (const id of [2, 1]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
   Object.assign(runs[0] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:01:00Z" });
   runs.push({ id: 3, last_status: "running", updated_at: "2026-02-01T10:01:01Z" });
-  await live.reach(1_000);
+  await reach(1_000);
   expect(await next()).toEqual(told("APPEARED", 3, "RUNNING", null));
   isBroken = false;
-  await live.reach(2_000);
+  await reach(2_000);
   expect(await next()).toEqual(told("LEFT", 1, "FAILED", "RUNNING", true));
   const single = "GET ada/mnist/experiments/1/";
-  expect(await live.requests(5)).toEqual([LIST_RUNNING, LIST_RUNNING, single, LIST_RUNNING, single]);
+  expect(await requests(5)).toEqual([LIST_RUNNING, LIST_RUNNING, single, LIST_RUNNING, single]);
 });

@@ -1,0 +1,29 @@
+import { type Seen, startFake, type Told } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+
+export const RUN = globalId("Experiment:ada/mnist/42");
+
+/** What differs from one answer to the next. */
+const OF_THE_CONNECTION = new Set(["connection", "date", "keep-alive", "transfer-encoding"]);
+
+/** A gateway before a service, and a signed-in caller that takes downloads, by default the outputs of a run. */
+export async function startDownloads(
+  answer: (seen: Seen) => Told | undefined = () => undefined,
+  env: Record<string, string> = { UPSTREAM_PROFILE: "polyaxon-0.4" },
+) {
+  const service = await startFake(answer);
+  const gateway = await startGateway({ upstream: service, env });
+  const take = async (given: Record<string, string> = {}, path = `${RUN}/outputs`, method = "GET") => {
+    const headers = { authorization: "token t0ken", "x-request-id": "story-1", ...given };
+    const response = await fetch(`${gateway.url}/downloads/${path}`, { method, headers });
+    const told = [...response.headers].filter(([name]) => !OF_THE_CONNECTION.has(name));
+    const body = await response.text();
+    return { status: response.status, headers: Object.fromEntries(told), body };
+  };
+  return { ...gateway, service, take };
+}
+
+/** The errors of an answer that is one. */
+export const errorsIn = (body: string) =>
+  (JSON.parse(body) as { errors: { message: string; extensions: Record<string, unknown> }[] }).errors;

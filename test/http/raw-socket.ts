@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { onTestFinished, vi } from "vitest";
+import { PATIENT } from "../support/patience.ts";
+
+/** What a client sends with its request to go on by another protocol, WebSocket. */
+export const WEB_SOCKET =
+  "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
+
+/** A connection that the test writes and reads itself. */
+export async function openRaw(target: string | number) {
+  const port = typeof target === "number" ? target : Number(new URL(target).port);
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  let read = "";
+  socket.on("error", () => {}).on("data", (chunk: Buffer) => (read += chunk.toString()));
+  // A reset is an end as well, and `events.once` would reject with it.
+  const closed = new Promise<boolean>((resolve) => void socket.once("close", resolve));
+  await once(socket, "connect");
+  return {
+    socket,
+    closed,
+    read: () => read,
+    write: (text: string) => new Promise<void>((done) => socket.write(text, () => done())),
+    /** The status lines of the answers, when there are so many and the last one ends so. */
+    statuses: async (count: number, end = "") => {
+      const found = () => read.split("HTTP/1.1 ").slice(1);
+      await vi.waitUntil(() => found().length >= count && read.endsWith(end), PATIENT);
+      return found().map((answer) => answer.split("\r\n", 1)[0] ?? "");
+    },
+  };
+}
+
+/** The status of the answer to a head that is written as it is. */
+export async function statusOf(target: string | number, ...head: readonly string[]): Promise<string> {
+  const { write, statuses } = await openRaw(target);
+  await write(`${head.join("\r\n")}\r\n\r\n`);
+  return (await statuses(1))[0] ?? "";
+}
