@@ -13,6 +13,7 @@ interface HeldPlace {
   release(): void;
   /** Whoever needs it more may take it, and ends what holds it. */
   lend(end: () => void): void;
+  markUsed(): void;
   /** While nothing is done for who holds it, others may have it. */
   pause(): void;
   resume(): void;
@@ -66,6 +67,11 @@ export class RequestScope implements Identity {
     if (this.#pauses > 0) place.pause();
     if (this.ended) place.release();
     else place.lend(() => this.end("displaced"));
+  }
+
+  /** From now on nobody takes its place. */
+  keepPlace(): void {
+    this.#place?.markUsed();
   }
 
   /** Passes its place on to another scope. */

@@ -14,7 +14,7 @@ const LIMITS = {
   observability: 995,
   config: 703,
   live: 711,
-  "ground and top": 1_918,
+  "ground and top": 1_925,
   "redis, workers, reload": 0,
   src: 25_223,
   demo: 3_590,

@@ -65,9 +65,12 @@ export function createOperations({ contexts, isExplainable, telemetry }: Setting
         facts: state,
         openContext: (pacing) => {
           // What a stranger asks for gives way to others, but not what it commands: that has a place of its own.
-          const isStrangers = state.type === "mutation" && scope.caller.standing !== "proven";
-          const rejection = isStrangers && contexts.doors.admit("mutation", scope);
-          if (rejection) throw rejection;
+          if (state.type === "mutation") {
+            const isStrangers = scope.caller.standing !== "proven";
+            const rejection = isStrangers && contexts.doors.admit("mutation", scope);
+            if (rejection) throw rejection;
+            scope.keepPlace();
+          }
           return new OperationContext(contexts, { request, scope, pacing, onRequest: null, journal });
         },
         extensions: journal && explainer(journal, began, isExplained),
