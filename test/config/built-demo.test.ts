@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
-import { createClient } from "graphql-ws";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { WebSocket } from "ws";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { NODE_FLAGS } from "../../src/installation.ts";
+import { clientOf } from "../live/socket-client.ts";
+import { openRaw } from "../http/raw-socket.ts";
 import { connectAgent } from "../support/agent.ts";
 import { BUILT } from "../support/built.ts";
 import { globalId } from "../support/ids.ts";
@@ -57,25 +56,14 @@ test.each(readdirSync(OPERATIONS).filter((name) => name.endsWith(".graphql")))(
 test("a mutation changes what is asked next", async () => {
   const input = { description: `on ${process.version}` };
   const id = "ada.mnist.jobs.2";
-  await ask(
-    "mutation ($id: ID!, $input: UpdateRunInput!) { updateJob(id: $id, input: $input) { job { id } } }",
-    {
-      id,
-      input,
-    },
-  );
+  const update = "($id: ID!, $input: UpdateRunInput!) { updateJob(id: $id, input: $input) { job { id } } }";
+  await ask(`mutation ${update}`, { id, input });
   const { data } = await ask("query ($id: ID!) { job(id: $id) { description } }", { id });
   expect(data).toEqual({ job: input });
 });
 
 test("a WebSocket is told of a run, whose end is the subscription's", async () => {
-  const client = createClient({
-    url: `${gateway.url.replace("http:", "ws:")}/graphql`,
-    webSocketImpl: WebSocket,
-    connectionParams: { authorization: `token ${token}` },
-    retryAttempts: 0,
-  });
-  onTestFinished(() => void client.dispose());
+  const client = clientOf(gateway.url, { authorization: `token ${token}` });
   const query = `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/28")}") { run { status isFinished } } }`;
   const results = client.iterate({ query });
   const value = { data: { runUpdated: { run: { status: "SUCCEEDED", isFinished: true } } } };
@@ -97,36 +85,29 @@ test("a part of a download is the part that was asked for", async () => {
   expect(Buffer.from(await part.arrayBuffer())).toEqual(Buffer.from(whole).subarray(2, 10));
 });
 
+const WHO = "{ viewer { username } }";
+
 test("an agent lists the tools and uses one", async () => {
   const agent = await connectAgent(gateway, { token });
   expect(await agent.names()).toContain("graphql_query");
-  const { result } = await agent.use("graphql_query", { query: "{ viewer { username } }" });
+  const { result } = await agent.use("graphql_query", { query: WHO });
   expect(result).toEqual({ data: { viewer: { username: "ada" } } });
 });
 
 test("an offer of HTTP/2 is declined by an answer", async () => {
-  const socket = connect({ host: "127.0.0.1", port: Number(new URL(gateway.url).port) });
-  onTestFinished(() => void socket.destroy());
-  const offer = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"];
   const body = operationText("{ __typename }");
-  const head = ["POST /graphql HTTP/1.1", "Host: a", ...offer, "Content-Type: application/json"];
-  socket.write([...head, `Content-Length: ${body.length}`, "", body].join("\r\n"));
-  let received = "";
-  socket.setEncoding("utf8").on("data", (piece: string) => (received += piece));
-  await vi.waitUntil(() => received.endsWith("}"), PATIENT);
-  expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n\{"data":\{"__typename":"Query"\}\}/);
+  const offer = "Host: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk";
+  const content = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
+  const { write, statuses, read } = await openRaw(gateway.url);
+  await write(`POST /graphql HTTP/1.1\r\n${offer}\r\n${content}\r\n\r\n${body}`);
+  expect(await statuses(1, "}")).toEqual(["200 OK"]);
+  expect(read()).toMatch(/\r\n\r\n\{"data":\{"__typename":"Query"\}\}/);
 });
 
 test.each([
   ["no JSON", "{", {}, 400, "BAD_REQUEST"],
   ["a field that is not there", operationText("{ nothing }"), {}, 200, "GRAPHQL_VALIDATION_FAILED"],
-  [
-    "a caller without a token",
-    operationText("{ viewer { username } }"),
-    { authorization: "" },
-    200,
-    "UNAUTHENTICATED",
-  ],
+  ["a caller without a token", operationText(WHO), { authorization: "" }, 200, "UNAUTHENTICATED"],
 ])("%s is refused with its code", async (_, body, headers, status, code) => {
   const answer = await send(body, headers as Record<string, string>);
   expect([answer.status, answer.codes()]).toEqual([status, [code]]);

@@ -6,6 +6,7 @@ import { ERROR_CODES } from "../../src/errors.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { type Matcher, readPromql } from "../support/promql.ts";
+import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 
 const FOLDER = new URL("../../deploy/monitoring/", import.meta.url);
@@ -71,13 +72,6 @@ const all = [...variables, ...queries, ...conditions].map((each) => ({
   named: readPromql(withVariables(each.expression)),
 }));
 
-interface Exposed {
-  /** The names of the gateway's own metrics. */
-  readonly families: readonly string[];
-  /** The labels of a sample, with their values; undefined when it is not exposed. */
-  readonly labelsOf: (sample: string) => ReadonlyMap<string, ReadonlySet<string>> | undefined;
-}
-
 /** Runs some of everything, and reads the metrics. */
 async function scrape(): Promise<string> {
   const { ask, url, demo } = await startDemoGateway({ env: { CACHE_TTL_MS: "60000" } });
@@ -89,11 +83,8 @@ async function scrape(): Promise<string> {
   await ask("{ canary }");
   await ask(`mutation { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id } } }`);
   await ask("", undefined, { headers: { "content-type": "text/plain" } });
-  await fetch(`${url}/graphql`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ extensions: { persistedQuery: { version: 1, sha256Hash: "a".repeat(64) } } }),
-  });
+  const extensions = { persistedQuery: { version: 1, sha256Hash: "a".repeat(64) } };
+  await sendTo(`${url}/graphql`, { headers: JSON_BODY, body: JSON.stringify({ extensions }) });
   const { experiment } = data as { experiment: { logsUrl: string } };
   await (await fetch(experiment.logsUrl, { headers: { authorization: `token ${token}` } })).text();
   const { next, leave } = await subscribe(url, {
@@ -106,41 +97,44 @@ async function scrape(): Promise<string> {
   return text;
 }
 
-/** The metrics of a gateway that has done everything once. All tests look at the same. */
-const exposed = (() => {
-  let reading: Promise<Exposed> | null = null;
-  const readAll = async (): Promise<Exposed> => {
-    const text = await scrape();
-    const samples = new Map<string, Map<string, Set<string>>>();
-    for (const [, name = "", labels = ""] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
-      const values = samples.get(name) ?? new Map<string, Set<string>>();
-      samples.set(name, values);
-      for (const [, label = "", value = ""] of labels.matchAll(/(\w+)="([^"]*)"/g))
-        values.set(label, (values.get(label) ?? new Set<string>()).add(value));
-    }
-    const families = [...text.matchAll(/^# TYPE (rungraph_\w+)/gm)].map(([, name = ""]) => name);
-    return { families, labelsOf: (sample) => samples.get(sample) };
-  };
-  return () => (reading ??= readAll());
-})();
+/** The names of the gateway's own metrics, and the labels of each sample with their values. */
+let families: readonly string[] = [];
+const samples = new Map<string, Map<string, Set<string>>>();
+
+/** Reads them once for all tests. */
+let reading: Promise<void> | undefined;
+const readExposed = async () => {
+  const text = await scrape();
+  families = [...text.matchAll(/^# TYPE (rungraph_\w+)/gm)].map(([, name = ""]) => name);
+  for (const [, name = "", labels = ""] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
+    const values = samples.get(name) ?? new Map<string, Set<string>>();
+    samples.set(name, values);
+    for (const [, label = "", value = ""] of labels.matchAll(/(\w+)="([^"]*)"/g))
+      values.set(label, (values.get(label) ?? new Set<string>()).add(value));
+  }
+};
+const exposed = () => (reading ??= readExposed());
 
 /** The values that a matcher names: `2xx`, or each side of `failed|invalid`. */
 const valuesOf = ({ operator, value }: Matcher) => (operator.endsWith("~") ? value.split("|") : [value]);
 
 test.each(all)("$title names metrics, labels and values that the gateway exposes", async (each) => {
-  const { labelsOf } = await exposed();
+  await exposed();
   const { metrics, grouping } = each.named;
   expect(metrics).not.toEqual([]);
-  expect(metrics.filter(({ name }) => !labelsOf(name) && !FOREIGN[name])).toEqual([]);
+  expect(metrics.filter(({ name }) => !samples.has(name) && !FOREIGN[name])).toEqual([]);
 
-  const labels = metrics.flatMap(({ name }) => [...(labelsOf(name)?.keys() ?? []), ...(FOREIGN[name] ?? [])]);
+  const labels = metrics.flatMap(({ name }) => [
+    ...(samples.get(name)?.keys() ?? []),
+    ...(FOREIGN[name] ?? []),
+  ]);
   expect([...TARGET_LABELS, ...labels]).toEqual(expect.arrayContaining([...grouping, ...each.labels]));
 
   const unknown = metrics.flatMap(({ name, matchers }) =>
     matchers
       .filter(({ label }) => !TARGET_LABELS.includes(label) && !FOREIGN[name]?.includes(label))
       .filter((matcher) => {
-        const seen = [...(labelsOf(name)?.get(matcher.label) ?? []), ...(UNSEEN[matcher.label] ?? [])];
+        const seen = [...(samples.get(name)?.get(matcher.label) ?? []), ...(UNSEEN[matcher.label] ?? [])];
         const isSeen = (pattern: string) => seen.some((value) => new RegExp(`^(?:${pattern})$`).test(value));
         return !valuesOf(matcher).every(isSeen);
       }),
@@ -149,7 +143,7 @@ test.each(all)("$title names metrics, labels and values that the gateway exposes
 });
 
 test("every metric of the gateway is on the dashboard or in an alert", async () => {
-  const { families } = await exposed();
+  await exposed();
   const named = new Set(all.flatMap((each) => each.named.metrics.map(({ name }) => name)));
   const isNamed = (family: string) =>
     ["", "_bucket", "_sum", "_count"].some((suffix) => named.has(family + suffix));

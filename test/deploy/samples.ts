@@ -15,23 +15,16 @@ export function parseYaml(path: string) {
   return documents[0]?.toJS();
 }
 
-interface Generator {
-  readonly name: string;
-  readonly literals?: readonly string[];
-  readonly files?: readonly string[];
-  readonly envs?: readonly string[];
-}
+type Generator = { readonly name: string } & {
+  readonly [lines in "literals" | "files" | "envs"]?: readonly string[];
+};
 
 const FOLDERS = ["base", "ingress", "private-ca", "scrape-annotations", "example", "../monitoring"];
 
 export const kustomizations = FOLDERS.map((name) => {
   const folder = `kustomize/${name}/`;
-  const {
-    resources = [],
-    components = [],
-    patches = [],
-    ...others
-  } = parseYaml(`${folder}kustomization.yaml`);
+  const read = parseYaml(`${folder}kustomization.yaml`);
+  const { resources = [], components = [], patches = [], ...others } = read;
   const { configMapGenerator = [], secretGenerator = [] } = others;
   const generators: readonly Generator[] = [...configMapGenerator, ...secretGenerator];
   const generated = generators.flatMap(({ files = [], envs = [] }) => [...files, ...envs]);
@@ -58,14 +51,8 @@ function kustomize() {
     ...secrets,
     UPSTREAM_CA_FILE: fileURLToPath(new URL("kustomize/example/ca.pem", DEPLOY)),
   };
-  return {
-    container: template.spec.containers[0],
-    environment,
-    generators,
-    inBase,
-    settings,
-    template,
-  };
+  const [container] = template.spec.containers;
+  return { container, environment, generators, inBase, settings, template };
 }
 
 export const KUSTOMIZE = kustomize();

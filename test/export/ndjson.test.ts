@@ -20,22 +20,6 @@ test("runs as NDJSON are an object a line, each with all columns", async () => {
   expect(calls()).toHaveLength(1);
 });
 
-test("what the first page lacks stands in `others`, as an object", async () => {
-  const rows = [1, 2, 3].map((id) => row(id, { declarations: { [id < 3 ? "lr" : "depth"]: id } }));
-  const { get } = await startExports(rows, { MAX_PAGE_SIZE: "2" });
-  const text = await (await get(`${PROJECT}/runs.ndjson`)).text();
-  expect(
-    text
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line)),
-  ).toEqual([
-    expect.objectContaining({ "param.lr": 1, others: null }),
-    expect.objectContaining({ "param.lr": 2, others: null }),
-    expect.objectContaining({ "param.lr": null, others: { "param.depth": 3 } }),
-  ]);
-});
-
 test("a project without runs is an empty file", async () => {
   const { get } = await startExports([]);
   const response = await get(`${PROJECT}/runs.ndjson`);

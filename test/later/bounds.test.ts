@@ -2,11 +2,9 @@ import { expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { startGateway } from "../support/gateway.ts";
-import { listen } from "../support/listen.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
-import { askInPieces, merge, partsOf } from "../support/pieces.ts";
-
-const SIGNED_IN = { authorization: "token t0ken" };
+import { askInPieces, merge } from "../support/pieces.ts";
+import { EXPERIMENT, SIGNED_IN } from "./build-of-a-run.ts";
 
 const QUERY = `{
   experiment(id: "ada.mnist.3") {
@@ -16,17 +14,10 @@ const QUERY = `{
   }
 }`;
 
-const EXPERIMENT = {
-  id: 3,
-  last_status: "running",
-  build_job: "ada.mnist.builds.7",
-  experiment_group: "ada.mnist.2",
-};
-
-/** A service that answers what is deferred when `opened` is fulfilled. */
+/** A service whose builds and groups are answered when `opened` is fulfilled. */
 const startWith = (opened: Promise<void>) =>
   startFake(async ({ path }) => {
-    if (path.includes("experiments")) return { json: EXPERIMENT };
+    if (path.includes("experiments")) return { json: { ...EXPERIMENT, experiment_group: "ada.mnist.2" } };
     await opened;
     return { json: { id: 7, description: "x".repeat(2_000) } };
   });
@@ -65,36 +56,6 @@ test("the deadline is one for all pieces: those that are not there by then fail,
       ["experiment", "experimentGroup", "description"],
     ]);
   });
-});
-
-test("a caller who leaves between two pieces ends their requests, and the places are free", async () => {
-  let left = 0;
-  const url = await listen((request, response) => {
-    if (request.url?.includes("experiments")) {
-      response.setHeader("content-type", "application/json").end(JSON.stringify(EXPERIMENT));
-      return;
-    }
-    response.once("close", () => left++);
-  });
-  const gateway = await startGateway({ upstream: { url }, env: { MAX_OPERATIONS_PER_TOKEN: "1" } });
-  const leaving = new AbortController();
-  const response = await fetch(`${gateway.url}/graphql`, {
-    method: "POST",
-    headers: { ...SIGNED_IN, "content-type": "application/json", accept: "multipart/mixed" },
-    body: JSON.stringify({ query: QUERY }),
-    signal: leaving.signal,
-  });
-  const pieces = partsOf(response);
-  expect((await pieces.next()).value).toMatchObject({ hasNext: true });
-  await vi.waitUntil(() => gateway.logged().includes("experiments"), PATIENT);
-  leaving.abort();
-  await expect(pieces.next()).rejects.toThrow(/abort/);
-  await vi.waitUntil(() => left === 2, PATIENT);
-  await vi.waitFor(async () => {
-    const { errors } = await gateway.ask("{ __typename }");
-    expect(errors).toBeUndefined();
-  }, PATIENT);
-  expect(gateway.logged()).not.toContain('"level":50');
 });
 
 test("a gateway that drains finishes the pieces of what it has begun", async () => {

@@ -1,19 +1,9 @@
 import { expect, test } from "vitest";
-import { startFake, startRecords } from "../support/fake.ts";
+import { startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { askInPieces, merge } from "../support/pieces.ts";
+import { BUILD, DEFERRED, EXPERIMENT, PIECES, SIGNED_IN, startBuilt } from "./build-of-a-run.ts";
 import REFUSED from "./refused.json" with { type: "json" };
-
-const EXPERIMENT = {
-  id: 3,
-  unique_name: "ada.mnist.3",
-  description: "A run.",
-  last_status: "running",
-  build_job: "ada.mnist.builds.7",
-};
-const BUILD = { id: 7, unique_name: "ada.mnist.builds.7", description: "A build.", last_status: "succeeded" };
-
-const SIGNED_IN = { authorization: "token t0ken" };
 
 async function start(experiment: object = EXPERIMENT) {
   const upstream = await startRecords({
@@ -27,24 +17,8 @@ async function start(experiment: object = EXPERIMENT) {
 
 test("a deferred fragment follows the rest, and its reads begin after those of the rest", async () => {
   const { ask, calls } = await start();
-  const pieces = await ask(`{
-    experiment(id: "ada.mnist.3") {
-      status
-      ... @defer(label: "build") { buildJob { description } }
-    }
-  }`);
-  expect(pieces).toEqual([
-    {
-      data: { experiment: { status: "RUNNING" } },
-      pending: [{ id: "0", path: ["experiment"], label: "build" }],
-      hasNext: true,
-    },
-    {
-      incremental: [{ id: "0", data: { buildJob: { description: "A build." } } }],
-      completed: [{ id: "0" }],
-      hasNext: false,
-    },
-  ]);
+  const pieces = await ask(DEFERRED);
+  expect(pieces).toEqual(PIECES);
   expect(calls()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/builds/7/"]);
 });
 
@@ -132,10 +106,7 @@ test("an error of a deferred field is told in its piece, and one that leaves not
 });
 
 test("what a mutation returns may be deferred: it is read after the command", async () => {
-  const upstream = await startFake(({ method, path }) => {
-    if (method === "POST") return { json: {} };
-    return { json: path.includes("builds") ? BUILD : EXPERIMENT };
-  });
+  const upstream = await startBuilt();
   const { url } = await startGateway({ upstream });
   const query = `mutation { stopExperiment(id: "ada.mnist.3", force: true) {
     isSent ... @defer { experiment { buildJob { description } } }

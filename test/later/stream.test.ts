@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { askInPieces, merge } from "../support/pieces.ts";
-
-const SIGNED_IN = { authorization: "token t0ken" };
+import { SIGNED_IN } from "./build-of-a-run.ts";
 
 /** Three runs, each with a build of its own; that of the second does not exist. */
 async function start() {

@@ -1,26 +1,16 @@
 import { request } from "node:http";
 import { createGunzip } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { startGateway } from "../support/gateway.ts";
 import { partsOf, type PieceJson } from "../support/pieces.ts";
-
-const SIGNED_IN = { authorization: "token t0ken" };
+import { SIGNED_IN, startBuilt } from "./build-of-a-run.ts";
 
 const QUERY = `{ experiment(id: "ada.mnist.3") { status ... @defer(label: "build") { buildJob { description } } } }`;
 const STREAM = `{ entities(ids: ["RXhwZXJpbWVudDphZGEvbW5pc3QvMw", "?"]) @stream(initialCount: 1) { id } }`;
 
-/** A service whose builds are answered when `opened` is fulfilled. */
-async function start(opened: Promise<void> = Promise.resolve()) {
-  const upstream = await startFake(async ({ path }) => {
-    if (path.includes("experiments"))
-      return { json: { id: 3, last_status: "running", build_job: "ada.mnist.builds.7" } };
-    await opened;
-    return { json: { id: 7, description: "A build." } };
-  });
-  return startGateway({ upstream, env: { EXPLAIN: "on" } });
-}
+const start = async (opened?: Promise<void>) =>
+  startGateway({ upstream: await startBuilt(opened), env: { EXPLAIN: "on" } });
 
 const HEADERS = { ...SIGNED_IN, "content-type": "application/json", "x-request-id": "story" };
 

@@ -1,51 +1,22 @@
-import { createClient } from "graphql-ws";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { WebSocket } from "ws";
-import { startFake } from "../support/fake.ts";
+import { expect, test, vi } from "vitest";
+import { clientOf } from "../live/socket-client.ts";
 import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { PATIENT } from "../support/patience.ts";
-
-const QUERY = `{ experiment(id: "ada.mnist.3") { status ... @defer { buildJob { description } } } }`;
+import { DEFERRED, PIECES, startBuilt } from "./build-of-a-run.ts";
 
 /** A gateway before a service, and a client of graphql-ws. */
 async function connect(upstream: { readonly url: string }, env: Record<string, string> = {}) {
   const gateway = await startGateway({ upstream, env });
-  const client = createClient({
-    url: `${gateway.url.replace("http:", "ws:")}/graphql`,
-    webSocketImpl: WebSocket,
-    connectionParams: { authorization: "token t0ken" },
-    retryAttempts: 0,
-  });
-  onTestFinished(() => void client.dispose());
+  const client = clientOf(gateway.url, { authorization: "token t0ken" });
   return { client, gateway };
 }
 
-async function start() {
-  const upstream = await startFake(({ path }) =>
-    path.includes("experiments")
-      ? { json: { id: 3, last_status: "running", build_job: "ada.mnist.builds.7" } }
-      : { json: { id: 7, description: "A build." } },
-  );
-  return { ...(await connect(upstream)), calls: upstream.inOrder };
-}
-
 test("a query over a WebSocket may come in pieces", async () => {
-  const { client, gateway } = await start();
+  const { client, gateway } = await connect(await startBuilt());
   const pieces: unknown[] = [];
-  for await (const piece of client.iterate({ query: QUERY })) pieces.push(piece);
-  expect(pieces).toEqual([
-    {
-      data: { experiment: { status: "RUNNING" } },
-      pending: [{ id: "0", path: ["experiment"] }],
-      hasNext: true,
-    },
-    {
-      incremental: [{ id: "0", data: { buildJob: { description: "A build." } } }],
-      completed: [{ id: "0" }],
-      hasNext: false,
-    },
-  ]);
+  for await (const piece of client.iterate({ query: DEFERRED })) pieces.push(piece);
+  expect(pieces).toEqual(PIECES);
   await vi.waitUntil(() => gateway.logged().includes('"upstreamRequests":2'), PATIENT);
 });
 
@@ -58,7 +29,10 @@ test.each(["completes it", "closes its connection"])(
       response.once("close", () => open--);
     });
     const { client, gateway } = await connect({ url }, { MAX_OPERATIONS_PER_TOKEN: "1" });
-    const end = client.subscribe({ query: QUERY }, { next: () => {}, error: () => {}, complete: () => {} });
+    const end = client.subscribe(
+      { query: DEFERRED },
+      { next: () => {}, error: () => {}, complete: () => {} },
+    );
     await vi.waitUntil(() => open === 1, PATIENT);
     if (what === "completes it") end();
     else await client.terminate();
@@ -69,10 +43,11 @@ test.each(["completes it", "closes its connection"])(
 );
 
 test("a mutation does not come over a WebSocket", async () => {
-  const { client, calls } = await start();
+  const upstream = await startBuilt();
+  const { client } = await connect(upstream);
   const query = `mutation { stopExperiment(id: "ada.mnist.3", force: true) { isSent ... @defer { __typename } } }`;
   await expect(client.iterate({ query }).next()).rejects.toMatchObject([
     { extensions: { code: "BAD_REQUEST" } },
   ]);
-  expect(calls()).toEqual([]);
+  expect(upstream.calls()).toEqual([]);
 });

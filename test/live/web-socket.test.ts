@@ -1,31 +1,19 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { createClient } from "graphql-ws";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { openSocket } from "../support/doors.ts";
 import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
+import { clientOf } from "./socket-client.ts";
 
-/** A client of graphql-ws that does not try again, signed in by `connectionParams`. */
-function clientOf(url: string, connectionParams: Record<string, unknown> = { authorization: "token ada" }) {
-  const client = createClient({
-    url: `${url.replace("http:", "ws:")}/graphql`,
-    webSocketImpl: WebSocket,
-    connectionParams,
-    retryAttempts: 0,
-    lazy: true,
-  });
-  onTestFinished(() => void client.dispose());
-  return client;
-}
-
+const ADA = { authorization: "token ada" };
 const variables = { id: experimentId(1) };
 
 test("a subscription over a WebSocket is told what one by events is, and shares its requests", async () => {
   const run = { id: 1, last_status: "running" };
   const { url, watch, advance, reach, requests, subscriptions, seen } = await startLive([run]);
-  const results = clientOf(url).iterate({ query: RUN_UPDATED, variables });
+  const results = clientOf(url, ADA).iterate({ query: RUN_UPDATED, variables });
   const first = results.next();
   const watcher = await watch(1, "ada");
   await subscriptions(2);
@@ -42,7 +30,7 @@ test("a subscription over a WebSocket is told what one by events is, and shares 
 
 test("a client that completes its subscription ends its poll, and the connection stays", async () => {
   const { url, advance, subscriptions, timers, reach } = await startLive([{ id: 1, last_status: "running" }]);
-  const client = clientOf(url);
+  const client = clientOf(url, ADA);
   const results = client.iterate({ query: RUN_UPDATED, variables });
   const first = results.next();
   await subscriptions(1);
@@ -58,8 +46,8 @@ test("a client that completes its subscription ends its poll, and the connection
 
 test.each([
   ["without a token", {}, RUN_UPDATED, "UNAUTHENTICATED"],
-  ["that is not valid", undefined, "subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"],
-  ["that is a query", undefined, "{ __typename }", "BAD_REQUEST"],
+  ["that is not valid", ADA, "subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"],
+  ["that is a query", ADA, "{ __typename }", "BAD_REQUEST"],
 ] as const)("a request %s is an error of its own code", async (_, params, query, code) => {
   const { url, inOrder } = await startLive([]);
   const results = clientOf(url, params).iterate({ query, variables });
@@ -109,7 +97,7 @@ test("a rejected connection is closed, also when its client leaves its own side 
 test("a gateway that stops closes connections so that clients connect again, elsewhere", async () => {
   const { url, drain, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
   const closed = vi.fn<(event: unknown) => void>();
-  const client = clientOf(url);
+  const client = clientOf(url, ADA);
   client.on("closed", closed);
   const pending = client.iterate({ query: RUN_UPDATED, variables }).next();
   pending.catch(() => {});
@@ -146,9 +134,7 @@ test("a client that answers no ping is disconnected", async () => {
   socket.once("message", () =>
     socket.send(JSON.stringify({ id: "1", type: "subscribe", payload: { query: RUN_UPDATED, variables } })),
   );
-  socket.on("open", () =>
-    socket.send(JSON.stringify({ type: "connection_init", payload: { authorization: "token ada" } })),
-  );
+  socket.on("open", () => socket.send(JSON.stringify({ type: "connection_init", payload: ADA })));
   await subscriptions(1);
   tenSecondsOf(intervals);
   await vi.waitUntil(() => pings.mock.calls.length === 1, PATIENT);

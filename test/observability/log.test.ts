@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { createClient } from "graphql-ws";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { WebSocket } from "ws";
+import { describe, expect, test } from "vitest";
+import { clientOf } from "../live/socket-client.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -151,13 +150,7 @@ describe("the log of the gateway", () => {
     const token = demo.users[0]?.token ?? "";
     const headers = { authorization: `token ${token}`, "graphql-client-name": "web" };
     await (await fetch(experiment.logsUrl, { headers })).text();
-    const client = createClient({
-      url: `${url.replace("http:", "ws:")}/graphql`,
-      webSocketImpl: WebSocket,
-      connectionParams: { authorization: `token ${token}` },
-      retryAttempts: 0,
-    });
-    onTestFinished(() => void client.dispose());
+    const client = clientOf(url, { authorization: `token ${token}` });
     const id = globalId("Experiment:ada/mnist/42");
     await client.iterate({ query: `subscription { runUpdated(id: "${id}") { run { status } } }` }).next();
     const lines = linesIn(logged());
