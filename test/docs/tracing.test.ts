@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { startFake } from "../support/fake.ts";
+import { startFake, startRecords } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { globalId } from "../support/ids.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -14,10 +14,6 @@ interface Sent {
   readonly kind: number;
   readonly status: { readonly code: number };
   readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
-}
-
-interface Exported {
-  readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly Sent[] }[] }[];
 }
 
 /** Kinds by their numbers in OTLP. */
@@ -50,7 +46,10 @@ async function startTraced(upstream: { readonly url: string }, file: string) {
     collector
       .seen()
       // Safe: an exporter of OTLP sends nothing else.
-      .flatMap(({ body }) => (JSON.parse(body) as Exported).resourceSpans)
+      .flatMap(
+        ({ body }) =>
+          (JSON.parse(body) as { resourceSpans: { scopeSpans: { spans: Sent[] }[] }[] }).resourceSpans,
+      )
       .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans))
       .flatMap((span) => (span.traceId === traceId ? [read(span)] : []));
   /** Whether no span's parent is missing. */
@@ -82,12 +81,10 @@ const INSTRUMENTED = "test/support/instrumented.mjs";
 
 /** A service with one user, one job with a log, and no builds. */
 const startService = () =>
-  startFake(({ path }) => {
-    if (path.endsWith("/users/")) return { json: { username: "ada", is_superuser: false } };
-    if (path.endsWith("/logs")) return { text: "step 1\n" };
-    if (path.endsWith("/jobs/3/"))
-      return { json: { id: 3, unique_name: "ada.mnist.jobs.3", last_status: "running" } };
-    return undefined;
+  startRecords({
+    "users/": { username: "ada", is_superuser: false },
+    "ada/mnist/jobs/3/": { id: 3, unique_name: "ada.mnist.jobs.3", last_status: "running" },
+    "ada/mnist/jobs/3/logs": "step 1",
   });
 
 /** The one span of a kind and name. */

@@ -162,24 +162,28 @@ describe("runs as CSV", () => {
     );
   });
 
-  test("of a single column have no blank line, which readers leave out", async () => {
-    const { get } = await startExports(
-      [{ lr: null }, { lr: 1 }, {}].map((declarations, index) => row(index + 1, { declarations })),
-    );
-    const text = await (await get(`${PROJECT}/runs.csv?columns=param.lr`)).text();
-    expect(text).toBe('param.lr\r\n""\r\n1\r\n""\r\n');
-  });
-
-  test("can have spaces between the names of their columns", async () => {
-    const { get } = await startExports([row(1, { declarations: { "the lr": 1 } })]);
-    const response = await get(`${PROJECT}/runs.csv?columns=uniqueName,%20param.the%20lr`);
-    expect(await response.text()).toBe("uniqueName,param.the lr\r\nada.mnist.1,1\r\n");
-  });
-
-  test("can have columns whose names have commas, as a JSON list", async () => {
-    const { get } = await startExports([row(1, { declarations: { "a,b": 1 } })]);
-    const response = await get(`${PROJECT}/runs.csv${query({ columns: ["param.a,b", "uniqueName"] })}`);
-    expect(await response.text()).toBe('"param.a,b",uniqueName\r\n1,ada.mnist.1\r\n');
+  test.each([
+    [
+      "of a single column have no blank line, which readers leave out",
+      [{ lr: null }, { lr: 1 }, {}],
+      "param.lr",
+      'param.lr\r\n""\r\n1\r\n""\r\n',
+    ],
+    [
+      "can have spaces between the names of their columns",
+      [{ "the lr": 1 }],
+      "uniqueName, param.the lr",
+      "uniqueName,param.the lr\r\nada.mnist.1,1\r\n",
+    ],
+    [
+      "can have columns whose names have commas, as a JSON list",
+      [{ "a,b": 1 }],
+      ["param.a,b", "uniqueName"],
+      '"param.a,b",uniqueName\r\n1,ada.mnist.1\r\n',
+    ],
+  ])("%s", async (_, given, columns, text) => {
+    const { get } = await startExports(given.map((declarations, index) => row(index + 1, { declarations })));
+    expect(await (await get(`${PROJECT}/runs.csv${query({ columns })}`)).text()).toBe(text);
   });
 
   test("can have a column that the list does not tell, of more runs than an operation may send requests", async () => {

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import type { Answer } from "../support/gateway.ts";
 import { manifest } from "../support/manifest.ts";
+import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
@@ -13,18 +14,14 @@ const persisted = (text: string) => ({ persistedQuery: { version: 1, sha256Hash:
 /** A gateway in front of the demo, and a way to send a body as it is. */
 async function start(env: Record<string, string> = {}) {
   const { url, calls, demo } = await startDemoGateway({ env });
-  const headers = { "content-type": "application/json", authorization: `token ${demo.users[0]?.token}` };
+  const headers = { ...JSON_BODY, authorization: `token ${demo.users[0]?.token}` };
   return {
     url,
     calls,
     headers,
     post: async (body: object) => {
-      const response = await fetch(`${url}/graphql`, {
-        method: "POST",
-        headers,
-        body: JSON.stringify(body),
-      });
-      return { status: response.status, ...((await response.json()) as Answer<unknown>) };
+      const { status, text } = await sendTo(`${url}/graphql`, { headers, body: JSON.stringify(body) });
+      return { status, ...(JSON.parse(text) as Answer<unknown>) };
     },
   };
 }
@@ -106,19 +103,15 @@ describe("trusted documents", () => {
       expect(await post(body)).toMatchObject({ status: 200, data });
     expect(calls()).toEqual(["GET users/", "GET users/", "GET users/"]);
 
-    const refused = (code: string, got: string) => ({
-      status: 400,
-      errors: refusal(code, `Expected the hash of a trusted document, got ${got}.`),
-    });
-    const isRequired = "PERSISTED_QUERY_ID_REQUIRED";
-    expect(await post({ query: QUERY })).toEqual(refused(isRequired, "a document"));
-    expect(await post({ query: QUERY, extensions: persisted(QUERY) })).toEqual(
-      refused(isRequired, "a document"),
-    );
-    expect(await post({ extensions: persisted(QUERY) })).toEqual(
-      refused("PERSISTED_QUERY_NOT_IN_LIST", "another"),
-    );
-    expect(await post({ variables: {} })).toEqual(refused(isRequired, "none"));
+    for (const [body, code, got] of [
+      [{ query: QUERY }, "PERSISTED_QUERY_ID_REQUIRED", "a document"],
+      [{ query: QUERY, extensions: persisted(QUERY) }, "PERSISTED_QUERY_ID_REQUIRED", "a document"],
+      [{ extensions: persisted(QUERY) }, "PERSISTED_QUERY_NOT_IN_LIST", "another"],
+      [{ variables: {} }, "PERSISTED_QUERY_ID_REQUIRED", "none"],
+    ] as const) {
+      const errors = refusal(code, `Expected the hash of a trusted document, got ${got}.`);
+      expect(await post(body)).toEqual({ status: 400, errors });
+    }
     expect(calls()).toEqual([]);
   });
 
