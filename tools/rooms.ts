@@ -5,23 +5,23 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less. */
 const LIMITS = {
-  graphql: 6_986,
-  http: 4_395,
+  graphql: 6_981,
+  http: 4_394,
   engine: 3_302,
   "rest/api": 2_399,
-  "rest/client": 2_248,
-  "rest/session": 1_645,
+  "rest/client": 2_216,
+  "rest/session": 1_621,
   observability: 995,
   config: 703,
-  live: 711,
-  "ground and top": 1_925,
+  live: 684,
+  "ground and top": 1_924,
   "redis, workers, reload": 0,
-  src: 25_223,
+  src: 25_219,
   demo: 3_590,
-  test: 28_856,
+  test: 28_430,
   docs: 4_200,
   settings: 42,
-  "files of src": 177,
+  "files of src": 175,
   "run-time packages": 22,
 };
 
