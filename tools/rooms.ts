@@ -18,7 +18,7 @@ const LIMITS = {
   "redis, workers, reload": 0,
   src: 25_219,
   demo: 3_590,
-  test: 28_430,
+  test: 28_392,
   docs: 4_200,
   settings: 42,
   "files of src": 175,

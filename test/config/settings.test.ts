@@ -32,29 +32,6 @@ describe("settings", () => {
     expect(readConfig({ ...empty, HOST: "", PORT: " " })).toEqual(readConfig({}));
   });
 
-  test("are read from text", () => {
-    expect(
-      readConfig({
-        UPSTREAM_URL: "https://service.example:8443/prefix/",
-        TYPE_NAMES: "Node=ClusterNode, Entity=Node",
-        HOST: "::1",
-        PORT: "0",
-        GRAPHIQL: "off",
-        CORS_ORIGINS: "https://app.example, http://localhost:5173",
-        LOG_LEVEL: "silent",
-      }),
-    ).toMatchObject({
-      UPSTREAM_URL: new URL("https://service.example:8443/prefix/"),
-      TYPE_NAMES: { Node: "ClusterNode", Entity: "Node" },
-      HOST: "::1",
-      PORT: 0,
-      GRAPHIQL: false,
-      INTROSPECTION: true,
-      CORS_ORIGINS: ["https://app.example", "http://localhost:5173"],
-      LOG_LEVEL: "silent",
-    });
-  });
-
   const wrong = Object.entries(WRONG_SETTINGS).flatMap(([name, texts]) =>
     texts.map((text) => [name, text] as const),
   );
