@@ -182,6 +182,15 @@ describe("what is completed is counted while it is made", () => {
     expect(errors[0]).toMatchObject({ path: ["a", 0], extensions: { code: "BAD_USER_INPUT" } });
     expect(data).toEqual({ a: Array(900).fill(null), b: Array(900).fill(null) });
   });
+
+  test("what may have been done is told of all the same, however many errors there are", async () => {
+    const service = await startFake(() => ({ json: {}, status: 302 }));
+    const { ask } = await startGateway({ upstream: service, env: { MAX_UPSTREAM_REQUESTS: "1000" } });
+    const stops = times(6, (index) => `of${index}: stopRuns(ids: $ids, force: true) { results { isSent } }`);
+    const ids = Array.from({ length: 100 }, (_, id) => `ada.mnist.jobs.${id + 1}`);
+    const { errors = [] } = await ask(`mutation ($ids: [ID!]!) { ${stops} }`, { ids });
+    expect(errors.filter(({ extensions }) => extensions["outcome"] === "unknown")).toHaveLength(600);
+  });
 });
 
 describe("validation is bounded", () => {
