@@ -66,9 +66,9 @@ describe("callers who take nothing of a long answer", () => {
     }));
     const gateway = await startGateway({ upstream: service, env: { MAX_JSON_BYTES: "10000000", ...env } });
     // A token that the service has accepted may have all places.
-    await askFor(gateway, statusOf(1));
-    const dawdle = () => {
-      const sent = begin(gateway.url, { path: "/graphql", graphql: long });
+    for (const token of ["t0ken", "light"]) await askFor(gateway, statusOf(1), token);
+    const dawdle = (token = "t0ken") => {
+      const sent = begin(gateway.url, { path: "/graphql", graphql: long, token });
       onTestFinished(() => void sent.destroy());
       const response = new Promise<Parameters<typeof readOn>[0] | null>((resolve) => {
         sent.once("response", resolve).once("close", () => resolve(null));
@@ -84,13 +84,23 @@ describe("callers who take nothing of a long answer", () => {
       MAX_WAITING_BYTES: "20000000",
       READ_TIMEOUT_MS: "600000",
     });
-    const answers = await Promise.all(Array.from({ length: 6 }, dawdle).map(({ response }) => response));
+    const answers = await Promise.all(Array.from({ length: 6 }, () => dawdle().response));
     const read = await Promise.all(answers.map((answer) => answer && readOn(answer)));
     const whole = read.filter((each) => each?.isWhole).length;
     // Two answers fit, beside what the system's buffers hold.
     expect(whole).toBeGreaterThan(0);
     expect(whole).toBeLessThan(6);
     await vi.waitFor(async () => expect(firstCodeOf(await askFor(gateway, statusOf(1)))).toBe("ok"), PATIENT);
+  });
+
+  test("are let go first where one has most of what waits: another keeps its answer", async () => {
+    const env = { MAX_OPERATIONS: "16", MAX_WAITING_BYTES: "20000000", READ_TIMEOUT_MS: "600000" };
+    const { dawdle } = await startLong(env);
+    const light = await dawdle("light").response;
+    const heavy = await Promise.all([1, 2, 3, 4].map(() => dawdle().response));
+    expect(light && (await readOn(light)).isWhole).toBe(true);
+    const read = await Promise.all(heavy.map((answer) => answer && readOn(answer)));
+    expect(read.filter((each) => each?.isWhole).length).toBeLessThan(4);
   });
 });
 
