@@ -40,7 +40,7 @@ export async function slice<At, Item>(
   list: List<At, Item>,
   { first, maxSize, after, offset = 0 }: SliceRequest,
 ): Promise<Slice<Item>> {
-  const { walk, mark } = begin(session, list, { after, maxSize, offset });
+  const { walk, cursorOf } = begin(session, list, { after, maxSize, offset });
   const wanted = first ?? maxSize;
   let items: readonly Item[] = [];
   /** The pages, each with the index of its first item. */
@@ -64,7 +64,7 @@ export async function slice<At, Item>(
     cursorAt: (index) => {
       const page = pages.findLast(({ from }) => from <= index);
       if (!page) throw new RangeError("expected the index of an item");
-      return formatCursor(page.step.positionAfter(index - page.from), mark);
+      return cursorOf(page.step.positionAfter(index - page.from));
     },
     hasNext,
     // A cursor points after an item, so with a cursor there is always a previous item. An offset can be behind the end.
@@ -99,7 +99,7 @@ export async function scanList<At, Item>(
   list: List<At, Item>,
   { first, maxSize, after, maxRows, find }: ScanRequest<Item>,
 ): Promise<ScannedSlice<Item>> {
-  const { walk, mark } = begin(session, list, { after, maxSize });
+  const { walk, cursorOf } = begin(session, list, { after, maxSize });
   const wanted = first ?? maxSize;
   const items: Item[] = [];
   const positions: (() => Position)[] = [];
@@ -120,7 +120,7 @@ export async function scanList<At, Item>(
   const cursorAt = (index: number) => {
     const position = positions[index];
     if (!position) throw new RangeError("expected the index of an item");
-    return formatCursor(position(), mark);
+    return cursorOf(position());
   };
   const isComplete = walk.isDone();
   const isBehindLast = matches === items.length && next !== null;
@@ -130,8 +130,7 @@ export async function scanList<At, Item>(
     hasNext: !isComplete || matches > items.length,
     hasPrevious: after !== null,
     count: isComplete && after === null ? matches : null,
-    endCursor:
-      isBehindLast && next ? formatCursor(next, mark) : items.length > 0 ? cursorAt(items.length - 1) : null,
+    endCursor: isBehindLast && next ? cursorOf(next) : items.length > 0 ? cursorAt(items.length - 1) : null,
     scan: { rowsRead, isComplete },
   };
 }
@@ -165,9 +164,11 @@ function begin<At, Item>(
   { after, maxSize, offset = 0 }: Pick<SliceRequest, "after" | "maxSize" | "offset">,
 ) {
   const { paging } = session.server.profile;
-  const mark = markOf(list);
-  const start = after === null ? startAt(offset, paging) : parseCursor(after, mark, paging, maxSize);
-  return { walk: new Walk(session, list, start), mark };
+  const start = after === null ? startAt(offset, paging) : parseCursor(after, markOf(list), paging, maxSize);
+  const walk = new Walk(session, list, start);
+  let mark: string | null = null;
+  // Most lists are read without a cursor.
+  return { walk, cursorOf: (position: Position) => formatCursor(position, (mark ??= markOf(list))) };
 }
 
 /** Reads the pages of a list one after the other. */
