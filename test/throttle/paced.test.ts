@@ -92,12 +92,13 @@ describe("a service that answers 20 requests a minute", () => {
     const small = askFor(gateway, statusOf(99));
     const metrics = async () => (await fetch(`${gateway.url}/metrics`)).text();
     await vi.waitUntil(async () => (await metrics()).includes("\nrungraph_operations_running 2\n"), PATIENT);
-    let isAnswered = false;
-    void small.then(() => (isAnswered = true));
-    for (let sent = 16; !isAnswered; sent++) {
-      await vi.waitUntil(() => isAnswered || hand.timers().length > 0, PATIENT);
+    let answered = false;
+    void small.then(() => (answered = true));
+    const isAnswered = () => answered;
+    for (let sent = 16; !isAnswered(); sent++) {
+      await vi.waitUntil(() => isAnswered() || hand.timers().length > 0, PATIENT);
       hand.advance((hand.timers()[0] ?? hand.clock.now()) - hand.clock.now());
-      await vi.waitUntil(() => isAnswered || service.seen().length === sent, PATIENT);
+      await vi.waitUntil(() => isAnswered() || service.seen().length === sent, PATIENT);
       await settled(gateway, () => service.seen().length);
     }
     expect(await small).toEqual(RUNNING_ANSWER);
