@@ -130,14 +130,14 @@ export class Quota {
 
   /** Whose share would be exceeded by one more; null when there is room. */
   fullFor(caller: Caller): Full | null {
-    const { total, perCaller, address, strangers } = this.#shares;
+    const { perCaller, address, strangers } = this.#shares;
     const { standing } = caller;
     if (standing !== "anonymous" && this.of(caller) >= perCaller) return "caller";
     if (standing !== "proven") {
       if (this.of(caller.address) >= address) return "address";
       if (this.#ofStrangers >= strangers) return "strangers";
     }
-    return this.taken >= total ? "gateway" : null;
+    return this.areAllTaken() ? "gateway" : null;
   }
 
   areAllTaken(): boolean {
