@@ -1,6 +1,6 @@
 import type { Steps } from "../core/context.ts";
 import { once } from "../types/series.ts";
-import { isObject } from "../../rest/api/record.ts";
+import { entriesOf, isObject } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 
 /** What the list of a service tells of an experiment. */
@@ -27,11 +27,14 @@ export interface Column {
 const BYTES = { column: 250, value: 14 };
 
 /** The columns of some rows, in order of their names. Takes as long as there are values, however many names they have. */
-function* columnsOf(rows: readonly Row[], valuesOf: (row: Row) => Values): Steps<readonly Column[]> {
+function* columnsOf(
+  rows: readonly Row[],
+  valuesOf: (row: Row) => Iterable<[string, unknown]>,
+): Steps<readonly Column[]> {
   const columns = new Map<string, { name: string; values: unknown[]; rows: number[] }>();
   let [seen, made] = [0, 0];
   for (const [index, row] of rows.entries())
-    for (const [name, value] of Object.entries(valuesOf(row))) {
+    for (const [name, value] of valuesOf(row)) {
       if (++seen % STRIDE === 0) {
         yield made;
         made = 0;
@@ -39,7 +42,7 @@ function* columnsOf(rows: readonly Row[], valuesOf: (row: Row) => Values): Steps
       const column = columns.get(name) ?? { name, values: [], rows: [] };
       if (column.values.push(value ?? null) === 1) {
         columns.set(name, column);
-        made += BYTES.column;
+        made += BYTES.column + name.length;
       }
       column.rows.push(index);
       made += BYTES.value;
@@ -56,7 +59,7 @@ export class RunTable {
 
   constructor(rows: readonly Row[]) {
     this.rows = rows;
-    this.parameters = once(columnsOf(rows, parametersOf));
-    this.metrics = once(columnsOf(rows, metricsOf));
+    this.parameters = once(columnsOf(rows, (row) => entriesOf(parametersOf(row))));
+    this.metrics = once(columnsOf(rows, (row) => Object.entries(metricsOf(row))));
   }
 }

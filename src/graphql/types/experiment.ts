@@ -1,6 +1,6 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { slice } from "../../rest/session/pages.ts";
-import { isObject } from "../../rest/api/record.ts";
+import { isObject, valueAt } from "../../rest/api/record.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { InputError } from "../../errors.ts";
@@ -73,10 +73,18 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
   }),
 });
 
-interface DeclarationValue {
+export interface DeclarationValue {
   readonly name: string;
   readonly value: unknown;
+  readonly isPresent: boolean;
 }
+
+/** A parameter with what runs have for it: undefined where they have none. */
+export const declared = (name: string, value: unknown): DeclarationValue => ({
+  name,
+  value: value ?? null,
+  isPresent: value !== undefined,
+});
 
 export const DeclarationValueRef = builder.objectRef<DeclarationValue>("DeclarationValue").implement({
   description: "A parameter and its value.",
@@ -86,6 +94,11 @@ export const DeclarationValueRef = builder.objectRef<DeclarationValue>("Declarat
       type: "JSON",
       description: "Value as received: a text, a number, a boolean or a list of them.",
       ...shown("value"),
+    }),
+    isPresent: t.boolean({
+      nullable: false,
+      description: "False of runs that have none, among `groups` of a summary. Null is a value.",
+      ...shown("isPresent"),
     }),
   }),
 });
@@ -127,17 +140,21 @@ Experiment.implement({
       args: namesArg,
       ...computed(["declarations"], ({ declarations }, _, { names }: NamesArgs) => {
         if (!isObject(declarations)) return null;
-        const wanted = names ? new Set(names) : null;
-        const present = Object.keys(declarations).filter((name) => wanted?.has(name) ?? true);
-        return present.toSorted().map((name): DeclarationValue => ({ name, value: declarations[name] }));
+        const wanted = names ? new Set(names) : Object.keys(declarations);
+        return [...wanted]
+          .toSorted()
+          .map((name) => declared(name, valueAt(declarations, name)))
+          .filter(({ isPresent }) => isPresent);
       }),
     }),
     declaration: t.field({
       type: "JSON",
-      description: "Value of one parameter.",
+      description:
+        "Value of one parameter; `model.lr` leads into an object where no parameter has this name.",
       args: { name: t.arg.string({ required: true, description: "Name of the parameter." }) },
-      ...computed(["declarations"], ({ declarations }, _, { name }: { readonly name: string }) =>
-        isObject(declarations) && Object.hasOwn(declarations, name) ? declarations[name] : null,
+      ...computed(
+        ["declarations"],
+        ({ declarations }, _, { name }: { readonly name: string }) => valueAt(declarations, name) ?? null,
       ),
     }),
     resources: t.field(resources),
@@ -164,14 +181,15 @@ Experiment.implement({
     readme: t.string(readme),
     latestMetrics: t.field({
       type: [MetricValue],
-      description: "Latest value of each metric, by name.",
+      description: "Latest value of each metric that the run has, by name.",
       args: namesArg,
       ...computed(["last_metric"], ({ last_metric }, _, { names }: NamesArgs) =>
         last_metric ? namedValues(last_metric, names) : null,
       ),
     }),
     lastMetricValue: t.float({
-      description: "Latest value of one metric.",
+      description:
+        "Latest value of one metric; null if it is absent or not a finite number, which `latestMetrics` tells apart.",
       args: nameArg,
       ...computed(["last_metric"], ({ last_metric }, _, { name }: { name: string }) =>
         valueOf(last_metric, name),

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { Condition } from "../../rest/api/list-query.ts";
+import { valueAt } from "../../rest/api/record.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
 import { type FindRows, findRows, isInRows, valueOf } from "./list-scan.ts";
@@ -103,8 +104,11 @@ export function declarationScan(filters: readonly Declared[] | null | undefined)
   if (scanned.length === 0) return null;
   const tests = scanned.map((declared) => [declared.name, testOf(declared)] as const);
   return findRows((row) => {
-    const declarations = declarationsOf(row);
-    return tests.every(([name, test]) => Object.hasOwn(declarations, name) && test(declarations[name]));
+    const declarations = valueOf(row, "declarations");
+    return tests.every(([name, test]) => {
+      const value = valueAt(declarations, name);
+      return value !== undefined && test(value);
+    });
   });
 }
 
@@ -119,13 +123,6 @@ function testOf(declared: Declared): Test {
   const isWithin: Test = (value) =>
     bounds.length === 0 || (typeof value === "number" && bounds.every((isMet) => isMet(value)));
   return (value) => isOneOf(value) && isWithin(value);
-}
-
-/** The parameters of a row; none where it has null. Throws `UpstreamError` for a row that does not tell them. */
-function declarationsOf(row: object): Readonly<Record<string, unknown>> {
-  const declarations = valueOf(row, "declarations");
-  // Safe: any object has properties by name.
-  return typeof declarations === "object" && declarations !== null ? (declarations as never) : {};
 }
 
 /** Throws `UpstreamError` where the rows of this server's lists do not tell the parameters. */

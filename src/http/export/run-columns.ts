@@ -5,6 +5,7 @@ import type { Experiment } from "../../graphql/core/refs.ts";
 import { isLoaded, load } from "../../graphql/core/resource.ts";
 import { finite } from "../../graphql/types/series.ts";
 import { durationSeconds, STATE, statusOf } from "../../graphql/types/status.ts";
+import { type ByName, entriesOf, isObject, valueAt } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import type { Cell } from "./formats.ts";
 
@@ -49,21 +50,19 @@ const FIXED: Readonly<Record<string, Column>> = {
 
 /** Values by name: those of the key of the record, whose names are the rest of the column's name. */
 interface Named {
-  readonly key: keyof ExperimentRecord;
+  readonly key: "declarations" | "last_metric";
   readonly cellOf: (value: unknown) => Cell;
+  readonly entriesOf: (values: ByName) => Iterable<[string, unknown]>;
 }
 
 /** The columns whose names runs bring along, by their prefix. */
 const NAMED: Readonly<Record<string, Named>> = {
-  "param.": { key: "declarations", cellOf: (value) => value ?? null },
-  "metric.": { key: "last_metric", cellOf: finite },
+  "param.": { key: "declarations", cellOf: (value) => value ?? null, entriesOf },
+  "metric.": { key: "last_metric", cellOf: finite, entriesOf: Object.entries },
 };
 
-const valuesOf = ({ loaded }: ExportedRun, { key }: Named): Readonly<Record<string, unknown>> => {
-  const { [key]: values } = loaded;
-  // Safe: any object has properties by name. The service documents no shape.
-  return typeof values === "object" && values !== null && !Array.isArray(values) ? (values as never) : {};
-};
+const valuesIn = ({ loaded }: ExportedRun, { key, entriesOf: all }: Named) =>
+  isObject(loaded[key]) ? [...all(loaded[key])] : [];
 
 /** The column with this name; null when there is none. */
 function columnNamed(name: string): Column | null {
@@ -73,10 +72,7 @@ function columnNamed(name: string): Column | null {
     if (!name.startsWith(prefix) || inner === "") continue;
     return {
       keys: [named.key],
-      cellOf: (run) => {
-        const values = valuesOf(run, named);
-        return Object.hasOwn(values, inner) ? named.cellOf(values[inner]) : null;
-      },
+      cellOf: (run) => named.cellOf(valueAt(run.loaded[named.key], inner)),
     };
   }
   return null;
@@ -98,7 +94,7 @@ function namesIn(runs: readonly ExportedRun[]): {
   const names = Object.entries(NAMED).flatMap(([prefix, named]) => {
     const counts = new Map<string, number>();
     for (const run of runs)
-      for (const name of Object.keys(valuesOf(run, named))) counts.set(name, (counts.get(name) ?? 0) + 1);
+      for (const [name] of valuesIn(run, named)) counts.set(name, (counts.get(name) ?? 0) + 1);
     const own = [...counts.keys()].toSorted();
     const most = own.toSorted((one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0));
     let characters = 0;
@@ -171,7 +167,7 @@ export class RunColumns {
 
   #othersOf(run: ExportedRun, known: ReadonlySet<string>): Cell {
     const others = Object.entries(NAMED).flatMap(([prefix, named]) =>
-      Object.entries(valuesOf(run, named)).flatMap(([name, value]) =>
+      valuesIn(run, named).flatMap(([name, value]) =>
         known.has(prefix + name) ? [] : [[prefix + name, named.cellOf(value)] as const],
       ),
     );
