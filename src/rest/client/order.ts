@@ -60,6 +60,8 @@ export class Operation implements Readonly<Omit<OperationParts, "bounds">> {
   readonly yields: boolean;
   /** Whether it has asked for anything. */
   hasBegun = false;
+  /** Whether the service has refused it a request for now. */
+  isThrottled = false;
   readonly #bounds: OperationBounds;
   #requests = 0;
   #exceeded: UpstreamError | null = null;
