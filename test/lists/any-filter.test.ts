@@ -105,7 +105,7 @@ async function startReader() {
     seen += sent.length;
     const said = sent.map(({ path }) => {
       const params = new URL(path, "http://service").searchParams;
-      expect([...params.keys()].filter((key) => key !== "query" && key !== "limit")).toEqual([]);
+      expect([...params.keys()].filter((key) => !/^(?:query|limit|sort)$/.test(key))).toEqual([]);
       return readFilter(params.get("query") ?? "");
     });
     return { codes, said };

@@ -109,7 +109,8 @@ export function plain(address: string): readonly [path: string, parameters: read
   const parameters = [...new URLSearchParams(query)].map(
     ([name, value]) => `${name}=${name === "sort" ? value.replace(SECOND_KEY, "") : value}`,
   );
-  return [path.replace(/\/$/, ""), parameters.toSorted()];
+  // The order that lists have anyway.
+  return [path.replace(/\/$/, ""), parameters.filter((each) => each !== "sort=-updated_at").toSorted()];
 }
 
 function toldBy({ status, responseHeaders, text, ...line }: Line): Told {

@@ -29,8 +29,7 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
   const filter = filterOf(profile, { ...request, conditions });
   return {
     ...(id !== undefined && { [filters.group ?? lacking("lists of the experiments of a group")]: id }),
-    ...(order && (orders[order] ?? lacking(`the order ${order}`))),
-    ...byMetric,
+    ...(byMetric ?? (order ? (orders[order] ?? lacking(`the order ${order}`)) : orders.DEFAULT)),
     ...(filter && { [filters.query ?? lacking("filters of lists", "FILTERS")]: filter }),
   };
 }
