@@ -73,6 +73,27 @@ const told = (
 const query = (text: string) => `query=${encodeURIComponent(text)}`;
 const LIST_RUNNING = `GET ada/mnist/experiments?${query("status:running")}`;
 
+test("what only a scan finds is looked for among the runs that have changed last, in one request for each poll", async () => {
+  const runs = experiments(3).map((run) => ({
+    ...run,
+    name: "base",
+    declarations: { lr: 0.1 },
+    tags: ["a,b"],
+  }));
+  Object.assign(runs[1] ?? {}, { declarations: { lr: 0.2 } });
+  const filter = { words: "BASE", tags: ["a,b"], declarations: [{ name: "lr", atMost: 0.1 }] };
+  const { next, reach, requests } = await watchRuns(runs, { filter });
+  for (const id of [3, 1]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+  Object.assign(runs[1] ?? {}, { declarations: { lr: 0.05 }, updated_at: "2026-02-01T10:01:00Z" });
+  await reach(1_000);
+  expect(await next()).toEqual(told("APPEARED", 2, "RUNNING", null));
+  Object.assign(runs[2] ?? {}, { name: "c", updated_at: "2026-02-01T10:02:00Z" });
+  await reach(2_000);
+  expect(await next()).toEqual(told("LEFT", 3, "RUNNING", "RUNNING"));
+  const list = "GET ada/mnist/experiments?limit=500";
+  expect(await requests(4)).toEqual([list, list, list, "GET ada/mnist/experiments/3/"]);
+});
+
 test("what is running tells the end of each run: those that leave at a time are read by one list of ids", async () => {
   const runs = experiments(3);
   const { next, reach, requests } = await watchRuns(runs, RUNNING);
