@@ -3,7 +3,7 @@ import type { Steps } from "../core/context.ts";
 import { type DeclarationValue, declared } from "../types/experiment.ts";
 import { finite } from "../types/series.ts";
 import { type RunStatus, statusOf } from "../types/status.ts";
-import { metricsOf, type Row, RunTable, STRIDE } from "./run-table.ts";
+import { type Row, RunTable, STRIDE } from "./run-table.ts";
 import { medianOf, Moments, rankCorrelation } from "./statistics.ts";
 
 /** Statistics of a metric over runs. */
@@ -192,10 +192,7 @@ const numberOf = (value: unknown): number | null =>
   typeof value === "boolean" ? Number(value) : finite(value);
 
 /** The latest value of a metric in a row, where it is a finite number. */
-function measured(row: Row, metric: string): number | null {
-  const metrics = metricsOf(row);
-  return Object.hasOwn(metrics, metric) ? finite(metrics[metric]) : null;
-}
+const measured = (row: Row, metric: string): number | null => finite(valueAt(row.last_metric, metric));
 
 /** How a metric goes with each parameter that has numbers, the strongest first. */
 export function* importanceOf(table: RunTable, metric: string): Steps<ParameterImportance[]> {

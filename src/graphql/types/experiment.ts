@@ -33,13 +33,13 @@ import {
   readMetrics,
   readSeries,
   seriesArgs,
-  valueOf,
 } from "./metrics.ts";
 import { outputFiles } from "./output-files.ts";
 import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
 import { findRows, isInRows, valueOf as rowValue } from "./list-scan.ts";
 import { runList, runListOf } from "./run-list.ts";
 import { cloneFields } from "./run.ts";
+import { finite } from "./series.ts";
 
 const { endpoints, optional } = runs.experiment;
 const { property, computed, reference, child } = fieldsOf(Experiment.kind);
@@ -50,7 +50,7 @@ type ExperimentResource = typeof Experiment.$inferType;
 
 async function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
   const { owner, project, id } = resource.address;
-  const list = { endpoint: endpoints.jobs, address: resource.address };
+  const list = { endpoint: endpoints.jobs, address: resource.address, isTied: true };
   const page = await slice(context.session, list, sliceRequest(args, context));
   return connect(page, (record) =>
     toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${record.id}` }, record),
@@ -192,7 +192,7 @@ Experiment.implement({
         "Latest value of one metric; null if it is absent or not a finite number, which `latestMetrics` tells apart.",
       args: nameArg,
       ...computed(["last_metric"], ({ last_metric }, _, { name }: { name: string }) =>
-        valueOf(last_metric, name),
+        finite(valueAt(last_metric, name)),
       ),
     }),
     metrics: t.field({

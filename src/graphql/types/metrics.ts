@@ -69,9 +69,6 @@ function sortedKeysOf(values: ByName): readonly string[] {
   return last.sorted;
 }
 
-export const valueOf = (values: Values, name: string): number | null =>
-  values && Object.hasOwn(values, name) ? finite(values[name]) : null;
-
 export const namesArg = builder.args((t) => ({
   names: t.stringList({ description: "Names to include. Default: all." }),
 }));

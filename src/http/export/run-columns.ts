@@ -5,7 +5,7 @@ import type { Experiment } from "../../graphql/core/refs.ts";
 import { isLoaded, load } from "../../graphql/core/resource.ts";
 import { finite } from "../../graphql/types/series.ts";
 import { durationSeconds, STATE, statusOf } from "../../graphql/types/status.ts";
-import { type ByName, entriesOf, isObject, valueAt } from "../../rest/api/record.ts";
+import { entriesOf, valueAt } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import type { Cell } from "./formats.ts";
 
@@ -52,17 +52,13 @@ const FIXED: Readonly<Record<string, Column>> = {
 interface Named {
   readonly key: "declarations" | "last_metric";
   readonly cellOf: (value: unknown) => Cell;
-  readonly entriesOf: (values: ByName) => Iterable<[string, unknown]>;
 }
 
 /** The columns whose names runs bring along, by their prefix. */
 const NAMED: Readonly<Record<string, Named>> = {
-  "param.": { key: "declarations", cellOf: (value) => value ?? null, entriesOf },
-  "metric.": { key: "last_metric", cellOf: finite, entriesOf: Object.entries },
+  "param.": { key: "declarations", cellOf: (value) => value ?? null },
+  "metric.": { key: "last_metric", cellOf: finite },
 };
-
-const valuesIn = ({ loaded }: ExportedRun, { key, entriesOf: all }: Named) =>
-  isObject(loaded[key]) ? [...all(loaded[key])] : [];
 
 /** The column with this name; null when there is none. */
 function columnNamed(name: string): Column | null {
@@ -94,7 +90,7 @@ function namesIn(runs: readonly ExportedRun[]): {
   const names = Object.entries(NAMED).flatMap(([prefix, named]) => {
     const counts = new Map<string, number>();
     for (const run of runs)
-      for (const [name] of valuesIn(run, named)) counts.set(name, (counts.get(name) ?? 0) + 1);
+      for (const [name] of entriesOf(run.loaded[named.key])) counts.set(name, (counts.get(name) ?? 0) + 1);
     const own = [...counts.keys()].toSorted();
     const most = own.toSorted((one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0));
     let characters = 0;
@@ -167,7 +163,7 @@ export class RunColumns {
 
   #othersOf(run: ExportedRun, known: ReadonlySet<string>): Cell {
     const others = Object.entries(NAMED).flatMap(([prefix, named]) =>
-      valuesIn(run, named).flatMap(([name, value]) =>
+      [...entriesOf(run.loaded[named.key])].flatMap(([name, value]) =>
         known.has(prefix + name) ? [] : [[prefix + name, named.cellOf(value)] as const],
       ),
     );

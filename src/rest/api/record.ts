@@ -141,9 +141,11 @@ function* innerEntries(values: ByName): Generator<[string, unknown]> {
   }
 }
 
-/** The values of an object and of its inner objects, by the names under which `valueAt` finds them. */
-export const entriesOf = (values: ByName): Iterable<[string, unknown]> =>
-  Object.values(values).some(isObject) ? innerEntries(values) : Object.entries(values);
+/** The values of an object and of its inner objects, by the names under which `valueAt` finds them. None of what is no object. */
+export function entriesOf(values: unknown): Iterable<[string, unknown]> {
+  if (!isObject(values)) return [];
+  return Object.values(values).some(isObject) ? innerEntries(values) : Object.entries(values);
+}
 
 /** The documented keys of a record and the check of each. A table in a table is an object that may be absent or null. */
 export interface Table {
