@@ -163,9 +163,13 @@ test("runs are counted by group, also beside a parameter of this name", async ()
   const { list } = await startRuns(rows);
   const group = (name: string) => `groups(by: ["${name}"], metrics: []) { values { name value } }`;
   const answer = await list("", `summary { runs: ${group("group")} named: ${group("param.group")} }`);
-  const values = (name: string, own: string) => [own, null].map((value) => ({ values: [{ name, value }] }));
+  const values = (name: string, value: unknown) => ({ values: [{ name, value }] });
   expect(answer).toEqual(
-    summaryOf({ runs: values("group", "ada.mnist.7"), named: values("param.group", "control") }),
+    summaryOf({
+      runs: [values("group", "ada.mnist.7"), values("group", null)],
+      // The other run has no parameter of this name, which is not the same as null.
+      named: [values("param.group", "control"), { values: [] }],
+    }),
   );
 });
 
@@ -180,7 +184,7 @@ test("names that every object has are names like others", async () => {
       best(metric: "constructor", direction: ASC) { uniqueName }
     }`,
   );
-  const groups = [{ count: 1, values: names.map((name) => ({ name, value: null })) }];
+  const groups = [{ count: 1, values: [] }];
   expect(answer).toEqual(summaryOf({ groups, importance: [], best: null }));
 });
 
@@ -203,11 +207,14 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
     `nodes { declarations(names: ["model.lr", "model.b.1", "x"]) { name value } }
      summary {
        parameters { name count }
-       groups(by: ["model.lr"], metrics: []) { values { value isPresent } count }
+       groups(by: ["model.lr"], metrics: []) { values { name value } count }
        importance(metric: "loss") { name count correlation }
      }`,
   );
-  const group = (value: unknown, isPresent: boolean) => ({ values: [{ value, isPresent }], count: 1 });
+  const group = (...given: readonly unknown[]) => ({
+    values: given.map((value) => ({ name: "model.lr", value })),
+    count: 1,
+  });
   expect(answer).toMatchObject({
     data: {
       project: {
@@ -229,7 +236,7 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
               { name: "model.b.1", count: 1 },
               { name: "model.lr", count: 3 },
             ],
-            groups: [group(0.1, true), group(0.3, true), group(null, true), group(null, false)],
+            groups: [group(0.1), group(0.3), group(null), group()],
             importance: [
               { name: "model.lr", count: 2, correlation: 1 },
               { name: "model", count: 1, correlation: null },
@@ -240,7 +247,8 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
       },
     },
   });
-  expect(calls()).toHaveLength(2);
+  const LIST = "GET ada/mnist/experiments";
+  expect(calls()).toEqual([LIST, `${LIST}?limit=500`, WHOLE]);
   const table = await get("ada.mnist/runs.csv?columns=param.model.lr,param.model");
   expect(await table.text()).toBe(
     `param.model.lr,param.model\r\n0.1,"{""lr"":0.1,""b.1"":1}"\r\n0.3,"{""lr"":0.2}"\r\n,\r\n,7\r\n`,

@@ -139,12 +139,12 @@ export function* statisticsOf(
   return all;
 }
 
-/** What runs are grouped by besides parameters: the values of a run, of which it is counted under each. Undefined of one without. */
+/** What runs are grouped by besides parameters: the values of a run, of which it is counted under each. */
 const KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = {
   status: ({ last_status }) => [statusOf(last_status)],
-  user: ({ user }) => [user ?? undefined],
-  group: ({ experiment_group }) => [experiment_group ?? undefined],
-  tag: ({ tags }) => (tags && tags.length > 0 ? tags : [undefined]),
+  user: ({ user }) => [user ?? null],
+  group: ({ experiment_group }) => [experiment_group ?? null],
+  tag: ({ tags }) => (tags && tags.length > 0 ? tags : [null]),
 };
 
 /** The prefix of a parameter whose name is one of those keys. */
@@ -182,7 +182,7 @@ export function* groupsOf({ rows }: RunTable, by: readonly string[]): Steps<RunG
   return [...groups.values()]
     .toSorted((one, other) => other.rows.length - one.rows.length)
     .map(({ values, rows: own }) => ({
-      values: by.map((name, index) => declared(name, values[index])),
+      values: declared(by, (_name, index) => values[index]),
       table: new RunTable(own),
     }));
 }

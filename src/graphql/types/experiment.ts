@@ -76,15 +76,17 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
 export interface DeclarationValue {
   readonly name: string;
   readonly value: unknown;
-  readonly isPresent: boolean;
 }
 
-/** A parameter with what runs have for it: undefined where they have none. */
-export const declared = (name: string, value: unknown): DeclarationValue => ({
-  name,
-  value: value ?? null,
-  isPresent: value !== undefined,
-});
+/** Values by their names, without those that runs do not have, which are undefined: null is a value. */
+export const declared = (
+  names: readonly string[],
+  valueOf: (name: string, index: number) => unknown,
+): DeclarationValue[] =>
+  names.flatMap((name, index) => {
+    const value = valueOf(name, index);
+    return value === undefined ? [] : [{ name, value }];
+  });
 
 export const DeclarationValueRef = builder.objectRef<DeclarationValue>("DeclarationValue").implement({
   description: "A parameter and its value.",
@@ -94,11 +96,6 @@ export const DeclarationValueRef = builder.objectRef<DeclarationValue>("Declarat
       type: "JSON",
       description: "Value as received: a text, a number, a boolean or a list of them.",
       ...shown("value"),
-    }),
-    isPresent: t.boolean({
-      nullable: false,
-      description: "False of runs that have none, among `groups` of a summary. Null is a value.",
-      ...shown("isPresent"),
     }),
   }),
 });
@@ -140,11 +137,8 @@ Experiment.implement({
       args: namesArg,
       ...computed(["declarations"], ({ declarations }, _, { names }: NamesArgs) => {
         if (!isObject(declarations)) return null;
-        const wanted = names ? new Set(names) : Object.keys(declarations);
-        return [...wanted]
-          .toSorted()
-          .map((name) => declared(name, valueAt(declarations, name)))
-          .filter(({ isPresent }) => isPresent);
+        const wanted = [...new Set(names ?? Object.keys(declarations))].toSorted();
+        return declared(wanted, (name) => valueAt(declarations, name));
       }),
     }),
     declaration: t.field({

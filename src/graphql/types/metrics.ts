@@ -147,7 +147,8 @@ export const seriesArgs = builder.args((t) => ({
   ...namesArg,
   maxPoints: t.int({
     defaultValue: 500,
-    description: "Points per series, 2 to 5000. Longer series are downsampled, keeping peaks (LTTB).",
+    description:
+      "Points per series, 2 to 5000. Longer series are downsampled, keeping peaks (LTTB) and the ends of gaps.",
   }),
 }));
 

@@ -5,6 +5,7 @@ import type { Experiment } from "../../graphql/core/refs.ts";
 import { isLoaded, load } from "../../graphql/core/resource.ts";
 import { finite } from "../../graphql/types/series.ts";
 import { durationSeconds, STATE, statusOf } from "../../graphql/types/status.ts";
+import { receivedConfig } from "../../rest/api/run-config.ts";
 import { entriesOf, valueAt } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import type { Cell } from "./formats.ts";
@@ -48,6 +49,19 @@ const FIXED: Readonly<Record<string, Column>> = {
   },
 };
 
+/** The columns that are there only where they are named: known lists do not tell them. */
+const OF_RECORDS: Readonly<Record<string, Column>> = {
+  readme: shown("readme"),
+  config: { keys: ["config"], cellOf: ({ loaded }) => receivedConfig(loaded.config) },
+  framework: shown("framework"),
+  jobCount: shown("num_jobs"),
+  resources: shown("resources"),
+  dataReferences: shown("data_refs"),
+  runEnvironment: shown("run_env"),
+};
+
+const COLUMNS = { ...FIXED, ...OF_RECORDS };
+
 /** Values by name: those of the key of the record, whose names are the rest of the column's name. */
 interface Named {
   readonly key: "declarations" | "last_metric";
@@ -62,7 +76,7 @@ const NAMED: Readonly<Record<string, Named>> = {
 
 /** The column with this name; null when there is none. */
 function columnNamed(name: string): Column | null {
-  if (Object.hasOwn(FIXED, name)) return FIXED[name] ?? null;
+  if (Object.hasOwn(COLUMNS, name)) return COLUMNS[name] ?? null;
   for (const [prefix, named] of Object.entries(NAMED)) {
     const inner = name.slice(prefix.length);
     if (!name.startsWith(prefix) || inner === "") continue;
@@ -172,6 +186,10 @@ export class RunColumns {
 }
 
 function unknownColumn(name: string, besides: readonly string[]): never {
-  const known = [...besides, ...Object.keys(FIXED), ...Object.keys(NAMED).map((prefix) => `${prefix}<name>`)];
+  const known = [
+    ...besides,
+    ...Object.keys(COLUMNS),
+    ...Object.keys(NAMED).map((prefix) => `${prefix}<name>`),
+  ];
   throw new InputError(`columns: expected ${known.join(", ")}, got ${quote(name)}`);
 }
