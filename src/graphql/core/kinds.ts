@@ -36,6 +36,28 @@ const NOT_A_RUN = {
   files: null,
 };
 
+/**
+ * The item of a list for a record at which the server fails: release 0.4 crashes at an experiment whose latest metric is the text
+ * "NaN". Throws the error where the server has no such list, or the item is not in it.
+ */
+async function rowInstead<R extends RunnableRecord>(
+  { endpoints }: RunKind<R>,
+  at: RunAddress,
+  session: Session,
+  error: unknown,
+): Promise<R> {
+  const list = isFailure(error) ? session.server.batchOf(endpoints.read)?.list([{ at }]) : null;
+  const answer =
+    list && (await session.read(list.endpoint, list.at, { query: list.query }).catch(() => null));
+  const row = answer && list.find(answer)({ at });
+  if (!row) throw error;
+  // Safe: it is a list of such records.
+  return row as R;
+}
+
+const isFailure = (error: unknown): boolean =>
+  error instanceof UpstreamError && error.code === "UPSTREAM_ERROR" && error.facts.upstream?.status === 500;
+
 const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
   const { name, records, reference, example, endpoints, optional } = run;
   const { alias } = reference;
@@ -59,7 +81,11 @@ const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress>
     },
     // With `id` loaded the record is a list item that lacks a key, so the whole record is read.
     fetch: ({ address, loaded }, keys, session) =>
-      session.read(endpoints.read, address, "id" in loaded ? {} : { part: { at: address, keys } }),
+      "id" in loaded
+        ? session.read(endpoints.read, address)
+        : session
+            .read(endpoints.read, address, { part: { at: address, keys } })
+            .catch((error: unknown) => rowInstead(run, address, session, error)),
     statuses: endpoints.statuses ?? null,
     logs: endpoints.logs ?? null,
     outputs: endpoints.outputs ?? null,
