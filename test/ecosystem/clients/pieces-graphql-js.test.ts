@@ -72,7 +72,7 @@ function heldBy(pieces: readonly PieceJson[]) {
   const asText = held.map((part) => JSON.stringify(part, sortKeys)).toSorted();
   return {
     first: { data, ...(errors && { errors }) },
-    held: asText.map((text) => JSON.parse(text) as unknown),
+    held: asText.map((text) => JSON.parse(text) as object),
     hasNext: [...flags, pieces.at(-1)?.hasNext],
   };
 }
@@ -81,6 +81,10 @@ const sortKeys = (_: string, value: unknown): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
     : value;
+
+/** A part that may have more fields. */
+const orMore = (part: object): object =>
+  "data" in part ? { ...part, data: expect.objectContaining(Object(part.data)) as unknown } : part;
 
 /** What graphql-js answers of the data and errors of a whole result. */
 async function answerOf(
@@ -214,8 +218,7 @@ test.each<[string, string, Differs?]>([
     const [path, of] = [failsAt, answer.errors?.[0]?.path].map((each) => JSON.stringify(each ?? null));
     const told = JSON.stringify(reference).replaceAll(`"path":${path}`, `"path":${of}`);
     const [own, expected] = [heldBy(await ask(accept, true)), heldBy(JSON.parse(told))];
-    // In the newer form graphql-js leaves out what has come; here each fragment delivers its whole selection.
-    if (repeats && graphql === newer) expect(own).toMatchObject(expected);
-    else expect(own).toEqual(expected);
+    const mayHaveMore = repeats && graphql === newer;
+    expect(own).toEqual(mayHaveMore ? { ...expected, held: expected.held.map(orMore) } : expected);
   }
 });
