@@ -9,6 +9,7 @@ import { useSession } from "./session.ts";
 
 const downloadsFragment = graphql(`
   fragment Downloads on Experiment {
+    id
     uniqueName
     outputsUrl
     logsUrl
