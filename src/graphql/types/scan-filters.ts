@@ -2,9 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { Condition } from "../../rest/api/list-query.ts";
+import { parseJson, roundedOf } from "../../rest/api/reader.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
 import { type FindRows, findRows, isInRows, valueOf } from "./list-scan.ts";
+import { finite } from "./series.ts";
 
 /*
  * Filters that the gateway compares itself, with the rows of a list. By parameters: servers compare only texts of them.
@@ -68,12 +70,13 @@ const boundsOf = (declared: Declared): readonly ((value: number) => boolean)[] =
 
 /** What a text means besides itself: a number, a boolean, null or a list; undefined for one that is only text. */
 function meaningOf(text: string): unknown {
-  if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "string" ? undefined : value;
+    // The reader also takes `NaN`, which is no JSON.
+    JSON.parse(text);
+    const value = parseJson(Buffer.from(text));
+    return typeof value === "string" && roundedOf(value) === null ? undefined : value;
   } catch {
-    return undefined;
+    return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : undefined;
   }
 }
 
@@ -116,8 +119,7 @@ function testOf(declared: Declared): Test {
       ({ text, meaning }) =>
         value === text || value === meaning || (meaning !== undefined && isDeepStrictEqual(value, meaning)),
     ) ?? true;
-  const isWithin: Test = (value) =>
-    bounds.length === 0 || (typeof value === "number" && bounds.every((isMet) => isMet(value)));
+  const isWithin: Test = (value) => bounds.every((isMet) => isMet(finite(value) ?? Number.NaN));
   return (value) => isOneOf(value) && isWithin(value);
 }
 
