@@ -100,8 +100,7 @@ export class Pacer {
 
   /** Lets a request pass if it is allowed now. */
   take(yields: boolean): boolean {
-    if (this.#operations.isReady() || this.#polls.isReady()) return false;
-    if (this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
+    if (this.#isWaiting() || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
     this.spend();
     return true;
   }
@@ -131,7 +130,11 @@ export class Pacer {
     else if (outcome !== "allowed") this.#refuse(outcome);
     else if (this.#width < RECOVERED && this.#clock.now() >= this.#pausedUntil) this.#width *= 2;
     else if (this.#width === RECOVERED) this.#width = Number.POSITIVE_INFINITY;
-    this.#advance();
+    if (this.#isWaiting()) this.#advance();
+  }
+
+  #isWaiting(): boolean {
+    return this.#operations.waiting + this.#polls.waiting > 0;
   }
 
   /** Lets the waiting reads pass that are allowed now, and comes back for the others. */

@@ -41,7 +41,8 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
     try {
       // The text and the variables that it is made of, where characters may take two bytes.
       if (request.body) asker.hold(4 * request.body.length);
-      await connections.turn(order);
+      const waiting = connections.turn(order);
+      if (waiting) await waiting;
       try {
         // The service has refused another one meanwhile.
         if (isRead && pacer?.isRefused()) continue;
