@@ -166,7 +166,9 @@ describe("a server that only a file describes", () => {
       experiment(id: "ada.mnist.8") { status }
       gateway { upstreamApiVersion capabilities }
     }`);
-    expect(data).toMatchObject({ gateway: { upstreamApiVersion: "v2", capabilities: ["OFFSETS"] } });
+    expect(data).toMatchObject({
+      gateway: { upstreamApiVersion: "v2", capabilities: ["OFFSETS", "PROJECT_RECORDS"] },
+    });
     expect(errors?.[0]?.extensions).toMatchObject({
       code: "NOT_FOUND",
       upstream: { method: "GET", route: "projects/{owner}/{project}/trials/{id}", status: 404 },

@@ -13,7 +13,7 @@ import { finite } from "./series.ts";
  */
 
 /** Bounds of a number, each by its name in filters: whether a value is within it. */
-export const BOUNDS = {
+const BOUNDS = {
   greaterThan: (value: number, bound: number) => value > bound,
   atLeast: (value: number, bound: number) => value >= bound,
   lessThan: (value: number, bound: number) => value < bound,
@@ -21,7 +21,7 @@ export const BOUNDS = {
 };
 
 // Safe: these are the keys of the table.
-export const BOUND_NAMES = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
+const BOUND_NAMES = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
 
 type Bounds = { readonly [Name in keyof typeof BOUNDS]?: number | null | undefined };
 

@@ -78,7 +78,8 @@ const polyaxon02: WrittenProfile = {
     {
       administration: { revoke: "POST superusers/revoke/{username}/" },
       optional: withOptional(
-        "projects project experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects createProject updateProject deleteProject",
+        // It never tells one project of many runs: it joins them all to count them.
+        "projects experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects createProject updateProject deleteProject",
       ),
     },
   ),
@@ -119,7 +120,7 @@ const polyaxon04: WrittenProfile = {
     experiment: { outputs: "GET {owner}/{project}/experiments/{id}/outputs/download" },
     job: { outputs: "GET {owner}/{project}/jobs/{id}/outputs/download" },
     optional: withOptional(
-      "groupMetrics codeReference stopExperiments deleteExperiments experimentJobLogs experimentOutputFolder experimentOutputFile jobOutputFolder jobOutputFile archivedExperiments archivedJobs archivedBuilds archivedGroups archivedProjects archiveExperiment archiveJob archiveBuild archiveGroup restoreExperiment restoreJob restoreBuild restoreGroup bookmarkProject unbookmarkProject archiveProject restoreProject",
+      "project groupMetrics codeReference stopExperiments deleteExperiments experimentJobLogs experimentOutputFolder experimentOutputFile jobOutputFolder jobOutputFile archivedExperiments archivedJobs archivedBuilds archivedGroups archivedProjects archiveExperiment archiveJob archiveBuild archiveGroup restoreExperiment restoreJob restoreBuild restoreGroup bookmarkProject unbookmarkProject archiveProject restoreProject",
     ),
   },
   filters: { ids: { parameter: "query", value: "id:{ids}", separator: "|", max: 100 } },
