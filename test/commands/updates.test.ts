@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { startWilling } from "../support/any-command.ts";
 import { commandCalled } from "../support/commands.ts";
-import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
-import { onWire, startFake } from "../support/fake.ts";
+import { codesOf, errorsOf, failure, outcomeOf } from "../support/errors.ts";
+import { onWire, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { profileFile } from "../support/tracker.ts";
 import REFUSED from "./refused-updates.json" with { type: "json" };
@@ -24,6 +24,30 @@ async function start(profile = "polyaxon-0.4", tags: readonly string[] | null = 
 }
 
 const PATCH = "PATCH ada/mnist/experiments/3/";
+
+test("a name at which the server crashes is told to be taken, and any other failure as what it is", async () => {
+  let told: Told = { text: "", status: 405, headers: { "content-type": "text/html" } };
+  const service = await startFake(() => told);
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const update = (field: string, id: string, input: string) =>
+    ask(`mutation { done: ${field}(id: "${id}", input: { ${input} }) { __typename } }`);
+  const codes = async (...given: readonly [string, string, string]) => codesOf(await update(...given));
+  const message = 'input.name: expected a name that is not taken, got "base": the server failed at it';
+  for (const [field, id, route] of [
+    ["updateExperiment", "ada.mnist.3", "{owner}/{project}/experiments/{id}/"],
+    ["updateProject", "ada.mnist", "{owner}/{project}"],
+  ] as const) {
+    const facts = { upstream: { method: "PATCH", route, status: 405 } };
+    expect(outcomeOf(await update(field, id, `name: "base", description: "x"`))).toEqual({
+      data: { done: null },
+      errors: [failure("done", "BAD_USER_INPUT", message, facts)],
+    });
+  }
+  expect(await codes("updateExperiment", "ada.mnist.3", `description: "x"`)).toEqual(["UPSTREAM_ERROR"]);
+  told = { json: { detail: 'Method "PATCH" not allowed.' }, status: 405 };
+  expect(await codes("updateExperiment", "ada.mnist.3", `name: "x"`)).toEqual(["UPSTREAM_UNSUPPORTED"]);
+  expect(service.inOrder()).toEqual([PATCH, "PATCH ada/mnist", PATCH, PATCH]);
+});
 
 describe("an update", () => {
   test.each<object>([
