@@ -59,7 +59,7 @@ export function ownValueOf(run: Row, { of, name }: OwnOrder): unknown {
 }
 
 /** The column of the tags, where a run has some. */
-export const TAGS = "tags";
+const TAGS = "tags";
 
 /** The column of the date by which a list is sorted. */
 const DATES = [

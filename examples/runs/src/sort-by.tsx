@@ -12,8 +12,8 @@ interface SortByProps {
 export function SortBy({ by, label, address }: SortByProps) {
   const [first, second] = ownOrderIn(by)
     ? [
-        { sort: by, title: `Smallest ${label} first` },
-        { sort: `${by}:desc`, title: `Largest ${label} first` },
+        { sort: by, title: `${label}, ascending` },
+        { sort: `${by}:desc`, title: `${label}, descending` },
       ]
     : [
         { sort: metricIn(by)?.name, title: `Best ${label} first` },

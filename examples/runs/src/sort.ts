@@ -29,7 +29,7 @@ export function ownOrderIn(sort: string | undefined): OwnOrder | null {
 /** An order of this page itself in words. */
 export function wordsOf(sort: string): string {
   const own = ownOrderIn(sort);
-  return own ? `By ${own.name}, ${own.isDescending ? "largest" : "smallest"} first` : sort;
+  return own ? `By ${own.name}, ${own.isDescending ? "descending" : "ascending"}` : sort;
 }
 
 /** Sorts by a value of each: numbers by their size, all else as text, and what has none last. */
