@@ -44,7 +44,7 @@ export class Held {
   constructor(all: HeldBytes, scope: RequestScope) {
     this.#all = all;
     this.#scope = scope;
-    scope.onEnd(() => this.remove(this.#own));
+    scope.onEnd(() => this.#own && this.remove(this.#own));
   }
 
   add(bytes: number): void {

@@ -127,6 +127,7 @@ export class OperationContext implements Context {
   readonly server: Server;
   readonly lookAhead: boolean;
   readonly onFree = null;
+  readonly onScan = null;
   readonly place = null;
   readonly at: ((place: ResultPlace) => Context) | null;
   readonly #settings: ContextSettings;

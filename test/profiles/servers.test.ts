@@ -199,7 +199,7 @@ describe("a file that extends a built-in profile", () => {
     expect(calls()).toEqual([
       "DELETE mnist/of/ada/job-1",
       "DELETE superusers/revoke/grace/",
-      "GET ada/mnist/experiments/42/statuses/?limit=1",
+      "GET ada/mnist/experiments/42/statuses/?limit=100",
       "POST ada/mnist/experiments/42/stop",
     ]);
     // The demo knows no such path: the error names the endpoint as it was asked.

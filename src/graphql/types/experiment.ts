@@ -50,7 +50,7 @@ type ExperimentResource = typeof Experiment.$inferType;
 
 async function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
   const { owner, project, id } = resource.address;
-  const list = { endpoint: endpoints.jobs, address: resource.address };
+  const list = { endpoint: endpoints.jobs, address: resource.address, isTied: true };
   const page = await slice(context.session, list, sliceRequest(args, context));
   return connect(page, (record) =>
     toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${record.id}` }, record),

@@ -35,6 +35,7 @@ const document: Profile = {
     parameters: { limit: "size", offset: "offset", page: "page", page_size: "size", cursor: "cursor" },
   },
   orders: {
+    DEFAULT: null,
     UPDATED_DESC: null,
     UPDATED_ASC: null,
     CREATED_DESC: null,
@@ -84,6 +85,7 @@ const polyaxon02: WrittenProfile = {
   paging: { by: "offset", parameter: "offset", size: "limit" },
   // Runs with equal values have no order of their own, so that pages of them overlap: a second date puts them into one.
   orders: {
+    DEFAULT: { sort: "-updated_at,-created_at" },
     UPDATED_DESC: { sort: "-updated_at,-created_at" },
     UPDATED_ASC: { sort: "updated_at,-created_at" },
     CREATED_DESC: { sort: "-created_at,-updated_at" },

@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { PATIENT } from "../../../../test/support/patience.ts";
 import { smooth } from "../../src/curve.ts";
-import { faultsOf, LOOKS } from "../axe.ts";
+import { faultsOf, looksWell } from "../axe.ts";
 import { openAt } from "../open-at.ts";
 import { alertOf, focusIn } from "../page.ts";
 
@@ -278,26 +278,19 @@ test.runIf(hasBrowser)("each run has a line of its own: after seven colours, das
   await picture("runs-compare");
 });
 
-test.runIf(hasBrowser).each(LOOKS)(
-  "a comparison has no fault that axe knows, and fits: $name",
-  async ({ name, ...look }) => {
-    const { page, picture, complaints } = await openAt(`${COMPARISON}&smooth=0.6`, look);
-    await chartOf(page, "loss").waitFor();
-    await picture(`compare-${name}`);
-    expect(await faultsOf(page)).toEqual([]);
-    await page.getByText("Numbers of loss").click();
-    await page.getByRole("checkbox", { name: "also what is the same" }).check();
-    const lr = page.getByRole("slider", { name: "lr, at least" });
-    await lr.press("ArrowUp");
-    await picture(`parallel-${name}`);
-    expect(await faultsOf(page)).toEqual([]);
-    expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
-    // Two runs stand side by side on a phone, too.
-    for (const run of NAMES.slice(0, 2)) {
-      const { x = 0, width = 999 } =
-        (await page.getByRole("columnheader", { name: run }).boundingBox()) ?? {};
-      expect(x + width).toBeLessThan(look.viewport.width);
-    }
-    expect(complaints).toEqual([]);
-  },
-);
+test.runIf(hasBrowser)("a comparison looks well in every size and mode", async () => {
+  const opened = await openAt(`${COMPARISON}&smooth=0.6`);
+  const { page, complaints } = opened;
+  await chartOf(page, "loss").waitFor();
+  await looksWell(opened, "compare");
+  await page.getByText("Numbers of loss").click();
+  await page.getByRole("checkbox", { name: "also what is the same" }).check();
+  await page.getByRole("slider", { name: "lr, at least" }).press("ArrowUp");
+  await looksWell(opened, "compare-numbers");
+  // It ends with a phone, where two runs stand side by side, too.
+  for (const run of NAMES.slice(0, 2)) {
+    const { x = 0, width = 999 } = (await page.getByRole("columnheader", { name: run }).boundingBox()) ?? {};
+    expect(x + width).toBeLessThan(390);
+  }
+  expect(complaints).toEqual([]);
+});

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { hasBrowser } from "../../../../test/support/browser.ts";
-import { faultsOf, LOOKS } from "../axe.ts";
+import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
+import { looksWell } from "../axe.ts";
 import { openAt } from "../open-at.ts";
 
 /** What the page should show, asked for without it. */
@@ -27,37 +27,31 @@ interface Found {
 
 const digits = (value: number) => value.toFixed(4);
 
-test.runIf(hasBrowser).each(LOOKS.filter(({ name }) => name === "wide" || name === "phone-dark"))(
-  "what matters for a metric: its parameters, their groups, and a point for each run: $name",
-  async ({ name, ...look }) => {
-    const { page, ask, picture, complaints } = await openAt(
-      "#list=ada.mnist.1&status=SUCCEEDED&sort=loss",
-      look,
-    );
+test.runIf(hasBrowser)(
+  "what matters for a metric: its parameters, their groups, and a point for each run",
+  async () => {
+    const opened = await openAt("#list=ada.mnist.1&status=SUCCEEDED&sort=loss");
+    const { page, ask, complaints } = opened;
     await page.getByRole("link", { name: "What matters" }).click();
     const importance = page.getByRole("region", { name: "Parameters that go with loss" });
     await importance.getByRole("button", { name: "lr" }).click();
     const groups = page.getByRole("region", { name: "loss by lr" });
     await groups.waitFor();
     const { summary } = (await ask<Found, object>(EXPECTED)).data.group.experiments;
-    for (const { name: parameter, correlation } of summary.importance)
+    for (const { name, correlation } of summary.importance)
       await importance
         .getByRole("listitem")
-        .filter({ hasText: parameter })
+        .filter({ hasText: name })
         .getByText(correlation.toFixed(2))
         .waitFor();
-    expect(await groups.locator("td:nth-child(3)").allInnerTexts()).toEqual(
-      summary.groups.map(
-        ({ metrics: [{ mean, standardDeviation }] }) => `${digits(mean)} ± ${digits(standardDeviation)}`,
-      ),
+    const means = summary.groups.map(
+      ({ metrics: [{ mean, standardDeviation }] }) => `${digits(mean)} ± ${digits(standardDeviation)}`,
     );
+    await expect.poll(() => groups.locator("td:nth-child(3)").allInnerTexts(), SHOWN).toEqual(means);
     const points = page.getByRole("group", { name: /^loss over lr/ }).getByRole("link");
-    expect(await points.count()).toBe(
-      summary.groups.reduce((sum, { metrics: [{ count }] }) => sum + count, 0),
-    );
-    await picture(`matters-${name}`);
-    expect(await faultsOf(page)).toEqual([]);
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(look.viewport.width);
+    const count = summary.groups.reduce((sum, { metrics: [each] }) => sum + each.count, 0);
+    expect(await points.count()).toBe(count);
+    await looksWell(opened, "matters");
     await points.first().focus();
     await page.keyboard.press("ArrowRight");
     const [run = ""] = (await page.locator(":focus").getAttribute("aria-label"))?.split(":") ?? [];
