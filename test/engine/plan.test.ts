@@ -73,7 +73,7 @@ test("an operation is answered as graphql-js answers it, to the byte and with th
       expect(answer).toBe(expected);
       expect(calls).toEqual(expectedCalls);
     }),
-    { numRuns: cases(15, 150) },
+    { numRuns: cases(10, 75) },
   );
 });
 
@@ -87,7 +87,7 @@ test.each([0, 0.1, 0.5])(
         const { answer, expected } = await ask(document);
         expect(answer).toBe(expected);
       }),
-      { numRuns: cases(8, 100) },
+      { numRuns: cases(8, 50) },
     );
   },
 );
@@ -103,7 +103,7 @@ test.each([0, 0.1, 0.5])(
         const { answer, expected } = await ask(document);
         expect(answer).toBe(expected);
       }),
-      { numRuns: cases(15, 150) },
+      { numRuns: cases(10, 75) },
     );
   },
 );

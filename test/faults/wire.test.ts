@@ -120,7 +120,7 @@ test("no bytes that a service can send end the process, and a command that was s
         expect(arrived.filter(({ outcome }) => outcome !== "unknown")).toEqual([]);
       }
     }),
-    { numRuns: cases(15, 200) },
+    { numRuns: cases(15, 100) },
   );
 });
 

@@ -123,7 +123,7 @@ test("no value of a filter changes what the filter says: it is sent as it is, or
         said: isSent ? [saidBy(filter)] : [],
       });
     }),
-    { numRuns: cases(100, 2_000) },
+    { numRuns: cases(100, 700) },
   );
 });
 
@@ -135,6 +135,6 @@ test("a filter of plain values is never refused", async () => {
     fc.asyncProperty(harmless, async (filter) => {
       expect(await read(filter)).toEqual({ codes: [], said: [saidBy(filter)] });
     }),
-    { numRuns: cases(25, 1_000) },
+    { numRuns: cases(25, 300) },
   );
 });
