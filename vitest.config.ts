@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
@@ -71,8 +72,8 @@ export default defineConfig({
   test: {
     globalSetup: ["./test/support/run-folder.ts"],
     reporters: ["default", "./test/support/closing-line.ts"],
-    // Unless told, Vitest leaves one core idle: of two that is half of them.
-    maxWorkers: "100%",
+    // More than there are cores: a third of the time tests wait for processes, browsers and deadlines.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     sequence: { sequencer: LongestFirst },
     projects: [
       project({
