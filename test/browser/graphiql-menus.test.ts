@@ -20,7 +20,7 @@ import {
   tabOf,
   WIDE,
   shareGraphiql,
-} from "../support/graphiql.ts";
+} from "./graphiql.ts";
 
 tellMissingBrowser("the tests of the menus of the GraphiQL page");
 

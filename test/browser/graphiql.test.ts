@@ -19,7 +19,7 @@ import {
   storesOf,
   WIDE,
   shareGraphiql,
-} from "../support/graphiql.ts";
+} from "./graphiql.ts";
 
 tellMissingBrowser("the tests of the GraphiQL page");
 

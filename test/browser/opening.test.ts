@@ -10,7 +10,7 @@ import {
   shareGraphiql,
   storesOf,
   WIDE,
-} from "../support/graphiql.ts";
+} from "./graphiql.ts";
 
 const open = shareGraphiql();
 

@@ -12,7 +12,7 @@ import {
   type Root,
   VARIABLES,
 } from "../support/random-operations.ts";
-import { referencePlanner } from "../support/reference-planner.ts";
+import { referencePlanner } from "./reference-planner.ts";
 
 /** What does not exist, and what cannot be read. */
 const MISSING: readonly Root[] = [

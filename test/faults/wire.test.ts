@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { ASK_STATUS, askFor, RUNNING_RECORD } from "../support/one-read.ts";
-import { startRaw } from "../support/raw-service.ts";
+import { startRaw } from "./raw-service.ts";
 
 /** What may stand in a response, right and wrong. */
 const STATUS_LINES = [

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { codesOf } from "../support/errors.ts";
-import { readFilter, type Said } from "../support/filter-reader.ts";
+import { readFilter, type Said } from "./filter-reader.ts";
 import { startRows } from "./rows.ts";
 
 /*

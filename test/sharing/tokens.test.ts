@@ -3,7 +3,7 @@ import { cases } from "../support/cases.ts";
 import { metricOf } from "../support/figures.ts";
 import { startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
-import { type Fate, startLabelled } from "../support/labelled-service.ts";
+import { type Fate, startLabelled } from "./labelled-service.ts";
 import { PATIENT } from "../support/patience.ts";
 import { seeded } from "../support/seeded.ts";
 import { sharedReads } from "../support/sharing.ts";

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import { listen } from "./listen.ts";
+import { listen } from "../support/listen.ts";
 
 /**
  * Stands in front of a service and answers in rounds: nothing of a round is answered before all of it was asked.
