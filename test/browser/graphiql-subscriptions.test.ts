@@ -6,7 +6,7 @@ import { startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
-import { answerOf, click, openOperation, run, shareGraphiql, shownIn, WIDE } from "../support/graphiql.ts";
+import { answerOf, click, openOperation, run, shareGraphiql, shownIn, WIDE } from "./graphiql.ts";
 
 tellMissingBrowser("the tests of subscriptions in the GraphiQL page");
 

@@ -11,9 +11,7 @@ import {
   answerOf,
   choose,
   click,
-  isOnScreen,
   menuOf,
-  NARROW,
   openOperation,
   reload,
   run,
@@ -21,36 +19,13 @@ import {
   storesOf,
   WIDE,
   shareGraphiql,
-} from "../support/graphiql.ts";
+} from "./graphiql.ts";
 
 tellMissingBrowser("the tests of the GraphiQL page");
 
 const open = shareGraphiql();
 
 describe.runIf(hasBrowser)("GraphiQL", () => {
-  test.each([WIDE, NARROW])("opens without internet, and answers after one click: %o", async (viewport) => {
-    const { url, demo } = await startDemoGateway();
-    const { page, elsewhere, complaints } = await open(url, viewport);
-    await run(page);
-    const answer = answerOf(page);
-    await answer.getByText('"ada.mnist.42"').first().waitFor();
-    expect(await answer.textContent()).not.toContain('"errors"');
-
-    await openOperation(page, "NestedRunGraph");
-    await openOperation(page, "ExperimentPage");
-    await run(page);
-    // The editor draws its lines anew as it measures them, so a line can be gone for a moment.
-    await expect.poll(() => isOnScreen(answer.getByText("ada.mnist.42").first(), viewport), SHOWN).toBe(true);
-    expect(await answer.textContent()).not.toContain('"errors"');
-    expect((await answer.boundingBox())?.width).toBeGreaterThan(300);
-
-    expect(elsewhere).toEqual([]);
-    expect(complaints).toEqual([]);
-    expect(page.url()).toBe(`${url}/graphql`);
-    const { local, session } = await storesOf(page);
-    for (const { token } of demo.users) expect(local + session).not.toContain(token);
-  });
-
   test("shows below an answer the upstream requests that it took, and why", async () => {
     const { url } = await startDemoGateway();
     const { page, complaints } = await open(url);

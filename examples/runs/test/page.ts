@@ -1,12 +1,19 @@
+import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { preview } from "vite";
 import { onTestFinished, vi } from "vitest";
 import { shareBrowser, tellMissingBrowser } from "../../../test/support/browser.ts";
+import { onceARun } from "../../../test/support/once-a-run.ts";
 
-export const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("..", import.meta.url));
 
 tellMissingBrowser("the tests of examples/runs");
+
+await onceARun("page", () => {
+  const env = { ...process.env, NODE_ENV: "production" };
+  execFileSync("npm", ["run", "--silent", "build"], { cwd: root, env });
+});
 
 const openPage = shareBrowser();
 

@@ -164,9 +164,9 @@ command("deleteProject", discard, {
 
 /** Sends a command for a project. */
 async function act(id: string, endpoint: Command<ProjectAddress, undefined>, context: Context) {
-  const project = identify(Project.kind, "id", id);
-  await sendFor(project, endpoint, context);
-  return project.address;
+  const commanded = identify(Project.kind, "id", id);
+  await sendFor(commanded, endpoint, context);
+  return commanded.address;
 }
 
 builder.mutationFields((t) => ({

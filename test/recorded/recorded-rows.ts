@@ -1,10 +1,10 @@
 import { expect } from "vitest";
-import { outcomeOf } from "./errors.ts";
-import { startGateway } from "./gateway.ts";
+import { outcomeOf } from "../support/errors.ts";
+import { startGateway } from "../support/gateway.ts";
 import { dataOf, type Row } from "./recorded-told.ts";
 import { recordedReads } from "./recorded-server.ts";
-import { type Line, lineOf, plain, startReplay } from "./replay.ts";
-import rows from "../recorded/rows.json" with { type: "json" };
+import { type Line, lineOf, plain, startReplay } from "../support/replay.ts";
+import rows from "./rows.json" with { type: "json" };
 
 /** The operation that asks for a recorded exchange. */
 export interface Asked {

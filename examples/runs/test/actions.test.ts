@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
-import { hasBrowser } from "../../../../test/support/browser.ts";
-import { alertOf, focusIn, open, signIn } from "../page.ts";
+import { startDemoGateway } from "../../../test/support/demo-gateway.ts";
+import { hasBrowser } from "../../../test/support/browser.ts";
+import { alertOf, focusIn, open, signIn } from "./page.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 
