@@ -57,6 +57,25 @@ describe("an answer of the service", () => {
     for (const text of REFUSED) expect([text, await valueOf(text)]).toEqual([text, "UPSTREAM_BAD_RESPONSE"]);
   });
 
+  test("keeps an integer wherever it stands, and is read once beside millions of digits", async () => {
+    const { valueOf } = await start();
+    const [kept, digits] = ["-9007199254740993", "1".repeat(3_000_000)];
+    const told = "rawJSON" in JSON ? Number(kept) : kept;
+    for (let at = 0; at < 16; at++)
+      for (const [before, after] of [
+        ["[", ","],
+        ["[0,", "]"],
+        ['{"a":[', "]}"],
+        ["", ""],
+      ] as const) {
+        const list = before + " ".repeat(at) + kept + (after === "," ? ",1]" : after);
+        const value: unknown = JSON.parse(list.replace(kept, JSON.stringify(told)));
+        expect([list, await valueOf(list)]).toEqual([list, { value }]);
+      }
+    for (const text of [`"${digits}"`, `0.${digits}`])
+      expect(await valueOf(text)).toEqual({ value: JSON.parse(text) });
+  });
+
   test.each([
     ["9.9 million letters", "x".repeat(9_900_000)],
     ["backslashes", "\\\\".repeat(1_000_000)],

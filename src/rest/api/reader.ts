@@ -187,12 +187,13 @@ function hasLongInteger(bytes: Buffer): boolean {
     while (isDigit(bytes[start - 1])) start--;
     const before = bytes[start - 1] ?? 0;
     // Most are of a fraction, or of a text such as a hash.
-    if (before === DOT || before === QUOTE || before >= LETTER) continue;
+    const isPart = before === DOT || before === QUOTE || (before >= LETTER && before !== BRACKET);
+    if (isPart && !isDigit(bytes[at + LONG])) continue;
     while (isDigit(bytes[at])) at++;
-    if (at - start >= LONG) return true;
+    if (!isPart && at - start >= LONG) return true;
   }
   return false;
 }
 
-const [QUOTE, DOT, LETTER] = [0x22, 0x2e, 0x41];
+const [QUOTE, DOT, LETTER, BRACKET] = [0x22, 0x2e, 0x41, 0x5b];
 const isDigit = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;
