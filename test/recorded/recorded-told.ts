@@ -25,7 +25,7 @@ type Below = (row: Row) => Row;
 
 /** Fields that are more than the value of a key. Rows are objects, and what is a list here is one in every recording. */
 const DERIVED: Readonly<Record<string, (row: Row, below: Below, node: FieldNode) => unknown>> = {
-  id: ({ unique_name: name }) => globalId(`Project:${String(name).replace("../support", "/")}`),
+  id: ({ unique_name: name }) => globalId(`Project:${String(name).replace(".", "/")}`),
   internalId: ({ id }) => `${id}`,
   rawStatus: ({ last_status: last, status }) => last ?? status,
   config: ({ config }, below) => below({ ...(config as Row), raw: config }),
