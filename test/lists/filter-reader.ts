@@ -22,7 +22,7 @@ const LOOKUPS = /^(?:exact|in|gte?|lte?|range|regex|isnull|i?contains|contained_
 function readExpression(expression: string): Said {
   const [key = "", operation = "", ...rest] = expression.split(":").map(strip);
   if (key === "" || operation === "" || rest.length > 0) throw new Error(`no expression: ${expression}`);
-  const [field = "", name, ...more] = key.split("../support").map(strip);
+  const [field = "", name, ...more] = key.split(".").map(strip);
   if (more.length > 0 || name === "") throw new Error(`no field: ${key}`);
   const isCompared = field === "metric" || DATES.has(field);
   if (name !== undefined && field !== "user") checkName(name, isCompared);
