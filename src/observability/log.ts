@@ -23,7 +23,8 @@ const MAX_LOG_BACKLOG = 1_048_576;
  * are dropped.
  */
 export function createLog(level: string): { readonly log: Log; readonly close: () => void } {
-  const { write, flush, end } = process.stdout.isTTY ? ON_TERMINAL : buffered();
+  const isWhole = /debug|trace/.test(level);
+  const { write, flush, end } = buffered(process.stdout.isTTY ? (line) => readableOf(line, isWhole) : null);
   process.on("exit", flush);
   // No pid and host name: log collectors add their own.
   const log = pino({ level, base: null }, { write });
@@ -35,29 +36,28 @@ export function createLog(level: string): { readonly log: Log; readonly close: (
   return { log, close };
 }
 
-const ON_TERMINAL = {
-  write: (line: string) => void process.stdout.write(readableOf(line)),
-  flush: () => {},
-  end: () => {},
-};
-
 /**
  * Buffered, because unbuffered writes take a tenth of a short operation. Who reads the log may stop: then a write fails at
  * once, as Node does not let a pipe block, and is tried again with the next flush. Nothing waits for it, not even the end.
  */
-function buffered() {
+function buffered(toText: ((line: string) => string) | null) {
   let lines = "";
   /** What an earlier write has left. */
   let rest: Buffer = Buffer.alloc(0);
   const flush = (): void => {
     const all = Buffer.concat([rest, Buffer.from(lines)]);
     lines = "";
-    rest = all.subarray(writeNow(all));
+    rest = all;
+    try {
+      rest = all.subarray(writeSync(process.stdout.fd, all));
+    } catch {
+      // A full disk or a closed pipe takes nothing.
+    }
   };
   const timer = setInterval(flush, LOG_FLUSH_MS).unref();
   const write = (line: string): void => {
     if (rest.length + lines.length > MAX_LOG_BACKLOG) return;
-    lines += line;
+    lines += toText ? toText(line) : line;
     if (lines.length >= LOG_BUFFER_LENGTH) flush();
   };
   const end = (): void => {
@@ -67,29 +67,29 @@ function buffered() {
   return { write, flush, end };
 }
 
-/** Writes as much as can be written now. Returns how much that was: nothing to a full disk or a closed pipe. */
-function writeNow(bytes: Buffer): number {
-  try {
-    return writeSync(process.stdout.fd, bytes);
-  } catch {
-    return 0;
-  }
-}
-
 /** A word that needs no quotes: no spaces, and nothing that a terminal could take for a command. */
-const PLAIN = /^[\w./:@{}*-]+$/;
+const PLAIN = /^[\w.,/:@{}*-]+$/;
+
+/** What a terminal shows of a request, in this order, and the units of numbers. */
+const SHOWN = ["status", "type", "what", "name", "ms", "upstreamRequests", "bytes", "code", "codes"];
+const UNITS: Readonly<Record<string, string>> = { ms: " ms", upstreamRequests: " upstream", bytes: " bytes" };
 
 /**
- * A log line for people: `12:00:00 info operation type=query name=Page codes=NOT_FOUND ms=12`. What is null or empty is left
- * out.
+ * A line for people, without what is null or empty. That of a request is short, so that it does not wrap at 100 columns, unless
+ * all is wanted: `12:00:00 200 query Page 12 ms 3 upstream NOT_FOUND`.
  */
-function readableOf(line: string): string {
+function readableOf(line: string, isWhole: boolean): string {
   // Safe: pino has written it.
   const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
-  const words = Object.entries(fields).flatMap(([name, value]) => {
+  const isShort = !isWhole && (msg === "operation" || msg === "download");
+  const words = (isShort ? SHOWN : Object.keys(fields)).flatMap((name) => {
+    const value = fields[name];
     const text = Array.isArray(value) ? value.join(",") : `${value ?? ""}`;
-    return text === "" ? [] : `${name}=${PLAIN.test(text) ? text : JSON.stringify(text)}`;
+    const word = PLAIN.test(text) ? text : JSON.stringify(text);
+    if (text === "") return [];
+    return isShort ? `${word.slice(0, 30)}${UNITS[name] ?? ""}` : `${name}=${word}`;
   });
   const clock = new Date(Number(time)).toTimeString().slice(0, 8);
-  return `${[clock, pino.levels.labels[Number(level)], msg, ...words].join(" ")}\n`;
+  const head = isShort ? [clock] : [clock, pino.levels.labels[Number(level)], msg];
+  return `${[...head, ...words].join(" ").slice(0, isShort ? 100 : undefined)}\n`;
 }

@@ -128,12 +128,14 @@ describe("the gateway as a process", () => {
         BUILT,
       );
 
-    test("says how to get in, and what works, in words", async () => {
-      const { printed, out } = startOnTerminal();
+    test("says how to get in, what works, and with LOG_LEVEL=debug all of each request, in words", async () => {
+      const { printed, out } = startOnTerminal({ LOG_LEVEL: "debug" });
       await printed(/^ {4}-d '\{"query":/m);
       expect(out()).toMatch(/\/graphql {2}\(GraphiQL in a browser\)\r$/m);
       expect(out()).toMatch(/^ {2}ada +password \S+/m);
       expect(out()).toMatch(/^ {2}Authorization: token \S+\r$/m);
+      await askAt(/http\S+(?=\/graphql)/.exec(out())?.[0] ?? "", "t0ken", "{ __typename }");
+      await printed(/^\d\d:\d\d:\d\d info operation requestId=\S+ caller=\S{8} type=query .*status=200/m);
     });
 
     test.each([{ TRUSTED_DOCUMENTS: join(BUILT, "schema/persisted-documents.json") }, { GRAPHIQL: "off" }])(
@@ -146,13 +148,11 @@ describe("the gateway as a process", () => {
       },
     );
 
-    test("writes its log and what is wrong with its settings for people", async () => {
+    test("writes a line of its log for each request, and what is wrong with its settings, for people", async () => {
       const { printed } = startOnTerminal();
       const [, url = ""] = await printed(READY_LINE);
-      await askAt(url, "t0ken", "query Page { __typename canary }");
-      await printed(
-        /^\d\d:\d\d:\d\d info operation requestId=\S+ caller=\S{8} type=invalid status=\d+ codes=GRAPHQL_VALIDATION_FAILED upstreamRequests=0 ms=\d+\r$/m,
-      );
+      await askAt(url, "t0ken", `query ${"Long".repeat(25)} { viewer { username } }`);
+      await printed(/^\d\d:\d\d:\d\d 200 query (?:Long){7}Lo \d+ ms 1 upstream UNAUTHENTICATED\r$/m);
       const wrong = startOnTerminal({ PORT: "canary" });
       await wrong.printed(/^The settings cannot be used:\r\nPORT: expected a whole number/m);
       expect(await wrong.ended).toBe(2);

@@ -10,4 +10,5 @@ import "./stories/live.ts";
 import "./stories/origin.ts";
 import "./stories/compare.ts";
 import "./stories/parallel.ts";
+import "./stories/matters.ts";
 import "./stories/pages.ts";
