@@ -95,11 +95,18 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
 /** Settings of Apollo Router and Cosmo Router, which are no npm packages. */
 const NOT_RUN = /include_subgraph_errors|subgraph_error_propagation/;
 
-/** The blocks of a page, behind what prepares the folder that it goes on in. */
+/** The blocks of a page, behind what prepares the folder that it goes on in and what it does not run itself. */
 function blocksTo(path: string): readonly Block[] {
   const { goesOnFrom, blocks: all } = readPage(path);
   const blocks = all.filter(({ text }) => !NOT_RUN.test(text));
-  return goesOnFrom === null ? blocks : [...blocksTo(goesOnFrom).filter(isPreparation), ...blocks];
+  if (goesOnFrom === null) return blocks;
+  const own = new Set(blocks.map(({ text }) => text));
+  return [
+    ...blocksTo(goesOnFrom)
+      .filter(isPreparation)
+      .filter(({ text }) => !own.has(text)),
+    ...blocks,
+  ];
 }
 
 /** Whether later pages need a block: those whose commands only show something do not count. */
