@@ -101,14 +101,4 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await run(page);
     await expect.poll(() => shownIn(page), SHOWN).toMatch(/"endedAt"[^]*"reason"/);
   });
-
-  test("asks who is signed out to sign in, also for a subscription", async () => {
-    const { demo } = await startDemoGateway();
-    const { url } = await startGateway({ upstream: demo, token: null });
-    const query = `subscription Watched { experimentMetricRecorded(id: "ada.mnist.1.10") { id } }`;
-    const { page } = await open(`${url}/graphql#${new URLSearchParams({ query })}`, WIDE, "Watched");
-    await run(page);
-    await page.getByRole("status").filter({ hasText: "Sign in to run this." }).waitFor();
-    expect(await shownIn(page)).toContain("UNAUTHENTICATED");
-  });
 });

@@ -55,7 +55,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     const { url } = await startDemoGateway();
     const { page, complaints } = await open(url);
     const panel = page.getByRole("region", { name: "Upstream requests" });
-    const rows = panel.locator("ol").getByRole("listitem");
+    const rows = panel.getByRole("treeitem");
     const isAsked = async () => {
       const sending = page.waitForRequest((request) => request.method() === "POST");
       await run(page);
@@ -99,12 +99,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await run(page);
     const panel = page.getByRole("region", { name: "Upstream requests" });
     await panel.getByText(/^5 requests · 2 rounds · /).waitFor();
-    await panel.getByText("1 shared · 2 free · 6 without Rungraph").waitFor();
-    await panel.getByRole("listitem").filter({ hasText: "builds/" }).hover();
-    expect(await page.getByRole("tooltip").getByRole("listitem").allTextContents()).toEqual([
-      "group.experiments.nodes.0.buildJob",
-      "group.experiments.nodes.1.buildJob",
-    ]);
+    expect(await panel.textContent()).toContain("1 shared · 2 free · 6 without Rungraph");
   });
 
   test("shows no upstream requests where operations are not explained", async () => {
@@ -131,7 +126,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(await page.getByLabel("User name").inputValue()).toBe("ada");
     expect(await page.getByLabel("Password").inputValue()).toBe("");
     await signIn(page, "ada", "ada-demo");
-    await page.getByText("Signed in as ada").waitFor();
+    await page.getByText("Signed in as ada").and(page.locator(":focus")).waitFor();
     await run(page);
     await answerOf(page).getByText('"username": "ada"').waitFor();
 
@@ -148,7 +143,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
 
     await click(page, page.getByText("Signed in as ada"));
     await click(page, page.getByRole("button", { name: "Sign out" }));
-    await page.getByText("Sign in", { exact: true }).first().waitFor();
+    await page.getByText("Sign in", { exact: true }).and(page.locator(":focus")).waitFor();
     expect((await storesOf(page)).session).not.toContain(token);
     await run(page);
     await answerOf(page).getByText("UNAUTHENTICATED").first().waitFor();
@@ -217,8 +212,8 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await give("a ☃");
     await page.getByText("A token is one word").waitFor();
     expect((await storesOf(page)).session).not.toContain("wr0ng");
-    await give(` ${demo.users[0]?.token ?? ""} `);
-    await page.getByText("Signed in as ada").waitFor();
+    await give(` Authorization: token ${demo.users[0]?.token ?? ""} `);
+    await page.getByText("Signed in as ada").and(page.locator(":focus")).waitFor();
   });
 
   test("shows names that hold markup as text", async () => {

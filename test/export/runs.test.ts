@@ -186,6 +186,20 @@ describe("runs as CSV", () => {
     expect(await (await get(`${PROJECT}/runs.csv${query({ columns })}`)).text()).toBe(text);
   });
 
+  test("have the columns that only records tell where these are named, with a request for each run", async () => {
+    const content = "run:\n  cmd: [unclosed";
+    const { get, calls } = await startExports((seen) =>
+      readable([row(1)], seen, { readme: "# One", content, num_jobs: 2, resources: { cpu: null } }),
+    );
+    const named = "readme,config,jobCount,resources,framework";
+    expect(await (await get(`${PROJECT}/runs.csv?columns=${named}`)).text()).toBe(
+      `${named}\r\n# One,"${content}",2,"{""cpu"":null}",\r\n`,
+    );
+    expect(calls()).toEqual(["GET ada/mnist/experiments/1/", `${LIST}?${SORT}&limit=500`]);
+    expect(await (await get(`${PROJECT}/runs.csv`)).text()).not.toContain("# One");
+    expect(calls()).toHaveLength(3);
+  });
+
   test("can have a column that the list does not tell, of more runs than an operation may send requests", async () => {
     const rows = Array.from({ length: 250 }, (_, index) => row(index + 1, { created_at: null }));
     const { get } = await startExports((seen) => readable(rows, seen, { name: "base" }));

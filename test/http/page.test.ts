@@ -26,7 +26,9 @@ async function get(url: string, headers: Record<string, string> = {}, method = "
 }
 
 const SCRIPTS =
-  "editors controls graphiql waterfall explain storage pieces sending operations share page".split(" ");
+  "editors controls graphiql requests waterfall explain storage pieces sending operations share page".split(
+    " ",
+  );
 
 const openPage = async (url: string) => (await get(`${url}/graphql`, HTML)).body.toString();
 
@@ -78,7 +80,7 @@ describe("the page", () => {
   test("loads files that are named by their content, compressed, and kept for ever", async () => {
     const { url } = await startDemoGateway();
     const assets = assetsIn(await openPage(url));
-    expect(assets).toHaveLength(17);
+    expect(assets).toHaveLength(18);
     let sent = 0;
     for (const path of assets) {
       const { status, headers, body } = await get(`${url}/${path}`, {

@@ -57,5 +57,20 @@ export async function signIn(page: Page, username: string, password = `${usernam
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
+/** Chooses a status by which the list is filtered. */
+export async function chooseStatus(page: Page, name: string) {
+  const statuses = page.locator(".statuses");
+  if ((await statuses.getAttribute("open")) === null) await statuses.locator("summary").click();
+  await statuses.getByLabel(name).click();
+}
+
+/** What has the focus, by its name; `body` if nothing has. */
+export const focusIn = (page: Page) =>
+  page.evaluate<string>(`(() => {
+    const { activeElement } = document;
+    if (activeElement === document.body) return "body";
+    return activeElement.getAttribute("aria-label") ?? activeElement.name ?? activeElement.textContent;
+  })()`);
+
 /** The text of the one alert of the page, once there is one. */
 export const alertOf = (page: Page) => page.getByRole("alert").innerText();

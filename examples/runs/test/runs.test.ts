@@ -15,6 +15,7 @@ import "./stories/live.ts";
 import "./stories/origin.ts";
 import "./stories/compare.ts";
 import "./stories/parallel.ts";
+import "./stories/matters.ts";
 import "./stories/pages.ts";
 
 beforeAll(() => {

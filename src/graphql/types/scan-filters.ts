@@ -2,10 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { checkLength, type Condition, isSayable, meaningOf } from "../../rest/api/list-query.ts";
-import { isObject } from "../../rest/api/record.ts";
+import { valueAt } from "../../rest/api/record.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
 import { type FindRows, findRows, isInRows, valueOf } from "./list-scan.ts";
+import { finite } from "./series.ts";
 
 /*
  * Filters that the gateway compares itself, with the rows of a list: what the language of servers cannot say.
@@ -118,14 +119,11 @@ function testOf({ key, name, operator, operands }: Condition): (row: object) => 
     operator === "anyOf" || operator === "noneOf" ? isOneOf(key, operands) : isWithin(operator, operands);
   return (row) => {
     const value = valueOf(row, ROW_KEYS[key] ?? "");
-    const values = name !== undefined ? valuesAt(value, name) : Array.isArray(value) ? value : [value];
-    return values.some(isMet) !== (operator === "noneOf");
+    const found = name === undefined ? value : valueAt(value, name);
+    const values = name === undefined && Array.isArray(found) ? found : [found];
+    return values.some((each) => each !== undefined && isMet(each)) !== (operator === "noneOf");
   };
 }
-
-/** The named value of an object, if it has one. */
-const valuesAt = (object: unknown, name: string): readonly unknown[] =>
-  isObject(object) && Object.hasOwn(object, name) ? [object[name]] : [];
 
 function isOneOf(key: Condition["key"], operands: readonly string[]) {
   const wanted = new Set<unknown>(operands);
@@ -137,7 +135,7 @@ function isOneOf(key: Condition["key"], operands: readonly string[]) {
 const isWithin =
   (operator: keyof typeof BOUNDS, [bound]: readonly string[]) =>
   (value: unknown) =>
-    typeof value === "number" && BOUNDS[operator](value, Number(bound));
+    BOUNDS[operator](finite(value) ?? Number.NaN, Number(bound));
 
 /* By words. Servers search no texts, so the gateway looks for the words in the rows of a list. */
 

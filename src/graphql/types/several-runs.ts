@@ -11,7 +11,14 @@ import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
 import { kindsByName, type ProjectAddress } from "../core/kinds.ts";
 import { Experiment, Run } from "../core/refs.ts";
 import { load, toResource, unverified } from "../core/resource.ts";
-import { ARCHIVE_SWITCH, ARCHIVES, BOOKMARK_SWITCH, DeletedRun, isNamedInFull } from "../core/mutations.ts";
+import {
+  ARCHIVE_SWITCH,
+  ARCHIVES,
+  BOOKMARK_SWITCH,
+  DeletedRun,
+  isNamedInFull,
+  sendFor,
+} from "../core/mutations.ts";
 import { type Commanded, forceArg, hasFinished, isSentField, readFresh, STOPS } from "./run-commands.ts";
 
 /*
@@ -93,7 +100,7 @@ async function sendToEach(
     const sending =
       forMany && group.length > 1
         ? session.send(forMany, first.address, numbers)
-        : session.send(endpointFor(first, command, context), first.address, undefined);
+        : sendFor(first, endpointFor(first, command, context), context);
     for (const run of wanted) sent.set(idOf(run), orError(sending));
   }
   return Promise.all(
@@ -185,7 +192,7 @@ builder.queryField("run", (t) =>
 );
 
 const idsArg = builder.args((t) => ({
-  ids: t.idList({ required: true, description: `1 to ${MAX_IDS} global ids or unique names.` }),
+  ids: t.idList({ required: true, description: `1 to ${MAX_IDS}, each as \`run\` takes it.` }),
 }));
 
 const { stopMany, deleteMany } = runs.experiment.optional;

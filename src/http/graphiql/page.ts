@@ -158,7 +158,7 @@ const OWN_FILES = new URL("src/http/graphiql/page/", FOLDER);
 
 /** The own scripts before GraphiQL, and after it, in the order in which the page runs them: the last one uses the others. */
 const BEFORE = ["editors", "controls"];
-const AFTER = ["waterfall", "explain", "storage", "pieces", "sending", "operations", "share", "page"];
+const AFTER = "requests waterfall explain storage pieces sending operations share page".split(" ");
 
 const TYPES = {
   js: "text/javascript; charset=utf-8",

@@ -6,6 +6,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { nextTurn } from "../../engine/turns.ts";
+import { resultTypeFor } from "../graphql/encoding.ts";
 import { ARGUMENT_NAMES, type RunOperation, type Tool } from "./tools.ts";
 
 /** What agents read about the server when they connect. */
@@ -65,10 +66,13 @@ export function openServer(
 /** The headers that belong to the protocol. Others, such as the token, do not concern it. */
 const PROTOCOL_HEADERS = /^(?:accept|content-type|mcp-.*)$/;
 
-const protocolHeaders = (headers: IncomingHttpHeaders) =>
-  Object.entries(headers).filter(
+/** The SDK wants clients to accept event streams as well, of which there are none. */
+function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
+  const accepts = resultTypeFor(accept) ? "application/json, text/event-stream" : accept;
+  return Object.entries({ ...headers, accept: accepts }).filter(
     (entry): entry is [string, string] => PROTOCOL_HEADERS.test(entry[0]) && typeof entry[1] === "string",
   );
+}
 
 /** The SDK takes some milliseconds for a message: each begins in a turn of the event loop of its own. */
 let lastBegun: Promise<void> = Promise.resolve();
