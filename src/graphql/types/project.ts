@@ -164,9 +164,9 @@ command("deleteProject", discard, {
 
 /** Sends a command for a project. */
 async function act(id: string, endpoint: Command<ProjectAddress, undefined>, context: Context) {
-  const commanded = identify(Project.kind, "id", id);
-  await sendFor(commanded, endpoint, context);
-  return commanded.address;
+  const target = identify(Project.kind, "id", id);
+  await sendFor(target, endpoint, context);
+  return target.address;
 }
 
 builder.mutationFields((t) => ({

@@ -141,7 +141,8 @@ function endsOfGaps({ values, points }: Valued, most: number): readonly number[]
     begin = point + 1;
   }
   const lengths = Float64Array.from(gaps, ({ from, to }) => to - from).toSorted();
-  const shortest = lengths.at(-(most >> 1)) ?? 0;
+  // There is room for all that are longer.
+  const shortest = lengths.at(-1 - (most >> 1)) ?? -1;
   const ends = new Set<number>();
   for (const isNext of [(length: number) => length > shortest, (length: number) => length <= shortest])
     for (const { from, to } of gaps) if (isNext(to - from) && ends.size + 2 <= most) ends.add(from).add(to);

@@ -29,7 +29,7 @@ export const orTaken =
     const { outcome: _, ...facts } = error.facts;
     if (error.code !== "UPSTREAM_ERROR" || facts.upstream?.status !== 405) throw error;
     const message = `input.name: expected a name that is not taken, got ${quote(name)}: the server failed at it`;
-    throw new UpstreamError("BAD_USER_INPUT", message, facts, error);
+    throw new UpstreamError("BAD_USER_INPUT", message, facts);
   };
 
 /* Tags that a mutation adds and removes. The service only replaces all of them. */
