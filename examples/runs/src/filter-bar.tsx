@@ -122,9 +122,9 @@ function Order({ sort = "" }: { sort: string | undefined }) {
       defaultValue={sort}
       onKeyDown={({ key, currentTarget: { form } }) => {
         if (key === "Enter") form?.requestSubmit();
-        isWalked.current = key.startsWith("Arrow") || key.length === 1;
+        isWalked.current = true;
       }}
-      onPointerDown={() => (isWalked.current = false)}
+      onKeyUp={() => (isWalked.current = false)}
       onChange={({ currentTarget: { form } }) => {
         if (!isWalked.current) form?.requestSubmit();
       }}

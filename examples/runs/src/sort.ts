@@ -86,6 +86,5 @@ export function orderInWords(order: RunOrder): string {
   return `Sorted by ${metric}, ${isBest ? "best" : "worst"} first. `;
 }
 
-/** What an order leaves out: downwards, the service would put runs without the metric first. */
-export const leftOutOf = ({ metric, direction }: RunOrder) =>
-  metric && direction === "DESC" ? ` Runs without ${metric} are left out.` : "";
+/** What an order leaves out. */
+export const leftOutOf = ({ metric }: RunOrder) => (metric ? ` Runs without ${metric} are left out.` : "");

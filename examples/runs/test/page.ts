@@ -76,7 +76,7 @@ export const focusIn = (page: Page) =>
   page.evaluate<string>(`(() => {
     const { activeElement } = document;
     if (activeElement === document.body) return "body";
-    return activeElement.getAttribute("aria-label") ?? activeElement.name ?? activeElement.textContent;
+    return activeElement.getAttribute("aria-label") || activeElement.name || activeElement.textContent;
   })()`);
 
 /** The text of the one alert of the page, once there is one. */

@@ -17,7 +17,11 @@ interface Found {
         readonly groups: readonly {
           readonly count: number;
           readonly metrics: readonly [
-            { readonly count: number; readonly mean: number; readonly standardDeviation: number },
+            {
+              readonly count: number;
+              readonly mean: number | null;
+              readonly standardDeviation: number | null;
+            },
           ];
         }[];
       };
@@ -25,7 +29,7 @@ interface Found {
   };
 }
 
-const digits = (value: number) => value.toFixed(4);
+const digits = (value: number | null) => value?.toFixed(4) ?? "–";
 
 test.runIf(hasBrowser)(
   "what matters for a metric: its parameters, their groups, and a point for each run",
@@ -45,7 +49,8 @@ test.runIf(hasBrowser)(
         .getByText(correlation.toFixed(2))
         .waitFor();
     const means = summary.groups.map(
-      ({ metrics: [{ mean, standardDeviation }] }) => `${digits(mean)} ± ${digits(standardDeviation)}`,
+      ({ metrics: [{ mean, standardDeviation }] }) =>
+        `${digits(mean)}${standardDeviation === null ? "" : ` ± ${digits(standardDeviation)}`}`,
     );
     await expect.poll(() => groups.locator("td:nth-child(3)").allInnerTexts(), SHOWN).toEqual(means);
     const points = page.getByRole("group", { name: /^loss over lr/ }).getByRole("link");
@@ -73,13 +78,13 @@ test.runIf(hasBrowser)(
     const rates = (await cellsOf(4)).map(Number);
     expect(rates).toEqual(rates.toSorted((one, other) => one - other));
     await header(/^status/).click();
-    await page.getByText("By status, ascending").waitFor();
+    await page.getByText("By status, ascending, of").waitFor();
     expect([...new Set(await cellsOf(1))]).toEqual(
       (await cellsOf(1)).filter((each, at, all) => each !== all[at - 1]),
     );
     for (const word of ["ascending", "descending"]) {
       await header(/^duration/).click();
-      await page.getByText(`By duration, ${word}`).waitFor();
+      await page.getByText(`By duration, ${word}, of`).waitFor();
     }
     expect((await page.locator("tbody tr").first().innerText()).split("\t").at(-2)).toMatch(
       /^\d+:\d\d:\d\d$/,
@@ -88,7 +93,7 @@ test.runIf(hasBrowser)(
     await page.getByText("Columns", { exact: true }).click();
     for (const name of ["best", "largest"]) await page.getByLabel(name).click();
     await header(/^best loss/).click();
-    await page.getByText("By loss, ascending").waitFor();
+    await page.getByText("By loss, ascending, of").waitFor();
     const [, , , , , , , , last, best, largest] = (await rows())[0] ?? [];
     expect([Number(best) <= Number(last), Number(last) < Number(largest)]).toEqual([true, true]);
     expect(complaints).toEqual([]);
