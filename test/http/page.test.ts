@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { request } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { readOn } from "../support/readers.ts";
+import { sendPlainly } from "../support/raw-requests.ts";
 
 const HTML = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const SAFE = {
@@ -16,14 +15,8 @@ const SAFE = {
   ),
 };
 
-/** One request by node's own client, which follows and decompresses nothing. */
-async function get(url: string, headers: Record<string, string> = {}, method = "GET") {
-  const sent = request(url, { headers, method, agent: false });
-  const answer = await new Promise<Parameters<typeof readOn>[0]>((resolve, reject) => {
-    sent.once("response", resolve).once("error", reject).end();
-  });
-  return { status: answer.statusCode, headers: answer.headers, body: (await readOn(answer)).body };
-}
+const get = (url: string, headers: Record<string, string> = {}, method = "GET") =>
+  sendPlainly(url, { method, headers });
 
 const SCRIPTS =
   "editors controls graphiql requests waterfall explain storage pieces sending operations share page".split(
