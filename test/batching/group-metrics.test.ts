@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { UNKNOWN_LIST } from "../support/builds.ts";
+import { UNKNOWN_LIST } from "./builds.ts";
 import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { pathIn, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";

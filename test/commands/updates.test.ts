@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startWilling } from "../support/any-command.ts";
 import { commandCalled } from "../support/commands.ts";
-import { codesOf, failure, outcomeOf } from "../support/errors.ts";
+import { codesOf, errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { onWire, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { profileFile } from "../support/tracker.ts";
@@ -169,6 +169,11 @@ describe("the options of a restart", () => {
 
   test.each<[string, object, string]>([
     ["polyaxon-0.4", { declarations: deep }, "JSON: expected at most 200 levels of nesting, got more"],
+    [
+      "polyaxon-0.4",
+      { declarations: { layers: [1, { seed: -(2 ** 53) }] } },
+      "JSON: expected integers up to 9007199254740991, which are kept, got -9007199254740992 at layers.1.seed; write it as text",
+    ],
     ["polyaxon-0.4", { declarations: [1] }, noObject("list")],
     ["polyaxon-0.4", { declarations: "lr=1" }, noObject("string")],
     ["document", { description: "a" }, "does not offer `description` as input"],
@@ -179,5 +184,27 @@ describe("the options of a restart", () => {
     const code = profile === "document" ? "CAPABILITY_UNAVAILABLE" : "BAD_USER_INPUT";
     expect(await restart(input)).toMatchObject([{ code, message: expect.stringContaining(message) }]);
     expect(sent()).toEqual([]);
+  });
+
+  test("whose literals have such a seed are refused as well; texts and floats are sent", async () => {
+    const service = await startWilling();
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const restart = async (given: string, variables = "") =>
+      errorsOf(
+        await ask(
+          `mutation ${variables} { restartExperiment(id: "ada.mnist.3", input: { declarations: ${given} }) { __typename } }`,
+        ),
+      );
+    expect(await restart("{ seeds: [1, 9007199254740993] }")).toMatchObject([
+      { message: expect.stringContaining("which are kept, got 9007199254740993; write it as text") },
+    ]);
+    expect(await restart("{ seed: $seed }", "($seed: Float = 9007199254740993)")).toMatchObject([
+      { code: "BAD_USER_INPUT" },
+    ]);
+    expect(service.seen()).toEqual([]);
+    await restart(`{ seed: "9007199254740993", high: 1e300, last: 9007199254740991 }`);
+    expect(service.seen()[0]?.body).toBe(
+      `{"config":{"declarations":{"seed":"9007199254740993","high":1e+300,"last":9007199254740991}}}`,
+    );
   });
 });

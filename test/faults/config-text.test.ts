@@ -82,6 +82,16 @@ describe("the text of a configuration", () => {
   test.each([
     ...CONFIG_TEXTS,
     {
+      what: "integers beyond numbers",
+      content: "{seed: -9007199254740993, 9007199254740993: 0x1f, last: 9007199254740991, low: 1e300}",
+      raw: {
+        seed: "rawJSON" in JSON ? -9007199254740992 : "-9007199254740993",
+        "9007199254740993": 31,
+        last: 9007199254740991,
+        low: 1e300,
+      },
+    },
+    {
       what: "any keys",
       content: "__proto__: {polluted: true}\nconstructor: 1\n[a, b]: 2\n? {c: d}\n: 3\n7: 4\n",
       raw: JSON.parse(

@@ -17,7 +17,7 @@ import {
   statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-import { startRaw } from "../support/raw-service.ts";
+import { startRaw } from "./raw-service.ts";
 
 describe("what one caller asks for changes nothing for another", () => {
   const entitiesOf = (...names: readonly string[]) =>

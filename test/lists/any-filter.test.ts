@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { codesOf } from "../support/errors.ts";
-import { readFilter, type Said } from "../support/filter-reader.ts";
 import { listIn } from "../support/listed.ts";
+import { readFilter, type Said } from "./filter-reader.ts";
 import { startRows } from "./rows.ts";
 
 /*
@@ -125,7 +125,7 @@ test("no value of a filter changes what the filter says: what is sent is part of
         isScan: !isRefused && part.length < all.length,
       });
     }),
-    { numRuns: cases(100, 2_000) },
+    { numRuns: cases(100, 700) },
   );
 });
 
@@ -137,6 +137,6 @@ test("a filter of plain values is never refused", async () => {
     fc.asyncProperty(harmless, async (filter) => {
       expect(await read(filter)).toEqual({ codes: [], said: [saidBy(filter)], isScan: false });
     }),
-    { numRuns: cases(25, 1_000) },
+    { numRuns: cases(25, 300) },
   );
 });

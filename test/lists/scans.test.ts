@@ -186,7 +186,7 @@ test("a walk by scans of any size gives each match once and in order, whatever t
         expect(rowsRead).toBeGreaterThanOrEqual(values.length);
       },
     ),
-    { numRuns: cases(15, 300) },
+    { numRuns: cases(15, 100) },
   );
 });
 

@@ -198,7 +198,7 @@ test("a run whose state cannot be read for now is told when it can, and the list
   let isBroken = true;
   const lists = listed(runs);
   const { next, reach, requests } = await watchRuns(runs, { query: "status:running" }, RELEASE_04, (seen) =>
-    isBroken && seen.path.endsWith("/1/") ? { status: 500, json: { detail: "no" } } : lists(seen),
+    isBroken && seen.path.endsWith("/1/") ? { status: 507, json: { detail: "no" } } : lists(seen),
   );
   for (const id of [2, 1]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
   Object.assign(runs[0] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:01:00Z" });

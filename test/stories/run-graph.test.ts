@@ -4,7 +4,7 @@ import { ExperimentPageDocument, OriginDocument, ProjectPageDocument } from "../
 import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startProfile } from "../support/profiles.ts";
-import { startRounds } from "../support/rounds.ts";
+import { startRounds } from "./rounds.ts";
 
 const E42 = "ada/mnist/experiments/42";
 

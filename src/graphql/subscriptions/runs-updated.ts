@@ -11,7 +11,7 @@ import { ANY_KIND, identifyAmong, identifyRun, PARENTS } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
 import type { FindRows } from "../types/list-scan.ts";
-import { apply } from "../types/run-filter.ts";
+import { divide } from "../types/run-filter.ts";
 import { type RunFilter, RunFilterInput } from "../types/run-list-inputs.ts";
 import { RunKind, runKindNamed, runListOf } from "../types/run-list.ts";
 import { isFinished } from "../types/status.ts";
@@ -97,7 +97,7 @@ function watchRuns(args: Args, context: StreamContext) {
   const kind = runKindNamed(args.kind);
   const { endpoint } = runListOf(kind);
   server.offered(endpoint);
-  const { conditions, find, compared } = apply(args.filter, { kind, project: at }, server);
+  const { conditions, find } = divide(args.filter, { kind, project: at }, server);
   // Where the server has the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
   const base = server.listQuery({ group, order, conditions, query: args.query });
@@ -108,7 +108,7 @@ function watchRuns(args: Args, context: StreamContext) {
   const next = createTeller(isFiltered);
   return live.watch(
     {
-      key: `runs ${keyOfRun(runAt(""))} ${JSON.stringify([list.base, request.first, compared])}`,
+      key: `runs ${keyOfRun(runAt(""))} ${JSON.stringify([list.base, request.first, find && args.filter])}`,
       read: (tick, before: ListState | null) =>
         readList(
           {

@@ -9,7 +9,7 @@ import { kinds, type ProjectAddress } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import { type Kind, load, toResource } from "../core/resource.ts";
 import type { Context } from "../core/context.ts";
-import { both, type FindRows } from "./list-scan.ts";
+import { both } from "./list-scan.ts";
 import {
   boundConditions,
   checkBounds,
@@ -39,31 +39,19 @@ interface Filtered {
   readonly project: ProjectAddress;
 }
 
-/** A filter as it is applied. */
-interface Applied {
-  /** What the server is told. */
-  readonly conditions: readonly Condition[];
-  /** What the gateway compares with the rows; null where the server is told all. */
-  readonly find: FindRows | null;
-  /** The arguments that it compares, with their values. */
-  readonly compared: readonly (readonly [argument: string, value: unknown])[];
-}
-
 /**
- * Divides a filter between the server and the gateway. Throws `InputError` for members that this list does not have, and
- * `UpstreamError` for what neither can compare.
+ * Divides a filter: `conditions` for the server, and what the gateway finds itself, with the arguments that it compares. Throws
+ * `InputError` for members that this list does not have, and `UpstreamError` for what neither can compare.
  */
-export function apply(filter: RunFilter | null | undefined, filtered: Filtered, server: Server): Applied {
+export function divide(filter: RunFilter | null | undefined, filtered: Filtered, server: Server) {
   const all = conditionsOf(filter, filtered);
   const compared = comparedOf(all, server, filtered.kind.run.records);
   const { words } = filter ?? {};
+  const named = words == null ? [] : ["filter.words"];
   return {
     conditions: all.filter((each) => !compared.includes(each)),
     find: both(conditionScan(compared), wordsScan(words)),
-    compared: [
-      ...compared.map((condition) => [condition.argument, condition] as const),
-      ...(words == null ? [] : [["filter.words", words] as const]),
-    ],
+    compared: [...compared.map(({ argument }) => argument), ...named],
   };
 }
 

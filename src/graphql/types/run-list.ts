@@ -23,7 +23,7 @@ import type { ProjectAddress } from "../core/kinds.ts";
 import { quote, requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { addScan, both, finding, type FindRows, readWhole, scanPage } from "./list-scan.ts";
-import { apply, checkGroups, groupsInFilter } from "./run-filter.ts";
+import { checkGroups, divide, groupsInFilter } from "./run-filter.ts";
 import { orderOf, RunFilterInput, RunOrder } from "./run-list-inputs.ts";
 
 /*
@@ -140,13 +140,13 @@ export async function readRuns(
     throw new InputError(
       `order.metric: expected for a list of experiments only, got it for ${kind.run.many}`,
     );
-  const filter = apply(args.filter, { kind, project: { owner, project } }, session.server);
+  const filter = divide(args.filter, { kind, project: { owner, project } }, session.server);
   const conditions = [...(narrowing?.conditions ?? []), ...filter.conditions];
   const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
   const groups = groupsInFilter(session.server, asked);
   if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
   session.server.offered(endpoint);
-  const narrowed = JSON.stringify([narrowing?.name, filter.compared]);
+  const narrowed = JSON.stringify([narrowing?.name, filter.find && args.filter]);
   const ordered = { endpoint, address, base: session.server.listQuery(asked), narrowing: narrowed };
   const given = sliceRequest(args, context);
   const { maxSize } = given;
@@ -157,10 +157,7 @@ export async function readRuns(
     listedIn,
   });
   const scan = both(filter.find, narrowing?.find ?? null);
-  const compared = [
-    ...filter.compared.map(([argument]) => argument),
-    ...(narrowing?.find ? [narrowing.name] : []),
-  ];
+  const compared = [...filter.compared, ...(narrowing?.find ? [narrowing.name] : [])];
   const find = scan && finding<RunnableRecord>(scan, compared, args, context);
   // The order of creation is stable; figures depend on none.
   const isStable = !metricOrder && session.server.profile.orders.CREATED_ASC;

@@ -232,7 +232,7 @@ builder.queryFields((t) => ({
     description: "Objects by their ids, in the same order; null with an error for one that fails.",
     extensions: { itemsOf: "ids" } satisfies FieldExtensions,
     args: {
-      ids: t.arg.idList({ required: true, description: `At most ${MAX_IDS} global ids or unique names.` }),
+      ids: t.arg.idList({ required: true, description: `At most ${MAX_IDS}, each as \`entity\` takes it.` }),
     },
     resolve: (_, { ids }, context) => {
       within("ids", ids.length, { from: 0, to: MAX_IDS });

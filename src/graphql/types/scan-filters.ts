@@ -6,6 +6,7 @@ import { valueAt } from "../../rest/api/record.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
 import { type FindRows, findRows, isInRows, valueOf } from "./list-scan.ts";
+import { finite } from "./series.ts";
 
 /*
  * Filters that the gateway compares itself, with the rows of a list: what the language of servers cannot say.
@@ -134,7 +135,7 @@ function isOneOf(key: Condition["key"], operands: readonly string[]) {
 const isWithin =
   (operator: keyof typeof BOUNDS, [bound]: readonly string[]) =>
   (value: unknown) =>
-    typeof value === "number" && BOUNDS[operator](value, Number(bound));
+    BOUNDS[operator](finite(value) ?? Number.NaN, Number(bound));
 
 /* By words. Servers search no texts, so the gateway looks for the words in the rows of a list. */
 

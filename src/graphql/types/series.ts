@@ -1,3 +1,4 @@
+import { roundedOf } from "../../rest/api/reader.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import type { Steps } from "../core/context.ts";
 
@@ -25,9 +26,14 @@ export interface Column extends Valued {
   readonly points: number[];
 }
 
-/** Returns a finite number, otherwise null. Some servers also send text and objects. */
-export const finite = (raw: unknown): number | null =>
-  typeof raw === "number" && Number.isFinite(raw) ? raw : null;
+/** Returns a finite number, otherwise null. Some servers also send text and objects. A long integer is rounded. */
+export function finite(raw: unknown): number | null {
+  const value = typeof raw === "number" ? raw : roundedOf(raw);
+  return Number.isFinite(value) ? value : null;
+}
+
+/** The same for exports, which have all digits of a long integer. */
+export const exact = (raw: unknown): unknown => (roundedOf(raw) === null ? finite(raw) : raw);
 
 type Records = readonly MetricRecord[];
 

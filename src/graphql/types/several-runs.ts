@@ -192,7 +192,7 @@ builder.queryField("run", (t) =>
 );
 
 const idsArg = builder.args((t) => ({
-  ids: t.idList({ required: true, description: `1 to ${MAX_IDS} global ids or unique names.` }),
+  ids: t.idList({ required: true, description: `1 to ${MAX_IDS}, each as \`run\` takes it.` }),
 }));
 
 const { stopMany, deleteMany } = runs.experiment.optional;

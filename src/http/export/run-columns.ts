@@ -3,7 +3,7 @@ import type { Context } from "../../graphql/core/context.ts";
 import { idOf, quote } from "../../graphql/core/ids.ts";
 import type { Experiment } from "../../graphql/core/refs.ts";
 import { isLoaded, load } from "../../graphql/core/resource.ts";
-import { finite } from "../../graphql/types/series.ts";
+import { exact } from "../../graphql/types/series.ts";
 import { durationSeconds, STATE, statusOf } from "../../graphql/types/status.ts";
 import { receivedConfig } from "../../rest/api/run-config.ts";
 import { entriesOf, valueAt } from "../../rest/api/record.ts";
@@ -71,7 +71,7 @@ interface Named {
 /** The columns whose names runs bring along, by their prefix. */
 const NAMED: Readonly<Record<string, Named>> = {
   "param.": { key: "declarations", cellOf: (value) => value ?? null },
-  "metric.": { key: "last_metric", cellOf: finite },
+  "metric.": { key: "last_metric", cellOf: exact },
 };
 
 /** The column with this name; null when there is none. */

@@ -2,6 +2,7 @@ import { InputError } from "../../errors.ts";
 import type { Query } from "./batches.ts";
 import { notOffered } from "./endpoint.ts";
 import type { MetricDirection, Order, Profile } from "./profile.ts";
+import { parseJson, roundedOf } from "./reader.ts";
 
 /** An order of experiments by the last value of a metric. */
 interface MetricOrder {
@@ -167,12 +168,13 @@ export function checkText(argument: string, text: string): void {
 
 /** What a text means besides itself: a number, a boolean, null or a list; undefined for one that is only text. */
 export function meaningOf(text: string): unknown {
-  if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "string" ? undefined : value;
+    // The reader also takes `NaN`, which is no JSON.
+    JSON.parse(text);
+    const value = parseJson(Buffer.from(text));
+    return typeof value === "string" && roundedOf(value) === null ? undefined : value;
   } catch {
-    return undefined;
+    return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : undefined;
   }
 }
 

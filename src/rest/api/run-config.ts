@@ -14,6 +14,7 @@ import {
   textOrObject,
   texts,
 } from "./record.ts";
+import { integerOf } from "./reader.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -91,6 +92,7 @@ const OPTIONS = {
   schema: "core",
   resolveKnownTags: false,
   merge: false,
+  intAsBigInt: true,
   // A warning would quote the text on stderr.
   logLevel: "error",
 } as const;
@@ -100,11 +102,16 @@ function valueOf(content: string): unknown {
   const { Composer } = yaml();
   try {
     const [document, ...others] = new Composer(OPTIONS).compose(tokensOf(content), true, content.length);
-    return document && document.errors.length === 0 && others.length === 0 ? document.toJS() : null;
+    const isOne = document && document.errors.length === 0 && others.length === 0;
+    return isOne ? document.toJS({ reviver: keepDigits }) : null;
   } catch {
     return null;
   }
 }
+
+/** Integers are those of JSON. */
+const keepDigits = (_key: unknown, value: unknown): unknown =>
+  typeof value === "bigint" ? integerOf(`${value}`) : value;
 
 /**
  * Tokenizes YAML and throws on the first error. Own code instead of the library's `parse`, which recurses to any depth:

@@ -213,7 +213,7 @@ export class Batches {
     return whole.response;
   }
 
-  /** Requests a whole record or list, unless it was already requested. */
+  /** Requests a whole record, unless it was already requested. */
   #readWhole(target: ReadTarget): Read {
     const existing = this.#reads.get(target.key);
     if (existing) return existing;
@@ -230,12 +230,14 @@ export class Batches {
     const [{ read: only, run: first }, ...others] = members;
     const { endpoint, at, query, find } = batch.list([first, ...others.map(({ run }) => run)]);
     const target = this.#targetOf(endpoint, at, { query });
-    if (others.length === 0 && !this.#reads.has(target.key)) return [only];
-    const list = this.#readWhole(target);
+    const requested = this.#reads.get(target.key);
+    if (others.length === 0 && !requested) return [only];
+    const list = requested ?? this.#open(target, target.key);
     for (const { read } of members) {
       list.answers(read);
       read.note?.add({ kind: "served", by: "batch", list: list.note });
     }
+    if (!requested) list.start();
     const found = list.response.then(find);
     found.catch((error: unknown) => {
       if (batchFaultOf(error) !== "refused") return;

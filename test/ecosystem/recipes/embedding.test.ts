@@ -5,7 +5,6 @@ import { createClient } from "graphql-ws";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { readPage } from "../../docs/page.ts";
-import { everyNth } from "../../support/cases.ts";
 import { BUILT } from "../../support/built.ts";
 import { createAppFolder, startServer } from "./server.ts";
 
@@ -50,7 +49,7 @@ function firstLineOf(url: string, request: string): Promise<string> {
   });
 }
 
-describe.each(everyNth(["express.md", "fastify.md"], 2, 0))("the gateway in the server of %s", (page) => {
+describe.each(["express.md", "fastify.md"])("the gateway in the server of %s", (page) => {
   test("answers by POST and GET, beside the pages of the server", async () => {
     const { url, ask, signIn, headers } = await startRecipe(page);
     await signIn();

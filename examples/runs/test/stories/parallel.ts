@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
-import { looksWell } from "../axe.ts";
 import { openAt } from "../open-at.ts";
 import { PHONE } from "../page.ts";
 
@@ -113,11 +112,3 @@ test.runIf(hasBrowser)(
     await expect.poll(kept, SHOWN).toEqual(wanted.toSorted());
   },
 );
-
-test.runIf(hasBrowser)("parallel coordinates look well in every size and mode", async () => {
-  const { section, ...opened } = await openParallel();
-  await opened.page.getByRole("slider", { name: "dropout, at least" }).press("ArrowUp");
-  await section.getByRole("button", { name: "Keep all" }).scrollIntoViewIfNeeded();
-  await looksWell(opened, "parallel");
-  expect(opened.complaints).toEqual([]);
-});

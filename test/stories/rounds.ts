@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
-import { pathIn } from "./fake.ts";
-import { listen } from "./listen.ts";
+import { pathIn } from "../support/fake.ts";
+import { listen } from "../support/listen.ts";
 
 /**
  * Stands in front of a service and answers in rounds: nothing of a round is answered before all of it was asked.

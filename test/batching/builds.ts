@@ -1,5 +1,5 @@
-import { pathIn, startFake, type Told } from "./fake.ts";
-import { type Answer, startGateway } from "./gateway.ts";
+import { pathIn, startFake, type Told } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 
 export const upTo = (last: number) => Array.from({ length: last }, (_, index) => `${index + 1}`);
 
