@@ -30,6 +30,13 @@ interface Comparison {
   readonly metrics: readonly Compared[];
 }
 
+/** What there is for each of the runs, by the place of its value. */
+function inAll<Each>({ rows, of }: Compared, none: Each, valueAt: (place: number) => Each): Each[] {
+  const all = Array.from({ length: of }, () => none);
+  for (const [place, row] of rows.entries()) all[row] = valueAt(place);
+  return all;
+}
+
 const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
   description: "The values of several runs under one name.",
   fields: (t) => ({
@@ -39,21 +46,13 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
       nullable: { list: false, items: true },
       description: "Value of each run, in the order of `runs`.",
       // Many runs that have nothing in common would have far more of these than values.
-      resolve: ({ values, rows, of }) => {
-        const all: unknown[] = Array.from({ length: of }, () => null);
-        for (const [place, row] of rows.entries()) all[row] = values[place];
-        return all;
-      },
+      resolve: (compared) => inAll(compared, null, (place) => compared.values[place]),
     }),
     arePresent: t.booleanList({
       nullable: false,
       description:
         "Whether each run has something of this name. Then null is the value, or of a metric no finite number.",
-      resolve: ({ rows, of }) => {
-        const all = Array.from({ length: of }, () => false);
-        for (const row of rows) all[row] = true;
-        return all;
-      },
+      resolve: (compared) => inAll(compared, false, () => true),
     }),
     differs: t.boolean({
       nullable: false,

@@ -31,6 +31,8 @@ function* columnsOf(rows: readonly Row[], key: "declarations" | "last_metric"): 
         made = 0;
       }
       const column = columns.get(name) ?? { name, values: [], rows: [] };
+      // Two ways through objects can have the same name.
+      if (column.rows.at(-1) === index) continue;
       if (column.values.push(value ?? null) === 1) {
         columns.set(name, column);
         made += BYTES.column + name.length;

@@ -119,32 +119,21 @@ export function valueAt(values: unknown, name: string): unknown {
   return undefined;
 }
 
-/** Longest name that leads into an object. */
+/** Longest name that is made for a value in an object. */
 const MAX_PATH = 500;
 
-/** The names of all values that are no objects with values in them, by which `valueAt` finds them. */
-function* namesIn(values: ByName, parent = ""): Generator<string> {
-  for (const key in values) {
-    const name = parent + key;
-    const inner = values[key];
-    const isInner = isObject(inner) && name.length <= MAX_PATH && Object.keys(inner).length > 0;
-    if (isInner) yield* namesIn(inner, `${name}.`);
-    else yield name;
-  }
-}
-
-function* innerEntries(values: ByName): Generator<[string, unknown]> {
-  const seen = new Set<string>();
-  for (const name of namesIn(values)) {
-    if (!seen.has(name)) yield [name, valueAt(values, name)];
-    seen.add(name);
-  }
-}
-
 /** The values of an object and of its inner objects, by the names under which `valueAt` finds them. None of what is no object. */
-export function entriesOf(values: unknown): Iterable<[string, unknown]> {
-  if (!isObject(values)) return [];
-  return Object.values(values).some(isObject) ? innerEntries(values) : Object.entries(values);
+export function* entriesOf(values: unknown): Generator<[string, unknown]> {
+  if (!isObject(values)) return;
+  for (const key in values) {
+    const inner = values[key];
+    if (!isObject(inner) || Object.keys(inner).length === 0) yield [key, inner];
+    else
+      for (const [rest, value] of entriesOf(inner)) {
+        const name = `${key}.${rest}`;
+        if (name.length <= MAX_PATH && !Object.hasOwn(values, name)) yield [name, value];
+      }
+  }
 }
 
 /** The documented keys of a record and the check of each. A table in a table is an object that may be absent or null. */
