@@ -7,7 +7,7 @@ import { FilterBar } from "./filter-bar.tsx";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { Runs } from "./runs.tsx";
-import { firstOf, isOther, isPlain, viewOf } from "./view.ts";
+import { isOther, isPlain, readingOf, viewOf } from "./view.ts";
 import { Status } from "./status.tsx";
 
 const groupQuery = graphql(`
@@ -36,8 +36,12 @@ const groupQuery = graphql(`
 /** The runs of a group. */
 export function GroupRuns({ name, address }: { name: string; address: Address }) {
   const view = viewOf(address);
-  const variables = { id: name, first: firstOf(address), ...view };
-  const [{ data, error, fetching, operation }, read] = useQuery({ query: groupQuery, variables });
+  const { first, requestPolicy } = readingOf(address);
+  const [{ data, error, fetching, operation }, read] = useQuery({
+    query: groupQuery,
+    variables: { id: name, first, ...view },
+    requestPolicy,
+  });
   const reload = () => read({ requestPolicy: "network-only" });
   const group = data?.group;
   if (!group) {

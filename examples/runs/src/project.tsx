@@ -7,7 +7,7 @@ import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { ProjectGroups } from "./project-groups.tsx";
 import { Runs } from "./runs.tsx";
-import { firstOf, isOther, isPlain, viewOf } from "./view.ts";
+import { isOther, isPlain, readingOf, viewOf } from "./view.ts";
 
 const projectQuery = graphql(`
   query Project(
@@ -32,9 +32,11 @@ const projectQuery = graphql(`
 /** All runs of a project, in groups or not. */
 export function ProjectRuns({ name: uniqueName, address }: { name: string; address: Address }) {
   const view = viewOf(address);
+  const { first, requestPolicy } = readingOf(address);
   const [{ data, error, fetching, operation }, read] = useQuery({
     query: projectQuery,
-    variables: { id: uniqueName, first: firstOf(address), ...view },
+    variables: { id: uniqueName, first, ...view },
+    requestPolicy,
   });
   const reload = () => read({ requestPolicy: "network-only" });
   const project = data?.project;

@@ -88,8 +88,17 @@ export const viewOf = (address: Address): View => ({
   values: valuesIn(address).length > 0,
 });
 
-/** The length of the first page: an order of this page itself needs all runs, or as many as are read at once. */
-export const firstOf = ({ sort }: Address) => (ownOrderIn(sort) ? 100 : 12);
+/**
+ * How the first page is read. An order of this page itself, and columns that were not read before, need all runs, or as many as are
+ * read at once; and the cache does not miss what it has not of a deferred part, so it is not asked for columns.
+ */
+export const readingOf = (address: Address) => {
+  const { values } = viewOf(address);
+  return {
+    first: values || ownOrderIn(address.sort) ? 100 : 12,
+    requestPolicy: values ? ("network-only" as const) : ("cache-first" as const),
+  };
+};
 
 /** Whether what was read is another view than the one that is wanted. */
 export const isOther = (read: View | undefined, { order, filter }: View) =>
