@@ -1,12 +1,9 @@
-import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
-import { text as textOf } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { answerMessage } from "../../src/http/mcp/server.ts";
 import { connectAgent, MCP_HEADERS, rpc } from "../support/agent.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
-import { sendTo } from "../support/raw-requests.ts";
+import { JSON_BODY, sendPlainly, sendTo } from "../support/raw-requests.ts";
 
 const LIST = rpc("tools/list");
 
@@ -46,9 +43,8 @@ describe("a message", () => {
     const list = (await post(LIST)).answer;
     for (const accept of ["*/*", "application/json", "application/*;q=0.8, text/plain"])
       expect(await post(LIST, { accept })).toMatchObject({ status: 200, answer: list });
-    const sent = request(`${url}/mcp`, { method: "POST", headers: { "content-type": "application/json" } });
-    const [response] = (await once(sent.end(LIST), "response")) as [IncomingMessage];
-    expect(JSON.parse(await textOf(response))).toEqual(list);
+    const { body } = await sendPlainly(`${url}/mcp`, { method: "POST", headers: JSON_BODY }, LIST);
+    expect(JSON.parse(body.toString())).toEqual(list);
   });
 
   test("that asks for a list gets the same under any id, of its own revision", async () => {
@@ -191,9 +187,8 @@ describe("pages", () => {
     // fetch would send the host of the address.
     const send = async (origin: string, host: string) => {
       const headers = { ...MCP_HEADERS, origin, host };
-      const sent = request(`${url}/mcp`, { method: "POST", headers }).end(LIST);
-      const [response] = (await once(sent, "response")) as [IncomingMessage];
-      return { status: response.statusCode, text: await textOf(response) };
+      const { status, body } = await sendPlainly(`${url}/mcp`, { method: "POST", headers }, LIST);
+      return { status, text: body.toString() };
     };
     const { host, port } = new URL(url);
     expect((await send(url, host)).status).toBe(200);

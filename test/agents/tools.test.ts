@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { connectAgent } from "../support/agent.ts";
+import { connectAgent, MCP_HEADERS, rpc } from "../support/agent.ts";
 import { startDemoGateway, still, tokenOf } from "../support/demo-gateway.ts";
 import { manifest } from "../support/manifest.ts";
+import { sendTo } from "../support/raw-requests.ts";
 import VARIABLES from "../../schema/operations/demo-variables.json" with { type: "json" };
 import TOOLS from "./tools.json" with { type: "json" };
 
@@ -99,6 +100,16 @@ test("null for an optional argument of any tool is the same as none", async () =
     expect([name, answer.isError]).toEqual([name, false]);
     expect([name, await use(name, { ...nulls, ...needed })]).toEqual([name, answer]);
   }
+});
+
+test("null for all arguments is the same as none", async () => {
+  const { url, demo } = await start({});
+  const call = async (params: object) =>
+    sendTo(`${url}/mcp`, {
+      body: rpc("tools/call", { name: "StartPage", ...params }),
+      headers: { ...MCP_HEADERS, authorization: `token ${tokenOf(demo, "ada")}`, "x-request-id": "story" },
+    });
+  expect((await call({ arguments: null })).text).toEqual((await call({})).text);
 });
 
 test("within an argument null clears, but not what has a default", async () => {

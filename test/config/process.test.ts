@@ -5,20 +5,11 @@ import { describe, expect, test, vi } from "vitest";
 import { createFolder } from "../support/build.ts";
 import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
-import type { Answer } from "../support/gateway.ts";
 import { openPort } from "../support/listen.ts";
 import { mainIn, READY_LINE, startMain, startProgram } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
+import { askAt } from "../support/raw-requests.ts";
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
-
-async function askAt(url: string, token: string, query: string): Promise<Answer<unknown>> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `token ${token}` },
-    body: JSON.stringify({ query }),
-  });
-  return (await response.json()) as Answer<unknown>;
-}
 
 /** What gives a program a terminal, of util-linux. */
 const SCRIPT = "/usr/bin/script";

@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { startFake } from "../support/fake.ts";
+import type { Answer } from "../support/gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { globalId } from "../support/ids.ts";
 import { mainIn } from "../support/main-process.ts";
+import { askAt } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { profileFile } from "../support/tracker.ts";
 import { COMPILER } from "../support/typescript.ts";
@@ -74,17 +76,8 @@ async function startChanged(upstreamUrl: string | null, profile: string) {
     mainIn(folder),
   ]);
   onTestFinished(kill);
-  const ask = async (query: string, token = "t0ken") => {
-    const response = await fetch(`${url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `token ${token}` },
-      body: JSON.stringify({ query }),
-    });
-    return response.json() as Promise<{
-      data: Record<string, { token: string } | null>;
-      errors?: { extensions: Record<string, unknown> }[];
-    }>;
-  };
+  const ask = async (query: string, token = "t0ken") =>
+    (await askAt(`${url}/graphql`, token, query)) as Answer<Record<string, { token: string } | null>>;
   return { url, ask };
 }
 

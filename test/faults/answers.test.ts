@@ -6,6 +6,7 @@ import { type Answer, startGateway } from "../support/gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { mainIn } from "../support/main-process.ts";
 import { NO_DEADLINES } from "../support/patience.ts";
+import { askAt } from "../support/raw-requests.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 
@@ -115,12 +116,8 @@ test("an error body that names a long field for each of its messages is told in 
   const program = ["--max-old-space-size=128", mainIn(BUILT)];
   const { url, kill } = await startGatewayProcess(service.url, NO_DEADLINES, program);
   onTestFinished(kill);
-  const response = await fetch(`${url}/graphql`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: "token t0ken" },
-    body: JSON.stringify({ query: `{ experiment(id: "ada.mnist.1") { status } }` }),
-  });
-  expect(codesOf((await response.json()) as Answer<unknown>)).toEqual([
+  const query = `{ experiment(id: "ada.mnist.1") { status } }`;
+  expect(codesOf(await askAt(`${url}/graphql`, "t0ken", query))).toEqual([
     ["BAD_USER_INPUT", "The service refused the input."],
   ]);
 });

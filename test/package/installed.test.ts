@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { installPackage } from "../support/build.ts";
 import { BUILT } from "../support/built.ts";
 import { DEMO_TOKEN, READY_LINE, startProgram } from "../support/main-process.ts";
+import { askAt } from "../support/raw-requests.ts";
 import { COMPILER } from "../support/typescript.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -22,11 +23,6 @@ function rungraph(args: readonly string[], environment: Record<string, string> =
     env: { PATH: process.env["PATH"], ...environment },
   });
   return { code: status, out: stdout, err: stderr };
-}
-
-async function ask(url: string, token: string, query: string): Promise<unknown> {
-  const headers = { "content-type": "application/json", authorization: `token ${token}` };
-  return (await fetch(url, { method: "POST", headers, body: JSON.stringify({ query }) })).json();
 }
 
 describe("the package in an empty folder", () => {
@@ -48,7 +44,7 @@ describe("the package in an empty folder", () => {
     const { printed, kill, ended, out, err } = startProgram(["npx", "rungraph"], { PORT: "0" }, app);
     const [, url = ""] = await printed(READY_LINE);
     const [, token = ""] = await printed(DEMO_TOKEN);
-    expect(await ask(url, token, `{ experiment(id: "ada.mnist.42") { uniqueName } }`)).toEqual({
+    expect(await askAt(url, token, `{ experiment(id: "ada.mnist.42") { uniqueName } }`)).toEqual({
       data: { experiment: { uniqueName: "ada.mnist.42" } },
     });
     const page = await fetch(url, { headers: { accept: "text/html" } });

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import { onTestFinished } from "vitest";
+import { metricOf } from "./figures.ts";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
 import { type gate, gate as createGate } from "./gate.ts";
 import { handClock } from "./hand-clock.ts";
@@ -101,10 +102,7 @@ export async function startWorld(options: Omit<GatewayOptions, "upstream" | "clo
       for (const token of tokens)
         await gateway.ask(`{ experiment(id: "ada.mnist.${AT_ONCE}") { status } }`, {}, { token });
     },
-    metric: async (name: string) => {
-      const text = await (await fetch(`${gateway.url}/metrics`)).text();
-      return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
-    },
+    metric: (name: string) => metricOf(gateway, name),
   };
   return world;
 }

@@ -73,17 +73,18 @@ test.runIf(hasBrowser)("what the service does not allow is said beside the butto
 
 /** What is read aloud until something was saved. */
 const SAID = `new Promise((resolve) => {
+  const SAYING = ".downloads [role=status]";
   const said = [];
   const observer = new MutationObserver((changes) => {
     for (const { target } of changes) {
-      const region = target.parentElement?.closest("[role=status]") ?? target.closest?.("[role=status]");
+      const region = target.parentElement?.closest(SAYING) ?? target.closest?.(SAYING);
       if (region?.textContent) said.push(region.textContent);
     }
     if (!said.at(-1)?.startsWith("Saved")) return;
     observer.disconnect();
     resolve([...new Set(said)]);
   });
-  observer.observe(document.querySelector(".downloads"), { childList: true, characterData: true, subtree: true });
+  observer.observe(document.body, { childList: true, characterData: true, subtree: true });
 })`;
 
 test.runIf(hasBrowser)("outputs and logs are saved as the service has them", async () => {

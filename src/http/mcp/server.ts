@@ -6,6 +6,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { nextTurn } from "../../engine/turns.ts";
+import { isObject } from "../../rest/api/record.ts";
 import { resultTypeFor } from "../graphql/encoding.ts";
 import { ARGUMENT_NAMES, type RunOperation, type Tool } from "./tools.ts";
 
@@ -74,6 +75,14 @@ function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
   );
 }
 
+/** Some clients send null for no arguments at all. */
+function withoutNull(message: object): object {
+  const { params } = message as { readonly params?: unknown };
+  if (!isObject(params) || params["arguments"] !== null) return message;
+  const { arguments: _, ...others } = params;
+  return { ...message, params: others };
+}
+
 /** The SDK takes some milliseconds for a message: each begins in a turn of the event loop of its own. */
 let lastBegun: Promise<void> = Promise.resolve();
 
@@ -88,7 +97,7 @@ export async function answerMessage(
 ): Promise<Response> {
   await (lastBegun = lastBegun.then(nextTurn));
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
-  const options = { parsedBody: message };
+  const options = { parsedBody: withoutNull(message) };
   if (!(await isLegacyRequest(request, message))) {
     // Tools and resources never change, so there is nothing to subscribe to.
     return createMcpHandler(open, { legacy: "reject", maxSubscriptions: 0 }).fetch(request, options);

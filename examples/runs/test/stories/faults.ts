@@ -126,7 +126,7 @@ test.runIf(hasBrowser)(
   "an address that says nothing to the gateway is told in words of its readers",
   async () => {
     const { page, address } = await openAt("#list=ada.mnist.1&status=RUNNING,NONSENSE");
-    await page.getByText("2 runs.").waitFor();
+    await page.getByText("2 runs.", { exact: true }).waitFor();
     expect(await alertOf(page)).toMatch(/^Not understood, and not filtered by: NONSENSE\./);
     await page.goto(`${address}#list=..%2F`);
     await page.getByText("BAD_USER_INPUT").waitFor();
