@@ -17,11 +17,6 @@ function addressOf(command: Command) {
   const { name, kind, field, path } = command;
   const id = kind === null ? globalId("User:linus") : idOf(command);
   const project = { uniqueName: "ada.mnist", owner: { username: "ada" } };
-  if (name.startsWith("delete") && kind)
-    return {
-      selection: "{ deletedId project { uniqueName owner { username } } }",
-      told: { deletedId: id, project },
-    };
   if (name.startsWith("delete")) return { selection: "{ deletedId }", told: { deletedId: id } };
   const user = { id, username: "linus" };
   if (name === "activateUser")
@@ -67,18 +62,18 @@ test("the bookmark of a record that has none is removed; of a record that is not
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const answer = await ask(`mutation {
     one: unbookmarkExperiment(id: "ada.mnist.3") { experiment { uniqueName } }
-    many: bookmarkRuns(ids: ["ada.mnist.jobs.3", "ada.mnist.builds.3"], isBookmarked: false) { results { isSent } }
+    many: bookmarkRuns(ids: ["ada.mnist.jobs.3", "ada.mnist.builds.3"], isBookmarked: false) { runs { id } }
     none: unbookmarkExperiment(id: "ada.mnist.4") { experiment { uniqueName } }
     project: bookmarkProject(id: "ada.mnist", isBookmarked: false) { project { uniqueName } }
   }`);
   expect(outcomeOf(answer)).toMatchObject({
     data: {
       one: { experiment: { uniqueName: "ada.mnist.3" } },
-      many: { results: [{ isSent: true }, null] },
+      many: { runs: [{ id: globalId("Job:ada/mnist/3") }, null] },
       none: null,
       project: { project: { uniqueName: "ada.mnist" } },
     },
-    errors: ["many.results.1", "none"].map((at) => ({ at, code: "NOT_FOUND" })),
+    errors: ["many.runs.1", "none"].map((at) => ({ at, code: "NOT_FOUND" })),
   });
   const runs = ["experiments/3", "jobs/3", "builds/3", "experiments/4"].map((run) => `ada/mnist/${run}/`);
   expect(service.calls()).toEqual(

@@ -60,21 +60,23 @@ describe("a name with the number of another group gets no command:", () => {
     expect(sent()).toEqual([READ]);
   });
 
-  test.each(["deleteRuns", "stopRuns", "bookmarkRuns", "archiveRuns"])(
-    "%s, and the others that are named do",
-    async (mutation) => {
-      const { ask, sent } = await start();
-      const answer = await ask(
-        `mutation { done: ${mutation}(ids: ["ada.mnist.2.4", "${SLIP}"]) { results { __typename } } }`,
-      );
-      expect(errorsOf(answer)).toMatchObject([
-        { at: "done.results.1", message: `Not found: ${SLIP}. There is ada.mnist.2.3.` },
-      ]);
-      const commands = sent().filter((request) => !request.startsWith("GET "));
-      expect(commands).toHaveLength(1);
-      expect(commands).not.toContain(expect.stringContaining("/3"));
-    },
-  );
+  test.each([
+    ["deleteRuns", "deletedIds", ""],
+    ["stopRuns", "runs", "{ id }"],
+    ["bookmarkRuns", "runs", "{ id }"],
+    ["archiveRuns", "runs", "{ id }"],
+  ])("%s, and the others that are named do", async (mutation, field, selection) => {
+    const { ask, sent } = await start();
+    const answer = await ask(
+      `mutation { done: ${mutation}(ids: ["ada.mnist.2.4", "${SLIP}"]) { ${field} ${selection} } }`,
+    );
+    expect(errorsOf(answer)).toMatchObject([
+      { at: `done.${field}.1`, message: `Not found: ${SLIP}. There is ada.mnist.2.3.` },
+    ]);
+    const commands = sent().filter((request) => !request.startsWith("GET "));
+    expect(commands).toHaveLength(1);
+    expect(commands).not.toContain(expect.stringContaining("/3"));
+  });
 });
 
 test.each(["experiment", "run", "entity"])(

@@ -27,20 +27,20 @@ describe("a mutation of several runs", () => {
     ["archiveRuns", ", isArchived: false", "POST", "/restore"],
   ])("%s%s sends the command of its kind for each", async (name, more, method, end) => {
     const { ask, sent } = await startAny();
-    expect(
-      await ask(`mutation { done: ${name}(ids: ${IDS}${more}) { results { run { __typename } } } }`),
-    ).toEqual({ data: { done: { results: KINDS.map((kind) => ({ run: { __typename: kind } })) } } });
+    expect(await ask(`mutation { done: ${name}(ids: ${IDS}${more}) { runs { __typename } } }`)).toEqual({
+      data: { done: { runs: KINDS.map((kind) => ({ __typename: kind })) } },
+    });
     expect(sent()).toEqual(PATHS.map((path) => `${method} ada/mnist/${path}${end}`).toSorted());
   });
 
   test("sends one command for a run that is named twice", async () => {
     const { ask, sent } = await startAny();
     const ids = `["ada.mnist.jobs.5", "${globalId("Job:ada/mnist/5")}", "ada.mnist.jobs.5"]`;
-    const { data } = await ask(
-      `mutation { stopRuns(ids: ${ids}, force: true) { results { isSent run { id } } } }`,
-    );
-    const stopped = { isSent: true, run: { id: globalId("Job:ada/mnist/5") } };
-    expect(data).toEqual({ stopRuns: { results: [stopped, stopped, stopped] } });
+    const { data } = await ask(`mutation { stopRuns(ids: ${ids}, force: true) { outcomes runs { id } } }`);
+    const stopped = { id: globalId("Job:ada/mnist/5") };
+    expect(data).toEqual({
+      stopRuns: { outcomes: ["DONE", "DONE", "DONE"], runs: [stopped, stopped, stopped] },
+    });
     expect(sent()).toEqual(["POST ada/mnist/jobs/5/stop"]);
   });
 
@@ -56,7 +56,7 @@ describe("a mutation of several runs", () => {
     ],
   ])("with ids that are wrong is refused unsent: %#", async (ids, message) => {
     const { ask, sent } = await startAny();
-    expect(outcomeOf(await ask(`mutation { deleteRuns(ids: ${ids}) { results { deletedId } } }`))).toEqual({
+    expect(outcomeOf(await ask(`mutation { deleteRuns(ids: ${ids}) { deletedIds } }`))).toEqual({
       data: { deleteRuns: null },
       errors: [failure("deleteRuns", "BAD_USER_INPUT", message)],
     });
@@ -92,23 +92,16 @@ describe("where the server takes one command for the experiments of a project", 
     const service = await startMany();
     const { ask } = await startGateway({ upstream: service, env });
     const ids = ["2", "404", "12", "3", "2"].map((id) => `"ada.mnist.experiments.${id}"`);
-    const answer = await ask(
-      `mutation { stopRuns(ids: [${ids.join()}]) { results { isSent run { uniqueName } } } }`,
-    );
-    const result = (isSent: boolean, uniqueName: string) => ({ isSent, run: { uniqueName } });
+    const answer = await ask(`mutation { stopRuns(ids: [${ids.join()}]) { outcomes runs { uniqueName } } }`);
+    const [second, third, twelfth] = [2, 3, 12].map((id) => ({ uniqueName: `ada.mnist.${id}` }));
     expect(outcomeOf(answer)).toMatchObject({
       data: {
         stopRuns: {
-          results: [
-            result(true, "ada.mnist.2"),
-            null,
-            result(false, "ada.mnist.12"),
-            result(true, "ada.mnist.3"),
-            result(true, "ada.mnist.2"),
-          ],
+          outcomes: ["DONE", "NOT_SENT", "NOT_SENT", "DONE", "DONE"],
+          runs: [second, null, twelfth, third, second],
         },
       },
-      errors: [{ at: "stopRuns.results.1", code: "NOT_FOUND" }],
+      errors: [{ at: "stopRuns.runs.1", code: "NOT_FOUND" }],
     });
     expect(service.inOrder()).toEqual([
       expect.stringMatching(/^GET ada\/mnist\/experiments\?query=id%3A2%7C404%7C12%7C3/),
@@ -126,20 +119,20 @@ describe("where the server takes one command for the experiments of a project", 
     const ids = "ada.mnist.experiments.2 bob.words.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5";
     const mutation = (selection: string) =>
       ask(`mutation { deleteRuns(ids: ${JSON.stringify(ids.split(" "))}) { ${selection} } }`);
-    const answer = await mutation("results { deletedId }");
-    const deleted = (address: string) => ({ deletedId: globalId(address) });
+    const answer = await mutation("outcomes deletedIds");
     expect(answer.data).toEqual({
       deleteRuns: {
-        results: [
-          deleted("Experiment:ada/mnist/2"),
+        outcomes: ["DONE", "REFUSED", "DONE", "DONE"],
+        deletedIds: [
+          globalId("Experiment:ada/mnist/2"),
           null,
-          deleted("Experiment:ada/mnist/4"),
-          deleted("Job:eve/x/5"),
+          globalId("Experiment:ada/mnist/4"),
+          globalId("Job:eve/x/5"),
         ],
       },
     });
     expect(errorsOf(answer)).toMatchObject([
-      { at: "deleteRuns.results.1", code: "FORBIDDEN", message: "No." },
+      { at: "deleteRuns.deletedIds.1", code: "FORBIDDEN", message: "No." },
     ]);
     const commands = [
       "DELETE ada/mnist/experiments/delete",
@@ -169,24 +162,24 @@ test("after the first refusal of a throttle nothing more of a mutation is sent, 
   const jobs = [1, 2, 3, 4, 5, 6].map((id) => `ada.mnist.jobs.${id}`);
   const answer = await ask(
     `mutation {
-      bookmarkRuns(ids: ${JSON.stringify(jobs)}) { outcomes results { isSent } }
+      bookmarkRuns(ids: ${JSON.stringify(jobs)}) { outcomes runs { id } }
       stopJob(id: "ada.mnist.jobs.7", force: true) { isSent }
     }`,
   );
-  const [sent, lost] = [{ isSent: true }, null];
+  const [sent, lost] = [{ id: globalId("Job:ada/mnist/1") }, null];
   const outcomes = ["DONE", "REFUSED", "UNKNOWN", "REFUSED", "NOT_SENT", "NOT_SENT"];
   expect(answer.data).toEqual({
-    bookmarkRuns: { outcomes, results: [sent, lost, lost, lost, lost, lost] },
+    bookmarkRuns: { outcomes, runs: [sent, lost, lost, lost, lost, lost] },
     stopJob: null,
   });
   const upstream = { method: "POST", route: "{owner}/{project}/jobs/{id}/bookmark/" };
   const wait = { code: "RATE_LIMITED", retryAfterSeconds: 40 };
   expect(errorsOf(answer)).toMatchObject([
-    { at: "bookmarkRuns.results.1", code: "FORBIDDEN" },
-    { at: "bookmarkRuns.results.2", code: "UPSTREAM_UNAVAILABLE", outcome: "unknown" },
-    { at: "bookmarkRuns.results.3", ...wait, upstream: { ...upstream, status: 429 } },
-    { at: "bookmarkRuns.results.4", ...wait, upstream },
-    { at: "bookmarkRuns.results.5", ...wait, upstream },
+    { at: "bookmarkRuns.runs.1", code: "FORBIDDEN" },
+    { at: "bookmarkRuns.runs.2", code: "UPSTREAM_UNAVAILABLE", outcome: "unknown" },
+    { at: "bookmarkRuns.runs.3", ...wait, upstream: { ...upstream, status: 429 } },
+    { at: "bookmarkRuns.runs.4", ...wait, upstream },
+    { at: "bookmarkRuns.runs.5", ...wait, upstream },
     { at: "stopJob", ...wait },
   ]);
   expect(service.inOrder()).toEqual([1, 2, 3, 4].map((id) => `POST ada/mnist/jobs/${id}/bookmark/`));
@@ -211,7 +204,7 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
   test.each([
     [
       "of several runs, for each of them",
-      `stopRuns(ids: [${ids}]) { results { isSent } }`,
+      `stopRuns(ids: [${ids}]) { runs { id } }`,
       {
         code: "FORBIDDEN",
         outcomes: ["DONE", "REFUSED", "UNKNOWN", "NOT_SENT", "NOT_SENT", "UNKNOWN"],

@@ -24,7 +24,7 @@ import { detail, html, json } from "../support/replies.ts";
 /** The type of its payload, which follows from its kind. */
 function payloadOf({ name, kind }: Command): string {
   const own = `${name.charAt(0).toUpperCase()}${name.slice(1)}Payload`;
-  if (name.startsWith("delete")) return kind ? "DeletedRun" : "DeletePayload";
+  if (name.startsWith("delete")) return "DeletePayload";
   if (["login", "activateUser", "createExperimentMetric", `stop${kind}`].includes(name)) return own;
   return `${kind ?? "User"}Payload`;
 }

@@ -44,8 +44,8 @@ describe("a run that is kept", () => {
         [`archiveRuns(ids: ["${run}"], isArchived: false)`, false, "restore"],
       ]) {
         const fields = "uniqueName isBookmarked isArchived";
-        expect(await ask(`mutation { done: ${mutation} { results { run { ${fields} } } } }`)).toEqual({
-          data: { done: { results: [{ run: { uniqueName, isBookmarked: true, isArchived } }] } },
+        expect(await ask(`mutation { done: ${mutation} { runs { ${fields} } } }`)).toEqual({
+          data: { done: { runs: [{ uniqueName, isBookmarked: true, isArchived }] } },
         });
         expect(calls()).toEqual([`GET ${path}/`, `POST ${path}/${end}`]);
         expect(await listed("bookmarks")).toContain(uniqueName);
@@ -168,11 +168,11 @@ test("an archived run whose record a server no longer shows is still told by its
   });
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const archived = await ask(
-    `mutation { archiveRuns(ids: ["ada.mnist.jobs.3"]) { results { run { id status } } } }`,
+    `mutation { archiveRuns(ids: ["ada.mnist.jobs.3"]) { outcomes runs { id status } } }`,
   );
   expect(outcomeOf(archived)).toMatchObject({
-    data: { archiveRuns: { results: [{ run: null }] } },
-    errors: [{ at: "archiveRuns.results.0.run", code: "NOT_FOUND" }],
+    data: { archiveRuns: { outcomes: ["DONE"], runs: [null] } },
+    errors: [{ at: "archiveRuns.runs.0", code: "NOT_FOUND" }],
   });
   const listed = await ask(
     "{ viewer { archives(kind: JOB) { nodes { ... on Job { status isArchived isClone } } } } }",

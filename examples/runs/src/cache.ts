@@ -27,7 +27,6 @@ const PARTS = [
   "ProjectConnection",
   "RunComparison",
   "RunGroup",
-  "RunResult",
   "RunSummary",
   "RunUpdate",
   "StatusRecordConnection",

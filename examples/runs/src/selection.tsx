@@ -5,7 +5,7 @@ import { compareHref, MOST_COMPARED } from "./compare-href.ts";
 import { Button } from "./button.tsx";
 import { Confirm } from "./confirm.tsx";
 import { Trouble } from "./errors.tsx";
-import type { UpdateRunInput } from "./generated/graphql.ts";
+import type { CommandOutcome, UpdateRunInput } from "./generated/graphql.ts";
 import { graphql } from "./generated/index.ts";
 import { many } from "./many.ts";
 import { useSelected } from "./selected.ts";
@@ -14,12 +14,10 @@ import { tagsIn } from "./tags.ts";
 const stopMutation = graphql(`
   mutation StopSelected($ids: [ID!]!) {
     stopRuns(ids: $ids) {
-      results {
-        isSent
-        run {
-          id
-          ...Status
-        }
+      outcomes
+      runs {
+        id
+        ...Status
       }
     }
   }
@@ -28,11 +26,10 @@ const stopMutation = graphql(`
 export const archiveMutation = graphql(`
   mutation ArchiveSelected($ids: [ID!]!, $isArchived: Boolean!) {
     archiveRuns(ids: $ids, isArchived: $isArchived) {
-      results {
-        run {
-          id
-          isArchived
-        }
+      outcomes
+      runs {
+        id
+        isArchived
       }
     }
   }
@@ -41,11 +38,10 @@ export const archiveMutation = graphql(`
 export const bookmarkMutation = graphql(`
   mutation BookmarkSelected($ids: [ID!]!, $isBookmarked: Boolean!) {
     bookmarkRuns(ids: $ids, isBookmarked: $isBookmarked) {
-      results {
-        run {
-          id
-          isBookmarked
-        }
+      outcomes
+      runs {
+        id
+        isBookmarked
       }
     }
   }
@@ -85,15 +81,14 @@ const PORTION = 100;
 /** Names that a question tells; of more, their number. */
 const NAMED = 12;
 
-interface Result {
-  readonly run?: unknown;
-  /** False: it had finished before. */
-  readonly isSent?: boolean;
+interface Payload {
+  readonly outcomes: readonly CommandOutcome[];
+  readonly runs: readonly unknown[];
 }
 
 interface Answer {
-  /** Of each run, in their order; null where nothing was done. */
-  readonly results: readonly (Result | null)[] | null | undefined;
+  /** What became of each run, in their order, and its record, which is null where there is an error. */
+  readonly payload: Payload | null | undefined;
   readonly error?: CombinedError | undefined;
 }
 
@@ -106,6 +101,15 @@ interface Outcome {
 }
 
 const NOTHING: Outcome = { done: "", failed: [] };
+
+type Became = "done" | "over" | "failed";
+
+/** What became of one of them; over: it had finished before, so that its record is told and nothing was sent. */
+function becameOf(payload: Answer["payload"], at: number): Became {
+  const outcome = payload?.outcomes[at];
+  if (outcome === "DONE") return "done";
+  return outcome === "NOT_SENT" && payload?.runs[at] ? "over" : "failed";
+}
 
 type Send = (ids: readonly string[]) => Promise<Answer>;
 
@@ -134,24 +138,24 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
     }: { to?: readonly Chosen[]; back?: (done: readonly Chosen[]) => Promise<unknown> } = {},
   ) {
     setBusy(true);
-    const all: { readonly run: Chosen; readonly result: Result | null }[] = [];
+    const all: { readonly run: Chosen; readonly became: Became }[] = [];
     let trouble: CombinedError | undefined;
     for (let from = 0; from < to.length; from += most) {
       if (from > 0) setOutcome({ ...NOTHING, done: `${word} ${from} of ${many(to.length)}…` });
       const portion = to.slice(from, from + most);
       const answer = await send(portion.map(({ id }) => id));
       trouble ??= answer.error;
-      all.push(...portion.map((run, at) => ({ run, result: answer.results?.[at] ?? null })));
+      all.push(...portion.map((run, at) => ({ run, became: becameOf(answer.payload, at) })));
     }
-    const over = all.filter(({ result }) => result?.isSent === false).length;
-    const count = all.filter(({ result }) => result && result.isSent !== false).length;
-    const taken = all.flatMap(({ run, result }) => (result ? [run] : []));
+    const thatAre = (which: Became) => all.flatMap(({ run, became }) => (became === which ? [run] : []));
+    const taken = thatAre("done");
+    const [count, over] = [taken.length, thatAre("over").length];
     setOutcome({
       undo: back && taken.length > 0 ? () => back(taken) : undefined,
       done: [count > 0 && `${word} ${many(count)}.`, over > 0 && `${many(over)} had finished.`]
         .filter(Boolean)
         .join(" "),
-      failed: all.flatMap(({ run, result }) => (result ? [] : [run.uniqueName])),
+      failed: thatAre("failed").map(({ uniqueName }) => uniqueName),
       error: trouble,
     });
     setBusy(false);
@@ -162,26 +166,26 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
   const stopAll = () =>
     act("Stopped", PORTION, async (ids) => {
       const { data, error: trouble } = await stop({ ids: [...ids] });
-      return { results: data?.stopRuns?.results, error: trouble };
+      return { payload: data?.stopRuns, error: trouble };
     });
 
   const bookmarkSend =
     (isBookmarked: boolean): Send =>
     async (ids) => {
       const { data, error: trouble } = await bookmark({ ids: [...ids], isBookmarked });
-      return { results: data?.bookmarkRuns?.results, error: trouble };
+      return { payload: data?.bookmarkRuns, error: trouble };
     };
   const archiveSend =
     (isArchived: boolean): Send =>
     async (ids) => {
       const { data, error: trouble } = await archive({ ids: [...ids], isArchived });
-      return { results: data?.archiveRuns?.results, error: trouble };
+      return { payload: data?.archiveRuns, error: trouble };
     };
   const tagSend =
     (input: UpdateRunInput): Send =>
     async ([id = ""]) => {
       const { data, error: trouble } = await tag({ id, input });
-      return { results: [data?.updateExperiment ? {} : null], error: trouble };
+      return { payload: data?.updateExperiment && { outcomes: ["DONE"], runs: [] }, error: trouble };
     };
 
   /** Those that had been bookmarked before stay so. */

@@ -6,8 +6,7 @@ import { builder, type PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 import type { ResourceRef } from "./fields.ts";
 import { identify, idOf, requires, withId } from "./ids.ts";
-import { kinds, kindsByName } from "./kinds.ts";
-import { Project } from "./refs.ts";
+import { kindsByName } from "./kinds.ts";
 import { type Address, type Kind, load, nullIfMissing, type Resource, toResource } from "./resource.ts";
 
 /*
@@ -39,21 +38,8 @@ export function payloadOf<R extends object, At extends Address>(target: Resource
   return type as Payload<R, At>;
 }
 
-export const DeletedRun = builder.objectRef<Resource>("DeletedRun").implement({
-  description: "A run that was deleted.",
-  fields: (t) => ({
-    deletedId: t.id({ nullable: false, description: "Its global id.", resolve: idOf }),
-    project: t.field({
-      type: Project,
-      nullable: false,
-      description: "Its project.",
-      resolve: ({ address: { owner = "", project = "" } }) => toResource(kinds.project, { owner, project }),
-    }),
-  }),
-});
-
 export const DeletePayload = builder.objectRef<Resource>("DeletePayload").implement({
-  description: "Payload of a command that deletes a project or a user.",
+  description: "Payload of a command that deletes.",
   fields: (t) => ({
     deletedId: t.id({ nullable: false, description: "Global id of what was deleted.", resolve: idOf }),
   }),
@@ -91,7 +77,7 @@ interface Row<R extends object, At extends Address, Answer> {
   readonly target: ResourceRef<R, At>;
   readonly description: string;
   /** The payload; by default that of the kind. */
-  readonly type?: typeof DeletedRun | typeof DeletePayload;
+  readonly type?: typeof DeletePayload;
   /** The resource of the payload; by default that of the command. */
   readonly resultOf?: (source: Resource<R, At>, answer: Answer) => Resource<R, At>;
 }

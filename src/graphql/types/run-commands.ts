@@ -6,7 +6,7 @@ import { builder } from "../core/builder.ts";
 import { lookUp, withId } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
-import { cloned, command, DeletedRun, targetOf } from "../core/mutations.ts";
+import { cloned, command, DeletePayload, targetOf } from "../core/mutations.ts";
 import { isFinished, STATE } from "./status.ts";
 import { update } from "./update.ts";
 
@@ -42,13 +42,6 @@ export const forceArg = builder.args((t) => ({
 
 export const STOPS = "Finished runs are left alone. A run that is stopping may still have its old status.";
 
-/** The field of a result that tells whether a command was sent. */
-export const isSentField = {
-  nullable: false,
-  description: "Whether the command was sent. False if the run had already finished.",
-  resolve: ({ isSent }: Commanded) => isSent,
-} as const;
-
 /** Adds the mutation that stops a run. Servers would also stop one that has finished. */
 function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void {
   const { name, one } = target.kind.run;
@@ -60,7 +53,11 @@ function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void
         description: "The record after the command.",
         resolve: ({ run }: Commanded) => run,
       }),
-      isSent: t.boolean(isSentField),
+      isSent: t.boolean({
+        nullable: false,
+        description: "Whether the command was sent. False if the run had already finished.",
+        resolve: ({ isSent }: Commanded) => isSent,
+      }),
     }),
   });
   builder.mutationField(`stop${name}`, (t) =>
@@ -106,7 +103,7 @@ for (const target of runRefs) {
   builder.queryField(uncapital(name), (t) => t.field(lookUp(target, `${capital(one)} by its id.`)));
   update(target, endpoints.update);
   if (endpoints.stop) addStop(target, endpoints.stop);
-  command(`delete${name}`, endpoints.delete, { target, type: DeletedRun, description: `Deletes ${one}.` });
+  command(`delete${name}`, endpoints.delete, { target, type: DeletePayload, description: `Deletes ${one}.` });
   for (const [mutation, endpoint, text] of ACTS)
     command(named(mutation, name), endpoints[endpoint], { target, description: named(text, one) });
   for (const [mutation, endpoint, text] of CLONES) {

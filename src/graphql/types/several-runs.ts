@@ -1,25 +1,17 @@
-import type { ObjectRef } from "@pothos/core";
 import { InputError, OneOfSeveral, UpstreamError } from "../../errors.ts";
 import { type Command, notOffered } from "../../rest/api/endpoint.ts";
 import type { RunKind as Row } from "../../rest/api/kind.ts";
 import { runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder, type PothosTypes } from "../core/builder.ts";
+import { builder } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
 import { kindsByName, type ProjectAddress } from "../core/kinds.ts";
 import { Experiment, Run } from "../core/refs.ts";
 import { load, toResource, unverified } from "../core/resource.ts";
-import {
-  ARCHIVE_SWITCH,
-  ARCHIVES,
-  BOOKMARK_SWITCH,
-  DeletedRun,
-  isNamedInFull,
-  sendFor,
-} from "../core/mutations.ts";
-import { type Commanded, forceArg, hasFinished, isSentField, readFresh, STOPS } from "./run-commands.ts";
+import { ARCHIVE_SWITCH, ARCHIVES, BOOKMARK_SWITCH, isNamedInFull, sendFor } from "../core/mutations.ts";
+import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-commands.ts";
 
 /*
  * Root fields for runs of any kind: the look-up, and for each command that all kinds have a mutation of several, of which some can
@@ -30,6 +22,7 @@ type RunResource = ReturnType<typeof identifyRun>;
 
 /** What became of one of several: a result, or the error of the service. */
 type Outcome<Result> = Result | UpstreamError;
+type Outcomes = readonly Outcome<Commanded>[];
 
 interface ManyCommand {
   readonly endpointOf: (row: Row) => Command<RunAddress, undefined> | undefined;
@@ -61,11 +54,7 @@ const orError = <Value>(promise: Promise<Value>): Promise<Outcome<Value>> =>
  * Gives an outcome for each id, in their order. A command for many passes over ids that do not exist: so their records are read
  * first, as are those that may be left as they are.
  */
-async function sendToEach(
-  ids: readonly string[],
-  command: ManyCommand,
-  context: Context,
-): Promise<readonly Outcome<Commanded>[]> {
+async function sendToEach(ids: readonly string[], command: ManyCommand, context: Context): Promise<Outcomes> {
   const { session, server } = context;
   const { forMany, isLeft, known } = command;
   if (ids.length < 1 || ids.length > MAX_IDS)
@@ -117,16 +106,6 @@ async function sendToEach(
   );
 }
 
-/** A result, or the error as that of an item of a list, which knows what became of the others. */
-async function orThrow<Result extends object>(
-  outcome: Outcome<Result>,
-  _index: number,
-  all: readonly Outcome<object>[],
-): Promise<Result> {
-  if (outcome instanceof UpstreamError) throw new OneOfSeveral(outcome, all.map(wordOf));
-  return outcome;
-}
-
 const CommandOutcome = builder.enumType("CommandOutcome", {
   description: "What became of a command for one of several runs.",
   values: {
@@ -137,50 +116,57 @@ const CommandOutcome = builder.enumType("CommandOutcome", {
   },
 });
 
-function wordOf(outcome: Outcome<object>): typeof CommandOutcome.$inferType {
-  if (!(outcome instanceof UpstreamError))
-    return "isSent" in outcome && outcome.isSent === false ? "NOT_SENT" : "DONE";
+function wordOf(outcome: Outcome<Commanded>): typeof CommandOutcome.$inferType {
+  if (!(outcome instanceof UpstreamError)) return outcome.isSent ? "DONE" : "NOT_SENT";
   const { outcome: unknown, upstream } = outcome.facts;
   if (unknown) return "UNKNOWN";
   // Before a command is sent, the record is read.
   return upstream?.method !== "GET" && upstream?.status !== undefined ? "REFUSED" : "NOT_SENT";
 }
 
-const RunResult = builder.objectRef<Commanded>("RunResult").implement({
-  description: "Result of a command for one of several runs.",
+/** What is told of each, or its error as that of an item of a list, which knows what became of the others. */
+const eachOf =
+  <Result>(resultOf: (run: RunResource) => Result) =>
+  (outcomes: Outcomes): Promise<Result>[] =>
+    outcomes.map(async (outcome) => {
+      if (outcome instanceof UpstreamError) throw new OneOfSeveral(outcome, outcomes.map(wordOf));
+      return resultOf(outcome.run);
+    });
+
+const RunsPayload = builder.objectRef<Outcomes>("RunsPayload").implement({
+  description: "Payload of a command on several runs.",
   fields: (t) => ({
-    run: t.field({ type: Run, description: "The record after the command.", resolve: ({ run }) => run }),
-    isSent: t.boolean(isSentField),
+    runs: t.field({
+      type: [Run],
+      nullable: { list: false, items: true },
+      description: "The records after the command, in the order of the ids; null with an error if it failed.",
+      resolve: eachOf((run) => run),
+    }),
   }),
 });
 
-/** The payload of a command on several runs, with what each result is made of. */
-const severalOf = <Result extends object>(
-  name: string,
-  type: ObjectRef<PothosTypes, Result>,
-  resultOf: (commanded: Commanded) => Result,
-) =>
-  builder.objectRef<readonly Outcome<Commanded>[]>(name).implement({
-    description: "Payload of a command on several runs.",
-    fields: (t) => ({
-      outcomes: t.field({
-        type: [CommandOutcome],
-        nullable: false,
-        description: "What became of each, in the order of the ids.",
-        resolve: (outcomes) => outcomes.map(wordOf),
-      }),
-      results: t.field({
-        type: [type],
-        nullable: { list: false, items: true },
-        description: "One per id, in the same order; null with an error if it failed.",
-        // Safe: Pothos does not resolve the shape of a type parameter.
-        resolve: (outcomes) => outcomes.map(async (...each) => resultOf(await orThrow(...each))) as never,
-      }),
+const DeleteRunsPayload = builder.objectRef<Outcomes>("DeleteRunsPayload").implement({
+  description: "Payload of a command that deletes several runs.",
+  fields: (t) => ({
+    deletedIds: t.field({
+      type: ["ID"],
+      nullable: { list: false, items: true },
+      description: "Global ids of the deleted, in the order of the ids; null with an error if it failed.",
+      resolve: eachOf(idOf),
     }),
-  });
+  }),
+});
 
-const RunsPayload = severalOf("RunsPayload", RunResult, (commanded) => commanded);
-const DeleteRunsPayload = severalOf("DeleteRunsPayload", DeletedRun, ({ run }) => run);
+for (const payload of [RunsPayload, DeleteRunsPayload]) {
+  builder.objectField(payload, "outcomes", (t) =>
+    t.field({
+      type: [CommandOutcome],
+      nullable: false,
+      description: "What became of each, in the order of the ids.",
+      resolve: (outcomes) => outcomes.map(wordOf),
+    }),
+  );
+}
 
 builder.queryField("run", (t) =>
   t.field({
