@@ -80,3 +80,11 @@ test.each(PAGES)("the links of %s lead to files and headings that exist", (page)
   });
   expect(faults).toEqual([]);
 });
+
+test.each(pagesIn("docs/"))("%s has contents at its top if it is long", (page) => {
+  const text = readFileSync(new URL(page, ROOT), "utf8");
+  const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, heading = ""]) => fragmentOf(heading));
+  const contents = /^Contents: ([^]*?)\n\n/m.exec(text)?.[1] ?? "";
+  const linked = [...contents.matchAll(/\(#([^)]+)\)/g)].map(([, fragment]) => fragment);
+  if (text.split("\n").length > 150 && !page.endsWith("settings.md")) expect(linked).toEqual(headings);
+});

@@ -4,7 +4,7 @@ import { startGatewayProcess } from "../support/gateway-process.ts";
 import { type Block, readPage } from "./page.ts";
 
 /** Pages whose operations and settings are run here. */
-const RUN = ["README.md", "docs/guide.md"];
+const RUN = ["README.md", ...["start", "frontend", "notebook"].map((name) => `docs/${name}.md`)];
 
 const blocks = RUN.flatMap((page) => readPage(page).blocks);
 /** Settings, and perhaps the command that starts a gateway with them. */

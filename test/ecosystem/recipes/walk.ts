@@ -147,7 +147,9 @@ async function expectInstalled(line: string): Promise<void> {
 async function run(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
     // As npx finds a program, without the second that npx itself takes.
-    const program = command.replace(/^((?:\w+=\S+ )*)npx /, "$1node_modules/.bin/");
+    const program = command
+      .replace("npx rungraph ", "node ../node_modules/rungraph/dist/src/cli.js ")
+      .replace(/^((?:\w+=\S+ )*)npx /, "$1node_modules/.bin/");
     const { stdout } = await promisify(execFile)("sh", ["-c", program], { cwd, env });
     return stdout;
   } catch (fault) {
