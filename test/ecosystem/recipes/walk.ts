@@ -92,8 +92,8 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
   return { told, printed };
 }
 
-/** Settings of Apollo Router and Cosmo Router, which are no npm packages. */
-const NOT_RUN = /include_subgraph_errors|subgraph_error_propagation/;
+/** Settings of Apollo Router and Cosmo Router, which are no npm packages, and fields of subgraphs, which are composed elsewhere. */
+const NOT_RUN = /include_subgraph_errors|subgraph_error_propagation|^type .* @key/;
 
 /** The blocks of a page, behind what prepares the folder that it goes on in. */
 function blocksTo(path: string): readonly Block[] {
