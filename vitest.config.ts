@@ -1,4 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -20,18 +22,25 @@ for (const room of ROOMS.filter((each) => installed(each).length === 0))
  * tests. They run in CI, where `FULL=1` is set, and where files are named.
  */
 const LONG = [
-  "browser/*",
+  "browser/graphiql*",
   "config/{built-demo,process}",
   "deploy/balancers",
   "docs/{contributing,tracing}",
+  "ecosystem/agents/conformance",
+  "ecosystem/clients/pieces-browser",
+  "ecosystem/federation/apollo-gateway",
+  "ecosystem/recipes/embedding",
   "faults/framing",
   "http/drain",
   "later/same-answers",
   "limits/plans",
-  "package/*",
+  "memory/worst",
+  "package/{closed,installed}",
   "schema-care",
-].map((name) => `test/${name}.test.ts`);
+  "../examples/runs/test/runs",
+].map((name) => join("test", `${name}.test.ts`));
 const isNamed = process.argv.slice(2).some((argument) => !argument.startsWith("-") && argument !== "run");
+const isWhole = isFull || isNamed;
 
 /** Files of a minute and more begin first: one that begins last leaves all cores but one idle. */
 const LONGEST = /\/(?:examples\/runs\/.*|recipes|same-answers|graphiql|plan)\.test\.ts$/;
@@ -67,8 +76,8 @@ export default defineConfig({
   test: {
     globalSetup: ["./test/support/run-folder.ts"],
     reporters: ["default", "./test/support/closing-line.ts"],
-    // Unless told, Vitest leaves one core idle: of two that is half of them.
-    maxWorkers: "100%",
+    // More than there are cores: a third of the time tests wait for processes, browsers and deadlines.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     sequence: { sequencer: LongestFirst },
     projects: [
       project({
@@ -77,11 +86,11 @@ export default defineConfig({
         exclude: [
           "**/node_modules/**",
           ...ROOMS.filter((room) => installed(room).length === 0).map((room) => `${room}/**`),
-          ...(isFull || isNamed ? [] : LONG),
+          ...(isWhole ? [] : LONG),
         ],
       }),
       // Where the system has none of these versions of Node.js, nothing is installed.
-      ...installed("test/nodes").map((name) =>
+      ...(isWhole ? installed("test/nodes") : []).map((name) =>
         project({
           name,
           include: [...SMOKE],

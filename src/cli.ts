@@ -55,7 +55,8 @@ async function start(): Promise<number> {
     const { execve } = process as { readonly execve?: (file: string, args: readonly string[]) => never };
     execve?.call(process, process.execPath, args);
   }
-  setFlagsFromString("--heap-growing-percent=100");
+  // The size of the young generation cannot be changed any more.
+  for (const changed of NODE_FLAGS.slice(2)) setFlagsFromString(changed);
   await import("./main.ts");
   return 0;
 }

@@ -190,7 +190,9 @@ export function createGateway({
     contexts,
   });
   const openOperation = createOperations({ contexts, isExplainable, telemetry });
-  const protocol = { schema, engine, delivery, doors, openOperation, openStream: subscriptions.openStream };
+  const { openStream } = subscriptions;
+  const common = { schema, engine, heldBytes, delivery, doors };
+  const protocol = { ...common, publicError: toPublic, openOperation, openStream };
   const streams = createStreams({ delivery, clock });
   const maxBytes = config.MAX_BODY_BYTES;
   const bounds = { maxBytes, requestTimeoutMs, readTimeoutMs: config.READ_TIMEOUT_MS };
@@ -212,7 +214,7 @@ export function createGateway({
   const router = createRouter({
     identify,
     doors,
-    graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, streams }),
+    graphql: createGraphqlHandler({ ...protocol, streams }),
     mcp: config.MCP === "off" ? null : async (...message) => (await loadMcp())(...message),
     downloads: [
       createDownloads({ ...downloads, client, server }),

@@ -32,6 +32,36 @@ export class HeldBytes {
   open(scope: RequestScope): Held {
     return new Held(this, scope);
   }
+
+  /** Counts what a request brings until its scope ends; null if that is short. Throws `UpstreamError` above the limit. */
+  holdJson(scope: RequestScope, value: unknown): Held | null {
+    const bytes = heapOf(value);
+    if (bytes <= SHORT_JSON) return null;
+    const held = this.open(scope);
+    held.add(bytes);
+    return held;
+  }
+}
+
+/** JSON that takes less is not counted, in bytes of memory. */
+const SHORT_JSON = 32_768;
+
+/** A value takes at most so many bytes of memory with its place: `{}` does. */
+const BYTES_PER_VALUE = 64;
+
+/** About the memory that parsed JSON takes, in bytes: of a list of `{}` twenty times as much as its text. */
+function heapOf(value: unknown): number {
+  let bytes = 0;
+  // Not by recursion: callers nest as deep as they like.
+  const rest = [value];
+  while (rest.length > 0) {
+    const next = rest.pop();
+    bytes += BYTES_PER_VALUE;
+    if (typeof next === "string") bytes += next.length;
+    else if (typeof next === "object" && next !== null)
+      for (const inner of Object.values(next)) rest.push(inner);
+  }
+  return bytes;
 }
 
 /** Counts the bytes that a scope holds until it ends. `add` and `check` throw `UpstreamError` above the limit. */
@@ -44,13 +74,19 @@ export class Held {
   constructor(all: HeldBytes, scope: RequestScope) {
     this.#all = all;
     this.#scope = scope;
-    scope.onEnd(() => this.remove(this.#own));
+    scope.onEnd(() => this.#own && this.remove(this.#own));
   }
 
   add(bytes: number): void {
     if (this.#scope.ended) return;
     this.#own += bytes;
     this.keep(bytes);
+  }
+
+  /** From now on another scope of the caller holds them. */
+  passTo(scope: RequestScope): void {
+    this.#all.open(scope).#own = this.#own;
+    this.#own = 0;
   }
 
   /** Counts bytes that may outlast the scope, until they are removed, by whichever scope of the caller. */

@@ -33,7 +33,14 @@ type What =
   /** That request has ended. */
   | ({ readonly kind: "end" } & Ending)
   /** A link of a place cost no request. */
-  | { readonly kind: "free"; readonly place: ResultPlace };
+  | { readonly kind: "free"; readonly place: ResultPlace }
+  /** Rows were compared for a place, because the service cannot be told these arguments. */
+  | {
+      readonly kind: "scan";
+      readonly place: ResultPlace;
+      readonly compared: readonly string[];
+      readonly rows: number;
+    };
 
 /** What happened in one operation whose result tells how it came about. */
 export class Journal {
@@ -60,6 +67,10 @@ export class Journal {
 
   free(place: ResultPlace): void {
     this.add(null, { kind: "free", place });
+  }
+
+  scan(place: ResultPlace, compared: readonly string[], rows: number): void {
+    this.add(null, { kind: "scan", place, compared, rows });
   }
 
   openCommand(): Note {

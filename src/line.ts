@@ -36,6 +36,14 @@ export class Line<Item extends { readonly demand: Demand }> {
     return this.running < this.#width && this.#ready.size + this.#items.length > 0;
   }
 
+  /** Runs an item at once, without an order among those of a tick, while less than half is used here and above. */
+  takeAtOnce(): boolean {
+    if (this.waiting > 0 || this.running >= this.#width / 2) return false;
+    if (this.#parent?.takeAtOnce() === false) return false;
+    this.running++;
+    return true;
+  }
+
   add(item: Item): void {
     this.#items.push(item);
     this.#change(1, 0);
@@ -67,7 +75,7 @@ export class Line<Item extends { readonly demand: Demand }> {
     return next.takeNext();
   }
 
-  /** Must be called once for each item that was taken, when it has ended. */
+  /** Must be called once for each item that runs, when it has ended. */
   leave(): void {
     this.#change(0, -1);
   }

@@ -21,7 +21,7 @@ export const experimentSortKeys: SortKeys<Experiment> = (name) => {
 };
 
 /** What real servers read as a sort: they ignore others, such as the metric `train/loss`. */
-const sortable = /^-?[.\p{L}\p{N}_]+$/u;
+const sortable = /^-?[.\p{L}\p{N}_-]+$/u;
 
 /**
  * Compares by a sort such as `-finished_at,created_at`. Skips unknown keys; the latest change comes first by default. A

@@ -28,9 +28,13 @@ const MAX_ERRORS = 500;
 /** A number, a boolean or null. */
 const BYTES_PER_VALUE = 12;
 
+/** Shorter texts count as ASCII: to count their bytes takes longer than to complete them. */
+const SHORT_TEXT = 100;
+
 /** About the size of a value as JSON, in bytes. Escapes in texts are not counted. */
 export function sizeOf(value: unknown): number {
-  if (typeof value === "string") return Buffer.byteLength(value) + 2;
+  if (typeof value === "string")
+    return (value.length < SHORT_TEXT ? value.length : Buffer.byteLength(value)) + 2;
   if (typeof value !== "object" || value === null) return BYTES_PER_VALUE;
   let size = 2;
   if (Array.isArray(value)) for (const item of value) size += sizeOf(item) + 1;

@@ -31,7 +31,7 @@ builder.queryType({
 });
 builder.mutationType({
   description:
-    "Mutations. They run in order, and no write is sent twice. One that fails is null with an error; `extensions.outcome` is `unknown` where it may have taken effect. A record in a payload is read after the command, if more than its address is selected.",
+    "Mutations. A new run comes from another one, by `restart…`, `resume…` or `copy…`. They run in order, and no write is sent twice. One that fails is null with an error; `extensions.outcome` is `unknown` where it may have taken effect. A record in a payload is read after the command, if more than its address is selected.",
 });
 builder.subscriptionType({
   description:

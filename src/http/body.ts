@@ -4,6 +4,7 @@ import { type Rejection, rejectionFor } from "./rejection.ts";
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
 const NOT_JSON = rejectionFor("BAD_REQUEST", "media type", "Expected a body of application/json.");
+const NOT_PLAIN = rejectionFor("BAD_REQUEST", "media type", "Expected a body without Content-Encoding.");
 const READ_BEFORE = rejectionFor(
   "INTERNAL_SERVER_ERROR",
   undefined,
@@ -29,6 +30,7 @@ export function readBody(
     const given = readBefore(request);
     return onBody(given && given.length > maxBytes ? tooLong() : (given ?? READ_BEFORE));
   }
+  if (request.headers["content-encoding"]) return onBody(NOT_PLAIN);
   const chunks: Buffer[] = [];
   let size = 0;
   let isSettled = false;

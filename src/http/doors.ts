@@ -44,18 +44,16 @@ export class Doors {
 
   /** Why a caller cannot have a place of a kind now; null when it can. */
   rejectionOf(kind: PlaceKind, caller: Caller): UpstreamError | null {
-    if (this.#isDraining && KINDS[kind].lasts)
-      return new UpstreamError("SERVICE_OVERLOADED", "The gateway shuts down; connect again.");
     const full = this.#places[kind].fullFor(caller);
-    const isGatewayFull = full === "gateway" || full === "strangers";
-    if (kind === "operation" && (isGatewayFull || (!full && this.#isQueueFull(caller))))
-      return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
-    return full && REJECTIONS[full](KINDS[kind].name);
+    return full ? errorOf(full, kind) : this.#closedFor(kind, caller);
   }
 
   /** Takes a place. Returns an error if there is none. */
   take(kind: PlaceKind, caller: Caller): Place | UpstreamError {
-    return this.rejectionOf(kind, caller) ?? this.#places[kind].take(kind, caller);
+    const closed = this.#closedFor(kind, caller);
+    if (closed) return closed;
+    const place = this.#places[kind].take(kind, caller);
+    return place instanceof Place ? place : errorOf(place, kind);
   }
 
   /** Takes a place for a scope, which releases its place of another kind. Returns an error if there is none. */
@@ -75,6 +73,13 @@ export class Doors {
   taken(kind: PlaceKind): number {
     const { quota, paused } = this.#places[kind];
     return quota.taken + paused;
+  }
+
+  /** Why nobody, or not this caller, gets a place of a kind, whatever is free. */
+  #closedFor(kind: PlaceKind, caller: Caller): UpstreamError | null {
+    if (this.#isDraining && KINDS[kind].lasts)
+      return new UpstreamError("SERVICE_OVERLOADED", "The gateway shuts down; connect again.");
+    return kind === "operation" && this.#isQueueFull(caller) ? overloaded() : null;
   }
 }
 
@@ -103,14 +108,15 @@ class Places {
     this.quota.taken -= change;
   }
 
-  /** Takes a place. Only after `fullFor` has returned null. */
-  take(kind: PlaceKind, caller: Caller): Place {
-    for (let full = this.quota.fullFor(caller); full; full = this.quota.fullFor(caller)) {
+  /** Takes a place that is free or gives way. Returns whose places are all taken if there is none. */
+  take(kind: PlaceKind, caller: Caller): Place | Full {
+    for (;;) {
+      const full = this.quota.fullFor(caller);
+      if (!full) return new Place(kind, this, caller);
       const other = this.#givingWay(full, caller);
-      if (!other) break;
+      if (!other) return full;
       other.giveWay();
     }
-    return new Place(kind, this, caller);
   }
 
   /** The place that gives way among those that are all taken. */
@@ -219,6 +225,8 @@ const IS_AMONG: Readonly<Record<Full, (other: Caller, caller: Caller) => boolean
 
 const RETRY = { retryAfterSeconds: 1 };
 
+const overloaded = () => new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
+
 const allTaken = (what: string) =>
   new UpstreamError("SERVICE_OVERLOADED", `The gateway has as many ${what} as it may have.`);
 
@@ -234,3 +242,8 @@ const REJECTIONS: Readonly<Record<Full, (what: string) => UpstreamError>> = {
   strangers: allTaken,
   gateway: allTaken,
 };
+
+function errorOf(full: Full, kind: PlaceKind): UpstreamError {
+  const isGatewayFull = full === "gateway" || full === "strangers";
+  return kind === "operation" && isGatewayFull ? overloaded() : REJECTIONS[full](KINDS[kind].name);
+}

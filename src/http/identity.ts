@@ -6,7 +6,7 @@ import { validTraceparent } from "../observability/tracing.ts";
 import type { Identity } from "../request-scope.ts";
 
 /** With the value `1`, asks for `extensions.explain`. */
-export const EXPLAIN_HEADER = "x-rungraph-explain";
+const EXPLAIN_HEADER = "x-rungraph-explain";
 
 export const wantsExplanation = ({ headers }: IncomingMessage): boolean => headers[EXPLAIN_HEADER] === "1";
 

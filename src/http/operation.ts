@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Operation, OperationFacts } from "../engine/engine.ts";
 import { Journal } from "../journal.ts";
 import { explainer } from "../observability/explain.ts";
+import type { Held } from "../held.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan, traceIdOf } from "../observability/tracing.ts";
 import type { OpenStream } from "../engine/subscription.ts";
@@ -127,6 +128,7 @@ export class OperationContext implements Context {
   readonly server: Server;
   readonly lookAhead: boolean;
   readonly onFree = null;
+  readonly onScan = null;
   readonly place = null;
   readonly at: ((place: ResultPlace) => Context) | null;
   readonly #settings: ContextSettings;
@@ -216,8 +218,8 @@ export function createSubscriptions({ contexts, requestTimeoutMs, ...settings }:
   const { doors, bounds } = contexts;
   const live = createLive({ ...settings, ...contexts, width: bounds.width, timeoutMs: requestTimeoutMs });
   return {
-    /** Opens the stream of a subscription for which `asking` asks: the scope of the request that it came with. */
-    openStream: (request: IncomingMessage, asking: RequestScope): OpenStream => {
+    /** Opens the stream of a subscription for which `asking` asks: the scope of the request that it came with, and what that holds. */
+    openStream: (request: IncomingMessage, asking: RequestScope, held: Held | null): OpenStream => {
       const { caller, requestId, traceparent } = asking;
       const identity = { caller, requestId, traceparent };
       const rejection = doors.admit("stream", asking);
@@ -225,6 +227,7 @@ export function createSubscriptions({ contexts, requestTimeoutMs, ...settings }:
       // Only the end of the stream ends its scope.
       const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
       asking.passOn(scope);
+      held?.passTo(scope);
       const source = { request, scope: asking, pacing: UNPACED, onRequest: null, journal: null };
       const onRequest = () => live.spend(caller);
       return {

@@ -61,12 +61,18 @@ interface Attempt {
   end: (Ending & { readonly ms: number }) | null;
 }
 
+interface Scan {
+  readonly compared: readonly string[];
+  readonly rows: number;
+}
+
 /** Reads a journal from its beginning. */
 function replay({ events }: Journal) {
   const root = new Place(null, "");
   const loads = new Map<Note | null, Load>();
   const attempts: Attempt[] = [];
   const free = new Set<Place>();
+  const scans = new Map<Place, Scan>();
   /** The place of the mutation that sent the last command, and the rounds before it. */
   let mutation: { readonly top: Place | null; readonly rounds: number } = { top: null, rounds: 0 };
 
@@ -95,6 +101,12 @@ function replay({ events }: Journal) {
   for (const { note, at, what } of events) {
     if (what.kind === "free") {
       free.add(placeOf(what.place));
+      continue;
+    }
+    if (what.kind === "scan") {
+      const place = placeOf(what.place);
+      const { compared, rows } = scans.get(place) ?? { compared: [], rows: 0 };
+      scans.set(place, { compared: [...new Set([...compared, ...what.compared])], rows: rows + what.rows });
       continue;
     }
     const load = loadOf(note);
@@ -145,7 +157,7 @@ function replay({ events }: Journal) {
       load.isSettled ||= last?.method !== "GET";
     } else load.isSettled = true;
   }
-  return { loads: [...loads.values()], attempts, free };
+  return { loads: [...loads.values()], attempts, free, scans };
 }
 
 const roundsOf = (attempts: readonly Attempt[]): number => Math.max(0, ...attempts.map(({ round }) => round));
@@ -171,7 +183,11 @@ export function explainer(journal: Journal, began: number, isAsked: boolean): ()
 }
 
 /** What an operation cost. Times are in milliseconds since it began. */
-function explained({ loads, attempts, free }: ReturnType<typeof replay>, began: number, atOnce: number) {
+function explained(
+  { loads, attempts, free, scans }: ReturnType<typeof replay>,
+  began: number,
+  atOnce: number,
+) {
   const reads = { request: 0, batch: 0, joined: 0, cache: 0, stale: 0, shared: 0 };
   let withoutRungraph = 0;
   for (const { places, served } of loads) {
@@ -201,6 +217,10 @@ function explained({ loads, attempts, free }: ReturnType<typeof replay>, began: 
     reads,
     // Links that cost no request: what is selected of them is part of the reference.
     free: { links: free.size, ...firstOf(free) },
+    // Rows that the gateway compared, and the arguments that the service could not be told.
+    ...(scans.size > 0 && {
+      scans: [...scans].map(([place, scan]) => ({ ...firstOf(new Set([place])), ...scan })),
+    }),
     totals: {
       requests: requests.length,
       rounds: roundsOf(attempts),

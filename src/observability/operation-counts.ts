@@ -4,7 +4,7 @@ import type { Caller } from "../caller.ts";
 import type { OperationFacts } from "../engine/engine.ts";
 
 /** Headers by which clients name themselves and their version, of Apollo's and of other clients. */
-export const CLIENT_HEADERS = [
+const CLIENT_HEADERS = [
   ["apollographql-client-name", "apollographql-client-version"],
   ["graphql-client-name", "graphql-client-version"],
 ] as const;

@@ -41,6 +41,16 @@ describe("a message", () => {
     expect(answer).toMatchObject({ id: 1, result: { tools: expect.any(Array) } });
   });
 
+  test("is answered in JSON whatever else its client accepts, or does not say", async () => {
+    const { url, post } = await start();
+    const list = (await post(LIST)).answer;
+    for (const accept of ["*/*", "application/json", "application/*;q=0.8, text/plain"])
+      expect(await post(LIST, { accept })).toMatchObject({ status: 200, answer: list });
+    const sent = request(`${url}/mcp`, { method: "POST", headers: { "content-type": "application/json" } });
+    const [response] = (await once(sent.end(LIST), "response")) as [IncomingMessage];
+    expect(JSON.parse(await textOf(response))).toEqual(list);
+  });
+
   test("that asks for a list gets the same under any id, of its own revision", async () => {
     const { post } = await start();
     const first = await post(LIST);
@@ -210,13 +220,16 @@ describe("pages", () => {
     const { status, headers } = await post(LIST, { origin: APP });
     expect([status, headers.get("access-control-allow-origin")]).toEqual([200, APP]);
     expect((await post(LIST, { origin: `${APP}:8443` })).status).toBe(403);
+    const asked = "content-type,mcp-protocol-version,mcp-method,mcp-name";
     const preflight = await sendTo(`${url}/mcp`, {
       method: "OPTIONS",
-      headers: { origin: APP, "access-control-request-method": "POST" },
+      headers: {
+        origin: APP,
+        "access-control-request-method": "POST",
+        "access-control-request-headers": asked,
+      },
     });
     expect(preflight.status).toBe(204);
-    expect(preflight.headers.get("access-control-allow-headers")).toContain(
-      ",mcp-protocol-version,mcp-method,mcp-name",
-    );
+    expect(preflight.headers.get("access-control-allow-headers")).toBe(asked);
   });
 });

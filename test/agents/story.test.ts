@@ -42,7 +42,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
       best: { id: "RXhwZXJpbWVudDphZGEvbW5pc3QvMTA", uniqueName: "ada.mnist.1.10", best: 0.1055 },
     });
     expect(calls()).toEqual([
-      "GET ada/mnist/experiments?group=1&sort=metric.loss%2C-created_at&query=status%3Asucceeded&limit=20",
+      "GET ada/mnist/experiments?group=1&sort=metric.loss%2C-created_at&query=status%3Asucceeded%2Cmetric.loss%3A%3E%3D-1e308&limit=20",
     ]);
 
     const log = await use("RunLog", { id: best?.id, lines: 2 });

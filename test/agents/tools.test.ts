@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { connectAgent } from "../support/agent.ts";
-import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { connectAgent, MCP_HEADERS, rpc } from "../support/agent.ts";
+import { startDemoGateway, still, tokenOf } from "../support/demo-gateway.ts";
 import { manifest } from "../support/manifest.ts";
+import { sendTo } from "../support/raw-requests.ts";
+import VARIABLES from "../../schema/operations/demo-variables.json" with { type: "json" };
 import TOOLS from "./tools.json" with { type: "json" };
 
 async function start(env: Record<string, string>) {
@@ -76,6 +78,57 @@ describe("the tool of a shipped operation", () => {
     expect((await use("graphql_query", { variables: {} })).text).toContain("query");
     expect((await use("graphql_query", { query: "{ __typename }", id: 7 })).text).toContain("id");
     expect(calls()).toEqual([]);
+  });
+});
+
+/** Values of a tool's variables. */
+function variablesOf(tool: string): object {
+  const file = tool.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase();
+  return Object.entries(VARIABLES).find(([name]) => name.includes(`-${file}`))?.[1] ?? {};
+}
+
+test("null for an optional argument of any tool is the same as none", async () => {
+  const env = { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RATE_LIMIT: "off" };
+  const gateway = await startDemoGateway({ env, now: still });
+  const { client, use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+  for (const { name, inputSchema } of (await client.listTools()).tools) {
+    const { properties = {}, required = [] } = inputSchema;
+    const given: Record<string, unknown> = { query: "{ gateway { version } }", ...variablesOf(name) };
+    const needed = Object.fromEntries(required.map((each) => [each, given[each]]));
+    const nulls = Object.fromEntries(Object.keys(properties).map((each) => [each, null]));
+    const answer = await use(name, needed);
+    expect([name, answer.isError]).toEqual([name, false]);
+    expect([name, await use(name, { ...nulls, ...needed })]).toEqual([name, answer]);
+  }
+});
+
+test("null for all arguments is the same as none", async () => {
+  const { url, demo } = await start({});
+  const call = async (params: object) =>
+    sendTo(`${url}/mcp`, {
+      body: rpc("tools/call", { name: "StartPage", ...params }),
+      headers: { ...MCP_HEADERS, authorization: `token ${tokenOf(demo, "ada")}`, "x-request-id": "story" },
+    });
+  expect((await call({ arguments: null })).text).toEqual((await call({})).text);
+});
+
+test("within an argument null clears, but not what has a default", async () => {
+  const document = `mutation Keep($id: ID!, $order: RunOrder, $input: UpdateRunInput!) {
+    updateExperiment(id: $id, input: $input) {
+      experiment { description project { experiments(first: 1, order: $order) { totalCount } } }
+    }
+  }`;
+  const { use } = await start({
+    MCP: "write",
+    UPSTREAM_PROFILE: "polyaxon-0.4",
+    TRUSTED_DOCUMENTS: trusting(document),
+  });
+  const order = { field: "CREATED_AT", direction: null };
+  const input = { description: null };
+  expect((await use("Keep", { id: "ada.mnist.42", order, input })).result).toEqual({
+    data: {
+      updateExperiment: { experiment: { description: null, project: { experiments: { totalCount: 46 } } } },
+    },
   });
 });
 

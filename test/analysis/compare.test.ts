@@ -76,8 +76,42 @@ test("tells also what is the same when asked, and null wherever a run has no val
   });
 });
 
+test("names the runs that are not there and compares the others; null is a value, and no number is not the same as none", async () => {
+  const service = await startRecords({
+    "ada/mnist/experiments/1/": run(1, {
+      declarations: { model: { lr: 0.1, opt: "adam" }, seed: null },
+      last_metric: { loss: "NaN" },
+    }),
+    "ada/mnist/experiments/2/": run(2, {
+      declarations: { model: { lr: 0.2, opt: "adam" } },
+      last_metric: {},
+    }),
+  });
+  const { ask } = await startGateway({ upstream: service });
+  const ids = ["ada.mnist.7", "ada.mnist.1", "ada.mnist.experiments.8", "ada.mnist.2"];
+  const answer = await ask(
+    `query ($ids: [ID!]!) { compareRuns(ids: $ids) {
+      runs { uniqueName } missing parameters { name values arePresent } metrics { name values arePresent }
+    } }`,
+    { ids },
+  );
+  expect(answer).toEqual({
+    data: {
+      compareRuns: {
+        runs: [{ uniqueName: "ada.mnist.1" }, { uniqueName: "ada.mnist.2" }],
+        missing: ["ada.mnist.7", "ada.mnist.experiments.8"],
+        parameters: [
+          { name: "model.lr", values: [0.1, 0.2], arePresent: [true, true] },
+          { name: "seed", values: [null, null], arePresent: [true, false] },
+        ],
+        metrics: [{ name: "loss", values: [null, null], arePresent: [true, false] }],
+      },
+    },
+  });
+  expect(service.calls()).toEqual([1, 2, 7, 8].map((id) => `GET ada/mnist/experiments/${id}/`));
+});
+
 test.each([
-  [`["ada.mnist.1", "ada.mnist.3"]`, "NOT_FOUND", /./, { reference: "ada.mnist.3" }],
   ["[]", "BAD_USER_INPUT", /^ids: expected 2 to 100 different runs, got 0$/, {}],
   [`["ada.mnist.1", "ada.mnist.experiments.1"]`, "BAD_USER_INPUT", /^ids: .* different runs, got 1$/, {}],
   [`["ada.mnist.1", "x"]`, "BAD_USER_INPUT", /^ids\[1\]: expected /, {}],

@@ -11,13 +11,14 @@ async function startRuns(
   { env = {}, answer }: { env?: Record<string, string>; answer?: (seen: Seen) => Told | undefined } = {},
 ) {
   const service = await startFake((seen) => answer?.(seen) ?? pageOf(rows, seen));
-  const { ask } = await startGateway({
+  const { ask, url } = await startGateway({
     upstream: service,
     env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
   });
   const list = (args: string, fields: string) =>
     ask(`{ project(id: "ada.mnist") { experiments${args} { ${fields} } } }`);
-  return { list, calls: service.calls };
+  const get = (path: string) => fetch(`${url}/export/${path}`, { headers: { authorization: "token t0ken" } });
+  return { list, get, calls: service.calls };
 }
 
 const [ada, bob] = [{ user: "ada" }, { user: "bob" }];
@@ -162,9 +163,13 @@ test("runs are counted by group, also beside a parameter of this name", async ()
   const { list } = await startRuns(rows);
   const group = (name: string) => `groups(by: ["${name}"], metrics: []) { values { name value } }`;
   const answer = await list("", `summary { runs: ${group("group")} named: ${group("param.group")} }`);
-  const values = (name: string, own: string) => [own, null].map((value) => ({ values: [{ name, value }] }));
+  const values = (name: string, value: unknown) => ({ values: [{ name, value }] });
   expect(answer).toEqual(
-    summaryOf({ runs: values("group", "ada.mnist.7"), named: values("param.group", "control") }),
+    summaryOf({
+      runs: [values("group", "ada.mnist.7"), values("group", null)],
+      // The other run has no parameter of this name, which is not the same as null.
+      named: [values("param.group", "control"), { values: [] }],
+    }),
   );
 });
 
@@ -179,8 +184,96 @@ test("names that every object has are names like others", async () => {
       best(metric: "constructor", direction: ASC) { uniqueName }
     }`,
   );
-  const groups = [{ count: 1, values: names.map((name) => ({ name, value: null })) }];
+  const groups = [{ count: 1, values: [] }];
   expect(answer).toEqual(summaryOf({ groups, importance: [], best: null }));
+});
+
+test("a name is a key of the parameters, or else leads into their objects: in filters, groups, figures, fields and columns", async () => {
+  const loss = (id: number, declarations: object) => row(id, { declarations, last_metric: { loss: id } });
+  const rows = [
+    loss(1, { model: { lr: 0.1, "b.1": 1 } }),
+    loss(2, { model: { lr: 0.2 }, "model.lr": 0.3 }),
+    loss(3, { "model.lr": null }),
+    loss(4, { model: 7 }),
+  ];
+  const { list, calls, get } = await startRuns(rows);
+  const filter = `(filter: { declarations: [{ name: "model.lr", atLeast: 0.1 }] })`;
+  const found = await list(filter, `nodes { uniqueName declaration(name: "model.lr") }`);
+  const values = (name: string, value: unknown) => ({ uniqueName: name, declaration: value });
+  const nodes = [values("ada.mnist.1", 0.1), values("ada.mnist.2", 0.3)];
+  expect(found).toEqual({ data: { project: { experiments: { nodes } } } });
+  const answer = await list(
+    "",
+    `nodes { declarations(names: ["model.lr", "model.b.1", "x"]) { name value } }
+     summary {
+       parameters { name count }
+       groups(by: ["model.lr"], metrics: []) { values { name value } count }
+       importance(metric: "loss") { name count correlation }
+     }`,
+  );
+  const group = (...given: readonly unknown[]) => ({
+    values: given.map((value) => ({ name: "model.lr", value })),
+    count: 1,
+  });
+  expect(answer).toMatchObject({
+    data: {
+      project: {
+        experiments: {
+          nodes: [
+            {
+              declarations: [
+                { name: "model.b.1", value: 1 },
+                { name: "model.lr", value: 0.1 },
+              ],
+            },
+            { declarations: [{ name: "model.lr", value: 0.3 }] },
+            { declarations: [{ name: "model.lr", value: null }] },
+            { declarations: [] },
+          ],
+          summary: {
+            parameters: [
+              { name: "model", count: 1 },
+              { name: "model.b.1", count: 1 },
+              { name: "model.lr", count: 3 },
+            ],
+            groups: [group(0.1), group(0.3), group(null), group()],
+            importance: [
+              { name: "model.lr", count: 2, correlation: 1 },
+              { name: "model", count: 1, correlation: null },
+              { name: "model.b.1", count: 1, correlation: null },
+            ],
+          },
+        },
+      },
+    },
+  });
+  const LIST = "GET ada/mnist/experiments";
+  expect(calls()).toEqual([LIST, `${LIST}?limit=500`, WHOLE]);
+  const table = await get("ada.mnist/runs.csv?columns=param.model.lr,param.model");
+  expect(await table.text()).toBe(
+    `param.model.lr,param.model\r\n0.1,"{""lr"":0.1,""b.1"":1}"\r\n0.3,"{""lr"":0.2}"\r\n,\r\n,7\r\n`,
+  );
+  const all = await (await get("ada.mnist/runs.csv")).text();
+  expect(all.split("\r\n")[0]).toMatch(/,param\.model,param\.model\.b\.1,param\.model\.lr,metric\.loss$/);
+});
+
+test("means and deviations of numbers as large as there are have no infinite squares", async () => {
+  const of = (...losses: number[]) => losses.map((loss, index) => row(index + 1, metrics(loss)));
+  const statistics = async (rows: readonly object[]) => {
+    const { list } = await startRuns(rows);
+    return list("", "summary { metrics { mean standardDeviation } }");
+  };
+  expect(await statistics(of(1e308, 1.5e308))).toEqual(
+    summaryOf({
+      metrics: [{ mean: 1.25e308, standardDeviation: expect.closeTo(3.535533905932738e307, -294) }],
+    }),
+  );
+  expect(await statistics(of(3, -1e308, 1e308))).toEqual(
+    summaryOf({ metrics: [{ mean: expect.closeTo(0, -293), standardDeviation: 1e308 }] }),
+  );
+  expect(await statistics(of(-1.7e308, 1.7e308))).toEqual(
+    summaryOf({ metrics: [{ mean: 0, standardDeviation: null }] }),
+  );
 });
 
 test("importance is the rank correlation of a metric with each parameter that has numbers", async () => {

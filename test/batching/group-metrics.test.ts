@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { UNKNOWN_LIST } from "../support/builds.ts";
+import { UNKNOWN_LIST } from "./builds.ts";
 import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
-import { startFake, type Told } from "../support/fake.ts";
+import { pathIn, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
 
@@ -90,7 +90,7 @@ describe("metrics of the experiments of a group", () => {
         service
           .seen()
           .splice(0)
-          .map(({ path }) => path.replace("/api/v1/ada/mnist/", ""))
+          .map(({ path }) => pathIn(path).replace("ada/mnist/", ""))
           .toSorted(),
     };
   }

@@ -13,7 +13,7 @@ import {
   UNKNOWN_LIST,
   upTo,
   wholeBuild,
-} from "../support/builds.ts";
+} from "./builds.ts";
 import { sortedErrorsOf } from "../support/errors.ts";
 import type { Told } from "../support/fake.ts";
 import { detail } from "../support/replies.ts";

@@ -6,7 +6,7 @@ import { startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
-import { answerOf, click, openOperation, run, shareGraphiql, shownIn, WIDE } from "../support/graphiql.ts";
+import { answerOf, click, openOperation, run, shareGraphiql, shownIn, WIDE } from "./graphiql.ts";
 
 tellMissingBrowser("the tests of subscriptions in the GraphiQL page");
 
@@ -100,15 +100,5 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await openOperation(page, "LiveStatus");
     await run(page);
     await expect.poll(() => shownIn(page), SHOWN).toMatch(/"endedAt"[^]*"reason"/);
-  });
-
-  test("asks who is signed out to sign in, also for a subscription", async () => {
-    const { demo } = await startDemoGateway();
-    const { url } = await startGateway({ upstream: demo, token: null });
-    const query = `subscription Watched { experimentMetricRecorded(id: "ada.mnist.1.10") { id } }`;
-    const { page } = await open(`${url}/graphql#${new URLSearchParams({ query })}`, WIDE, "Watched");
-    await run(page);
-    await page.getByRole("status").filter({ hasText: "Sign in to run this." }).waitFor();
-    expect(await shownIn(page)).toContain("UNAUTHENTICATED");
   });
 });

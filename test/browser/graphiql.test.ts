@@ -11,9 +11,7 @@ import {
   answerOf,
   choose,
   click,
-  isOnScreen,
   menuOf,
-  NARROW,
   openOperation,
   reload,
   run,
@@ -21,41 +19,18 @@ import {
   storesOf,
   WIDE,
   shareGraphiql,
-} from "../support/graphiql.ts";
+} from "./graphiql.ts";
 
 tellMissingBrowser("the tests of the GraphiQL page");
 
 const open = shareGraphiql();
 
 describe.runIf(hasBrowser)("GraphiQL", () => {
-  test.each([WIDE, NARROW])("opens without internet, and answers after one click: %o", async (viewport) => {
-    const { url, demo } = await startDemoGateway();
-    const { page, elsewhere, complaints } = await open(url, viewport);
-    await run(page);
-    const answer = answerOf(page);
-    await answer.getByText('"ada.mnist.42"').first().waitFor();
-    expect(await answer.textContent()).not.toContain('"errors"');
-
-    await openOperation(page, "NestedRunGraph");
-    await openOperation(page, "ExperimentPage");
-    await run(page);
-    // The editor draws its lines anew as it measures them, so a line can be gone for a moment.
-    await expect.poll(() => isOnScreen(answer.getByText("ada.mnist.42").first(), viewport), SHOWN).toBe(true);
-    expect(await answer.textContent()).not.toContain('"errors"');
-    expect((await answer.boundingBox())?.width).toBeGreaterThan(300);
-
-    expect(elsewhere).toEqual([]);
-    expect(complaints).toEqual([]);
-    expect(page.url()).toBe(`${url}/graphql`);
-    const { local, session } = await storesOf(page);
-    for (const { token } of demo.users) expect(local + session).not.toContain(token);
-  });
-
   test("shows below an answer the upstream requests that it took, and why", async () => {
     const { url } = await startDemoGateway();
     const { page, complaints } = await open(url);
     const panel = page.getByRole("region", { name: "Upstream requests" });
-    const rows = panel.locator("ol").getByRole("listitem");
+    const rows = panel.getByRole("treeitem");
     const isAsked = async () => {
       const sending = page.waitForRequest((request) => request.method() === "POST");
       await run(page);
@@ -99,12 +74,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await run(page);
     const panel = page.getByRole("region", { name: "Upstream requests" });
     await panel.getByText(/^5 requests · 2 rounds · /).waitFor();
-    await panel.getByText("1 shared · 2 free · 6 without Rungraph").waitFor();
-    await panel.getByRole("listitem").filter({ hasText: "builds/" }).hover();
-    expect(await page.getByRole("tooltip").getByRole("listitem").allTextContents()).toEqual([
-      "group.experiments.nodes.0.buildJob",
-      "group.experiments.nodes.1.buildJob",
-    ]);
+    expect(await panel.textContent()).toContain("1 shared · 2 free · 6 without Rungraph");
   });
 
   test("shows no upstream requests where operations are not explained", async () => {
@@ -131,7 +101,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(await page.getByLabel("User name").inputValue()).toBe("ada");
     expect(await page.getByLabel("Password").inputValue()).toBe("");
     await signIn(page, "ada", "ada-demo");
-    await page.getByText("Signed in as ada").waitFor();
+    await page.getByText("Signed in as ada").and(page.locator(":focus")).waitFor();
     await run(page);
     await answerOf(page).getByText('"username": "ada"').waitFor();
 
@@ -148,7 +118,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
 
     await click(page, page.getByText("Signed in as ada"));
     await click(page, page.getByRole("button", { name: "Sign out" }));
-    await page.getByText("Sign in", { exact: true }).first().waitFor();
+    await page.getByText("Sign in", { exact: true }).and(page.locator(":focus")).waitFor();
     expect((await storesOf(page)).session).not.toContain(token);
     await run(page);
     await answerOf(page).getByText("UNAUTHENTICATED").first().waitFor();
@@ -217,8 +187,8 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await give("a ☃");
     await page.getByText("A token is one word").waitFor();
     expect((await storesOf(page)).session).not.toContain("wr0ng");
-    await give(` ${demo.users[0]?.token ?? ""} `);
-    await page.getByText("Signed in as ada").waitFor();
+    await give(` Authorization: token ${demo.users[0]?.token ?? ""} `);
+    await page.getByText("Signed in as ada").and(page.locator(":focus")).waitFor();
   });
 
   test("shows names that hold markup as text", async () => {

@@ -53,6 +53,43 @@ describe("where the document shows no answer, any answer will do and none is rea
   });
 });
 
+test("the bookmark of a record that has none is removed; of a record that is not there nothing is", async () => {
+  const records: Readonly<Record<string, string>> = {
+    "ada/mnist/experiments/3/": "ada.mnist.3",
+    "ada/mnist/jobs/3/": "ada.mnist.jobs.3",
+    "ada/mnist": "ada.mnist",
+  };
+  // DELETE is 404 with JSON, as known servers answer it for both.
+  const service = await startFake(({ method, path }) => {
+    const name = records[path.replace("/api/v1/", "")];
+    return method === "GET" && name ? { json: { id: 3, name: "mnist", unique_name: name } } : undefined;
+  });
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const answer = await ask(`mutation {
+    one: unbookmarkExperiment(id: "ada.mnist.3") { experiment { uniqueName } }
+    many: bookmarkRuns(ids: ["ada.mnist.jobs.3", "ada.mnist.builds.3"], isBookmarked: false) { results { isSent } }
+    none: unbookmarkExperiment(id: "ada.mnist.4") { experiment { uniqueName } }
+    project: bookmarkProject(id: "ada.mnist", isBookmarked: false) { project { uniqueName } }
+  }`);
+  expect(outcomeOf(answer)).toMatchObject({
+    data: {
+      one: { experiment: { uniqueName: "ada.mnist.3" } },
+      many: { results: [{ isSent: true }, null] },
+      none: null,
+      project: { project: { uniqueName: "ada.mnist" } },
+    },
+    errors: ["many.results.1", "none"].map((at) => ({ at, code: "NOT_FOUND" })),
+  });
+  const runs = ["experiments/3", "jobs/3", "builds/3", "experiments/4"].map((run) => `ada/mnist/${run}/`);
+  expect(service.calls()).toEqual(
+    [
+      ...runs.flatMap((run) => [`DELETE ${run}unbookmark/`, `GET ${run}`]),
+      "DELETE ada/mnist/unbookmark",
+      "GET ada/mnist",
+    ].toSorted(),
+  );
+});
+
 describe("what is selected beyond the address is read once, after the command", () => {
   test.each(acts.map((command) => [command.name, command] as const))("%s", async (_, command) => {
     const { field, mutation, path } = command;

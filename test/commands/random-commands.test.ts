@@ -270,6 +270,6 @@ test("whatever is done in whatever order, the gateway shows what a small model s
       }
       expect(await stateOf(world, names)).toEqual(names.map((name) => model.runs.get(name)?.shown ?? null));
     }),
-    { numRuns: cases(40, 150) },
+    { numRuns: cases(20, 80) },
   );
 });

@@ -5,6 +5,7 @@ import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
+import { refusal } from "../support/throttling.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 const IDS = `["${globalId("Experiment:ada/mnist/3")}", "ada.mnist.jobs.5", "ada.mnist.builds.7", "${globalId("Group:ada/mnist/2")}"]`;
@@ -154,6 +155,43 @@ describe("where the server takes one command for the experiments of a project", 
   });
 });
 
+test("after the first refusal of a throttle nothing more of a mutation is sent, and each run is told what became of it", async () => {
+  const service = await startFake(({ method, path }) => {
+    const id = Number(/\d+/.exec(path.slice(path.indexOf("jobs/")))?.[0]);
+    if (id === 2) return { json: { detail: "No." }, status: 403 };
+    if (id === 3) return (response) => response.destroy();
+    return method === "POST" && id === 4 ? refusal(40) : { text: "" };
+  });
+  const { ask } = await startGateway({
+    upstream: service,
+    env: { ...env, UPSTREAM_CONNECTIONS_PER_TOKEN: "1" },
+  });
+  const jobs = [1, 2, 3, 4, 5, 6].map((id) => `ada.mnist.jobs.${id}`);
+  const answer = await ask(
+    `mutation {
+      bookmarkRuns(ids: ${JSON.stringify(jobs)}) { outcomes results { isSent } }
+      stopJob(id: "ada.mnist.jobs.7", force: true) { isSent }
+    }`,
+  );
+  const [sent, lost] = [{ isSent: true }, null];
+  const outcomes = ["DONE", "REFUSED", "UNKNOWN", "REFUSED", "NOT_SENT", "NOT_SENT"];
+  expect(answer.data).toEqual({
+    bookmarkRuns: { outcomes, results: [sent, lost, lost, lost, lost, lost] },
+    stopJob: null,
+  });
+  const upstream = { method: "POST", route: "{owner}/{project}/jobs/{id}/bookmark/" };
+  const wait = { code: "RATE_LIMITED", retryAfterSeconds: 40 };
+  expect(errorsOf(answer)).toMatchObject([
+    { at: "bookmarkRuns.results.1", code: "FORBIDDEN" },
+    { at: "bookmarkRuns.results.2", code: "UPSTREAM_UNAVAILABLE", outcome: "unknown" },
+    { at: "bookmarkRuns.results.3", ...wait, upstream: { ...upstream, status: 429 } },
+    { at: "bookmarkRuns.results.4", ...wait, upstream },
+    { at: "bookmarkRuns.results.5", ...wait, upstream },
+    { at: "stopJob", ...wait },
+  ]);
+  expect(service.inOrder()).toEqual([1, 2, 3, 4].map((id) => `POST ada/mnist/jobs/${id}/bookmark/`));
+});
+
 describe("with HALT, which leaves no result, the error tells what became of a mutation", () => {
   /** Job 1 is stopped, 2 refused, 3 fails, 4 has finished, 5 does not exist, and the connection of 6 breaks. */
   const startMixed = () =>
@@ -174,7 +212,10 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
     [
       "of several runs, for each of them",
       `stopRuns(ids: [${ids}]) { results { isSent } }`,
-      { code: "FORBIDDEN", outcomes: ["done", "refused", "unknown", "not sent", "not sent", "unknown"] },
+      {
+        code: "FORBIDDEN",
+        outcomes: ["DONE", "REFUSED", "UNKNOWN", "NOT_SENT", "NOT_SENT", "UNKNOWN"],
+      },
     ],
     [
       "of one run, whose record fails afterwards",

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { startWilling } from "../support/any-command.ts";
 import { commandCalled } from "../support/commands.ts";
-import { failure, outcomeOf } from "../support/errors.ts";
-import { onWire, startFake } from "../support/fake.ts";
+import { codesOf, errorsOf, failure, outcomeOf } from "../support/errors.ts";
+import { onWire, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { profileFile } from "../support/tracker.ts";
 import REFUSED from "./refused-updates.json" with { type: "json" };
@@ -24,6 +24,30 @@ async function start(profile = "polyaxon-0.4", tags: readonly string[] | null = 
 }
 
 const PATCH = "PATCH ada/mnist/experiments/3/";
+
+test("a name at which the server crashes is told to be taken, and any other failure as what it is", async () => {
+  let told: Told = { text: "", status: 405, headers: { "content-type": "text/html" } };
+  const service = await startFake(() => told);
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const update = (field: string, id: string, input: string) =>
+    ask(`mutation { done: ${field}(id: "${id}", input: { ${input} }) { __typename } }`);
+  const codes = async (...given: readonly [string, string, string]) => codesOf(await update(...given));
+  const message = 'input.name: expected a name that is not taken, got "base": the server failed at it';
+  for (const [field, id, route] of [
+    ["updateExperiment", "ada.mnist.3", "{owner}/{project}/experiments/{id}/"],
+    ["updateProject", "ada.mnist", "{owner}/{project}"],
+  ] as const) {
+    const facts = { upstream: { method: "PATCH", route, status: 405 } };
+    expect(outcomeOf(await update(field, id, `name: "base", description: "x"`))).toEqual({
+      data: { done: null },
+      errors: [failure("done", "BAD_USER_INPUT", message, facts)],
+    });
+  }
+  expect(await codes("updateExperiment", "ada.mnist.3", `description: "x"`)).toEqual(["UPSTREAM_ERROR"]);
+  told = { json: { detail: 'Method "PATCH" not allowed.' }, status: 405 };
+  expect(await codes("updateExperiment", "ada.mnist.3", `name: "x"`)).toEqual(["UPSTREAM_UNSUPPORTED"]);
+  expect(service.inOrder()).toEqual([PATCH, "PATCH ada/mnist", PATCH, PATCH]);
+});
 
 describe("an update", () => {
   test.each<object>([
@@ -145,6 +169,11 @@ describe("the options of a restart", () => {
 
   test.each<[string, object, string]>([
     ["polyaxon-0.4", { declarations: deep }, "JSON: expected at most 200 levels of nesting, got more"],
+    [
+      "polyaxon-0.4",
+      { declarations: { layers: [1, { seed: -(2 ** 53) }] } },
+      "JSON: expected integers up to 9007199254740991, which are kept, got -9007199254740992 at layers.1.seed; write it as text",
+    ],
     ["polyaxon-0.4", { declarations: [1] }, noObject("list")],
     ["polyaxon-0.4", { declarations: "lr=1" }, noObject("string")],
     ["document", { description: "a" }, "does not offer `description` as input"],
@@ -155,5 +184,27 @@ describe("the options of a restart", () => {
     const code = profile === "document" ? "CAPABILITY_UNAVAILABLE" : "BAD_USER_INPUT";
     expect(await restart(input)).toMatchObject([{ code, message: expect.stringContaining(message) }]);
     expect(sent()).toEqual([]);
+  });
+
+  test("whose literals have such a seed are refused as well; texts and floats are sent", async () => {
+    const service = await startWilling();
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const restart = async (given: string, variables = "") =>
+      errorsOf(
+        await ask(
+          `mutation ${variables} { restartExperiment(id: "ada.mnist.3", input: { declarations: ${given} }) { __typename } }`,
+        ),
+      );
+    expect(await restart("{ seeds: [1, 9007199254740993] }")).toMatchObject([
+      { message: expect.stringContaining("which are kept, got 9007199254740993; write it as text") },
+    ]);
+    expect(await restart("{ seed: $seed }", "($seed: Float = 9007199254740993)")).toMatchObject([
+      { code: "BAD_USER_INPUT" },
+    ]);
+    expect(service.seen()).toEqual([]);
+    await restart(`{ seed: "9007199254740993", high: 1e300, last: 9007199254740991 }`);
+    expect(service.seen()[0]?.body).toBe(
+      `{"config":{"declarations":{"seed":"9007199254740993","high":1e+300,"last":9007199254740991}}}`,
+    );
   });
 });

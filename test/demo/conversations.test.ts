@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { idsIn, openDemo } from "../support/demo-clock.ts";
+import { idsIn, openDemo } from "./demo-clock.ts";
 
 type Step = readonly [request: string, status: number, answer?: unknown, body?: unknown];
 

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { contractRows } from "../support/contract.ts";
-import { contentOf, MNIST, openDemo } from "../support/demo-clock.ts";
+import { contentOf, MNIST, openDemo } from "./demo-clock.ts";
 import GIVEN from "./endpoints.json" with { type: "json" };
 
 /** Addresses that exist, for the paths of the document. */

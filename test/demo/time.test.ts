@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MNIST, openDemo } from "../support/demo-clock.ts";
+import { MNIST, openDemo } from "./demo-clock.ts";
 
 describe("the clock of the demo", () => {
   test.each(["experiments/43/logs/", "jobs/2/logs", "builds/5/logs"])("lets %s only grow", async (path) => {

@@ -222,8 +222,8 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
 
       // Polls under way hold up nobody.
       const held = TOKENS.map((token) => keepStream(url, token, HELD));
-      const streams = Array.from({ length: 60 }, (_, at) => keepStream(url, tokenOf(at)));
-      const sockets = Array.from({ length: 60 }, (_, at) => keepSocket(url, tokenOf(at)));
+      const streams = Array.from({ length: 24 }, (_, at) => keepStream(url, tokenOf(at)));
+      const sockets = Array.from({ length: 24 }, (_, at) => keepSocket(url, tokenOf(at)));
       const clients = [...streams, ...sockets];
       await allTold(clients, []);
       const before = clients.map(({ events }) => events);

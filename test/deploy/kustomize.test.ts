@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { unknownKeysOf } from "../support/kubernetes.ts";
 import FACTS from "./kustomize-facts.json" with { type: "json" };
 import { DEPLOY, KUSTOMIZE, kustomizations, parseYaml } from "./samples.ts";
 
@@ -20,14 +19,6 @@ test.each(kustomizations)(
     expect(files.filter((name) => !known.has(name))).toEqual([]);
   },
 );
-
-const resources = kustomizations.flatMap(({ folder, resources: names }) =>
-  names.filter((name) => name.endsWith(".yaml")).map((name) => folder + name),
-);
-
-test.each(resources)("%s is what Kubernetes accepts", (path) => {
-  expect(unknownKeysOf(parseYaml(path))).toEqual([]);
-});
 
 const config = readConfig(environment);
 const ingress = parseYaml("kustomize/ingress/ingress.yaml");

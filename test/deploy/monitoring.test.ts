@@ -5,7 +5,6 @@ import { parse, stringify } from "yaml";
 import { ERROR_CODES } from "../../src/errors.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { type Matcher, readPromql } from "../support/promql.ts";
 import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 
@@ -45,6 +44,23 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   kube_deployment_spec_replicas: ["namespace", "deployment"],
   kube_deployment_status_replicas_ready: ["namespace", "deployment"],
 };
+
+const GROUPING = /\b(?:by|without|on|ignoring|group_left|group_right) ?\(([^)]*)\)/g;
+
+/** The metrics that an expression of PromQL names, with what it matches their labels with, and the labels by which it groups. */
+function readPromql(expression: string) {
+  const named = expression.replaceAll(GROUPING, "").matchAll(/\b(up|[a-z]+_\w+)\b(?! ?\()(?:\{([^}]*)\})?/g);
+  const metrics = [...named].map(([, name = "", matched = ""]) => ({
+    name,
+    matchers: [...matched.matchAll(/(\w+)([=!]~|!?=)"([^"]*)"/g)].map(
+      ([, label = "", operator = "", value = ""]) => ({ label, operator, value }),
+    ),
+  }));
+  return {
+    metrics,
+    grouping: [...expression.matchAll(GROUPING)].flatMap(([, labels = ""]) => labels.match(/\w+/g) ?? []),
+  };
+}
 
 /** Replaces what Grafana replaces before it asks. */
 const withVariables = (expression: string) =>
@@ -116,7 +132,8 @@ const readExposed = async () => {
 const exposed = () => (reading ??= readExposed());
 
 /** The values that a matcher names: `2xx`, or each side of `failed|invalid`. */
-const valuesOf = ({ operator, value }: Matcher) => (operator.endsWith("~") ? value.split("|") : [value]);
+const valuesOf = ({ operator, value }: { operator: string; value: string }) =>
+  operator.endsWith("~") ? value.split("|") : [value];
 
 test.each(all)("$title names metrics, labels and values that the gateway exposes", async (each) => {
   await exposed();

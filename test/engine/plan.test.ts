@@ -12,7 +12,7 @@ import {
   type Root,
   VARIABLES,
 } from "../support/random-operations.ts";
-import { referencePlanner } from "../support/reference-planner.ts";
+import { referencePlanner } from "./reference-planner.ts";
 
 /** What does not exist, and what cannot be read. */
 const MISSING: readonly Root[] = [
@@ -73,7 +73,7 @@ test("an operation is answered as graphql-js answers it, to the byte and with th
       expect(answer).toBe(expected);
       expect(calls).toEqual(expectedCalls);
     }),
-    { numRuns: cases(15, 150) },
+    { numRuns: cases(10, 75) },
   );
 });
 
@@ -87,7 +87,7 @@ test.each([0, 0.1, 0.5])(
         const { answer, expected } = await ask(document);
         expect(answer).toBe(expected);
       }),
-      { numRuns: cases(8, 100) },
+      { numRuns: cases(8, 50) },
     );
   },
 );
@@ -103,7 +103,7 @@ test.each([0, 0.1, 0.5])(
         const { answer, expected } = await ask(document);
         expect(answer).toBe(expected);
       }),
-      { numRuns: cases(15, 150) },
+      { numRuns: cases(10, 75) },
     );
   },
 );

@@ -26,7 +26,7 @@ async function start() {
 }
 
 const READ = [
-  ..."0|-7|1E+5|123456789012345678901234567890|[[]]|{}".split("|"),
+  ..."0|-7|1E+5|9007199254740991|-0.12345678901234567890|1234567890123456789e-18|[[]]|{}".split("|"),
   ...String.raw`"\"\\\/\b\f\n\r\t"|"\uD83D\uDE00"|"é€😀"|{"":0}|{"a":1,"a":2}`.split("|"),
   '{"NaN": "NaN", "Infinity": ["-Infinity"]}',
   String.raw`["\"NaN", "\\", "Infinity\\\"NaN"]`,
@@ -57,6 +57,25 @@ describe("an answer of the service", () => {
     for (const text of REFUSED) expect([text, await valueOf(text)]).toEqual([text, "UPSTREAM_BAD_RESPONSE"]);
   });
 
+  test("keeps an integer wherever it stands, and is read once beside millions of digits", async () => {
+    const { valueOf } = await start();
+    const [kept, digits] = ["-9007199254740993", "1".repeat(3_000_000)];
+    const told = "rawJSON" in JSON ? Number(kept) : kept;
+    for (let at = 0; at < 16; at++)
+      for (const [before, after] of [
+        ["[", ","],
+        ["[0,", "]"],
+        ['{"a":[', "]}"],
+        ["", ""],
+      ] as const) {
+        const list = before + " ".repeat(at) + kept + (after === "," ? ",1]" : after);
+        const value: unknown = JSON.parse(list.replace(kept, JSON.stringify(told)));
+        expect([list, await valueOf(list)]).toEqual([list, { value }]);
+      }
+    for (const text of [`"${digits}"`, `0.${digits}`])
+      expect(await valueOf(text)).toEqual({ value: JSON.parse(text) });
+  });
+
   test.each([
     ["9.9 million letters", "x".repeat(9_900_000)],
     ["backslashes", "\\\\".repeat(1_000_000)],
@@ -71,12 +90,18 @@ describe("an answer of the service", () => {
     expect(await valueOf(`[NaN, "${text}`)).toBe("UPSTREAM_BAD_RESPONSE");
   });
 
-  test("has null wherever NaN and its kin stand for a value, and every text as it was", async () => {
+  test("has null wherever NaN and its kin stand for a value, the digits of every integer, and every text as it was", async () => {
     const { valueOf } = await start();
     const WORDS = ["NaN", "-NaN", "Infinity", "-Infinity"];
     const leaf = fc.oneof(
       fc.oneof(fc.string(), fc.constantFrom(...WORDS, '\\"NaN', "\\")).map(written),
       fc.integer().map(written),
+      fc.double({ noNaN: true, noDefaultInfinity: true, min: -1, max: 1, minExcluded: true }).map(written),
+      fc.bigInt().map((value) => {
+        const isKept = Number.isSafeInteger(Number(value));
+        // Before Node.js 21 it is a text.
+        return { written: `${value}`, value: isKept || "rawJSON" in JSON ? Number(value) : `${value}` };
+      }),
       fc.constantFrom(...WORDS).map((word) => ({ written: word, value: null })),
     );
     const tree = fc.letrec<{ any: Written }>((tie) => ({

@@ -9,7 +9,7 @@ test("runs as NDJSON are an object a line, each with all columns", async () => {
   const response = await get(
     `${PROJECT}/runs.ndjson?columns=uniqueName,tags,param.lr,param.act,param.layers,metric.loss`,
   );
-  expect(response.headers.get("content-type")).toBe("application/x-ndjson");
+  expect(response.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
   expect(await response.text()).toBe(
     [
       '{"uniqueName":"ada.mnist.1","tags":["a"],"param.lr":0.1,"param.act":"=x","param.layers":null,"metric.loss":null}',

@@ -107,7 +107,7 @@ describe("runs as CSV", () => {
     [
       "an order by a metric",
       { order: { metric: "loss", direction: "ASC" } },
-      "sort=metric.loss%2C-created_at",
+      "sort=metric.loss%2C-created_at&query=metric.loss%3A%3E%3D-1e308",
     ],
     ["the server's own language", { query: "tags:good" }, `${SORT}&query=tags%3Agood`],
   ])("can have %s, as in GraphQL", async (_, parameters, asked) => {
@@ -184,6 +184,20 @@ describe("runs as CSV", () => {
   ])("%s", async (_, given, columns, text) => {
     const { get } = await startExports(given.map((declarations, index) => row(index + 1, { declarations })));
     expect(await (await get(`${PROJECT}/runs.csv${query({ columns })}`)).text()).toBe(text);
+  });
+
+  test("have the columns that only records tell where these are named, with a request for each run", async () => {
+    const content = "run:\n  cmd: [unclosed";
+    const { get, calls } = await startExports((seen) =>
+      readable([row(1)], seen, { readme: "# One", content, num_jobs: 2, resources: { cpu: null } }),
+    );
+    const named = "readme,config,jobCount,resources,framework";
+    expect(await (await get(`${PROJECT}/runs.csv?columns=${named}`)).text()).toBe(
+      `${named}\r\n# One,"${content}",2,"{""cpu"":null}",\r\n`,
+    );
+    expect(calls()).toEqual(["GET ada/mnist/experiments/1/", `${LIST}?${SORT}&limit=500`]);
+    expect(await (await get(`${PROJECT}/runs.csv`)).text()).not.toContain("# One");
+    expect(calls()).toHaveLength(3);
   });
 
   test("can have a column that the list does not tell, of more runs than an operation may send requests", async () => {

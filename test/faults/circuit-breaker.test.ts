@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { describe, expect, test, vi } from "vitest";
-import { BREAKER, BROKEN, counted, holdAll, inTurn, startBreakable } from "../support/breakable.ts";
+import { BREAKER, BROKEN, counted, holdAll, inTurn, startBreakable } from "./breakable.ts";
 import type { Fault, Trouble } from "../support/fault-server.ts";
-import { hang, reset, say } from "../support/faults.ts";
+import { hang, reset, say } from "./faults.ts";
 import { metricOf } from "../support/figures.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { OUTPUTS_OF_42, statusOf } from "../support/one-read.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { begin } from "../support/readers.ts";
-import { startDeaf } from "../support/silent-ports.ts";
+import { startDeaf } from "./silent-ports.ts";
 
 describe("a service that fails again and again", () => {
   test.each<[string, (call: number) => boolean, number, number, string]>([

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Composer } from "yaml";
+import { failure, outcomeOf } from "../support/errors.ts";
 import { startRecords } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import CONFIG_TEXTS from "./config-texts.json" with { type: "json" };
@@ -14,9 +15,9 @@ function countParsed() {
 const CONFIG = `{ experiment(id: "ada.mnist.42") { name config { kind raw } } }`;
 
 /** A gateway before a service that has one experiment, whose configuration is this text. */
-async function startText(content: string) {
+async function startText(content: string, key = "content") {
   const service = await startRecords({
-    "ada/mnist/experiments/42/": { id: 42, name: "base", content },
+    "ada/mnist/experiments/42/": { id: 42, name: "base", [key]: content },
     "ada/mnist/experiments/42/statuses": { results: [] },
     "ada/mnist/groups/5/": { id: 5, content },
   });
@@ -81,6 +82,16 @@ describe("the text of a configuration", () => {
   test.each([
     ...CONFIG_TEXTS,
     {
+      what: "integers beyond numbers",
+      content: "{seed: -9007199254740993, 9007199254740993: 0x1f, last: 9007199254740991, low: 1e300}",
+      raw: {
+        seed: "rawJSON" in JSON ? -9007199254740992 : "-9007199254740993",
+        "9007199254740993": 31,
+        last: 9007199254740991,
+        low: 1e300,
+      },
+    },
+    {
       what: "any keys",
       content: "__proto__: {polluted: true}\nconstructor: 1\n[a, b]: 2\n? {c: d}\n: 3\n7: 4\n",
       raw: JSON.parse(
@@ -101,16 +112,39 @@ describe("the text of a configuration", () => {
     ["refers to itself", "a: &a [*a]"],
     ["refers to nothing", "a: *b"],
     ["is a sentence", "just a sentence"],
-    ["is empty", ""],
     ["is no YAML", "run: {cmd: [unclosed"],
     ["is nested more deeply than an answer may be", `a: ${"[".repeat(300)}${"]".repeat(300)}`],
     ["is nested as deeply as it is long", "[".repeat(16_000)],
     ["is nested as deeply as it is long, in lists", "- ".repeat(8_000)],
     ["holds several documents", "a: 1\n---\nb: 2"],
     ["is nothing but faults", "]".repeat(16_000)],
-  ])("that %s is no configuration, and the record is there", async (_, content) => {
-    const { ask, logged } = await startText(content);
-    expect(await ask(CONFIG)).toEqual({ data: { experiment: { name: "base", config: null } } });
-    expect(logged()).not.toContain("unexpected");
+  ])("that %s is an error, as often as it is asked for, and the record is there", async (_, content) => {
+    const parsed = countParsed();
+    for (const key of ["content", "config"]) {
+      const { ask, logged } = await startText(content, key);
+      const answer = await ask(
+        `{ experiment(id: "ada.mnist.42") { name config { kind raw } again: config { kind } } }`,
+      );
+      const message = "config: expected an object in JSON or YAML from the service, got a text that is none.";
+      expect(outcomeOf(answer)).toEqual({
+        data: { experiment: { name: "base", config: null, again: null } },
+        errors: ["config", "again"].map((at) =>
+          failure(`experiment.${at}`, "UPSTREAM_BAD_RESPONSE", message),
+        ),
+      });
+      expect(logged()).not.toContain("unexpected");
+    }
+    expect(parsed()).toBeLessThanOrEqual(2);
+  });
+
+  test.each(["", " \n"])("that is empty (%j) is no configuration", async (content) => {
+    expect(await rawOf(content)).toBe(null);
+  });
+
+  test("is read under its documented key as well", async () => {
+    const { ask } = await startText("kind: job", "config");
+    expect(await ask(CONFIG)).toEqual({
+      data: { experiment: { name: "base", config: { kind: "job", raw: { kind: "job" } } } },
+    });
   });
 });

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test, vi } from "vitest";
-import { startFake } from "../support/fake.ts";
+import { pathIn, startFake } from "../support/fake.ts";
 import { metricOf } from "../support/figures.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { startHoldingRecords } from "../support/holding.ts";
@@ -17,7 +17,7 @@ import {
   statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-import { startRaw } from "../support/raw-service.ts";
+import { startRaw } from "./raw-service.ts";
 
 describe("what one caller asks for changes nothing for another", () => {
   const entitiesOf = (...names: readonly string[]) =>
@@ -54,7 +54,7 @@ describe("what one caller asks for changes nothing for another", () => {
       return service
         .seen()
         .splice(0)
-        .map(({ path }) => decodeURIComponent(path.replace("/api/v1/", "")));
+        .map(({ path }) => decodeURIComponent(pathIn(path)));
     };
     const before = await asked();
     await askFor(gateway, entitiesOf(...names.map((name) => `${kind}:${name}`)), token);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { coveringRows, productOf } from "../support/covering-rows.ts";
+import { coveringRows, productOf } from "./covering-rows.ts";
 import {
   CONNECTIONS,
   CUTS,
@@ -13,7 +13,7 @@ import {
   startRawService,
   type Wire,
   wireOf,
-} from "../support/framing.ts";
+} from "./framing.ts";
 import { type GatewayProcess, startGatewayProcess } from "../support/gateway-process.ts";
 import { globalId } from "../support/ids.ts";
 import { begin, READERS, readFast, readSlowly, type Received, type Wish } from "../support/readers.ts";

@@ -10,7 +10,7 @@ import {
   type MatrixFault,
   type MatrixOperation,
   observe,
-} from "../support/fault-matrix.ts";
+} from "./fault-matrix.ts";
 import type { Fault } from "../support/fault-server.ts";
 import {
   bombOf,
@@ -24,7 +24,7 @@ import {
   resetMidBody,
   say,
   trickle,
-} from "../support/faults.ts";
+} from "./faults.ts";
 import { withDeadline } from "../support/patience.ts";
 
 const once = (call: number) => call === 1;

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { metricOf, settled } from "../support/figures.ts";
-import { wireOf } from "../support/framing.ts";
+import { wireOf } from "./framing.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import {
@@ -15,7 +15,7 @@ import {
   statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-import { startRaw } from "../support/raw-service.ts";
+import { startRaw } from "./raw-service.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
 
 describe("many requests on one connection that is closed", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { counted, holdAll, startBreakable } from "../support/breakable.ts";
+import { counted, holdAll, startBreakable } from "./breakable.ts";
 import { globalId } from "../support/ids.ts";
 import { PATIENT } from "../support/patience.ts";
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { BREAKER, counted, holdWindows, inTurn, startBreakable } from "../support/breakable.ts";
+import { BREAKER, counted, holdWindows, inTurn, startBreakable } from "./breakable.ts";
 import { cases } from "../support/cases.ts";
-import { reset } from "../support/faults.ts";
+import { reset } from "./faults.ts";
 
 const env = { UPSTREAM_RETRIES: "2" };
 

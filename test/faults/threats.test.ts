@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { codesOf } from "../support/errors.ts";
 import { startRecords } from "../support/fake.ts";
 import { startFaultServer } from "../support/fault-server.ts";
-import { say } from "../support/faults.ts";
+import { say } from "./faults.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
 import { JSON_BODY, sendTo } from "../support/raw-requests.ts";

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { ASK_STATUS, askFor, RUNNING_RECORD } from "../support/one-read.ts";
-import { startRaw } from "../support/raw-service.ts";
+import { startRaw } from "./raw-service.ts";
 
 /** What may stand in a response, right and wrong. */
 const STATUS_LINES = [
@@ -120,7 +120,7 @@ test("no bytes that a service can send end the process, and a command that was s
         expect(arrived.filter(({ outcome }) => outcome !== "unknown")).toEqual([]);
       }
     }),
-    { numRuns: cases(15, 200) },
+    { numRuns: cases(15, 100) },
   );
 });
 

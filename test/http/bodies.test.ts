@@ -30,6 +30,13 @@ describe("bodies of requests", () => {
       { body: operationText(STOP), headers: { "content-type": "text/plain; application/json" } },
     ],
     ["a bare document", { body: STOP, headers: { "content-type": "application/graphql" } }],
+    [
+      "JSON that a proxy has compressed",
+      {
+        body: operationText(STOP),
+        headers: { "content-type": "application/json", "content-encoding": "gzip" },
+      },
+    ],
     ["something without a type", { body: operationText(STOP), headers: { "content-type": "" } }],
   ])("of %s are refused, and nothing is run", async (_, sending) => {
     const { url, logged, calls, demo } = await startDemoGateway();

@@ -1,12 +1,9 @@
-import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
-import { text as textOf } from "node:stream/consumers";
 import { auditServer } from "graphql-http";
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
-import { JSON_BODY, operationText, type Sending, sendTo } from "../support/raw-requests.ts";
+import { JSON_BODY, operationText, type Sending, sendPlainly, sendTo } from "../support/raw-requests.ts";
 import { DEFAULTS } from "../support/story-settings.ts";
 import PARAMETERS from "./parameters.json" with { type: "json" };
 import STATUSES from "./statuses.json" with { type: "json" };
@@ -113,11 +110,10 @@ async function start(env: Record<string, string> = {}) {
   const send = async (target: string, body?: string | Buffer) => {
     const headers = { accept: "application/json", ...JSON_BODY };
     const method = body === undefined ? "GET" : "POST";
-    const sending = request(gateway.url + target, { method, agent: false, headers }).end(body);
-    const [response] = (await once(sending, "response")) as [IncomingMessage];
-    const { data, errors = [] } = JSON.parse(await textOf(response)) as Partial<Answer<object>>;
+    const answer = await sendPlainly(gateway.url + target, { method, headers }, body);
+    const { data, errors = [] } = JSON.parse(answer.body.toString()) as Partial<Answer<object>>;
     const told = errors.map(({ message, extensions: { code } }) => `${code}: ${message}`);
-    return `${response.statusCode} ${data ? JSON.stringify(data) : told.join()}`;
+    return `${answer.status} ${data ? JSON.stringify(data) : told.join()}`;
   };
   return { send, calls: upstream.calls, logged: gateway.logged };
 }

@@ -1,19 +1,16 @@
-import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
-import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { READY_LINE, startMain } from "../support/main-process.ts";
+import { JSON_BODY, operationText, sendPlainly } from "../support/raw-requests.ts";
 import { statusOf, WEB_SOCKET } from "./raw-socket.ts";
 
-/** Sends what fetch would not. */
+const BODY = operationText('{ experiment(id: "ada.mnist.42") { logsUrl } }');
+
 async function send(url: string, path: string, host: string) {
-  const headers = { host, "content-type": "application/json", authorization: "token t" };
-  const sent = request(url, { method: "POST", path, headers });
-  sent.end(JSON.stringify({ query: '{ experiment(id: "ada.mnist.42") { logsUrl } }' }));
-  const [response] = (await once(sent, "response")) as [IncomingMessage];
-  return { status: response.statusCode, body: await text(response) };
+  const headers = { ...JSON_BODY, host, authorization: "token t" };
+  const { status, body } = await sendPlainly(url, { method: "POST", path, headers }, BODY);
+  return { status, body: body.toString() };
 }
 
 test.each([

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { request } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { readOn } from "../support/readers.ts";
+import { sendPlainly } from "../support/raw-requests.ts";
 
 const HTML = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const SAFE = {
@@ -16,17 +15,13 @@ const SAFE = {
   ),
 };
 
-/** One request by node's own client, which follows and decompresses nothing. */
-async function get(url: string, headers: Record<string, string> = {}, method = "GET") {
-  const sent = request(url, { headers, method, agent: false });
-  const answer = await new Promise<Parameters<typeof readOn>[0]>((resolve, reject) => {
-    sent.once("response", resolve).once("error", reject).end();
-  });
-  return { status: answer.statusCode, headers: answer.headers, body: (await readOn(answer)).body };
-}
+const get = (url: string, headers: Record<string, string> = {}, method = "GET") =>
+  sendPlainly(url, { method, headers });
 
 const SCRIPTS =
-  "editors controls graphiql waterfall explain storage pieces sending operations share page".split(" ");
+  "editors controls graphiql requests waterfall explain storage pieces sending operations share page".split(
+    " ",
+  );
 
 const openPage = async (url: string) => (await get(`${url}/graphql`, HTML)).body.toString();
 
@@ -78,7 +73,7 @@ describe("the page", () => {
   test("loads files that are named by their content, compressed, and kept for ever", async () => {
     const { url } = await startDemoGateway();
     const assets = assetsIn(await openPage(url));
-    expect(assets).toHaveLength(17);
+    expect(assets).toHaveLength(18);
     let sent = 0;
     for (const path of assets) {
       const { status, headers, body } = await get(`${url}/${path}`, {

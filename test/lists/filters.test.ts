@@ -37,6 +37,7 @@ test.each(["status:failed&limit=9&offset=1", "name:a b+c%20d", "tags:ü#é?x=1",
     const { ask, service } = await startRows([{ id: 1 }]);
     await ask(listWith("jobs", `first: 3, query: "${query}"`));
     expect([...new URL(service.seen()[0]?.path ?? "", "http://service").searchParams]).toEqual([
+      ["sort", "-updated_at,-created_at"],
       ...(query === "" ? [] : [["query", query]]),
       ["limit", "3"],
     ]);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Answer } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
+import { profileFile } from "../support/tracker.ts";
 import { startProfile } from "../support/profiles.ts";
 import { inProject, startRows } from "./rows.ts";
 
@@ -24,10 +25,37 @@ test.each(
 )(
   "the order by %s_AT %s is the server's, with a second key among equal ones",
   async (date, direction, sort) => {
-    const { ask, calls } = await startRows([]);
+    const { ask, service } = await startRows([]);
     await ask(inProject(`experiments(order: { field: ${date}_AT, direction: ${direction} }) { totalCount }`));
     const second = date === "CREATED" ? "-updated_at" : "-created_at";
-    expect(calls()).toEqual([`GET ada/mnist/experiments?sort=${sort}%2C${second}`]);
+    expect(service.seen()[0]?.path).toBe(`/api/v1/ada/mnist/experiments?sort=${sort}%2C${second}`);
+  },
+);
+
+const TIED = "?sort=-updated_at%2C-created_at";
+
+test.each([
+  ["polyaxon-0.2", TIED],
+  ["polyaxon-0.4", TIED],
+  // Nobody knows the order of another server, nor whether it has a second key.
+  [profileFile("extends: polyaxon-0.4\norders: {DEFAULT: null}"), ""],
+])(
+  "a list without an order is asked for in the server's own, with a second key: %s",
+  async (profile, sort) => {
+    const { ask, service } = await startRows([{ id: 1 }], { UPSTREAM_PROFILE: profile });
+    const listed = (after: string | null) =>
+      ask(
+        `query ($after: String) { group(id: "ada.mnist.1") {
+        experiments(first: 1, after: $after) { nodes { internalId } pageInfo { endCursor } }
+      } project(id: "ada.mnist") { jobs { totalCount } } }`,
+        { after },
+      );
+    const { endCursor } = listIn(await listed(null), "group.experiments").pageInfo;
+    await listed(endCursor);
+    const group = `/api/v1/ada/mnist/experiments?group=1${sort.replace("?", "&")}&limit=1`;
+    const jobs = `/api/v1/ada/mnist/jobs${sort}`;
+    const seen = service.seen().map(({ path }) => path);
+    expect(seen.toSorted()).toEqual([group, `${group}&offset=1`, jobs, jobs]);
   },
 );
 

@@ -4,6 +4,7 @@ import {
   CHILD_LISTS,
   type ChildList,
   idsOfPage,
+  type ListPage,
   listErrorsOf,
   openList,
   rowsOf,
@@ -135,3 +136,56 @@ test("a cursor belongs to its list: another order, filter or parent refuses it",
   // The group alone is read, to know that it is there.
   expect(service.calls().length).toBeLessThanOrEqual(requests + 1);
 });
+
+/** A service that has equal times in another order for each size and place of a page, as PostgreSQL does. */
+const startTied = (length: number, most = Number.POSITIVE_INFINITY) =>
+  startFake(({ path }) => {
+    const { searchParams } = new URL(path, "http://service");
+    const size = Math.min(most, Number(searchParams.get("limit") ?? 20));
+    const offset = Number(searchParams.get("offset") ?? 0);
+    const rows = rowsOf(length).map(({ id }) => ({ id, created_at: `2026-03-01T10:00:${id >> 2}Z` }));
+    const turned = (size + offset) % 2 === 0 ? 1 : -1;
+    rows.sort((a, b) => (a.id >> 2 === b.id >> 2 ? turned * (a.id - b.id) : a.id - b.id));
+    return { json: { count: length, next: null, results: rows.slice(offset, offset + size) } };
+  });
+
+describe.each(["Experiment.statuses", "Experiment.jobs", "Job.statuses"] as const)(
+  "%s with equal times",
+  (list) => {
+    const path = `GET ${CHILD_LISTS[list][2]}`;
+    test.each([
+      ["in the server's own page, if that is all of it", 7, null, 1, [path]],
+      ["as parts of one page", 7, 1, 7, [`${path}?limit=100`]],
+      [
+        "in pages that are always the same",
+        130,
+        26,
+        5,
+        [`${path}?limit=100`, `${path}?limit=100&offset=100`],
+      ],
+      ["also behind the server's own page", 45, null, 2, [path, `${path}?limit=100`]],
+    ])("are read %s", async (_, length, first, steps, calls) => {
+      const service = await startTied(length);
+      const { page } = await openList(service, list, { UPSTREAM_PROFILE: "polyaxon-0.4" });
+      const walked: number[] = [];
+      let after: string | null = null;
+      let [pages, hasNext] = [0, true];
+      for (; hasNext; pages++) {
+        const { pageInfo, ...found }: ListPage = await page({ ...(first && { first }), after });
+        walked.push(...idsOfPage({ ...found, pageInfo }));
+        after = pageInfo.endCursor;
+        hasNext = pageInfo.hasNextPage;
+      }
+      expect({ walked, pages }).toEqual({ walked: numbers(1, length), pages: steps });
+      expect([...new Set(service.calls())]).toEqual(calls);
+    });
+
+    test("are read from each place where the server has shorter pages", async () => {
+      const service = await startTied(60, 16);
+      const { page } = await openList(service, list, { UPSTREAM_PROFILE: "polyaxon-0.4" });
+      const first = await page({ first: 20 });
+      const next = await page({ first: 8, after: first.pageInfo.endCursor });
+      expect([...idsOfPage(first), ...idsOfPage(next)]).toEqual(numbers(1, 28));
+    });
+  },
+);

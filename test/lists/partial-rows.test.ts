@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { errorsOf } from "../support/errors.ts";
+import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
+import { pageOf, startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
 import { startProfile } from "../support/profiles.ts";
 import { inProject, startRows } from "./rows.ts";
@@ -116,5 +118,86 @@ describe("the rows of a list are partial records", () => {
     const answer = await ask(inProject("jobs { nodes { status isClone } }"));
     expect(answer.data).toEqual({ project: { jobs: { nodes: [{ status: "RUNNING", isClone: null }] } } });
     expect(errorsOf(answer)).toMatchObject([{ at: "project.jobs.nodes.0.isClone", code: "NOT_FOUND" }]);
+  });
+});
+
+describe("a record at which the server fails whenever it is read", () => {
+  const CRASH = {
+    status: 500,
+    text: "<h1>Server Error (500)</h1>",
+    headers: { "content-type": "text/html" },
+  };
+  const row = { id: 7, name: "odd", last_status: "running", last_metric: { loss: "NaN" }, tags: ["a"] };
+
+  /** A server of release 0.4 that fails at one kind of record, and lists these rows. */
+  async function startCrashing(rows: readonly object[], UPSTREAM_PROFILE = "polyaxon-0.4") {
+    const service = await startFake(({ path }) =>
+      path.endsWith("/7/")
+        ? CRASH
+        : /\/(?:experiments|builds)\?/.test(path)
+          ? pageOf(rows, { path })
+          : undefined,
+    );
+    return {
+      ...(await startGateway({ upstream: service, env: { UPSTREAM_PROFILE } })),
+      calls: service.calls,
+    };
+  }
+  const DETAIL = "GET ada/mnist/experiments/7/";
+  const LIST = "GET ada/mnist/experiments?query=id%3A7&limit=100";
+  const FIELDS = `name status tags lastMetricValue(name: "loss")`;
+  const known = {
+    name: "odd",
+    status: "RUNNING",
+    tags: ["a"],
+    lastMetricValue: null,
+  };
+  const failed = (at: string, route = "{owner}/{project}/experiments/{id}/", more: object = {}) =>
+    failure(at, "UPSTREAM_ERROR", "The service answered 500.", {
+      upstream: { method: "GET", route, status: 500 },
+      ...more,
+    });
+
+  test("is read from the list; what the row lacks is null with one error", async () => {
+    const { ask, calls } = await startCrashing([row]);
+    const answer = await ask(
+      `{ experiment(id: "ada.mnist.7") { ${FIELDS} resources config { kind } jobCount } }`,
+    );
+    expect(outcomeOf(answer)).toEqual({
+      data: { experiment: { ...known, resources: null, config: null, jobCount: null } },
+      errors: [
+        failed("experiment.resources", undefined, {
+          paths: ["resources", "config", "jobCount"].map((field) => ["experiment", field]),
+        }),
+      ],
+    });
+    expect(calls()).toEqual([DETAIL, LIST]);
+  });
+
+  test("where its row has all that is asked for, is whole; so are a build and a run of any kind", async () => {
+    const { ask, calls } = await startCrashing([row]);
+    const answer = await ask(`{
+      experiment(id: "ada.mnist.7") { ${FIELDS} }
+      run(id: "ada.mnist.builds.7") { name tags }
+    }`);
+    expect(answer).toEqual({ data: { experiment: known, run: { name: "odd", tags: ["a"] } } });
+    expect(calls()).toEqual([
+      "GET ada/mnist/builds/7/",
+      "GET ada/mnist/builds?query=id%3A7&limit=100",
+      DETAIL,
+      LIST,
+    ]);
+  });
+
+  test.each([
+    ["the list lacks it", "polyaxon-0.4", [DETAIL, LIST]],
+    ["no list finds it by its id", "polyaxon-0.2", [DETAIL]],
+  ])("is null with its own error where %s", async (_, profile, sent) => {
+    const { ask, calls } = await startCrashing([], profile);
+    expect(outcomeOf(await ask(`{ experiment(id: "ada.mnist.7") { name config { kind } } }`))).toEqual({
+      data: { experiment: null },
+      errors: [failed("experiment")],
+    });
+    expect(calls()).toEqual(sent);
   });
 });

@@ -7,7 +7,7 @@ import { inProject, startRows } from "./rows.ts";
 /** A list with its arguments, and what callers are told. */
 type Row = readonly [list: string, message: string];
 
-const PLAIN = "a name that the server can sort by: letters, digits and single _ in between";
+const PLAIN = "a name that the server can sort by: letters, digits, - and single _ in between";
 const OWN = "a name that the server has no column of its own for";
 const byMetric = (names: string, expected: string): Row[] =>
   names.split("|").map((name) => {
@@ -20,7 +20,7 @@ const TOO_LONG: readonly Row[] = (
   [
     [
       `filter: {declarations: {name: "lr", values: "[${"1,".repeat(1_000)}1]"}}`,
-      "filter.declarations[0].values: expected at most 2000 characters, got 2003",
+      "filter: expected at most 2000 characters that the server cannot be told, got 2005",
     ],
     [`filter: {words: "${"a".repeat(201)}"}`, "filter.words: expected at most 200 characters, got 201"],
     [
@@ -39,7 +39,7 @@ test.each<Row>([
   ...Object.entries(REFUSED),
   ...TOO_LONG,
   // The server would ignore them or crash.
-  ...byMetric("train/loss|a.b|a__b|loss,-created_at|-loss|loss_|7|", PLAIN),
+  ...byMetric("train/loss|a.b|a__b|loss,-created_at|-loss|loss_|f1-|7|", PLAIN),
   ...byMetric("id|name|status|user|jobs|metrics|tags|uuid|deleted|created_at", OWN),
 ])("%.100s is refused, and nothing is sent", async (list, message) => {
   const { ask, calls } = await startRows([]);
@@ -64,7 +64,7 @@ test.each([
   [
     NO_DECLARATIONS,
     `experiments(filter: {declarations: {name: "lr", values: "0.1"}})`,
-    "filters by parameters other than texts.",
+    "`filter.declarations[0]` with what it cannot find by itself.",
   ],
 ])("a server with %s is not asked for %s", async (profile, list, lacks) => {
   const env = { UPSTREAM_PROFILE: profileFile(`extends: polyaxon-0.4\n${profile}`) };

@@ -71,7 +71,28 @@ const told = (
 });
 
 const query = (text: string) => `query=${encodeURIComponent(text)}`;
-const LIST_RUNNING = `GET ada/mnist/experiments?sort=-updated_at%2C-created_at&${query("status:running")}`;
+const LIST_RUNNING = `GET ada/mnist/experiments?${query("status:running")}`;
+
+test("what only a scan finds is looked for among the runs that have changed last, in one request for each poll", async () => {
+  const runs = experiments(3).map((run) => ({
+    ...run,
+    name: "base",
+    declarations: { lr: 0.1 },
+    tags: ["a,b"],
+  }));
+  Object.assign(runs[1] ?? {}, { declarations: { lr: 0.2 } });
+  const filter = { words: "BASE", tags: ["a,b"], declarations: [{ name: "lr", atMost: 0.1 }] };
+  const { next, reach, requests } = await watchRuns(runs, { filter });
+  for (const id of [3, 1]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+  Object.assign(runs[1] ?? {}, { declarations: { lr: 0.05 }, updated_at: "2026-02-01T10:01:00Z" });
+  await reach(1_000);
+  expect(await next()).toEqual(told("APPEARED", 2, "RUNNING", null));
+  Object.assign(runs[2] ?? {}, { name: "c", updated_at: "2026-02-01T10:02:00Z" });
+  await reach(2_000);
+  expect(await next()).toEqual(told("LEFT", 3, "RUNNING", "RUNNING"));
+  const list = "GET ada/mnist/experiments?limit=500";
+  expect(await requests(4)).toEqual([list, list, list, "GET ada/mnist/experiments/3/"]);
+});
 
 test("what is running tells the end of each run: those that leave at a time are read by one list of ids", async () => {
   const runs = experiments(3);
@@ -92,7 +113,7 @@ test("what is running tells the end of each run: those that leave at a time are 
 test("a deleted run is told as it was last, with a filter and without one", async () => {
   for (const [variables, list] of [
     [RUNNING, LIST_RUNNING],
-    [{}, "GET ada/mnist/experiments?sort=-updated_at%2C-created_at"],
+    [{}, "GET ada/mnist/experiments"],
   ] as const) {
     const runs = experiments(2);
     const { next, reach, requests } = await watchRuns(runs, variables);
@@ -161,7 +182,7 @@ test("a run that newer changes push off the page is told as displaced with a fil
 test("without a filter, a run that newer changes push off the page costs nothing and is not told", async () => {
   const runs = experiments(3);
   const { next, reach, requests } = await watchRuns(runs, { first: 2 });
-  const list = "GET ada/mnist/experiments?sort=-updated_at%2C-created_at&limit=2";
+  const list = "GET ada/mnist/experiments?limit=2";
   for (const id of [3, 2]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
   Object.assign(runs[0] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:01:00Z" });
   await reach(1_000);
@@ -177,7 +198,7 @@ test("a run whose state cannot be read for now is told when it can, and the list
   let isBroken = true;
   const lists = listed(runs);
   const { next, reach, requests } = await watchRuns(runs, { query: "status:running" }, RELEASE_04, (seen) =>
-    isBroken && seen.path.endsWith("/1/") ? { status: 500, json: { detail: "no" } } : lists(seen),
+    isBroken && seen.path.endsWith("/1/") ? { status: 507, json: { detail: "no" } } : lists(seen),
   );
   for (const id of [2, 1]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
   Object.assign(runs[0] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:01:00Z" });

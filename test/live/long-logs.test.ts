@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { expect, test, vi } from "vitest";
 import { FIRST_POLL } from "../support/live-service.ts";
-import { pieceOf, piecesOf, startLongLog, textOf } from "../support/long-log.ts";
+import { pieceOf, piecesOf, startLongLog, textOf } from "./long-log.ts";
 import { PATIENT } from "../support/patience.ts";
 import type { Subscriber } from "../support/subscriber.ts";
 

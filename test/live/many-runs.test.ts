@@ -52,7 +52,7 @@ test("the runs of a group are one request per poll: first those of the page, the
   await reach(1_000);
   expect(await watcher.next()).toEqual(told(2, "SUCCEEDED", "RUNNING", true));
   expect(await watcher.next()).toEqual(told(4, "CREATED"));
-  const list = "GET ada/mnist/experiments?group=9&sort=-updated_at%2C-created_at";
+  const list = "GET ada/mnist/experiments?group=9";
   expect(await requests(2)).toEqual([list, list]);
 });
 
@@ -79,9 +79,7 @@ test("a typed filter of watched runs is written into each poll, and checked befo
   advance(FIRST_POLL);
   expect(await watcher.next()).toEqual({ data: { runsUpdated: { run: { uniqueName: "ada.mnist.1" } } } });
   const written = encodeURIComponent("status:running,metric.loss:<0.5,independent:true");
-  expect(await requests(1)).toEqual([
-    `GET ada/mnist/experiments?sort=-updated_at%2C-created_at&query=${written}`,
-  ]);
+  expect(await requests(1)).toEqual([`GET ada/mnist/experiments?query=${written}`]);
 });
 
 test("500 watched runs begin with half of the requests that a token has in a minute, and take turns for the rest", async () => {

@@ -7,7 +7,7 @@ import { startFake } from "../support/fake.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
 import { LOG_CALL, type LogWindow, READ_LOG, readWindowOf, startEndless, startLog } from "../support/logs.ts";
-import { watchWindows } from "../support/watched-window.ts";
+import { watchWindows } from "./watched-window.ts";
 
 describe("a window from the start of a log", () => {
   test("is the whole log when it fits", async () => {

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
 import { BUILT } from "../support/built.ts";
 import { cases } from "../support/cases.ts";
 import { startFake } from "../support/fake.ts";
@@ -97,6 +99,29 @@ test("a process with the heap of our own files lives through each of the worst o
     await Promise.all(numbers(cases(4, 16)).map(() => read(`${url}/graphql`, init)));
     await expectAlive();
   }
+});
+
+test("a process with that heap lives through what 100 strangers send beside their documents", async () => {
+  const { url, expectAlive } = await start();
+  const many = `[${"{},".repeat(84_000)}{}]`;
+  const body = `{"query":"{ viewer { username } }","variables":{"many":${many}}}`;
+  const ask = (token: number) =>
+    read(`${url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `token ${token}` },
+      body,
+    });
+  expect(await Promise.all(numbers(100).map(ask))).not.toContain(0);
+  const greet = async (token: number) => {
+    const headers = { authorization: `token ${token}` };
+    const client = new WebSocket(`${url.replace("http", "ws")}/graphql`, "graphql-transport-ws", { headers });
+    onTestFinished(() => client.terminate());
+    await once(client, "open");
+    client.send(`{"type":"connection_init","payload":{"many":${many}}}`);
+    await once(client, "message");
+  };
+  await Promise.all(numbers(100).map(greet));
+  await expectAlive();
 });
 
 test("a process with that heap exports the metrics of long runs with long descriptions", async () => {

@@ -128,6 +128,32 @@ describe("metricSeries", () => {
     expect(loss?.times[loss.values.indexOf(1_000)]).toBe(time(617));
   });
 
+  const numbers = (count: number) => Array.from({ length: count }, (_, second) => second);
+  const gap = (count: number) => numbers(count).map(() => "NaN");
+  test.each<[string, readonly unknown[], number, readonly number[]]>([
+    ["at its end", [...numbers(600), ...gap(600)], 500, [600, 1_199]],
+    [
+      "in its middle, and of one point",
+      [...numbers(9), ...gap(1), ...numbers(50), ...gap(9), 1],
+      9,
+      [9, 60, 68],
+    ],
+    ["that is all of it", gap(700), 2, [0, 699]],
+    [
+      "that is longer than many",
+      [...numbers(500).flatMap((each) => [each, "NaN"]), ...gap(9)],
+      6,
+      [999, 1_008],
+    ],
+  ])("thinned it keeps the first and the last point of a gap %s", async (_, values, maxPoints, ends) => {
+    const rows = values.map((loss, second) => recording(second, { loss }));
+    const series = await openSeries(await startPaging(rows, 2_000));
+    const [loss] = (await series({ maxPoints })) ?? [];
+    expect([loss?.totalPoints, loss?.values.length]).toEqual([values.length, maxPoints]);
+    expect(loss?.steps.filter((__, index) => loss.values[index] === null)).toEqual(ends);
+    expect(loss?.steps).toEqual(loss?.steps.toSorted((a, b) => a - b));
+  });
+
   test("thinned in any way has at most maxPoints of its points, the first and the last among them, in order", async () => {
     let results: unknown[] = [];
     const series = await openSeries(await startFake(() => ({ json: { results } })));

@@ -166,7 +166,9 @@ describe("a server that only a file describes", () => {
       experiment(id: "ada.mnist.8") { status }
       gateway { upstreamApiVersion capabilities }
     }`);
-    expect(data).toMatchObject({ gateway: { upstreamApiVersion: "v2", capabilities: ["OFFSETS"] } });
+    expect(data).toMatchObject({
+      gateway: { upstreamApiVersion: "v2", capabilities: ["OFFSETS", "PROJECT_RECORDS"] },
+    });
     expect(errors?.[0]?.extensions).toMatchObject({
       code: "NOT_FOUND",
       upstream: { method: "GET", route: "projects/{owner}/{project}/trials/{id}", status: 404 },
@@ -199,7 +201,7 @@ describe("a file that extends a built-in profile", () => {
     expect(calls()).toEqual([
       "DELETE mnist/of/ada/job-1",
       "DELETE superusers/revoke/grace/",
-      "GET ada/mnist/experiments/42/statuses/?limit=1",
+      "GET ada/mnist/experiments/42/statuses/?limit=100",
       "POST ada/mnist/experiments/42/stop",
     ]);
     // The demo knows no such path: the error names the endpoint as it was asked.

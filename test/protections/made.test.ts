@@ -1,27 +1,32 @@
-import { describe, expect, test } from "vitest";
+import { createClient } from "graphql-ws";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { WebSocket } from "ws";
+import { clientOf } from "../live/socket-client.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { firstCodeOf } from "../support/one-read.ts";
+import { PATIENT } from "../support/patience.ts";
 import { askInPieces } from "../support/pieces.ts";
+import { subscribe } from "../support/subscriber.ts";
 
 const MANY_FILES = Array.from({ length: 4_000 }, (_, index) => [`${index}`, index]);
 
 const times = (count: number, part: string) => Array.from({ length: count }, () => part).join(" ");
 
-describe("what an operation makes counts against MAX_UPSTREAM_BYTES, beside what it has read:", () => {
-  async function start() {
-    const rowOf = (id: number) => ({ id, name: "run", original: `ada.mnist.${id + 1_000}` });
-    const rows = Array.from({ length: 100 }, (_, index) => rowOf(index));
-    const service = await startFake(({ path }) => {
-      if (path.includes("/logs")) return { text: "\n".repeat(5_000) };
-      if (path.includes("/outputs/tree")) return { json: { dirs: [], files: MANY_FILES } };
-      if (path.includes("/experiments?")) return { json: { count: 100, next: null, results: rows } };
-      return { json: { count: 0, next: null, results: [], id: 42, name: "run" } };
-    });
-    const env = { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: "100000" };
-    return { service, ...(await startGateway({ upstream: service, env })) };
-  }
+async function start() {
+  const rowOf = (id: number) => ({ id, name: "run", original: `ada.mnist.${id + 1_000}` });
+  const rows = Array.from({ length: 100 }, (_, index) => rowOf(index));
+  const service = await startFake(({ path }) => {
+    if (path.includes("/logs")) return { text: "\n".repeat(5_000) };
+    if (path.includes("/outputs/tree")) return { json: { dirs: [], files: MANY_FILES } };
+    if (path.includes("/experiments?")) return { json: { count: 100, next: null, results: rows } };
+    return { json: { count: 0, next: null, results: [], id: 42, name: "run" } };
+  });
+  const env = { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: "100000", MCP: "read" };
+  return { service, ...(await startGateway({ upstream: service, env })) };
+}
 
+describe("what an operation makes counts against MAX_UPSTREAM_BYTES, beside what it has read:", () => {
   test.each([
     ["objects that are parsed", '{ experiment(id: "ada.mnist.42") { outputFiles { folders { name } } } }'],
     ["fields and items", '{ experiment(id: "ada.mnist.42") { logs { lines } } }'],
@@ -48,5 +53,57 @@ describe("what an operation makes counts against MAX_UPSTREAM_BYTES, beside what
     const query = `{ experiment(id: "ada.mnist.42") { id ${times(90, "... @defer { name }")} } }`;
     const pieces = await askInPieces(url, { query }, { authorization: "token t0ken" });
     expect(JSON.stringify(pieces)).toContain("REQUEST_LIMIT_EXCEEDED");
+  });
+});
+
+describe("what a request brings counts against it as well, before anything is done for it:", () => {
+  // 64 bytes of memory each, and 3 of text.
+  const many = Array.from({ length: 4_000 }, () => ({}));
+  const query = "query ($id: ID!) { experiment(id: $id) { id } }";
+  const variables = { id: "ada.mnist.42", many };
+  const events = 'subscription { runUpdated(id: "ada.mnist.experiments.42") { run { id } } }';
+  const call = { name: "graphql_query", arguments: { query: "{ __typename }", many } };
+  const tool = { jsonrpc: "2.0", id: 1, method: "tools/call", params: call };
+
+  test.each([
+    ["variables", "graphql", { query, variables }, "application/json"],
+    ["extensions", "graphql", { query, variables: { id: "ada.mnist.42" }, extensions: { many } }, "*/*"],
+    ["those of a subscription", "graphql", { query: events, variables: { many } }, "text/event-stream"],
+    ["a message of an agent", "mcp", tool, "application/json, text/event-stream"],
+  ])("%s", async (_, path, body, accept) => {
+    const { url, service } = await start();
+    const headers = { "content-type": "application/json", accept, authorization: "token t0ken" };
+    const sent = { method: "POST", headers, body: JSON.stringify(body) };
+    const response = await fetch(`${url}/${path}`, sent);
+    expect(await response.text()).toContain("REQUEST_LIMIT_EXCEEDED");
+    expect(service.calls()).toEqual([]);
+  });
+
+  test("those of a subscription as long as it lasts", async () => {
+    const { ask, url } = await start();
+    const some = many.slice(0, 1_000);
+    const stream = await subscribe(url, { query: events, variables: { some } });
+    const asking = () => ask(query, { id: "ada.mnist.42", some });
+    expect(firstCodeOf(await asking())).toBe("REQUEST_LIMIT_EXCEEDED");
+    stream.leave();
+    await vi.waitUntil(async () => firstCodeOf(await asking()) === "ok", PATIENT);
+  });
+
+  test("those of an operation by WebSocket, whose id is short as well", async () => {
+    const { url, service } = await start();
+    const client = clientOf(url, { authorization: "token t0ken" });
+    const asked = client.iterate({ query: events, variables: { many } }).next();
+    await expect(asked).rejects.toMatchObject([{ extensions: { code: "REQUEST_LIMIT_EXCEEDED" } }]);
+    const long = createClient({
+      url: url.replace("http:", "ws:") + "/graphql",
+      webSocketImpl: WebSocket,
+      generateID: () => "i".repeat(1_001),
+    });
+    onTestFinished(() => void long.dispose());
+    const named = long.iterate({ query: events }).next();
+    await expect(named).rejects.toMatchObject([
+      { message: "id: expected at most 1000 characters, got 1001" },
+    ]);
+    expect(service.calls()).toEqual([]);
   });
 });

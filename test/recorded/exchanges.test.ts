@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answerTo, RECORDED_ROWS } from "../support/recorded-rows.ts";
+import { answerTo, RECORDED_ROWS } from "./recorded-rows.ts";
 import { readRecording } from "../support/replay.ts";
 
 /** What the gateway does not offer: saved searches, chart views, activity. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { outcomeOf, sortedErrorsOf } from "../support/errors.ts";
 import { globalId } from "../support/ids.ts";
-import { recordedAs, ALICE, recordedReads, startMade, startRecorded } from "../support/recorded-server.ts";
+import { recordedAs, ALICE, recordedReads, startMade, startRecorded } from "./recorded-server.ts";
 import type { Line } from "../support/replay.ts";
 
 test("a server that sees no token answers 200 without a name or 403: both are UNAUTHENTICATED", async () => {

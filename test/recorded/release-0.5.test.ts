@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { outcomeOf } from "../support/errors.ts";
-import { recordedAs, startMade } from "../support/recorded-server.ts";
+import { recordedAs, startMade } from "./recorded-server.ts";
 
 /** A recorded record as releases from 0.5 on write it: `config` and `declarations` under other names. */
 function renewed(name: string, keys: object) {

@@ -14,10 +14,11 @@ const startOlder = () =>
       last_status: "succeeded",
       original: id === 2 ? "ada.mnist.1" : null,
     });
+    if (path.includes("/ada?"))
+      return { json: { count: 1, results: [{ name: "mnist", description: "Digits" }] } };
     if (path.includes("?")) return { json: { count: 2, results: [record(2), record(3)] } };
     const [, , , folder, id] = path.replace("/api/v1", "").split("/");
-    if (folder === "experiments" && id) return { json: record(Number(id)) };
-    return path === "/api/v1/ada/mnist" ? { json: { name: "mnist", description: "Digits" } } : undefined;
+    return folder === "experiments" && id ? { json: record(Number(id)) } : undefined;
   });
 
 const LIST = `{ project(id: "ada.mnist") { experiments(first: 2) { nodes {
@@ -76,7 +77,7 @@ describe("keys that no record of a server has", () => {
     expect(await projectWith("readme description")).toEqual({
       data: { project: { readme: null, description: "Digits" } },
     });
-    expect(service.calls()).toEqual(["GET ada/mnist"]);
+    expect(service.calls()).toEqual(["GET ada?limit=500"]);
   });
 });
 

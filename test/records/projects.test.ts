@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { errorsOf, sortedErrorsOf } from "../support/errors.ts";
+import { errorsOf, outcomeOf, sortedErrorsOf } from "../support/errors.ts";
+import { pageOf, startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { startProfile } from "../support/profiles.ts";
 
@@ -47,6 +49,81 @@ describe("the record of a project", () => {
       { at: "project", code: "NOT_FOUND", upstream: { route: "{owner}/{project}" } },
     ]);
     expect(calls()).toEqual(["GET ada/neither", "GET ada/nosuch"]);
+  });
+});
+
+describe("a project of release 0.2, whose record never comes when it has many runs", () => {
+  const COUNTS: Readonly<Record<string, number>> = { experiments: 720, groups: 3, jobs: 8, builds: 41 };
+  const rows = Array.from({ length: 502 }, (_, index) => ({
+    name: `p${index}`,
+    description: `The ${index}th`,
+  }));
+
+  async function startWithoutRecords() {
+    const service = await startFake(({ path }) => {
+      const [, of = "", list = ""] = /^\/api\/v1\/ada(\/p\d+)?(?:\/(\w+))?\?/.exec(path) ?? [];
+      if (path.startsWith("/api/v1/ada?")) return pageOf(rows, { path });
+      return of && of !== "/p999" ? { json: { count: COUNTS[list], results: [{ id: 1 }] } } : undefined;
+    });
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+    return { ask, calls: service.calls };
+  }
+  const lengthOf = (project: string, list: string) => `GET ada/${project}/${list}?limit=1`;
+
+  test("is read from the list of its owner, its counts from the lengths of its lists", async () => {
+    const { ask, calls } = await startWithoutRecords();
+    const fields = "name description experimentCount groupCount jobCount buildJobCount";
+    expect(await ask(`{ project(id: "ada.p7") { ${fields} } }`)).toEqual({
+      data: {
+        project: {
+          name: "p7",
+          description: "The 7th",
+          experimentCount: 720,
+          groupCount: 3,
+          jobCount: 8,
+          buildJobCount: 41,
+        },
+      },
+    });
+    expect(calls()).toEqual([
+      lengthOf("p7", "builds"),
+      lengthOf("p7", "experiments"),
+      lengthOf("p7", "groups"),
+      lengthOf("p7", "jobs"),
+      "GET ada?limit=500",
+    ]);
+  });
+
+  test("costs only what is asked for, and is looked for to the end of the list", async () => {
+    const { ask, calls } = await startWithoutRecords();
+    const answer = await ask(`{
+      counted: project(id: "ada.p1") { jobCount }
+      far: project(id: "ada.p501") { description }
+      listed: projects(owner: "ada", first: 1) { nodes { description jobCount } }
+      gone: project(id: "ada.p999") { description }
+      unknown: project(id: "ada.p999") { jobCount }
+    }`);
+    expect(outcomeOf(answer)).toMatchObject({
+      data: {
+        counted: { jobCount: 8 },
+        far: { description: "The 501th" },
+        listed: { nodes: [{ description: "The 0th", jobCount: 8 }] },
+        gone: null,
+        unknown: null,
+      },
+      errors: [
+        { at: "gone", code: "NOT_FOUND", message: "Not found: ada.p999.", upstream: { route: "{owner}" } },
+        { at: "unknown", code: "NOT_FOUND", message: "Not found: ada.p999." },
+      ],
+    });
+    expect(calls()).toEqual([
+      lengthOf("p0", "jobs"),
+      lengthOf("p1", "jobs"),
+      lengthOf("p999", "jobs"),
+      "GET ada?limit=1",
+      "GET ada?limit=500",
+      "GET ada?limit=500&offset=500",
+    ]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { startRecords } from "../support/fake.ts";
+import { startFake, startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 
 const startStrange = async (records: Record<string, unknown>) => {
   const service = await startRecords(records);
@@ -72,6 +73,53 @@ test("a value of a wrong type is null and logged once, and its neighbours are th
     },
   });
   expect(warned()).toEqual(once);
+});
+
+test("integers that a number would not keep are told digit by digit, found by their digits, and rounded in figures", async () => {
+  const rowOf = (id: number, seed: string) =>
+    `{"id": ${id}, "unique_name": "ada.mnist.${id}", "declarations": {"seed": ${seed}, "all": [1, ${seed}], "small": -9007199254740991},
+      "last_metric": {"steps": 12345678901234567890, "loss": 0.12345678901234566}}`;
+  const rows = [rowOf(1, "9007199254740992"), rowOf(2, "9007199254740993")];
+  const service = await startFake(() => ({
+    text: `{"count": 2, "results": [${rows.join()}]}`,
+    headers: { "content-type": "application/json" },
+  }));
+  const { url } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const headers = { authorization: "token t0ken", "content-type": "application/json" };
+  const find = async (declared: string, fields: string) => {
+    const query = `{ project(id: "ada.mnist") { experiments(filter: { declarations: [{ name: ${declared} }] }) { nodes { ${fields} } } } }`;
+    const response = await fetch(`${url}/graphql`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ query }),
+    });
+    return /\[.*\]/s.exec(await response.text())?.[0];
+  };
+  // Node.js 20 has no other JSON for them than texts.
+  const told = (digits: string) => ("rawJSON" in JSON ? digits : `"${digits}"`);
+  const [seed, steps] = [told("9007199254740993"), told("12345678901234567890")];
+  expect(
+    await find(
+      `"seed", values: ["9007199254740993"]`,
+      "declarations { name value } latestMetrics { value raw }",
+    ),
+  ).toBe(
+    `[{"declarations":[{"name":"all","value":[1,${seed}]},{"name":"seed","value":${seed}},{"name":"small","value":-9007199254740991}],` +
+      `"latestMetrics":[{"value":0.12345678901234566,"raw":0.12345678901234566},{"value":12345678901234567000,"raw":${steps}}]}]`,
+  );
+  const second = `[{"uniqueName":"ada.mnist.2"}]`;
+  expect(await find(`"all", values: ["[1, 9007199254740993]"]`, "uniqueName")).toBe(second);
+  expect(await find(`"seed", values: ["9007199254740993"], atLeast: 9e15`, "uniqueName")).toBe(second);
+  const columns = "param.seed,param.all,metric.steps";
+  const exported = async (format: string) => {
+    const path = `${globalId("Project:ada/mnist")}/runs.${format}?columns=${columns}`;
+    return (await (await fetch(`${url}/export/${path}`, { headers })).text()).trimEnd().split(/\r?\n/).at(-1);
+  };
+  const list = `"[1,${seed.replaceAll('"', '""')}]"`;
+  expect(await exported("csv")).toBe(`9007199254740993,${list},12345678901234567890`);
+  expect(await exported("ndjson")).toBe(
+    `{"param.seed":${seed},"param.all":[1,${seed}],"metric.steps":${steps}}`,
+  );
 });
 
 test.each([

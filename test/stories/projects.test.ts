@@ -121,6 +121,14 @@ describe("a project", () => {
     });
     expect(calls()).toEqual(["GET ada/digits/experiments?query=id%3A42&limit=1", "PATCH ada/mnist"]);
     expect(codesOf(await ask(`{ experiment(id: "ada.mnist.42") { status } }`))).toEqual(["NOT_FOUND"]);
+    calls();
+    const ids = ["ada/mnist", "ada/digits"].map((path) => globalId(`Project:${path}`));
+    const found = await ask(`query ($ids: [ID!]!) { entities(ids: $ids) { id } }`, { ids });
+    expect(found.data).toEqual({ entities: [null, { id: ids[1] }] });
+    expect(codesOf(await ask(`query ($id: ID!) { entity(id: $id) { id } }`, { id: ids[0] }))).toEqual([
+      "NOT_FOUND",
+    ]);
+    expect(calls()).toEqual(["GET ada/digits", "GET ada/mnist", "GET ada/mnist"]);
   });
 
   test("is deleted with everything in it", async () => {

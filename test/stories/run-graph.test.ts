@@ -4,7 +4,7 @@ import { ExperimentPageDocument, OriginDocument, ProjectPageDocument } from "../
 import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startProfile } from "../support/profiles.ts";
-import { startRounds } from "../support/rounds.ts";
+import { startRounds } from "./rounds.ts";
 
 const E42 = "ada/mnist/experiments/42";
 
@@ -19,7 +19,7 @@ async function startInRounds(rounds: readonly (readonly string[])[]) {
 test.each<
   [page: string, document: TypedDocumentNode<unknown, { id: string }>, calls: readonly string[], id?: string]
 >([
-  ["an experiment", ExperimentPageDocument, ["ada/mnist/builds/2/", `${E42}/`, `${E42}/statuses?limit=20`]],
+  ["an experiment", ExperimentPageDocument, ["ada/mnist/builds/2/", `${E42}/`, `${E42}/statuses?limit=100`]],
   ["a run's origin", OriginDocument, [`${E42}/`, `${E42}/coderef`]],
   ["a project", ProjectPageDocument, ["ada/mnist"], "ada.mnist"],
 ])(

@@ -86,13 +86,14 @@ const isLogin = (operation: string) => operation.startsWith("mutation { login(")
 
 let times = 0;
 
-/** All mutations; without FULL a fourth of them, others in each turn, and the login always. */
+/** A third of all mutations; without FULL an eighth: others in each turn, and the login always. */
 const mutations = (): readonly string[] => [
   ...operations.filter(isLogin),
   ...everyNth(
     operations.filter((each) => !isLogin(each)),
-    4,
+    8,
     times++,
+    3,
   ),
 ];
 

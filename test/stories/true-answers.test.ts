@@ -5,7 +5,7 @@ import { startFake, startRecords, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listIn } from "../support/listed.ts";
-import { startRounds } from "../support/rounds.ts";
+import { startRounds } from "./rounds.ts";
 
 /** Code and place of each error, and the other places where there are several. */
 const errorsIn = ({ errors = [] }: Answer<unknown>) =>

@@ -4,6 +4,6 @@ export const isFull = process.env["FULL"] === "1";
 /** How many cases a property test runs: few, and in CI, where `FULL=1` is set, its full number. */
 export const cases = (few: number, full: number): number => (isFull ? full : few);
 
-/** Every nth of many cases, beginning with another one for each `turn`; in CI all of them. */
-export const everyNth = <Case>(all: readonly Case[], n: number, turn: number): Case[] =>
-  all.filter((_, index) => (index + turn) % cases(n, 1) === 0);
+/** Every nth of many cases, beginning with another one for each `turn`; in CI all of them, unless told. */
+export const everyNth = <Case>(all: readonly Case[], n: number, turn: number, inFull = 1): Case[] =>
+  all.filter((_, index) => (index + turn) % cases(n, inFull) === 0);

@@ -3,7 +3,8 @@ import { type Config, readConfig } from "../../src/config.ts";
 
 type Given = Readonly<Record<string, string>>;
 
-const isBound = (name: string): boolean => name in boundsFor(readConfig({}));
+const BOUNDS = boundsFor(readConfig({}));
+const isBound = (name: string): boolean => name in BOUNDS;
 
 /** What a gateway runs under with these settings, and these bounds, which no environment sets. What is blank counts as not given. */
 export function configOf(given: Given): Config {

@@ -1,5 +1,6 @@
 import { onTestFinished } from "vitest";
 import { type Demo, type DemoOptions, startDemo } from "../../demo/service.ts";
+import { pathIn } from "./fake.ts";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
 
 /** A clock that stands: what the demo answers is the same in every run. */
@@ -45,7 +46,7 @@ export function tokenOf(demo: Demo, username: string): string {
 
 /** The demo's requests since the last look, without the prefix they all have, in the order of the alphabet. */
 export function callsOf(demo: WatchedDemo): string[] {
-  const calls = demo.calls().map((call) => call.replace(" /api/v1/", " "));
+  const calls = demo.calls().map((call) => call.replace(/(?<= ).*/, pathIn));
   demo.forget();
   return calls.toSorted();
 }

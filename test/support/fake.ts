@@ -18,9 +18,16 @@ export type Told =
 /** An answer, or what writes one by itself. */
 export type Reply = Told | ((response: ServerResponse) => unknown);
 
-/** `GET ada/mnist/jobs/3/`: a request without the prefix that all of them have. */
+/** `ada/mnist/jobs?limit=3`: without the prefix of all requests, and without the default order of lists of runs. */
+export const pathIn = (path: string): string =>
+  path
+    .replace("/api/v1/", "")
+    .replace(/([?&])sort=-updated_at%2C-created_at(?:&|$)/, "$1")
+    .replace(/[?&]$/, "");
+
+/** `GET ada/mnist/jobs/3/` */
 export const onWire = ({ method, path }: Pick<Seen, "method" | "path">): string =>
-  `${method} ${path.replace("/api/v1/", "")}`;
+  `${method} ${pathIn(path)}`;
 
 /** Reads a request to its end. */
 export async function seenIn(request: IncomingMessage): Promise<Seen> {
@@ -67,7 +74,7 @@ export async function startFake(answer: (seen: Seen) => Reply | undefined | Prom
 /** A fake of fixed answers to GETs, by their path below `/api/v1/`. */
 export const startRecords = (records: Record<string, unknown>) =>
   startFake(({ path }) => {
-    const record = records[path.replace("/api/v1/", "")];
+    const record = records[pathIn(path)];
     return record === undefined ? undefined : { json: record };
   });
 

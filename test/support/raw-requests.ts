@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { type IncomingMessage, request, type RequestOptions } from "node:http";
+import { buffer } from "node:stream/consumers";
+
 export interface Sending {
   readonly method?: string;
   readonly headers?: Record<string, string>;
@@ -18,6 +22,13 @@ export async function sendTo(url: string, { method = "POST", headers = {}, body 
         ({ extensions }) => extensions.code,
       ),
   };
+}
+
+/** One request by Node's own client, which sends what fetch would not, follows nothing and decompresses nothing. */
+export async function sendPlainly(url: string, options: RequestOptions, body?: string | Buffer) {
+  const sent = request(url, { agent: false, ...options }).end(body);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  return { status: response.statusCode, headers: response.headers, body: await buffer(response) };
 }
 
 export const JSON_BODY = { "content-type": "application/json" };

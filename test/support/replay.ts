@@ -100,6 +100,8 @@ const addressOf = ({ method, path, token }: { method: string; path: string; toke
 /** The second key of an order, by which the gateway makes pages whole. Most orders were recorded without it. */
 const SECOND_KEY = /,-(?:created|updated)_at$/;
 
+const TIED = /\/(?:statuses|experiments\/\d+\/jobs)\/?$/;
+
 /**
  * A path without the slash at its end, and the parameters of its query in the order of the alphabet. An order is known by its
  * first key.
@@ -109,7 +111,10 @@ export function plain(address: string): readonly [path: string, parameters: read
   const parameters = [...new URLSearchParams(query)].map(
     ([name, value]) => `${name}=${name === "sort" ? value.replace(SECOND_KEY, "") : value}`,
   );
-  return [path.replace(/\/$/, ""), parameters.toSorted()];
+  // The order that lists have anyway, and the size of the pages of which those with ties are a part.
+  const implied = TIED.test(path) ? /^limit=/ : /^sort=-updated_at$/;
+  const wanted = parameters.filter((each) => !implied.test(each));
+  return [path.replace(/\/$/, ""), wanted.toSorted()];
 }
 
 function toldBy({ status, responseHeaders, text, ...line }: Line): Told {

@@ -74,15 +74,20 @@ describe("a service that answers 20 requests a minute", () => {
     expect(hand.clock.now()).toBeLessThanOrEqual(63_000);
   });
 
-  test("is not asked by those who cannot wait: they learn at once when to come again", async () => {
-    const { service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "12000" });
-    const { errors = [] } = await gateway.ask(fieldsOf(upTo(30)));
-    expect(errors).toHaveLength(15);
+  test("is not asked by those who cannot wait for all: they learn at once when to come again, and what there is", async () => {
+    // Within this time two more would be allowed.
+    const { hand, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "30000" });
+    const { data, errors = [] } = await gateway.ask(fieldsOf(upTo(30)));
+    expect(Object.values(data as object).filter(Boolean)).toHaveLength(15);
     for (const { message, extensions } of errors) {
       expect(message).toBe("The service allows no more requests for now.");
-      expect(extensions).toMatchObject({ code: "RATE_LIMITED", retryAfterSeconds: 13 });
+      expect(extensions["code"]).toBe("RATE_LIMITED");
     }
+    const waits = errors.map(({ extensions }) => extensions["retryAfterSeconds"]);
+    expect(waits).toEqual([37, 25, ...Array<number>(13).fill(13)]);
     expect([service.seen().length, service.refused()]).toEqual([15, 0]);
+    // What can be allowed within it waits.
+    expect(firstCodeOf(await settle(askFor(gateway, statusOf(31)), hand, gateway))).toBe("ok");
   });
 
   test("is asked for the operations of a token in turn: a small one does not wait for a large one", async () => {

@@ -143,6 +143,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "transient.ts",
       "clock.ts",
       "caller.ts",
+      "held.ts",
       "request-scope.ts",
       "installation.ts",
       "engine/field-source.ts",

@@ -1,16 +1,20 @@
 import { useRef } from "react";
 import { useMutation } from "urql";
+import { Button } from "./button.tsx";
 import { Confirm } from "./confirm.tsx";
 import { Trouble } from "./errors.tsx";
 import type { Capability } from "./generated/graphql.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { Restart } from "./restart.tsx";
+import { archiveMutation, bookmarkMutation } from "./selection.tsx";
 
 const actionsFragment = graphql(`
   fragment Actions on Experiment {
     id
     uniqueName
     isFinished
+    isBookmarked
+    isArchived
     status
     ...Restartable
   }
@@ -39,22 +43,35 @@ interface ActionsProps {
 /** Stops and restarts a run, and says what came of it. */
 export function Actions({ of, offered }: ActionsProps) {
   const run = readFragment(actionsFragment, of);
-  const { id, uniqueName, isFinished, status } = run;
+  const { id, uniqueName, isFinished, isBookmarked, isArchived, status } = run;
   const [stopped, stop] = useMutation(stopMutation);
+  const [bookmarked, bookmark] = useMutation(bookmarkMutation);
+  const [archived, archive] = useMutation(archiveMutation);
   const question = useRef<HTMLDialogElement>(null);
   const isStopping = status === "STOPPING";
   return (
     <div className="actions">
       {!isFinished && (
-        <button disabled={stopped.fetching || isStopping} onClick={() => question.current?.showModal()}>
+        <Button isOff={stopped.fetching || isStopping} onClick={() => question.current?.showModal()}>
           Stop
-        </button>
+        </Button>
       )}
       <Restart of={run} isFixed={!offered.includes("RESTART_DECLARATIONS")} />
+      <Button
+        isOff={bookmarked.fetching}
+        onClick={() => void bookmark({ ids: [id], isBookmarked: !isBookmarked })}
+      >
+        {isBookmarked ? "Remove bookmark" : "Bookmark"}
+      </Button>
+      {isArchived && offered.includes("ARCHIVES") && (
+        <Button isOff={archived.fetching} onClick={() => void archive({ ids: [id], isArchived: false })}>
+          Restore
+        </Button>
+      )}
       <p role="status">
         {stopped.fetching || (stopped.data && !isFinished) ? "Stopping…" : stopped.data && "Stopped."}
       </p>
-      <Trouble error={stopped.error} />
+      <Trouble error={stopped.error ?? bookmarked.error ?? archived.error} />
       <Confirm
         question={question}
         title={`Stop ${uniqueName}?`}

@@ -8,10 +8,10 @@ export interface Address {
   readonly run?: string | undefined;
   /**
    * Name of the metric by which the list is sorted, best first (`loss`) or worst first (`loss:worst`), or a date and a direction
-   * (`FINISHED_DESC`). Undefined: newest first.
+   * (`FINISHED_DESC`), or what only this page sorts by (`param.lr:desc`, see `sort.ts`). Undefined: newest first.
    */
   readonly sort?: string | undefined;
-  /** What runs of the list have: words in their texts, a status, a tag, a parameter (`lr>=0.02`), a metric (`loss<0.3`). */
+  /** What runs of the list have: words in their texts, one of some statuses, a tag, a parameter (`lr>=0.02`), a metric (`loss<0.3`). */
   readonly words?: string | undefined;
   readonly status?: string | undefined;
   readonly tag?: string | undefined;
@@ -19,6 +19,11 @@ export interface Address {
   readonly bound?: string | undefined;
   /** Columns of the list that are hidden, with commas between them. */
   readonly hide?: string | undefined;
+  /** What is shown of each metric beside its last value: `best`, `smallest`, `largest`, with commas between them. */
+  readonly values?: string | undefined;
+  /** The metric of which the page tells what matters for it, and the parameter by which runs are grouped there. */
+  readonly matters?: string | undefined;
+  readonly by?: string | undefined;
   /** What is shown of the run. Undefined: its metrics and its graph. */
   readonly show?: string | undefined;
   /** Unique names of runs that are compared, with commas between them. */
@@ -50,6 +55,9 @@ function parse(hash: string): Address {
   const { list, run, sort, show, ...pages }: Address = Object.fromEntries(new URLSearchParams(hash.slice(1)));
   return { list: list ?? (run && projectOf(run)), run, sort, show, ...pages };
 }
+
+/** Whether a list is a group (`ada.mnist.1`), or else a project. */
+export const isGroup = (list: string) => list.split(".").length > 2;
 
 /** Changes the address without a step of its own on the way back: for what is tried out, such as a slider. */
 export function replaceAddress(address: Address): void {

@@ -1,5 +1,5 @@
 import { useRef } from "react";
-import { type Address, hrefOf, useAddress } from "./address.ts";
+import { type Address, hrefOf, isGroup, useAddress } from "./address.ts";
 import { useFocusWhenLost } from "./focus.ts";
 import { GroupRuns } from "./group.tsx";
 import { pageOf } from "./pages.tsx";
@@ -37,7 +37,7 @@ function Crumbs({ address }: { address: Address }) {
 }
 
 function Selected({ list, address }: { list: string; address: Address }) {
-  const List = list.split(".").length > 2 ? GroupRuns : ProjectRuns;
+  const List = isGroup(list) ? GroupRuns : ProjectRuns;
   const [listPane, runPane] = [useRef<HTMLElement>(null), useRef<HTMLElement>(null)];
   useFocusWhenLost(address.run ? runPane : listPane, address.run ?? list);
   return (

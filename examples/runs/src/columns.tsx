@@ -1,5 +1,5 @@
 import { type Address, replaceAddress } from "./address.ts";
-import { hiddenIn } from "./view.ts";
+import { hiddenIn, VALUES, valuesIn } from "./view.ts";
 
 interface ColumnsProps {
   readonly names: readonly string[];
@@ -13,6 +13,11 @@ export function Columns({ names, address }: ColumnsProps) {
     const hide = hidden.includes(name) ? hidden.filter((each) => each !== name) : [...hidden, name];
     replaceAddress({ ...address, hide: hide.join(",") });
   };
+  const values = valuesIn(address);
+  const toggleValue = (value: (typeof VALUES)[number]) => {
+    const next = VALUES.filter((each) => values.includes(each) !== (each === value));
+    replaceAddress({ ...address, values: next.join(",") });
+  };
   return (
     <details className="choice">
       <summary>Columns</summary>
@@ -24,6 +29,15 @@ export function Columns({ names, address }: ColumnsProps) {
           </label>
         ))}
         <p className="hint narrow">Parameters and tags are shown where there is room.</p>
+      </fieldset>
+      <fieldset>
+        <legend>Of each metric also its</legend>
+        {VALUES.map((each) => (
+          <label key={each}>
+            <input type="checkbox" checked={values.includes(each)} onChange={() => toggleValue(each)} />{" "}
+            {each}
+          </label>
+        ))}
       </fieldset>
     </details>
   );

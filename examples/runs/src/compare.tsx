@@ -1,10 +1,12 @@
-import type { FormEvent } from "react";
-import { useQuery } from "urql";
+import { type FormEvent, useEffect, useEffectEvent, useState } from "react";
+import { useClient, useQuery } from "urql";
 import { type Address, projectOf, replaceAddress } from "./address.ts";
+import { Button } from "./button.tsx";
 import { comparedIn, MOST_COMPARED } from "./compare-href.ts";
+import { thereOf } from "./compared.ts";
 import { Curves } from "./curves.tsx";
 import { Differences } from "./differences.tsx";
-import { Trouble } from "./errors.tsx";
+import { codesOf, Trouble } from "./errors.tsx";
 import { LeaveOut } from "./leave-out.tsx";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
@@ -28,37 +30,72 @@ const compareQuery = graphql(`
 /** Points of all curves of a metric: more are not told apart, and slow to draw. */
 const POINTS = 12_000;
 
+/** Which of some runs there are: a gateway of version 0.3 compares none if one is missing. */
+const presentQuery = (names: readonly string[]) =>
+  `query Present { ${names.map((name, at) => `run${at}: experiment(id: ${JSON.stringify(name)}) { id }`).join(" ")} }`;
+
+/** The runs that can be compared, and those that cannot be read, which are looked for once a comparison has failed. */
+function usePresent(names: readonly string[]) {
+  const client = useClient();
+  const key = names.join(",");
+  const [{ of, missing }, setMissing] = useState<{ of: string; missing: readonly string[] }>({
+    of: "",
+    missing: [],
+  });
+  const look = async () => {
+    const { data } = await client
+      .query<Record<string, object | null>>(presentQuery(names), {}, { requestPolicy: "network-only" })
+      .toPromise();
+    setMissing({ of: key, missing: names.filter((_name, at) => data?.[`run${at}`] === null) });
+  };
+  const absent = of === key ? missing : [];
+  return { ids: names.filter((name) => !absent.includes(name)), absent, look };
+}
+
 /** What differs between runs, their curves, and how their parameters go with a metric. */
 export function Compare({ address }: { address: Address }) {
   const names = comparedIn(address);
+  const { ids, absent, look } = usePresent(names);
   const maxPoints = Math.max(50, Math.min(500, Math.floor(POINTS / names.length)));
   const [{ data, error, fetching }, read] = useQuery({
     query: compareQuery,
-    variables: { ids: names, maxPoints },
+    variables: { ids, maxPoints },
     requestPolicy: "cache-and-network",
     // One run is compared with nothing: the page asks for another.
-    pause: names.length < 2,
+    pause: ids.length < 2,
   });
-  const comparison = data?.compareRuns;
+  const comparison = ids.length < 2 ? undefined : data?.compareRuns;
+  const runs = thereOf(comparison?.runs ?? []);
+  const lost = comparison && runs.length < ids.length ? ids : [];
+  const missing = [...absent, ...lost.filter((name) => !runs.some((run) => run.uniqueName === name))];
+  const count = names.length - missing.length;
+  const isOnlyMissing = missing.length > 0 && codesOf(error).every((code) => code === "NOT_FOUND");
+  const isBroken = !comparison && !fetching && absent.length === 0 && codesOf(error).includes("NOT_FOUND");
+  const onBroken = useEffectEvent(look);
+  useEffect(() => {
+    if (isBroken) void onBroken();
+  }, [isBroken]);
   const reload = () => read({ requestPolicy: "network-only" });
   return (
-    <Sheet name={`${names.length} runs compared`}>
+    <Sheet name={`${count} runs compared`}>
       <div className="heading">
-        <h2>{names.length === 1 ? "One run" : `${names.length} runs`} compared</h2>
-        <button disabled={fetching} onClick={reload}>
+        <h2>{count === 1 ? "One run" : `${count} runs`} compared</h2>
+        <Button isOff={fetching} onClick={reload}>
           Read again
-        </button>
+        </Button>
       </div>
-      {!fetching && <Trouble error={error} data={comparison} retry={reload} />}
-      {!comparison && !fetching && <Asked names={names} address={address} />}
+      {!fetching && !isOnlyMissing && <Trouble error={error} data={comparison} retry={reload} />}
+      {missing.length > 0 && (
+        <div role="alert" className="note">
+          <p>Not compared, because there is no such run:</p>
+          <Asked names={missing} all={names} address={address} />
+        </div>
+      )}
+      {!comparison && !fetching && <Asked names={ids} all={names} address={address} />}
       {!comparison && fetching && <Loading what="the comparison" lines={10} />}
       {comparison && (
         <>
-          <Curves
-            of={comparison.runs}
-            names={comparison.runs.map(({ uniqueName }) => uniqueName)}
-            address={address}
-          />
+          <Curves of={runs} names={runs.map(({ uniqueName }) => uniqueName)} address={address} />
           <Differences of={comparison} address={address} />
           <Parallel key={address.compare} of={comparison} address={address} />
         </>
@@ -69,12 +106,20 @@ export function Compare({ address }: { address: Address }) {
 }
 
 /** What was asked for, where it cannot be compared: one of them may be gone. */
-function Asked({ names, address }: { names: readonly string[]; address: Address }) {
+function Asked({
+  names,
+  all,
+  address,
+}: {
+  names: readonly string[];
+  all: readonly string[];
+  address: Address;
+}) {
   return (
     <ul>
       {names.map((name) => (
         <li key={name}>
-          {name} <LeaveOut name={name} names={names} address={address} />
+          {name} <LeaveOut name={name} names={all} address={address} />
         </li>
       ))}
     </ul>

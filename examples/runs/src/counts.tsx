@@ -2,6 +2,7 @@ import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 
 const countsFragment = graphql(`
   fragment Counts on Group {
+    id
     experimentCounts {
       total
       succeeded

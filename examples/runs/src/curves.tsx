@@ -14,6 +14,7 @@ import { drawingOf, Tools } from "./tools.tsx";
 /** The fragment as a deferred one: what differs is shown before the curves are there. */
 const curvesFragment: DocumentTypeDecoration<Incremental<CurvesFragment>, object> = graphql(`
   fragment Curves on Experiment {
+    id
     uniqueName
     metricSeries(maxPoints: $maxPoints) {
       name

@@ -1,6 +1,6 @@
 import { Fragment } from "react";
 import { type Address, hrefOf, projectOf, replaceAddress } from "./address.ts";
-import { comparedFragment } from "./compared.ts";
+import { comparedOf, thereOf } from "./compared.ts";
 import { inDigits } from "./curve.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { LeaveOut } from "./leave-out.tsx";
@@ -42,13 +42,14 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** Values side by side, a column a run. */
 export function Differences({ of, address }: DifferencesProps) {
-  const { runs, parameters, metrics, origin } = readFragment(differencesFragment, of);
+  const { runs: all, parameters, metrics, origin } = readFragment(differencesFragment, of);
+  const runs = thereOf(all);
   const names = runs.map(({ uniqueName }) => uniqueName);
   const isWhole = address.rows === "all";
   const parts = [
-    { title: "Metrics, last values", rows: readFragment(comparedFragment, metrics), kind: "metric" as const },
-    { title: "Parameters", rows: readFragment(comparedFragment, parameters), kind: "parameter" as const },
-    { title: "Origin", rows: readFragment(comparedFragment, origin), kind: "origin" as const },
+    { title: "Metrics, last values", rows: comparedOf(metrics, all), kind: "metric" as const },
+    { title: "Parameters", rows: comparedOf(parameters, all), kind: "parameter" as const },
+    { title: "Origin", rows: comparedOf(origin, all), kind: "origin" as const },
   ].map((part) => ({ ...part, shown: part.rows.filter(({ differs }) => isWhole || differs) }));
   const rows = parts.flatMap((part) => part.rows);
   const same = rows.filter(({ differs }) => !differs).length;

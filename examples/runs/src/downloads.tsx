@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { CombinedError } from "urql";
 import { type Address, hrefOf } from "./address.ts";
+import { Button } from "./button.tsx";
 import { bytesInWords } from "./bytes.ts";
 import { download, save } from "./download.ts";
 import { codesOf, Trouble } from "./errors.tsx";
@@ -9,6 +10,7 @@ import { useSession } from "./session.ts";
 
 const downloadsFragment = graphql(`
   fragment Downloads on Experiment {
+    id
     uniqueName
     outputsUrl
     logsUrl
@@ -68,12 +70,18 @@ export function Download({ url, name, label, title }: DownloadProps) {
   const { saved, error } = outcome;
   return (
     <div>
-      <button aria-label={title} disabled={loaded !== undefined} onClick={start}>
+      <Button aria-label={title} isOff={loaded !== undefined} onClick={start}>
         {label}
-      </button>
+      </Button>
       <span role="status" className="hint">
-        {loaded === undefined ? saved && `Saved ${saved}` : bytesInWords(loaded)}
+        {loaded === undefined ? saved && `Saved ${saved}` : "Loading"}
       </span>
+      {/* Not read aloud: it changes with each piece that comes. */}
+      {loaded !== undefined && (
+        <span className="hint" aria-hidden="true">
+          {bytesInWords(loaded)}
+        </span>
+      )}
       <Trouble error={error} retry={start} />
     </div>
   );

@@ -2,6 +2,7 @@ import type { CombinedError } from "urql";
 
 /** What this page says to the codes that its reader can do something about; to the others, what the gateway says. */
 const WORDS: Record<string, string> = {
+  BAD_USER_INPUT: "The gateway does not understand what the address of this page or a field asks for.",
   BAD_CREDENTIALS: "User name or password is wrong.",
   CAPABILITY_UNAVAILABLE: "The server does not offer this.",
   FORBIDDEN: "You are not allowed to do this.",
@@ -20,8 +21,10 @@ const LASTING = new Set([
 ]);
 
 /** The code of each error, such as NOT_FOUND; NO_ANSWER is a word of this page. */
-export const codesOf = ({ networkError, graphQLErrors }: CombinedError) =>
-  networkError ? ["NO_ANSWER"] : graphQLErrors.map(({ extensions }) => String(extensions["code"]));
+export const codesOf = (error: CombinedError | undefined) =>
+  error?.networkError
+    ? ["NO_ANSWER"]
+    : (error?.graphQLErrors ?? []).map(({ extensions }) => String(extensions["code"]));
 
 /** Whether the server has no such thing. */
 export const isNotOffered = (error: CombinedError | undefined) =>
@@ -44,12 +47,18 @@ export function Trouble({ error, data, retry }: TroubleProps) {
   return (
     <div role="alert" className={data ? "note" : "trouble"}>
       {[...troubles].map(([code, told]) => (
-        <p key={code}>
+        <div key={code}>
           {data ? "Not everything could be read. " : ""}
           {WORDS[code] ?? told?.message} <code>{code}</code>
           {told?.extensions["outcome"] === "unknown" &&
             " It may have taken effect: look before you repeat it."}
-        </p>
+          {code === "BAD_USER_INPUT" && (
+            <details>
+              <summary>What it expects</summary>
+              {told?.message}
+            </details>
+          )}
+        </div>
       ))}
       {retry && isPassing(error) && <button onClick={retry}>Try again</button>}
     </div>

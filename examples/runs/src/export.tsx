@@ -6,6 +6,7 @@ import { viewOf } from "./view.ts";
 /** The same fields of both. */
 const ofGroupFragment = graphql(`
   fragment ExportOfGroup on Group {
+    id
     uniqueName
     csv: runsUrl
     ndjson: runsUrl(format: NDJSON)
@@ -15,6 +16,7 @@ const ofGroupFragment = graphql(`
 
 const ofProjectFragment = graphql(`
   fragment ExportOfProject on Project {
+    id
     uniqueName
     csv: runsUrl
     ndjson: runsUrl(format: NDJSON)

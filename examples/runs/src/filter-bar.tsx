@@ -1,107 +1,62 @@
-import type { ChangeEvent, FormEvent } from "react";
+import { type ComponentProps, type FormEvent, useEffect, useRef } from "react";
 import { type Address, hrefOf } from "./address.ts";
-import { DATES, metricIn } from "./sort.ts";
-import { BOUND_PATTERN, CONDITION_PATTERN, misreadIn, unfiltered } from "./view.ts";
-
-const STATUSES = [
-  "RUNNING",
-  "SUCCEEDED",
-  "FAILED",
-  "STOPPED",
-  "CREATED",
-  "BUILDING",
-  "SCHEDULED",
-  "STARTING",
-  "WARNING",
-  "UNSCHEDULABLE",
-];
+import { DATES, metricIn, ownOrderIn, wordsOf } from "./sort.ts";
+import { BOUND_PATTERN, CONDITION_PATTERN, misreadIn, STATUSES, statusesIn, unfiltered } from "./view.ts";
 
 /** Follows the form to the address: what it says is what the list shows, also after a reload. */
 function show(form: HTMLFormElement, address: Address): void {
   const given = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]));
-  location.hash = hrefOf({ ...unfiltered(address), ...given });
+  location.hash = hrefOf({ ...unfiltered(address), status: address.status, ...given });
 }
-
-const choose = ({ currentTarget: { form } }: ChangeEvent<HTMLSelectElement>) => form?.requestSubmit();
 
 /** Narrows and orders a list of runs. */
 export function FilterBar({ address }: { readonly address: Address }) {
-  const { words, status, tag, parameter, bound, sort } = address;
-  const metric = metricIn(sort)?.name;
+  const { words, status, tag, parameter, bound } = address;
   const misread = misreadIn(address);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     show(event.currentTarget, address);
   };
   return (
-    // Another address is another form: what was typed and not sent goes with it.
-    <form
-      key={[words, status, tag, parameter, bound, sort].join()}
-      className="filters"
-      aria-label="Filter"
-      onSubmit={submit}
-    >
+    <form className="filters" aria-label="Filter" onSubmit={submit}>
       <label>
         Words
-        <input
+        <Field
           type="search"
           name="words"
           title="Words of the name, the description or the tags"
           maxLength={200}
-          defaultValue={words}
+          value={words}
         />
       </label>
-      <label>
-        Status
-        <select name="status" defaultValue={status ?? ""} onChange={choose}>
-          <option value="">any</option>
-          {STATUSES.map((each) => (
-            <option key={each} value={each}>
-              {each.toLowerCase()}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Statuses address={address} />
       <label>
         Tag
-        <input name="tag" defaultValue={tag} />
+        <Field name="tag" value={tag} />
       </label>
       <label>
         Parameter
-        <input
+        <Field
           name="parameter"
           placeholder="lr>=0.02"
           title="A parameter and a value, with commas between several: lr>=0.02, activation=relu"
           pattern={CONDITION_PATTERN}
-          defaultValue={parameter}
+          value={parameter}
         />
       </label>
       <label>
         Metric
-        <input
+        <Field
           name="bound"
           placeholder="loss<0.3"
           title="A metric and a bound, with commas between several: loss<0.3, accuracy>0.9"
           pattern={BOUND_PATTERN}
-          defaultValue={bound}
+          value={bound}
         />
       </label>
       <label>
         Order
-        <select name="sort" defaultValue={sort ?? ""} onChange={choose}>
-          <option value="">Newest first</option>
-          {Object.entries(DATES).map(([value, order]) => (
-            <option key={value} value={value}>
-              {order}
-            </option>
-          ))}
-          {metric && (
-            <>
-              <option value={metric}>Best {metric} first</option>
-              <option value={`${metric}:worst`}>Worst {metric} first</option>
-            </>
-          )}
-        </select>
+        <Order sort={address.sort} />
       </label>
       <button>Filter</button>
       {(words || status || tag || parameter || bound) && <a href={hrefOf(unfiltered(address))}>All runs</a>}
@@ -112,5 +67,81 @@ export function FilterBar({ address }: { readonly address: Address }) {
         </p>
       )}
     </form>
+  );
+}
+
+/** A field that follows the address, and keeps what is typed and the focus while only other fields change. */
+function Field({
+  value = "",
+  ...given
+}: Omit<ComponentProps<"input">, "value"> & { value: string | undefined }) {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (input.current) input.current.value = value;
+  }, [value]);
+  return <input ref={input} defaultValue={value} {...given} />;
+}
+
+/** Any of several statuses. */
+function Statuses({ address }: { address: Address }) {
+  const chosen = statusesIn(address);
+  const toggle = (name: string) => {
+    const status = STATUSES.filter((each) => chosen.includes(each) !== (each === name));
+    location.hash = hrefOf({ ...address, status: status.join(",") });
+  };
+  return (
+    <details className="statuses">
+      <summary>
+        Status <span>{chosen.length > 0 ? chosen.join(", ").toLowerCase() : "any"}</span>
+      </summary>
+      <fieldset>
+        <legend className="visually-hidden">Statuses that are shown</legend>
+        {STATUSES.map((each) => (
+          <label key={each}>
+            <input type="checkbox" checked={chosen.includes(each)} onChange={() => toggle(each)} />
+            {each.toLowerCase()}
+          </label>
+        ))}
+      </fieldset>
+    </details>
+  );
+}
+
+/** Sent when it is chosen by a pointer or from the open list; the arrow keys only go through it, and Enter sends it. */
+function Order({ sort = "" }: { sort: string | undefined }) {
+  const select = useRef<HTMLSelectElement>(null);
+  const isWalked = useRef(false);
+  useEffect(() => {
+    if (select.current) select.current.value = sort;
+  }, [sort]);
+  const metric = metricIn(sort)?.name;
+  return (
+    <select
+      name="sort"
+      ref={select}
+      defaultValue={sort}
+      onKeyDown={({ key, currentTarget: { form } }) => {
+        if (key === "Enter") form?.requestSubmit();
+        isWalked.current = true;
+      }}
+      onKeyUp={() => (isWalked.current = false)}
+      onChange={({ currentTarget: { form } }) => {
+        if (!isWalked.current) form?.requestSubmit();
+      }}
+    >
+      <option value="">Newest first</option>
+      {Object.entries(DATES).map(([value, order]) => (
+        <option key={value} value={value}>
+          {order}
+        </option>
+      ))}
+      {metric && (
+        <>
+          <option value={metric}>Best {metric} first</option>
+          <option value={`${metric}:worst`}>Worst {metric} first</option>
+        </>
+      )}
+      {ownOrderIn(sort) && <option value={sort}>{wordsOf(sort)}</option>}
+    </select>
   );
 }

@@ -10,3 +10,30 @@ export function useFocusWhenLost(opened: RefObject<HTMLElement | null>, name: st
     if (activeElement === document.body || !activeElement?.checkVisibility()) opened.current?.focus();
   }, [opened, name]);
 }
+
+const FOCUSABLE = "a[href], button, input, select, textarea, summary, [tabindex='0']";
+
+/**
+ * Moves the focus to what comes next when what has it leaves the page, such as the last "Load more": else it would fall to the
+ * body, and keyboards begin at the top again. A part of the page that is replaced as a whole has its own: see above.
+ */
+export function keepFocus(): void {
+  let [last, part]: (Element | null)[] = [null, null];
+  let near: readonly Element[] = [];
+  let around: readonly Element[] = [];
+  document.addEventListener("focusin", ({ target }) => {
+    last = target instanceof Element ? target : null;
+    part = last?.closest("main") ?? null;
+    const all = [...(part?.querySelectorAll(FOCUSABLE) ?? [])];
+    const at = last ? all.indexOf(last) : -1;
+    const group = last?.closest("section, form, tr, footer");
+    around = [...all.slice(at + 1), ...all.slice(0, Math.max(at, 0)).toReversed()];
+    near = around.filter((each) => group?.contains(each));
+  });
+  const move = () => {
+    if (document.activeElement !== document.body || last?.isConnected !== false || !part?.isConnected) return;
+    const next = [...near, ...around].find((each) => each.isConnected && each.checkVisibility());
+    if (next instanceof HTMLElement) next.focus();
+  };
+  new MutationObserver(move).observe(document.body, { childList: true, subtree: true });
+}

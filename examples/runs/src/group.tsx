@@ -7,11 +7,18 @@ import { FilterBar } from "./filter-bar.tsx";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { Runs } from "./runs.tsx";
-import { isPlain, viewOf } from "./view.ts";
+import { firstOf, isOther, isPlain, viewOf } from "./view.ts";
 import { Status } from "./status.tsx";
 
 const groupQuery = graphql(`
-  query Group($id: ID!, $order: RunOrder!, $filter: RunFilter, $later: Boolean! = true) {
+  query Group(
+    $id: ID!
+    $first: Int!
+    $order: RunOrder!
+    $filter: RunFilter
+    $values: Boolean!
+    $later: Boolean! = true
+  ) {
     group(id: $id) {
       id
       uniqueName
@@ -19,7 +26,7 @@ const groupQuery = graphql(`
       ...Status
       ...Counts
       ...ExportOfGroup
-      experiments(first: 12, order: $order, filter: $filter) {
+      experiments(first: $first, order: $order, filter: $filter) {
         ...Runs
       }
     }
@@ -29,7 +36,7 @@ const groupQuery = graphql(`
 /** The runs of a group. */
 export function GroupRuns({ name, address }: { name: string; address: Address }) {
   const view = viewOf(address);
-  const variables = { id: name, ...view };
+  const variables = { id: name, first: firstOf(address), ...view };
   const [{ data, error, fetching, operation }, read] = useQuery({ query: groupQuery, variables });
   const reload = () => read({ requestPolicy: "network-only" });
   const group = data?.group;
@@ -51,6 +58,7 @@ export function GroupRuns({ name, address }: { name: string; address: Address })
           of={group.id}
           page={group.experiments}
           order={operation?.variables.order ?? view.order}
+          isOld={fetching && isOther(operation?.variables, view)}
           address={address}
           onChange={reload}
         />

@@ -5,6 +5,7 @@ import type { ImageFragment, Incremental } from "./generated/graphql.ts";
 /** The fragment as a deferred one: its fields are there in a later piece of the answer. */
 const imageFragment: DocumentTypeDecoration<Incremental<ImageFragment>, object> = graphql(`
   fragment Image on Experiment {
+    id
     buildJob {
       id
       commit

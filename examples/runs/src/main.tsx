@@ -3,6 +3,7 @@ import { createRoot } from "react-dom/client";
 import { Provider } from "urql";
 import { Board } from "./board.tsx";
 import { connect } from "./client.ts";
+import { keepFocus } from "./focus.ts";
 import { SessionContext } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
 
@@ -42,6 +43,7 @@ function App() {
   );
 }
 
+keepFocus();
 createRoot(document.body).render(
   <StrictMode>
     <App />

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useQuery } from "urql";
+import { Button } from "./button.tsx";
 import { Trouble } from "./errors.tsx";
 import { graphql } from "./generated/index.ts";
 import type { View } from "./view.ts";
@@ -12,6 +13,7 @@ const moreRunsQuery = graphql(`
     $after: String
     $order: RunOrder!
     $filter: RunFilter
+    $values: Boolean!
     $later: Boolean! = false
   ) {
     entity(id: $of) {
@@ -55,9 +57,9 @@ export function MoreRuns({ of, after, loaded, view }: MoreRunsProps) {
     <>
       {!fetching && <Trouble error={error} retry={() => read({ requestPolicy: "network-only" })} />}
       {!error && (
-        <button disabled={fetching} onClick={() => setWanted({ first: Math.min(MOST, loaded), after })}>
+        <Button isOff={fetching} onClick={() => setWanted({ first: Math.min(MOST, loaded), after })}>
           {fetching ? "Loading…" : "Load more"}
-        </button>
+        </Button>
       )}
     </>
   );

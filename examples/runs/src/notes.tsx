@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { useMutation } from "urql";
+import { Button } from "./button.tsx";
 import { Trouble } from "./errors.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { tagsIn } from "./tags.ts";
@@ -60,7 +61,7 @@ export function Notes({ of, isTagged }: NotesProps) {
       {isEdited ? (
         <form onSubmit={describe}>
           <input name="description" aria-label="Description" defaultValue={description ?? ""} autoFocus />
-          <button disabled={fetching}>Save</button>
+          <Button isOff={fetching}>Save</Button>
           <button type="button" onClick={() => setEdited(false)}>
             Cancel
           </button>
@@ -78,22 +79,22 @@ export function Notes({ of, isTagged }: NotesProps) {
           <span key={tag} className="tag">
             {tag}
             {isTagged && (
-              <button
+              <Button
                 type="button"
                 className="plain"
                 aria-label={`Remove ${tag}`}
-                disabled={fetching}
+                isOff={fetching}
                 onClick={() => void update({ id, input: { removeTags: [tag] } })}
               >
                 ×
-              </button>
+              </Button>
             )}
           </span>
         ))}
         {isTagged && (
           <>
             <input name="tag" aria-label="New tag" placeholder="New tag" required />
-            <button disabled={fetching}>Add</button>
+            <Button isOff={fetching}>Add</Button>
           </>
         )}
       </form>

@@ -3,6 +3,7 @@ import type { Address } from "./address.ts";
 import { Build } from "./build.tsx";
 import { Compare } from "./compare.tsx";
 import { Files } from "./files.tsx";
+import { Matters } from "./matters.tsx";
 import { Machine } from "./machine.tsx";
 
 interface Page {
@@ -14,6 +15,7 @@ interface Page {
 /** The page of its own that an address names, beside the start page, the lists and their runs. */
 export function pageOf(address: Address): Page | undefined {
   if (address.compare) return { name: "compare", element: <Compare address={address} /> };
+  if (address.matters) return { name: "what matters", element: <Matters address={address} /> };
   if (address.build)
     return { name: address.build, element: <Build name={address.build} address={address} /> };
   if (address.machine) return { name: address.machine, element: <Machine name={address.machine} /> };

@@ -1,7 +1,7 @@
 import { useRef, useState } from "react";
 import { type Address, hrefOf, projectOf, replaceAddress } from "./address.ts";
 import { compareHref } from "./compare-href.ts";
-import { comparedFragment } from "./compared.ts";
+import { comparedOf, thereOf } from "./compared.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { ParallelAxis, WHOLE } from "./parallel-axis.tsx";
 import type { Range } from "./plot.tsx";
@@ -44,15 +44,16 @@ const [TOP, HEIGHT, SIDE, LEAST_GAP] = [44, 240, 40, 104];
 
 /** Runs as lines through their parameters to a metric: what of them leads to good values is seen at a glance. */
 export function Parallel({ of, address }: ParallelProps) {
-  const { runs, parameters, metrics } = readFragment(parallelFragment, of);
+  const { runs: all, parameters, metrics } = readFragment(parallelFragment, of);
+  const runs = thereOf(all);
   const [ranges, setRanges] = useState<ReadonlyMap<string, Range>>(new Map());
   const [chosen, setChosen] = useState<string>();
   const box = useRef<HTMLDivElement>(null);
   const width = useWidthOf(box);
 
-  const measured = readFragment(comparedFragment, metrics);
+  const measured = comparedOf(metrics, all);
   const metric = measured.find(({ name }) => name === address.metric) ?? measured[0];
-  const varied = readFragment(comparedFragment, parameters).filter(({ differs }) => differs);
+  const varied = comparedOf(parameters, all).filter(({ differs }) => differs);
   if (!metric || varied.length === 0 || runs.length < 2) return null;
 
   const axes = [...varied, metric].map(placed);

@@ -5,6 +5,7 @@ import { Name } from "./name.tsx";
 
 const projectCardFragment = graphql(`
   fragment ProjectCard on Project {
+    id
     uniqueName
     groups(first: 5, order: { field: CREATED_AT }) {
       totalCount

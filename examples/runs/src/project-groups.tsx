@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useQuery } from "urql";
+import { Button } from "./button.tsx";
 import { Trouble } from "./errors.tsx";
 import { graphql } from "./generated/index.ts";
 import { GroupList } from "./group-list.tsx";
@@ -39,9 +40,9 @@ export function ProjectGroups({ project }: { project: string }) {
       {!fetching && <Trouble error={error} data={groups} retry={retry} />}
       {groups && <GroupList of={groups} />}
       {groups?.pageInfo.hasNextPage && (
-        <button disabled={fetching} onClick={() => setFirst(first + PAGE)}>
+        <Button isOff={fetching} onClick={() => setFirst(first + PAGE)}>
           More groups
-        </button>
+        </Button>
       )}
     </details>
   );

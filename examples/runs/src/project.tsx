@@ -7,15 +7,22 @@ import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { ProjectGroups } from "./project-groups.tsx";
 import { Runs } from "./runs.tsx";
-import { isPlain, viewOf } from "./view.ts";
+import { firstOf, isOther, isPlain, viewOf } from "./view.ts";
 
 const projectQuery = graphql(`
-  query Project($id: ID!, $order: RunOrder!, $filter: RunFilter, $later: Boolean! = true) {
+  query Project(
+    $id: ID!
+    $first: Int!
+    $order: RunOrder!
+    $filter: RunFilter
+    $values: Boolean!
+    $later: Boolean! = true
+  ) {
     project(id: $id) {
       id
       uniqueName
       ...ExportOfProject
-      experiments(first: 12, order: $order, filter: $filter) {
+      experiments(first: $first, order: $order, filter: $filter) {
         ...Runs
       }
     }
@@ -27,7 +34,7 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
   const view = viewOf(address);
   const [{ data, error, fetching, operation }, read] = useQuery({
     query: projectQuery,
-    variables: { id: uniqueName, ...view },
+    variables: { id: uniqueName, first: firstOf(address), ...view },
   });
   const reload = () => read({ requestPolicy: "network-only" });
   const project = data?.project;
@@ -45,6 +52,7 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
           of={project.id}
           page={project.experiments}
           order={operation?.variables.order ?? view.order}
+          isOld={fetching && isOther(operation?.variables, view)}
           address={address}
           onChange={reload}
         />

@@ -1,6 +1,7 @@
 import { type FormEvent, useId, useRef } from "react";
 import { useMutation } from "urql";
 import { hrefOf, projectOf } from "./address.ts";
+import { Button } from "./button.tsx";
 import { Trouble } from "./errors.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { parametersOf } from "./parameters.ts";
@@ -67,9 +68,9 @@ export function Restart({ of, isFixed }: RestartProps) {
 
   return (
     <>
-      <button disabled={restarted.fetching} onClick={() => question.current?.showModal()}>
+      <Button isOff={restarted.fetching} onClick={() => question.current?.showModal()}>
         Restart
-      </button>
+      </Button>
       <p role="status">
         {restarted.fetching && "Restarting…"}
         {started && (

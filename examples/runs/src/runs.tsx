@@ -2,48 +2,19 @@ import type { KeyboardEvent } from "react";
 import { type Address, hrefOf } from "./address.ts";
 import { Columns } from "./columns.tsx";
 import { compareHref, MOST_COMPARED } from "./compare-href.ts";
-import { inDigits } from "./curve.ts";
-import { Duration } from "./duration.tsx";
-import { Moment } from "./fact.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import type { RunOrder } from "./generated/graphql.ts";
-import { Image } from "./image.tsx";
 import { LiveBadge } from "./live-badge.tsx";
 import { many } from "./many.ts";
 import { MoreRuns } from "./more-runs.tsx";
-import { Moving } from "./moving.tsx";
 import { Name } from "./name.tsx";
-import { parametersOf, textOf } from "./parameters.ts";
+import { columnsOf, ownValueOf, rowsOf } from "./rows.tsx";
 import { useSelected } from "./selected.ts";
 import { Selection } from "./selection.tsx";
 import { SortBy } from "./sort-by.tsx";
-import { directionOf, leftOutOf, orderInWords } from "./sort.ts";
-import { Status } from "./status.tsx";
-import { conditionsIn, hiddenIn, viewOf } from "./view.ts";
+import { leftOutOf, orderInWords, ownOrderIn, sortedBy, wordsOf } from "./sort.ts";
+import { conditionsIn, viewOf } from "./view.ts";
 import { useRunUpdates } from "./watch-runs.ts";
-
-const runRowFragment = graphql(`
-  fragment RunRow on Experiment {
-    id
-    uniqueName
-    createdAt
-    startedAt
-    finishedAt
-    updatedAt
-    isFinished
-    tags
-    declarations {
-      name
-      value
-    }
-    latestMetrics {
-      name
-      value
-    }
-    ...Status
-    ...Duration
-  }
-`);
 
 const runsFragment = graphql(`
   fragment Runs on ExperimentConnection {
@@ -56,6 +27,7 @@ const runsFragment = graphql(`
       id
       ...RunRow
       ...Image @defer(if: $later)
+      ...RunValues @include(if: $values) @defer(if: $later)
     }
   }
 `);
@@ -67,35 +39,19 @@ interface RunsProps {
   readonly page: FragmentType<typeof runsFragment>;
   /** The order of these pages: until others are read, not always that of the address. */
   readonly order: RunOrder;
+  /** Whether other pages were asked for and have not come yet. */
+  readonly isOld: boolean;
   readonly address: Address;
   /** Reads the list anew. */
   readonly onChange: () => void;
 }
 
-/** The column of the tags, where a run has some. */
-const TAGS = "tags";
-
-/** The column of the date by which a list is sorted. */
-const DATES = [
-  { field: "CREATED_AT", word: "created", key: "createdAt" },
-  { field: "UPDATED_AT", word: "last changed", key: "updatedAt" },
-  { field: "STARTED_AT", word: "started", key: "startedAt" },
-  { field: "FINISHED_AT", word: "finished", key: "finishedAt" },
-] as const;
-
-const namesIn = (records: readonly object[]) => [
-  ...new Set(records.flatMap((record) => Object.keys(record))),
-];
-
 /** Runs as a table with a column for each parameter and each metric. */
-export function Runs({ of, page, order, address, onChange }: RunsProps) {
+export function Runs({ of, page, order, isOld, address, onChange }: RunsProps) {
   const { nodes, pageInfo, totalCount } = readFragment(runsFragment, page);
-  const runs = readFragment(runRowFragment, nodes).map((run, index) => ({
-    ...run,
-    row: nodes[index] ?? null,
-    parameters: parametersOf(run.declarations),
-    metrics: Object.fromEntries((run.latestMetrics ?? []).map(({ name, value }) => [name, value])),
-  }));
+  const read = rowsOf(nodes);
+  const own = ownOrderIn(address.sort);
+  const runs = own ? sortedBy(read, (run) => ownValueOf(run, own), own.isDescending) : read;
   const { list = "" } = address;
   const view = viewOf(address);
   const sort = order.metric ?? undefined;
@@ -119,23 +75,18 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
     );
   }
 
-  const hidden = hiddenIn(address);
-  const allParameters = namesIn(runs.map((run) => run.parameters));
-  const allMetrics = namesIn(runs.map((run) => run.metrics)).toSorted();
-  const parameters = allParameters.filter((name) => !hidden.includes(name));
-  const metrics = allMetrics.filter((name) => !hidden.includes(name));
-  const isTagged = runs.some(({ tags }) => tags && tags.length > 0);
-  const hasTags = isTagged && !hidden.includes(TAGS);
-  const when = address.sort ? DATES.find(({ field }) => field === order.field) : undefined;
-  const valueOf = (run: (typeof runs)[number], metric: string) => run.metrics[metric] ?? null;
+  const { columns, metrics, names } = columnsOf(runs, order, address);
   const [first] = runs;
-  const best = sort && first && valueOf(first, sort) !== null ? first.id : null;
+  const best = sort && typeof first?.metrics[sort] === "number" ? first.id : null;
   return (
     <>
-      <Columns names={[...allParameters, ...allMetrics, ...(isTagged ? [TAGS] : [])]} address={address} />
+      <Columns names={names} address={address} />
       {selection}
+      <p role="status" className="hint sorting">
+        {isOld && "Loading what is chosen. Until then the runs are those from before."}
+      </p>
       <div className="scroll">
-        <table onKeyDown={walk}>
+        <table onKeyDown={walk} aria-busy={isOld}>
           <caption className="visually-hidden">Runs of {list}</caption>
           <thead>
             <tr>
@@ -148,36 +99,11 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                 />
                 run
               </th>
-              <th scope="col">status</th>
-              {parameters.map((name) => (
-                <th key={name} scope="col" className="parameter" title={name}>
-                  {name}
+              {columns.map(({ label, className, by, direction }) => (
+                <th key={label} scope="col" className={className} title={label} aria-sort={direction}>
+                  {by ? <SortBy by={by} label={label} address={address} /> : label}
                 </th>
               ))}
-              {metrics.map((name) => (
-                <th
-                  key={name}
-                  scope="col"
-                  className="metric"
-                  aria-sort={name === sort ? directionOf(order) : undefined}
-                >
-                  <SortBy metric={name} address={address} />
-                </th>
-              ))}
-              {hasTags && (
-                <th scope="col" className="parameter">
-                  {TAGS}
-                </th>
-              )}
-              {when && (
-                <th scope="col" aria-sort={directionOf(order)}>
-                  {when.word}
-                </th>
-              )}
-              <th scope="col">duration</th>
-              <th scope="col" className="image">
-                image
-              </th>
             </tr>
           </thead>
           <tbody>
@@ -197,30 +123,22 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                   >
                     <Name of={run.uniqueName} within={list} />
                   </a>
+                  {run.isBookmarked && (
+                    <span className="bookmark" role="img" aria-label="bookmarked" title="bookmarked">
+                      ★
+                    </span>
+                  )}
                 </th>
-                <td>
-                  <Status of={run} />
-                </td>
-                {parameters.map((name) => (
-                  <td key={name} className="parameter" title={textOf(run.parameters[name])}>
-                    {textOf(run.parameters[name])}
+                {columns.map(({ label, className, cell, title, direction }) => (
+                  <td
+                    key={label}
+                    className={className}
+                    title={title?.(run)}
+                    data-sorted={direction !== undefined || undefined}
+                  >
+                    {cell(run)}
                   </td>
                 ))}
-                {metrics.map((name) => (
-                  <td key={name} data-sorted={name === sort || undefined}>
-                    <Moving value={inDigits(valueOf(run, name))} />
-                  </td>
-                ))}
-                {hasTags && (
-                  <td className="parameter" title={run.tags?.join(", ")}>
-                    {run.tags?.join(", ")}
-                  </td>
-                )}
-                {when && <td>{run[when.key] ? <Moment at={run[when.key] ?? ""} /> : "–"}</td>}
-                <td>
-                  <Duration of={run} />
-                </td>
-                <td className="image">{run.row && <Image of={run.row} />}</td>
               </tr>
             ))}
           </tbody>
@@ -229,7 +147,7 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
       <footer>
         <LiveBadge state={live} />
         <p className="hint" role="status">
-          {orderInWords(order)}
+          {own ? `${wordsOf(address.sort ?? "")}, of the runs that are loaded. ` : orderInWords(order)}
           {pageInfo.hasNextPage
             ? `${runs.length} of ${totalCount ?? "more"} runs are loaded.`
             : `${many(runs.length)}.`}
@@ -246,6 +164,11 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
             {runs.length > MOST_COMPARED
               ? `Compare the first ${MOST_COMPARED}`
               : `Compare these ${runs.length}`}
+          </a>
+        )}
+        {metrics.length > 0 && (
+          <a className="button" href={hrefOf({ ...address, run: undefined, matters: sort ?? metrics[0] })}>
+            What matters
           </a>
         )}
         {pageInfo.hasNextPage && (

@@ -2,8 +2,10 @@ import { type FormEvent, useRef, useState } from "react";
 import { type CombinedError, useMutation } from "urql";
 import type { Address } from "./address.ts";
 import { compareHref, MOST_COMPARED } from "./compare-href.ts";
+import { Button } from "./button.tsx";
 import { Confirm } from "./confirm.tsx";
 import { Trouble } from "./errors.tsx";
+import type { UpdateRunInput } from "./generated/graphql.ts";
 import { graphql } from "./generated/index.ts";
 import { many } from "./many.ts";
 import { useSelected } from "./selected.ts";
@@ -23,24 +25,26 @@ const stopMutation = graphql(`
   }
 `);
 
-const archiveMutation = graphql(`
-  mutation ArchiveSelected($ids: [ID!]!) {
-    archiveRuns(ids: $ids) {
+export const archiveMutation = graphql(`
+  mutation ArchiveSelected($ids: [ID!]!, $isArchived: Boolean!) {
+    archiveRuns(ids: $ids, isArchived: $isArchived) {
       results {
         run {
           id
+          isArchived
         }
       }
     }
   }
 `);
 
-const bookmarkMutation = graphql(`
-  mutation BookmarkSelected($ids: [ID!]!) {
-    bookmarkRuns(ids: $ids) {
+export const bookmarkMutation = graphql(`
+  mutation BookmarkSelected($ids: [ID!]!, $isBookmarked: Boolean!) {
+    bookmarkRuns(ids: $ids, isBookmarked: $isBookmarked) {
       results {
         run {
           id
+          isBookmarked
         }
       }
     }
@@ -48,8 +52,8 @@ const bookmarkMutation = graphql(`
 `);
 
 const tagMutation = graphql(`
-  mutation TagSelected($id: ID!, $tags: [String!]!) {
-    updateExperiment(id: $id, input: { addTags: $tags }) {
+  mutation TagSelected($id: ID!, $input: UpdateRunInput!) {
+    updateExperiment(id: $id, input: $input) {
       experiment {
         id
         tags
@@ -58,8 +62,16 @@ const tagMutation = graphql(`
   }
 `);
 
+interface Chosen {
+  readonly id: string;
+  readonly uniqueName: string;
+  /** What the list tells, if it shows the run. */
+  readonly isBookmarked?: boolean | null;
+  readonly tags?: readonly string[] | null;
+}
+
 interface SelectionProps {
-  readonly runs: readonly { readonly id: string; readonly uniqueName: string }[];
+  readonly runs: readonly Chosen[];
   /** How many of them are in the list as it is now. */
   readonly shown: number;
   readonly address: Address;
@@ -89,9 +101,13 @@ interface Outcome {
   readonly done: string;
   readonly failed: readonly string[];
   readonly error?: CombinedError | undefined;
+  /** Takes it back, where that can be done. */
+  readonly undo?: (() => Promise<unknown>) | undefined;
 }
 
 const NOTHING: Outcome = { done: "", failed: [] };
+
+type Send = (ids: readonly string[]) => Promise<Answer>;
 
 /** What can be done with the runs that are selected. What became of each is told. */
 export function Selection({ runs, shown, address, onChange }: SelectionProps) {
@@ -100,28 +116,38 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
   const [, bookmark] = useMutation(bookmarkMutation);
   const [, tag] = useMutation(tagMutation);
   const [isBusy, setBusy] = useState(false);
-  const [{ done, failed, error }, setOutcome] = useState(NOTHING);
+  const [{ done, failed, error, undo }, setOutcome] = useState(NOTHING);
   const { select } = useSelected();
   const stopQuestion = useRef<HTMLDialogElement>(null);
   const archiveQuestion = useRef<HTMLDialogElement>(null);
   const names = runs.map(({ uniqueName }) => uniqueName);
   if (runs.length === 0 && !done && failed.length === 0) return null;
 
-  /** Does something with all runs, so many at once, one portion after the other. */
-  async function act(word: string, most: number, send: (ids: readonly string[]) => Promise<Answer>) {
+  /** Does something with some runs, so many at once, one portion after the other. */
+  async function act(
+    word: string,
+    most: number,
+    send: Send,
+    {
+      to = runs,
+      back,
+    }: { to?: readonly Chosen[]; back?: (done: readonly Chosen[]) => Promise<unknown> } = {},
+  ) {
     setBusy(true);
-    const all: { readonly run: (typeof runs)[number]; readonly result: Result | null }[] = [];
+    const all: { readonly run: Chosen; readonly result: Result | null }[] = [];
     let trouble: CombinedError | undefined;
-    for (let from = 0; from < runs.length; from += most) {
-      if (from > 0) setOutcome({ ...NOTHING, done: `${word} ${from} of ${many(runs.length)}…` });
-      const portion = runs.slice(from, from + most);
+    for (let from = 0; from < to.length; from += most) {
+      if (from > 0) setOutcome({ ...NOTHING, done: `${word} ${from} of ${many(to.length)}…` });
+      const portion = to.slice(from, from + most);
       const answer = await send(portion.map(({ id }) => id));
       trouble ??= answer.error;
       all.push(...portion.map((run, at) => ({ run, result: answer.results?.[at] ?? null })));
     }
     const over = all.filter(({ result }) => result?.isSent === false).length;
     const count = all.filter(({ result }) => result && result.isSent !== false).length;
+    const taken = all.flatMap(({ run, result }) => (result ? [run] : []));
     setOutcome({
+      undo: back && taken.length > 0 ? () => back(taken) : undefined,
       done: [count > 0 && `${word} ${many(count)}.`, over > 0 && `${many(over)} had finished.`]
         .filter(Boolean)
         .join(" "),
@@ -130,7 +156,7 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
     });
     setBusy(false);
     onChange();
-    return all.flatMap(({ run, result }) => (result ? [run] : []));
+    return taken;
   }
 
   const stopAll = () =>
@@ -139,30 +165,52 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
       return { results: data?.stopRuns?.results, error: trouble };
     });
 
-  const bookmarkAll = () =>
-    act("Bookmarked", PORTION, async (ids) => {
-      const { data, error: trouble } = await bookmark({ ids: [...ids] });
+  const bookmarkSend =
+    (isBookmarked: boolean): Send =>
+    async (ids) => {
+      const { data, error: trouble } = await bookmark({ ids: [...ids], isBookmarked });
       return { results: data?.bookmarkRuns?.results, error: trouble };
+    };
+  const archiveSend =
+    (isArchived: boolean): Send =>
+    async (ids) => {
+      const { data, error: trouble } = await archive({ ids: [...ids], isArchived });
+      return { results: data?.archiveRuns?.results, error: trouble };
+    };
+  const tagSend =
+    (input: UpdateRunInput): Send =>
+    async ([id = ""]) => {
+      const { data, error: trouble } = await tag({ id, input });
+      return { results: [data?.updateExperiment ? {} : null], error: trouble };
+    };
+
+  /** Those that had been bookmarked before stay so. */
+  const bookmarkAll = () =>
+    act("Bookmarked", PORTION, bookmarkSend(true), {
+      back: (bookmarked) =>
+        act("Removed the bookmarks of", PORTION, bookmarkSend(false), {
+          to: bookmarked.filter((run) => !run.isBookmarked),
+        }),
     });
 
   /** Those that are archived leave the list, and what is selected. */
   async function archiveAll() {
-    const archived = await act("Archived", PORTION, async (ids) => {
-      const { data, error: trouble } = await archive({ ids: [...ids] });
-      return { results: data?.archiveRuns?.results, error: trouble };
-    });
-    select(archived, false);
+    const restore = (archived: readonly Chosen[]) =>
+      act("Restored", PORTION, archiveSend(false), { to: archived });
+    select(await act("Archived", PORTION, archiveSend(true), { back: restore }), false);
   }
 
+  /** By the button that was pressed: the tags are added, or removed. */
   async function tagAll(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
     const form = event.currentTarget;
-    const tags = tagsIn(String(new FormData(form).get("tags")));
+    const tags = [...tagsIn(String(new FormData(form).get("tags")))];
+    const { nativeEvent } = event;
+    const isRemoved =
+      nativeEvent instanceof SubmitEvent && nativeEvent.submitter?.getAttribute("value") === "remove";
+    const [add, remove] = [tagSend({ addTags: tags }), tagSend({ removeTags: tags })];
     // One after the other: the present labels of each are read before.
-    await act("Tagged", 1, async ([id = ""]) => {
-      const { data, error: trouble } = await tag({ id, tags: [...tags] });
-      return { results: [data?.updateExperiment ? {} : null], error: trouble };
-    });
+    await act(isRemoved ? "Untagged" : "Tagged", 1, isRemoved ? remove : add);
     form.reset();
   }
 
@@ -189,18 +237,21 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
           <a className="button" href={compareHref(names, address)}>
             {runs.length > MOST_COMPARED ? `Compare the first ${MOST_COMPARED}` : "Compare"}
           </a>
-          <button disabled={isBusy} onClick={() => stopQuestion.current?.showModal()}>
+          <Button isOff={isBusy} onClick={() => stopQuestion.current?.showModal()}>
             Stop
-          </button>
-          <button disabled={isBusy} onClick={() => void bookmarkAll()}>
+          </Button>
+          <Button isOff={isBusy} onClick={() => void bookmarkAll()}>
             Bookmark
-          </button>
-          <button disabled={isBusy} onClick={() => archiveQuestion.current?.showModal()}>
+          </Button>
+          <Button isOff={isBusy} onClick={() => archiveQuestion.current?.showModal()}>
             Archive
-          </button>
+          </Button>
           <form onSubmit={tagAll}>
-            <input name="tags" aria-label="Tags to add" placeholder="Add tags" required />
-            <button disabled={isBusy}>Tag</button>
+            <input name="tags" aria-label="Tags" placeholder="Tags" required />
+            <Button isOff={isBusy}>Tag</Button>
+            <Button isOff={isBusy} value="remove">
+              Untag
+            </Button>
           </form>
         </>
       )}
@@ -208,6 +259,11 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
       <p role="status" className="hint">
         {done}
       </p>
+      {undo && (
+        <Button isOff={isBusy} onClick={() => void undo()}>
+          Undo
+        </Button>
+      )}
       {failed.length > 0 && <p>Not done: {failed.join(", ")}.</p>}
       <Trouble error={error} />
       <Confirm
@@ -224,8 +280,8 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
         act="Archive them"
         onYes={() => void archiveAll()}
       >
-        {named}. Lists leave them out. The server stops those that run, and may delete them for good after
-        some days.
+        {named}. Lists leave them out until they are restored. The server stops those that run, and may delete
+        them for good after some days.
       </Confirm>
     </section>
   );

@@ -1,5 +1,6 @@
 import type { FormEvent } from "react";
 import { useMutation } from "urql";
+import { Button } from "./button.tsx";
 import { Trouble } from "./errors.tsx";
 import { graphql } from "./generated/index.ts";
 
@@ -41,9 +42,9 @@ export function SignIn({ ended, onToken }: { ended: boolean; onToken: (token: st
           <input name="password" type="password" autoComplete="current-password" required />
         </label>
         <Trouble error={error} />
-        <button className="primary" disabled={fetching}>
+        <Button className="primary" isOff={fetching}>
           Sign in
-        </button>
+        </Button>
       </form>
     </main>
   );

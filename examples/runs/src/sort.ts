@@ -14,14 +14,53 @@ export const DATES: Readonly<Record<string, string>> = {
   FINISHED_ASC: "First finished first",
 };
 
+/** What the service does not sort by, and this page does: `param.lr`, `run.duration`, `smallest.loss`, the largest first by `:desc`. */
+export interface OwnOrder {
+  readonly of: "param" | "run" | "smallest" | "largest";
+  readonly name: string;
+  readonly isDescending: boolean;
+}
+
+export function ownOrderIn(sort: string | undefined): OwnOrder | null {
+  const [, of, name = "", desc] = /^(param|run|smallest|largest)\.(.+?)(:desc)?$/.exec(sort ?? "") ?? [];
+  return of === undefined ? null : { of: of as OwnOrder["of"], name, isDescending: desc !== undefined };
+}
+
+/** An order of this page itself in words. */
+export function wordsOf(sort: string): string {
+  const own = ownOrderIn(sort);
+  return own ? `By ${own.name}, ${own.isDescending ? "descending" : "ascending"}` : sort;
+}
+
+/** Sorts by a value of each: numbers by their size, all else as text, and what has none last. */
+export function sortedBy<Run>(
+  runs: readonly Run[],
+  valueOf: (run: Run) => unknown,
+  isDescending: boolean,
+): Run[] {
+  const rated = runs.map((run) => ({ run, value: valueOf(run) ?? null }));
+  return rated
+    .toSorted(({ value: one }, { value: other }) => {
+      if (one === null || other === null) return Number(one === null) - Number(other === null);
+      const compared =
+        typeof one === "number" && typeof other === "number"
+          ? one - other
+          : String(one).localeCompare(String(other), "en", { numeric: true });
+      return isDescending ? -compared : compared;
+    })
+    .map(({ run }) => run);
+}
+
 /** The metric that an order of the address is by, and whether its worst value comes first. */
 export const metricIn = (sort: string | undefined) => {
+  if (ownOrderIn(sort)) return null;
   const [, name, worst] = /^(.+?)(:worst)?$/.exec(sort ?? "") ?? [];
   return name === undefined || name in DATES ? null : { name, isWorst: worst !== undefined };
 };
 
 /** The order of a list: by a metric, the best or the worst first, by a date, or the newest first. */
 export function orderOf(sort: string | undefined): RunOrder {
+  if (ownOrderIn(sort)) return { field: "CREATED_AT", direction: "DESC" };
   const metric = metricIn(sort);
   if (metric) {
     const { name, isWorst } = metric;
@@ -31,8 +70,12 @@ export function orderOf(sort: string | undefined): RunOrder {
   return { field: `${field}_AT` as RunOrderField, direction: direction as OrderDirection };
 }
 
+/** Which value of a metric is its best. */
+export const bestOf = (metric: string) => (isSmallerBetter(metric) ? "smallest" : "largest");
+
 /** How a column is sorted, as `aria-sort` says it. */
-export const directionOf = ({ direction }: RunOrder) => (direction === "ASC" ? "ascending" : "descending");
+export const directionOf = ({ direction }: RunOrder): "ascending" | "descending" =>
+  direction === "ASC" ? "ascending" : "descending";
 
 /** What the footer says of an order. */
 export function orderInWords(order: RunOrder): string {
@@ -43,6 +86,5 @@ export function orderInWords(order: RunOrder): string {
   return `Sorted by ${metric}, ${isBest ? "best" : "worst"} first. `;
 }
 
-/** What an order leaves out: downwards, the service would put runs without the metric first. */
-export const leftOutOf = ({ metric, direction }: RunOrder) =>
-  metric && direction === "DESC" ? ` Runs without ${metric} are left out.` : "";
+/** What an order leaves out. */
+export const leftOutOf = ({ metric }: RunOrder) => (metric ? ` Runs without ${metric} are left out.` : "");

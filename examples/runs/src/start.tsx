@@ -1,6 +1,7 @@
 import { type FormEvent, useRef, useState } from "react";
 import { useQuery } from "urql";
 import { hrefOf } from "./address.ts";
+import { Button } from "./button.tsx";
 import { Trouble } from "./errors.tsx";
 import { useFocusWhenLost } from "./focus.ts";
 import { graphql } from "./generated/index.ts";
@@ -53,9 +54,9 @@ export function Start() {
         ))}
       </div>
       {projects?.pageInfo.hasNextPage && (
-        <button disabled={fetching} onClick={() => setAfter(projects.pageInfo.endCursor)}>
+        <Button isOff={fetching} onClick={() => setAfter(projects.pageInfo.endCursor)}>
           More projects
-        </button>
+        </Button>
       )}
       <OpenByName />
     </main>

@@ -2,6 +2,7 @@ import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 
 const statusFragment = graphql(`
   fragment Status on Trackable {
+    id
     status
     rawStatus
     phase

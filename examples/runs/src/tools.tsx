@@ -1,4 +1,5 @@
 import { type Address, replaceAddress } from "./address.ts";
+import { Button } from "./button.tsx";
 import { acrossOf, type Axis, type Curve } from "./curve.ts";
 import type { Drawing, Range } from "./plot.tsx";
 
@@ -82,7 +83,7 @@ export function Tools({ of, address, usual, range, onRange }: ToolsProps) {
           aria-valuetext={smoothing ? String(smoothing) : "none"}
           onChange={({ currentTarget }) => onDrawing({ ...drawing, smoothing: currentTarget.valueAsNumber })}
         />
-        <output>{smoothing.toFixed(2)}</output>
+        <span aria-hidden="true">{smoothing.toFixed(2)}</span>
       </label>
       <label>
         <input type="checkbox" checked={isLog} onChange={() => onDrawing({ ...drawing, isLog: !isLog })} />
@@ -92,18 +93,18 @@ export function Tools({ of, address, usual, range, onRange }: ToolsProps) {
         <button aria-label="Zoom in" onClick={() => zoomBy(0.5)}>
           +
         </button>
-        <button aria-label="Zoom out" disabled={!range} onClick={() => zoomBy(2)}>
+        <Button aria-label="Zoom out" isOff={!range} onClick={() => zoomBy(2)}>
           −
-        </button>
-        <button aria-label="Back" disabled={!range} onClick={() => panBy(-1)}>
+        </Button>
+        <Button aria-label="Back" isOff={!range} onClick={() => panBy(-1)}>
           ‹
-        </button>
-        <button aria-label="Further on" disabled={!range} onClick={() => panBy(1)}>
+        </Button>
+        <Button aria-label="Further on" isOff={!range} onClick={() => panBy(1)}>
           ›
-        </button>
-        <button disabled={!range} onClick={() => onRange(null)}>
+        </Button>
+        <Button isOff={!range} onClick={() => onRange(null)}>
           Reset zoom
-        </button>
+        </Button>
       </div>
     </div>
   );

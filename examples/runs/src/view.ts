@@ -1,13 +1,34 @@
 import type { Address } from "./address.ts";
 import type { RunFilter, RunOrder, RunStatus } from "./generated/graphql.ts";
-import { orderOf } from "./sort.ts";
+import { orderOf, ownOrderIn } from "./sort.ts";
 import { tagsIn } from "./tags.ts";
 
 /** Which runs a list shows, and in which order: the variables of its queries. */
 export interface View {
   readonly order: RunOrder;
   readonly filter: RunFilter | null;
+  /** Whether the smallest and largest values of metrics are read. */
+  readonly values: boolean;
 }
+
+/** The statuses that runs are filtered by. */
+export const STATUSES = [
+  "RUNNING",
+  "SUCCEEDED",
+  "FAILED",
+  "STOPPED",
+  "CREATED",
+  "BUILDING",
+  "SCHEDULED",
+  "STARTING",
+  "WARNING",
+  "UNSCHEDULABLE",
+] as const satisfies readonly RunStatus[];
+
+const partsOf = (text: string | undefined) => (text ?? "").split(",").filter(Boolean);
+
+/** The statuses that an address names. */
+export const statusesIn = ({ status }: Address) => STATUSES.filter((each) => partsOf(status).includes(each));
 
 const [NAME, SIGN] = ["[^<>=!,]+", "<=|>=|<|>"];
 const NUMBER = "\\s*[+\\-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+\\-]?[0-9]+)?\\s*";
@@ -35,12 +56,15 @@ function conditionsOf(text: string | undefined, pattern: string) {
 }
 
 /** What an address names as conditions, but is none. */
-export const misreadIn = ({ parameter, bound }: Address): readonly string[] => [
+export const misreadIn = ({ status, parameter, bound }: Address): readonly string[] => [
+  ...partsOf(status).filter((each) => !STATUSES.some((known) => known === each)),
   ...(parameter && conditionsOf(parameter, CONDITION_PATTERN).length === 0 ? [parameter] : []),
   ...(bound && conditionsOf(bound, BOUND_PATTERN).length === 0 ? [bound] : []),
 ];
 
-function filterOf({ words, status, tag, parameter, bound }: Address): RunFilter | null {
+function filterOf(address: Address): RunFilter | null {
+  const { words, tag, parameter, bound } = address;
+  const statuses = statusesIn(address);
   const tags = tagsIn(tag ?? "");
   const declarations = conditionsOf(parameter, CONDITION_PATTERN).map(({ name, sign, value }) =>
     isBound(sign) ? { name, [BOUNDS[sign]]: Number(value) } : { name, values: [value] },
@@ -50,7 +74,7 @@ function filterOf({ words, status, tag, parameter, bound }: Address): RunFilter 
   );
   const filter: RunFilter = {
     ...(words?.trim() && { words }),
-    ...(status && { statuses: status.split(",") as RunStatus[] }),
+    ...(statuses.length > 0 && { statuses }),
     ...(tags.length > 0 && { tags: [...tags] }),
     ...(declarations.length > 0 && { declarations }),
     ...(metrics.length > 0 && { metrics }),
@@ -61,11 +85,19 @@ function filterOf({ words, status, tag, parameter, bound }: Address): RunFilter 
 export const viewOf = (address: Address): View => ({
   order: orderOf(address.sort),
   filter: filterOf(address),
+  values: valuesIn(address).length > 0,
 });
+
+/** The length of the first page: an order of this page itself needs all runs, or as many as are read at once. */
+export const firstOf = ({ sort }: Address) => (ownOrderIn(sort) ? 100 : 12);
+
+/** Whether what was read is another view than the one that is wanted. */
+export const isOther = (read: View | undefined, { order, filter }: View) =>
+  JSON.stringify([read?.order, read?.filter]) !== JSON.stringify([order, filter]);
 
 /** What a list is narrowed to, as it was typed. */
 export const conditionsIn = ({ words, status, tag, parameter, bound }: Address): readonly string[] =>
-  [words, status?.toLowerCase(), tag, parameter, bound].flatMap((each) => each || []);
+  [words, partsOf(status).join(" or ").toLowerCase(), tag, parameter, bound].flatMap((each) => each || []);
 
 /** Whether a list is as it is without any choice. */
 export const isPlain = (address: Address) => conditionsIn(address).length === 0 && !address.sort;
@@ -80,4 +112,9 @@ export const unfiltered = (address: Address): Address => ({
   bound: undefined,
 });
 
-export const hiddenIn = ({ hide = "" }: Address): readonly string[] => hide.split(",").filter(Boolean);
+export const hiddenIn = ({ hide }: Address): readonly string[] => partsOf(hide);
+
+/** What is shown of each metric beside its last value. */
+export const VALUES = ["best", "smallest", "largest"] as const;
+
+export const valuesIn = ({ values }: Address) => VALUES.filter((each) => partsOf(values).includes(each));

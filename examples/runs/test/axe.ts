@@ -1,5 +1,19 @@
 import axe, { type AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import { SHOWN } from "../../../test/support/browser.ts";
+
+/** The sizes in which every page is looked at, and both modes among them. */
+const LOOKS = [
+  { name: "wide", viewport: { width: 1440, height: 900 }, colorScheme: "light" },
+  { name: "middle", viewport: { width: 1024, height: 768 }, colorScheme: "dark" },
+  { name: "phone", viewport: { width: 390, height: 844 }, colorScheme: "light" },
+] as const;
+
+interface Shown {
+  readonly page: Page;
+  readonly picture: (name: string) => Promise<void>;
+}
 
 /** What axe finds at fault in the page as it is now: rule, and the elements. */
 export async function faultsOf(page: Page): Promise<string[]> {
@@ -8,11 +22,14 @@ export async function faultsOf(page: Page): Promise<string[]> {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
-/** The sizes and modes in which every page is looked at. */
-export const LOOKS = [
-  { name: "wide", viewport: { width: 1440, height: 900 }, colorScheme: "light" },
-  { name: "wide-dark", viewport: { width: 1440, height: 900 }, colorScheme: "dark" },
-  { name: "middle", viewport: { width: 1024, height: 768 }, colorScheme: "light" },
-  { name: "phone", viewport: { width: 390, height: 844 }, colorScheme: "light" },
-  { name: "phone-dark", viewport: { width: 390, height: 844 }, colorScheme: "dark" },
-] as const;
+/** In every size and mode, axe finds nothing in the page as it is now, and nothing is wider than the window. */
+export async function looksWell({ page, picture }: Shown, title: string): Promise<void> {
+  for (const { name, viewport, colorScheme } of LOOKS) {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
+    const width = () => page.evaluate("document.documentElement.scrollWidth");
+    await expect.poll(width, { ...SHOWN, message: `${title}, ${name}` }).toBe(viewport.width);
+    await picture(`${title}-${name}`);
+    expect(await faultsOf(page), `${title}, ${name}`).toEqual([]);
+  }
+}

@@ -1,12 +1,19 @@
+import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { preview } from "vite";
 import { onTestFinished, vi } from "vitest";
 import { shareBrowser, tellMissingBrowser } from "../../../test/support/browser.ts";
+import { onceARun } from "../../../test/support/once-a-run.ts";
 
-export const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("..", import.meta.url));
 
 tellMissingBrowser("the tests of examples/runs");
+
+await onceARun("page", () => {
+  const env = { ...process.env, NODE_ENV: "production" };
+  execFileSync("npm", ["run", "--silent", "build"], { cwd: root, env });
+});
 
 const openPage = shareBrowser();
 
@@ -56,6 +63,21 @@ export async function signIn(page: Page, username: string, password = `${usernam
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
 }
+
+/** Chooses a status by which the list is filtered. */
+export async function chooseStatus(page: Page, name: string) {
+  const statuses = page.locator(".statuses");
+  if ((await statuses.getAttribute("open")) === null) await statuses.locator("summary").click();
+  await statuses.getByLabel(name).click();
+}
+
+/** What has the focus, by its name; `body` if nothing has. */
+export const focusIn = (page: Page) =>
+  page.evaluate<string>(`(() => {
+    const { activeElement } = document;
+    if (activeElement === document.body) return "body";
+    return activeElement.getAttribute("aria-label") || activeElement.name || activeElement.textContent;
+  })()`);
 
 /** The text of the one alert of the page, once there is one. */
 export const alertOf = (page: Page) => page.getByRole("alert").innerText();

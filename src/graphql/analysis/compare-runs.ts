@@ -24,6 +24,7 @@ interface Compared extends Column {
 
 interface Comparison {
   readonly runs: readonly ExperimentResource[];
+  readonly missing: readonly string[];
   readonly origin: readonly Compared[];
   readonly parameters: readonly Compared[];
   readonly metrics: readonly Compared[];
@@ -44,7 +45,21 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
         return all;
       },
     }),
-    differs: t.boolean({ nullable: false, description: "Whether the values differ.", ...shown("differs") }),
+    arePresent: t.booleanList({
+      nullable: false,
+      description:
+        "Whether each run has something of this name. Then null is the value, or of a metric no finite number.",
+      resolve: ({ rows, of }) => {
+        const all = Array.from({ length: of }, () => false);
+        for (const row of rows) all[row] = true;
+        return all;
+      },
+    }),
+    differs: t.boolean({
+      nullable: false,
+      description: "Whether the values differ, or not all runs have one.",
+      ...shown("differs"),
+    }),
   }),
 });
 
@@ -57,6 +72,11 @@ const RunComparison = builder.objectRef<Comparison>("RunComparison").implement({
       description: "The experiments, in the order of `ids`.",
       ...shown("runs"),
     }),
+    missing: t.idList({
+      nullable: false,
+      description: "Those of `ids` that were not found; the others are compared.",
+      ...shown("missing"),
+    }),
     origin: t.field({
       type: [ComparedValues],
       nullable: false,
@@ -66,13 +86,13 @@ const RunComparison = builder.objectRef<Comparison>("RunComparison").implement({
     parameters: t.field({
       type: [ComparedValues],
       nullable: false,
-      description: "Parameters, by name.",
+      description: "Parameters, by name; those in objects by their path, such as `model.lr`.",
       ...shown("parameters"),
     }),
     metrics: t.field({
       type: [ComparedValues],
       nullable: false,
-      description: "Latest metrics, by name; null where not a finite number.",
+      description: "Latest metrics, by name.",
       ...shown("metrics"),
     }),
   }),
@@ -104,12 +124,12 @@ function* comparedIn(
       yield;
     }
     const values = raw.map(valueOf);
-    const first = rows.length < of ? null : values[0];
-    let differs = false;
+    let differs = rows.length < of;
     for (const value of values) {
+      if (differs) break;
       // A list may be long.
       if (typeof value === "object") yield;
-      if ((differs = !isDeepStrictEqual(value, first))) break;
+      differs = !isDeepStrictEqual(value, values[0]);
     }
     if (differs || !onlyDifferences) compared.push({ name, values, rows, of, differs });
   }
@@ -117,21 +137,24 @@ function* comparedIn(
 }
 
 /** Compares where runs came from. */
-function originOf(table: RunTable, onlyDifferences: boolean): Compared[] {
-  const rows = [...table.rows.keys()];
+function originOf({ rows: all }: RunTable, onlyDifferences: boolean): Compared[] {
   return Object.entries(ORIGIN).flatMap(([name, key]) => {
-    const values = table.rows.map((row) => row[key] ?? null);
+    const values = all.map((row) => row[key] ?? null);
     const differs = values.some((value) => !isDeepStrictEqual(value, values[0]));
-    return differs || !onlyDifferences ? [{ name, values, rows, of: rows.length, differs }] : [];
+    const rows = [...all.keys()].filter((row) => values[row] !== null);
+    const compared = { name, values: rows.map((row) => values[row]), rows, of: all.length, differs };
+    return differs || !onlyDifferences ? [compared] : [];
   });
 }
 
-/** Reads one of the runs. An error tells which, as `extensions.reference`. */
+/** Reads one of the runs; null if it does not exist. An error tells which, as `extensions.reference`. */
 async function loadNamed(run: ExperimentResource, session: Context["session"]) {
   try {
     return await load(unverified(run), KEYS, session);
   } catch (error) {
-    throw error instanceof UpstreamError ? error.of(Experiment.kind.formatName(run.address)) : error;
+    if (!(error instanceof UpstreamError)) throw error;
+    if (error.code === "NOT_FOUND") return null;
+    throw error.of(Experiment.kind.formatName(run.address));
   }
 }
 
@@ -156,13 +179,16 @@ builder.queryFields((t) => ({
       const { size } = new Set(named.map(({ address }) => Experiment.kind.formatName(address)));
       if (size < 2 || ids.length > MAX_IDS)
         throw new InputError(`ids: expected 2 to ${MAX_IDS} different runs, got ${size}`);
-      const runs = await Promise.all(
-        named.map(async (run) => ({ ...run, loaded: await loadNamed(run, session) })),
-      );
+      const records = await Promise.all(named.map((run) => loadNamed(run, session)));
+      const runs = named.flatMap((run, index) => {
+        const loaded = records[index];
+        return loaded ? [{ ...run, loaded }] : [];
+      });
       const table = new RunTable(runs.map(({ loaded }) => loaded));
       const options = { of: runs.length, onlyDifferences };
       return {
         runs,
+        missing: ids.filter((_id, index) => !records[index]).map(String),
         origin: originOf(table, onlyDifferences),
         parameters: await context.inTurns(comparedIn(table.parameters(), options)),
         metrics: await context.inTurns(comparedIn(table.metrics(), options, finite)),

@@ -5,7 +5,7 @@ import { Experiment } from "../core/refs.ts";
 import type { Context, Steps } from "../core/context.ts";
 import { metricPages, namesArg } from "../types/metrics.ts";
 import { metricColumns, type Column } from "../types/series.ts";
-import { Moments, told } from "./statistics.ts";
+import { Moments } from "./statistics.ts";
 
 type ExperimentResource = typeof Experiment.$inferType;
 
@@ -91,7 +91,7 @@ function summaryOf(name: string, { values, points, times }: Column): Summary {
     name,
     count: points.length,
     leftOut: values.length - points.length,
-    mean: points.length > 0 ? told(moments.mean) : null,
+    mean: moments.mean(),
     first: pointAt(points[0]),
     last: pointAt(points.at(-1)),
     min: pointAt(min),

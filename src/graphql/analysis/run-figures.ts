@@ -1,8 +1,10 @@
+import { valueAt } from "../../rest/api/record.ts";
 import type { Steps } from "../core/context.ts";
+import { type DeclarationValue, declared } from "../types/experiment.ts";
 import { finite } from "../types/series.ts";
 import { type RunStatus, statusOf } from "../types/status.ts";
-import { metricsOf, parametersOf, type Row, RunTable, STRIDE } from "./run-table.ts";
-import { medianOf, Moments, rankCorrelation, told } from "./statistics.ts";
+import { type Row, RunTable, STRIDE } from "./run-table.ts";
+import { medianOf, Moments, rankCorrelation } from "./statistics.ts";
 
 /** Statistics of a metric over runs. */
 export interface MetricStatistics {
@@ -28,7 +30,7 @@ export interface ParameterValues {
 }
 
 export interface RunGroupFigures {
-  readonly values: readonly { readonly name: string; readonly value: unknown }[];
+  readonly values: readonly DeclarationValue[];
   /** Its runs. */
   readonly table: RunTable;
 }
@@ -123,12 +125,12 @@ export function* statisticsOf(
       moments.add(number);
       numbers.push(number);
     }
-    const { count, mean } = moments;
+    const { count } = moments;
     all.push({
       name,
       count,
       leftOut: values.length - count,
-      mean: count > 0 ? told(mean) : null,
+      mean: moments.mean(),
       standardDeviation: moments.standardDeviation(),
       ...rangeOf(moments),
       median: medianOf(numbers),
@@ -151,9 +153,7 @@ const PARAMETER = "param.";
 function valuesBy(name: string, row: Row): readonly unknown[] {
   const key = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined;
   if (key) return key(row);
-  const values = parametersOf(row);
-  const parameter = name.startsWith(PARAMETER) ? name.slice(PARAMETER.length) : name;
-  return [Object.hasOwn(values, parameter) ? (values[parameter] ?? null) : null];
+  return [valueAt(row.declarations, name.startsWith(PARAMETER) ? name.slice(PARAMETER.length) : name)];
 }
 
 /** One row for each combination of values, the most frequent first. */
@@ -171,7 +171,7 @@ export function* groupsOf({ rows }: RunTable, by: readonly string[]): Steps<RunG
         yield made;
         made = 0;
       }
-      const key = JSON.stringify(values);
+      const key = JSON.stringify(values.map((value) => (value === undefined ? value : [value])));
       const group = groups.get(key) ?? { values, rows: [] };
       if (group.rows.push(row) === 1) {
         groups.set(key, group);
@@ -182,7 +182,7 @@ export function* groupsOf({ rows }: RunTable, by: readonly string[]): Steps<RunG
   return [...groups.values()]
     .toSorted((one, other) => other.rows.length - one.rows.length)
     .map(({ values, rows: own }) => ({
-      values: by.map((name, index) => ({ name, value: values[index] })),
+      values: declared(by, (_name, index) => values[index]),
       table: new RunTable(own),
     }));
 }
@@ -192,10 +192,7 @@ const numberOf = (value: unknown): number | null =>
   typeof value === "boolean" ? Number(value) : finite(value);
 
 /** The latest value of a metric in a row, where it is a finite number. */
-function measured(row: Row, metric: string): number | null {
-  const metrics = metricsOf(row);
-  return Object.hasOwn(metrics, metric) ? finite(metrics[metric]) : null;
-}
+const measured = (row: Row, metric: string): number | null => finite(valueAt(row.last_metric, metric));
 
 /** How a metric goes with each parameter that has numbers, the strongest first. */
 export function* importanceOf(table: RunTable, metric: string): Steps<ParameterImportance[]> {

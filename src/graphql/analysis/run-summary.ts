@@ -123,7 +123,8 @@ const RunGroupRef = builder.objectRef<RunGroup>("RunGroup").implement({
     values: t.field({
       type: [DeclarationValue],
       nullable: false,
-      description: "What they have in common, in the order of `by`.",
+      description:
+        "What they have in common, in the order of `by`, without parameters that they do not have.",
       ...shown("values"),
     }),
     count: t.int({

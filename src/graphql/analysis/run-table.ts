@@ -1,16 +1,10 @@
 import type { Steps } from "../core/context.ts";
 import { once } from "../types/series.ts";
-import { isObject } from "../../rest/api/record.ts";
+import { entriesOf } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 
 /** What the list of a service tells of an experiment. */
 export type Row = Partial<ExperimentRecord>;
-
-type Values = Readonly<Record<string, unknown>>;
-
-const NONE: Values = {};
-export const parametersOf = ({ declarations }: Row): Values => (isObject(declarations) ? declarations : NONE);
-export const metricsOf = ({ last_metric }: Row): Values => (isObject(last_metric) ? last_metric : NONE);
 
 /** Rows, or their values, that are looked at without a pause. */
 export const STRIDE = 500;
@@ -27,11 +21,11 @@ export interface Column {
 const BYTES = { column: 250, value: 14 };
 
 /** The columns of some rows, in order of their names. Takes as long as there are values, however many names they have. */
-function* columnsOf(rows: readonly Row[], valuesOf: (row: Row) => Values): Steps<readonly Column[]> {
+function* columnsOf(rows: readonly Row[], key: "declarations" | "last_metric"): Steps<readonly Column[]> {
   const columns = new Map<string, { name: string; values: unknown[]; rows: number[] }>();
   let [seen, made] = [0, 0];
   for (const [index, row] of rows.entries())
-    for (const [name, value] of Object.entries(valuesOf(row))) {
+    for (const [name, value] of entriesOf(row[key])) {
       if (++seen % STRIDE === 0) {
         yield made;
         made = 0;
@@ -39,7 +33,7 @@ function* columnsOf(rows: readonly Row[], valuesOf: (row: Row) => Values): Steps
       const column = columns.get(name) ?? { name, values: [], rows: [] };
       if (column.values.push(value ?? null) === 1) {
         columns.set(name, column);
-        made += BYTES.column;
+        made += BYTES.column + name.length;
       }
       column.rows.push(index);
       made += BYTES.value;
@@ -56,7 +50,7 @@ export class RunTable {
 
   constructor(rows: readonly Row[]) {
     this.rows = rows;
-    this.parameters = once(columnsOf(rows, parametersOf));
-    this.metrics = once(columnsOf(rows, metricsOf));
+    this.parameters = once(columnsOf(rows, "declarations"));
+    this.metrics = once(columnsOf(rows, "last_metric"));
   }
 }

@@ -1,6 +1,7 @@
 import SchemaBuilder from "@pothos/core";
-import { GraphQLError, valueFromASTUntyped, type ValueNode } from "graphql";
-import { isDeeper, MAX_NESTING } from "../../rest/api/record.ts";
+import { GraphQLError, valueFromASTUntyped, type ValueNode, visit } from "graphql";
+import { roundedOf } from "../../rest/api/reader.ts";
+import { isDeeper, MAX_NESTING, placeOf } from "../../rest/api/record.ts";
 import type { Context } from "./context.ts";
 
 interface SchemaTypes {
@@ -33,16 +34,40 @@ function checkNesting(value: unknown): unknown {
   throw new GraphQLError(`JSON: expected at most ${MAX_NESTING} levels of nesting, got more`);
 }
 
+/** Refuses integers of the caller that a number does not keep. */
+function checkIntegers(value: unknown, place = ""): void {
+  if (typeof value === "object" && value !== null)
+    for (const [key, inner] of Object.entries(value)) checkIntegers(inner, placeOf(place, key));
+  else if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw notKept(`${value}`, place);
+}
+
+const notKept = (got: string, place = "") =>
+  new GraphQLError(
+    `JSON: expected integers up to ${Number.MAX_SAFE_INTEGER}, which are kept, got ${got}${place && ` at ${place}`}; write it as text`,
+  );
+
 builder.scalarType("JSON", {
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
   description: "Any JSON value, where the tracking service does not document a shape.",
   serialize: (value) => value,
-  parseValue: checkNesting,
-  parseLiteral: (node: ValueNode, variables) => checkNesting(valueFromASTUntyped(node, variables)),
+  parseValue: (value) => {
+    checkNesting(value);
+    checkIntegers(value);
+    return value;
+  },
+  parseLiteral: (node: ValueNode, variables) => {
+    visit(node, {
+      IntValue: ({ value }) => {
+        if (!Number.isSafeInteger(Number(value))) throw notKept(value);
+      },
+      Variable: ({ name }) => checkIntegers(variables?.[name.value], name.value),
+    });
+    return checkNesting(valueFromASTUntyped(node, variables));
+  },
 });
 
-const isParameterValue = (value: unknown): value is string | number | boolean =>
-  typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+export const isParameterValue = (value: unknown): value is string | number | boolean =>
+  ["string", "number", "boolean"].includes(typeof value) || roundedOf(value) !== null;
 
 builder.scalarType("ParameterValue", {
   description: "A string, a number or a boolean.",

@@ -121,11 +121,13 @@ export function connectionOf<
 
 /** Converts a slice of an upstream list to a connection. */
 export function connect<Item, Node>(
-  { items, cursorAt, ...position }: Slice<Item>,
+  { items, cursorAt, hasNext, hasPrevious, count }: Slice<Item>,
   toNode: (item: Item) => Node,
 ): Connection<Node> {
   return {
-    ...position,
+    hasNext,
+    hasPrevious,
+    count,
     // Safe: only indexes below the length are asked for.
     nodes: new MadeItems(items.length, (index) => toNode(items[index] as Item)),
     cursorAt,

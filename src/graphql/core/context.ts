@@ -26,6 +26,8 @@ export interface Context extends PlacedContext {
   readonly lookAhead: boolean;
   /** Called when a link costs no upstream request; null unless notes are wanted. */
   readonly onFree: (() => void) | null;
+  /** Called for rows that the gateway compares for some arguments; null as well. */
+  readonly onScan: ((compared: readonly string[], rows: number) => void) | null;
   readonly at: ((place: ResultPlace) => Context) | null;
   /** Does long work in time slices, in turns with other callers. Never resolves when the operation is stopped. */
   readonly inTurns: <Result>(steps: Steps<Result>) => Promise<Result>;
@@ -44,6 +46,7 @@ export type Steps<Result> = Generator<number | undefined, Result, undefined>;
 export interface PlaceNotes {
   readonly forPlace: (place: ResultPlace) => ForPlace;
   readonly free: (place: ResultPlace) => void;
+  readonly scan: (place: ResultPlace, compared: readonly string[], rows: number) => void;
 }
 
 /** The context of an operation with notes at one place of its result. A class, as that of the operation itself. */
@@ -52,6 +55,7 @@ export class NotedContext implements Context {
   readonly lookAhead: boolean;
   readonly server: Server;
   readonly onFree: () => void;
+  readonly onScan: NonNullable<Context["onScan"]>;
   readonly place: ResultPlace;
   readonly at: Context["at"];
   readonly #whole: Context;
@@ -62,6 +66,7 @@ export class NotedContext implements Context {
     this.server = whole.server;
     this.lookAhead = whole.lookAhead;
     this.onFree = () => notes.free(place);
+    this.onScan = (compared, rows) => notes.scan(place, compared, rows);
     this.place = place;
     this.at = whole.at;
     this.#whole = whole;

@@ -17,7 +17,10 @@ import {
   parseReference,
   type RunAddress,
 } from "../../rest/api/reference.ts";
+import { Walk } from "../../rest/session/pages.ts";
+import { START } from "../../rest/session/position.ts";
 import type { Session } from "../../rest/session/session.ts";
+import { readStep } from "../../rest/session/steps.ts";
 import type { Address, Kind } from "./resource.ts";
 
 /*
@@ -35,6 +38,28 @@ const NOT_A_RUN = {
   outputFolder: null,
   files: null,
 };
+
+/**
+ * The item of a list for a record at which the server fails: release 0.4 crashes at an experiment whose latest metric is the text
+ * "NaN". Throws the error where the server has no such list, or the item is not in it.
+ */
+async function rowInstead<R extends RunnableRecord>(
+  { endpoints }: RunKind<R>,
+  at: RunAddress,
+  session: Session,
+  error: unknown,
+): Promise<R> {
+  const list = isFailure(error) ? session.server.batchOf(endpoints.read)?.list([{ at }]) : null;
+  const answer =
+    list && (await session.read(list.endpoint, list.at, { query: list.query }).catch(() => null));
+  const row = answer && list.find(answer)({ at });
+  if (!row) throw error;
+  // Safe: it is a list of such records.
+  return row as R;
+}
+
+const isFailure = (error: unknown): boolean =>
+  error instanceof UpstreamError && error.code === "UPSTREAM_ERROR" && error.facts.upstream?.status === 500;
 
 const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
   const { name, records, reference, example, endpoints, optional } = run;
@@ -59,7 +84,11 @@ const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress>
     },
     // With `id` loaded the record is a list item that lacks a key, so the whole record is read.
     fetch: ({ address, loaded }, keys, session) =>
-      session.read(endpoints.read, address, "id" in loaded ? {} : { part: { at: address, keys } }),
+      "id" in loaded
+        ? session.read(endpoints.read, address)
+        : session
+            .read(endpoints.read, address, { part: { at: address, keys } })
+            .catch((error: unknown) => rowInstead(run, address, session, error)),
     statuses: endpoints.statuses ?? null,
     logs: endpoints.logs ?? null,
     outputs: endpoints.outputs ?? null,
@@ -101,8 +130,57 @@ const project: Kind<ProjectRecord, ProjectAddress> = {
   },
   fromAddress: () => ({}),
   formatName: ({ owner, project: name }) => `${owner}.${name}`,
-  fetch: ({ address }, _, session) => session.read(ofProject.optional.read, address),
+  fetch: ({ address, loaded }, keys, session) => {
+    const { read, list } = ofProject.optional;
+    const isListed = !session.server.override(read) && session.server.override(list);
+    return isListed ? readListed(address, loaded, keys, session) : session.read(read, address);
+  },
 };
+
+/** The lists whose lengths are counts of a project. */
+const COUNTED = {
+  num_experiments: runs.experiment.optional.list,
+  num_experiment_groups: runs.group.optional.list,
+  num_jobs: runs.job.optional.list,
+  num_builds: runs.build.optional.list,
+};
+
+/** Projects of an owner that are read at once: hardly any has more. */
+const PROJECTS = 500;
+
+/** A project on a server that tells it only in the list of its owner, where it has no counts. */
+async function readListed(
+  at: ProjectAddress,
+  loaded: Partial<ProjectRecord>,
+  keys: readonly PropertyKey[],
+  session: Session,
+): Promise<Partial<ProjectRecord>> {
+  const counted = Object.entries(COUNTED).filter(([key]) => keys.includes(key));
+  const isCounted = keys.length > 0 && keys.length === counted.length;
+  const [row, ...counts] = await Promise.all([
+    "name" in loaded || isCounted ? {} : findListed(at, session),
+    ...counted.map(async ([key, endpoint]) => {
+      const { page } = await readStep(session, { endpoint, address: at }, START, 1);
+      return [key, page.count ?? null] as const;
+    }),
+  ]);
+  return { ...row, ...Object.fromEntries(counts) };
+}
+
+async function findListed(
+  { owner, project: name }: ProjectAddress,
+  session: Session,
+): Promise<ProjectRecord> {
+  const endpoint = ofProject.optional.list;
+  const walk = new Walk(session, { endpoint, address: { owner } }, START);
+  do {
+    const { rest } = await walk.next(PROJECTS);
+    const found = rest.find((row) => row.name === name);
+    if (found) return found;
+  } while (!walk.isDone());
+  const upstream = { method: "GET", route: endpoint.path };
+  throw new UpstreamError("NOT_FOUND", `Not found: ${owner}.${name}.`, { upstream });
+}
 
 export interface UserDetails extends UserRecord {
   readonly is_viewer: boolean;

@@ -8,7 +8,7 @@ import type { ResourceRef } from "./fields.ts";
 import { identify, idOf, requires, withId } from "./ids.ts";
 import { kinds, kindsByName } from "./kinds.ts";
 import { Project } from "./refs.ts";
-import { type Address, type Kind, load, type Resource, toResource } from "./resource.ts";
+import { type Address, type Kind, load, nullIfMissing, type Resource, toResource } from "./resource.ts";
 
 /*
  * Mutations that send one command to the service for one record. The payload type follows from the kind of the record: its link,
@@ -77,6 +77,16 @@ export async function targetOf<R extends object, At extends Address>(
 export const isNamedInFull = ({ kind }: Resource): boolean =>
   kind.verifiedBy === "record" && kindsByName.get(kind.name)?.verifiedBy === "parts";
 
+/** Sends a command for a record. Servers answer 404 also where a bookmark is not there: then that is gone, if the record is there. */
+export function sendFor<R extends object, At extends Address, Answer>(
+  source: Resource<R, At>,
+  endpoint: Command<At, Answer>,
+  { session }: Pick<Context, "session">,
+): Promise<Answer | null> {
+  const sending = session.send(endpoint, source.address, undefined);
+  return /unbookmark\/?$/.test(endpoint.path) ? nullIfMissing(source, sending, session) : sending;
+}
+
 interface Row<R extends object, At extends Address, Answer> {
   readonly target: ResourceRef<R, At>;
   readonly description: string;
@@ -101,7 +111,8 @@ export function command<R extends object, At extends Address, Answer>(
       args: withId(target),
       resolve: async (_, { id }, context) => {
         const source = await targetOf(target.kind, id, context);
-        return resultOf(source, await context.session.send(endpoint, source.address, undefined));
+        // Safe: only a bookmark can be missing, whose command has no answer.
+        return resultOf(source, (await sendFor(source, endpoint, context)) as Answer);
       },
     }),
   );

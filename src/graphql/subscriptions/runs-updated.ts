@@ -1,5 +1,8 @@
+import { setImmediate } from "node:timers/promises";
 import { InputError } from "../../errors.ts";
-import { slice } from "../../rest/session/pages.ts";
+import { scanList, slice, type SliceRequest } from "../../rest/session/pages.ts";
+import type { Session } from "../../rest/session/session.ts";
+import type { List } from "../../rest/session/steps.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
@@ -7,13 +10,13 @@ import type { StreamContext } from "../core/context.ts";
 import { ANY_KIND, identifyAmong, identifyRun, PARENTS } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
-import { declarationScan } from "../types/scan-filters.ts";
-import { conditionsOf } from "../types/run-filter.ts";
+import type { FindRows } from "../types/list-scan.ts";
+import { divide } from "../types/run-filter.ts";
 import { type RunFilter, RunFilterInput } from "../types/run-list-inputs.ts";
 import { RunKind, runKindNamed, runListOf } from "../types/run-list.ts";
 import { isFinished } from "../types/status.ts";
 import { eventsOf, keyOfRun, latestOf, readRun, RunUpdate, updateOf } from "./events.ts";
-import { createTeller, type ListState, readList } from "./watched-list.ts";
+import { createTeller, type FirstPage, type ListState, readList } from "./watched-list.ts";
 
 /* The changes of one run, and of the runs of a list. */
 
@@ -64,6 +67,29 @@ function parentOf({ of, kind }: Args) {
   return { at: { owner, project }, group: id };
 }
 
+/** Rows that are compared without a pause. */
+const STRIDE = 100;
+
+/** Finds the runs that the gateway looks for among the rows of one page of the greatest size. */
+async function scanFirst<At>(
+  session: Session,
+  list: List<At, RunnableRecord>,
+  request: SliceRequest,
+  findRows: FindRows,
+): Promise<FirstPage> {
+  let last: RunnableRecord | undefined;
+  const find = async (rows: readonly RunnableRecord[]) => {
+    last = rows.at(-1);
+    const steps = findRows(rows);
+    let step = steps.next();
+    // Others share the poll: the context of none of them has the turns.
+    for (let count = 1; !step.done; step = steps.next()) if (count++ % STRIDE === 0) await setImmediate();
+    return step.value;
+  };
+  const page = await scanList(session, list, { ...request, maxRows: request.maxSize, find });
+  return page.items.length < (request.first ?? request.maxSize) ? { ...page, last } : page;
+}
+
 function watchRuns(args: Args, context: StreamContext) {
   const { live, session } = context;
   const { at, group } = parentOf(args);
@@ -71,32 +97,24 @@ function watchRuns(args: Args, context: StreamContext) {
   const kind = runKindNamed(args.kind);
   const { endpoint } = runListOf(kind);
   server.offered(endpoint);
-  const conditions = conditionsOf(args.filter, { kind, project: at });
-  if (declarationScan(args.filter?.declarations))
-    throw new InputError(
-      "filter.declarations: expected texts, because a subscription leaves the filter to the server, which compares nothing else",
-    );
-  if (args.filter?.words != null)
-    throw new InputError(
-      "filter.words: expected none, because a subscription leaves the filter to the server, which searches no texts",
-    );
+  const { conditions, find } = divide(args.filter, { kind, project: at }, server);
   // Where the server has the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
   const base = server.listQuery({ group, order, conditions, query: args.query });
   const list = { endpoint, address: at, base };
   const request = sliceRequest({ first: args.first }, context);
-  const isFiltered = conditions.length > 0 || Boolean(args.query);
+  const isFiltered = conditions.length > 0 || Boolean(args.query) || find !== null;
   const runAt = (id: string) => toResource(kind, { ...at, id });
   const next = createTeller(isFiltered);
   return live.watch(
     {
-      key: `runs ${keyOfRun(runAt(""))} ${JSON.stringify([list.base, request.first])}`,
+      key: `runs ${keyOfRun(runAt(""))} ${JSON.stringify([list.base, request.first, find && args.filter])}`,
       read: (tick, before: ListState | null) =>
         readList(
           {
             isFiltered,
             isNewestFirst: order !== null,
-            readPage: () => slice(tick, list, request),
+            readPage: () => (find ? scanFirst(tick, list, request, find) : slice(tick, list, request)),
             readRun: (id) => readRun(runAt(id), tick),
           },
           before,
@@ -130,7 +148,8 @@ builder.subscriptionField("runsUpdated", (t) =>
       filter: t.arg({ type: RunFilterInput, description: "Conditions that the runs meet." }),
       query: t.arg.string({ description: "Filter in the server's own language, in addition to `filter`." }),
       first: t.arg.int({
-        description: "Number of runs to watch, the most recently changed. Default: one page of the service.",
+        description:
+          "Number of runs to watch, the most recently changed. Default: one page of the service. What needs a scan is found among the last `gateway.limits.maxPageSize` changed.",
       }),
     },
     ...eventsOf(watchRuns),

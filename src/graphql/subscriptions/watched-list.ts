@@ -27,13 +27,19 @@ export interface ListState {
   readonly isShort: boolean;
 }
 
+/** The first page of a list, or what is found in it. */
+export interface FirstPage extends Pick<Slice<RunnableRecord>, "items" | "hasNext"> {
+  /** The last of the rows that were read, if that is not the last item. */
+  readonly last?: RunnableRecord | undefined;
+}
+
 /** How a list is watched. */
 export interface Watched {
   /** Whether not all runs of the parent are in the list. */
   readonly isFiltered: boolean;
   /** Whether the list begins with the newest change. */
   readonly isNewestFirst: boolean;
-  readonly readPage: () => Promise<Slice<RunnableRecord>>;
+  readonly readPage: () => Promise<FirstPage>;
   readonly readRun: (id: string) => Promise<Known>;
 }
 
@@ -48,7 +54,7 @@ export async function readList(watched: Watched, before: ListState | null): Prom
   return before && isSame(before, state) ? before : state;
 }
 
-function listedAfter(before: ListState | null, page: Slice<RunnableRecord>, watched: Watched): ListState {
+function listedAfter(before: ListState | null, page: FirstPage, watched: Watched): ListState {
   const records = new Map(
     page.items.map((item) => [`${item.id}`, latestOf<Known>(before?.records.get(`${item.id}`), item)]),
   );
@@ -62,9 +68,9 @@ function listedAfter(before: ListState | null, page: Slice<RunnableRecord>, watc
   return { records, leaving, left, covers, isShort: false };
 }
 
-function coverageOf({ items, hasNext }: Slice<RunnableRecord>, { isNewestFirst }: Watched) {
+function coverageOf({ items, hasNext, last = items.at(-1) }: FirstPage, { isNewestFirst }: Watched) {
   if (!hasNext) return () => true;
-  const oldest = isNewestFirst ? timeOf(items.at(-1) ?? {}) : Number.NaN;
+  const oldest = isNewestFirst ? timeOf(last ?? {}) : Number.NaN;
   return (record: Known) => timeOf(record) > oldest;
 }
 

@@ -72,7 +72,7 @@ Node.implement({
     role: t.string({ description: "Role, such as `agent`.", ...property("role") }),
     memory: t.float({ description: "Total memory, in bytes on known servers.", ...property("memory") }),
     cpu: t.float({ description: "Total CPU, in cores on known servers.", ...property("cpu") }),
-    gpuCount: t.int({ description: "Number of GPUs.", ...property("n_gpus") }),
+    gpuCount: t.int({ description: "Number of GPUs, in use or not.", ...property("n_gpus") }),
     gpus: t.field({
       type: ["JSON"],
       nullable: { list: true, items: true },

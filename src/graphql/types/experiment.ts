@@ -1,6 +1,6 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { slice } from "../../rest/session/pages.ts";
-import { isObject } from "../../rest/api/record.ts";
+import { isObject, valueAt } from "../../rest/api/record.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { InputError } from "../../errors.ts";
@@ -33,13 +33,13 @@ import {
   readMetrics,
   readSeries,
   seriesArgs,
-  valueOf,
 } from "./metrics.ts";
 import { outputFiles } from "./output-files.ts";
 import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
 import { findRows, isInRows, valueOf as rowValue } from "./list-scan.ts";
 import { runList, runListOf } from "./run-list.ts";
 import { cloneFields } from "./run.ts";
+import { finite } from "./series.ts";
 
 const { endpoints, optional } = runs.experiment;
 const { property, computed, reference, child } = fieldsOf(Experiment.kind);
@@ -50,7 +50,7 @@ type ExperimentResource = typeof Experiment.$inferType;
 
 async function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
   const { owner, project, id } = resource.address;
-  const list = { endpoint: endpoints.jobs, address: resource.address };
+  const list = { endpoint: endpoints.jobs, address: resource.address, isTied: true };
   const page = await slice(context.session, list, sliceRequest(args, context));
   return connect(page, (record) =>
     toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${record.id}` }, record),
@@ -73,10 +73,20 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
   }),
 });
 
-interface DeclarationValue {
+export interface DeclarationValue {
   readonly name: string;
   readonly value: unknown;
 }
+
+/** Values by their names, without those that runs do not have, which are undefined: null is a value. */
+export const declared = (
+  names: readonly string[],
+  valueOf: (name: string, index: number) => unknown,
+): DeclarationValue[] =>
+  names.flatMap((name, index) => {
+    const value = valueOf(name, index);
+    return value === undefined ? [] : [{ name, value }];
+  });
 
 export const DeclarationValueRef = builder.objectRef<DeclarationValue>("DeclarationValue").implement({
   description: "A parameter and its value.",
@@ -127,17 +137,18 @@ Experiment.implement({
       args: namesArg,
       ...computed(["declarations"], ({ declarations }, _, { names }: NamesArgs) => {
         if (!isObject(declarations)) return null;
-        const wanted = names ? new Set(names) : null;
-        const present = Object.keys(declarations).filter((name) => wanted?.has(name) ?? true);
-        return present.toSorted().map((name): DeclarationValue => ({ name, value: declarations[name] }));
+        const wanted = [...new Set(names ?? Object.keys(declarations))].toSorted();
+        return declared(wanted, (name) => valueAt(declarations, name));
       }),
     }),
     declaration: t.field({
       type: "JSON",
-      description: "Value of one parameter.",
+      description:
+        "Value of one parameter; `model.lr` leads into an object where no parameter has this name.",
       args: { name: t.arg.string({ required: true, description: "Name of the parameter." }) },
-      ...computed(["declarations"], ({ declarations }, _, { name }: { readonly name: string }) =>
-        isObject(declarations) && Object.hasOwn(declarations, name) ? declarations[name] : null,
+      ...computed(
+        ["declarations"],
+        ({ declarations }, _, { name }: { readonly name: string }) => valueAt(declarations, name) ?? null,
       ),
     }),
     resources: t.field(resources),
@@ -164,17 +175,18 @@ Experiment.implement({
     readme: t.string(readme),
     latestMetrics: t.field({
       type: [MetricValue],
-      description: "Latest value of each metric, by name.",
+      description: "Latest value of each metric that the run has, by name.",
       args: namesArg,
       ...computed(["last_metric"], ({ last_metric }, _, { names }: NamesArgs) =>
         last_metric ? namedValues(last_metric, names) : null,
       ),
     }),
     lastMetricValue: t.float({
-      description: "Latest value of one metric.",
+      description:
+        "Latest value of one metric; null if it is absent or not a finite number, which `latestMetrics` tells apart.",
       args: nameArg,
       ...computed(["last_metric"], ({ last_metric }, _, { name }: { name: string }) =>
-        valueOf(last_metric, name),
+        finite(valueAt(last_metric, name)),
       ),
     }),
     metrics: t.field({

@@ -6,16 +6,16 @@ import {
   openHptuning,
 } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder } from "../core/builder.ts";
+import { builder, isParameterValue } from "../core/builder.ts";
 import { fieldsOf, known, shown } from "../core/fields.ts";
 import { Entity, Experiment, Group, Run, Trackable } from "../core/refs.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList, runListOf } from "./run-list.ts";
+import { finite } from "./series.ts";
 import { readme } from "./workload.ts";
 
-type Scalar = string | number | boolean;
 interface Values {
-  readonly values: readonly Scalar[];
+  readonly values: readonly (string | number | boolean)[];
 }
 interface Linspace {
   readonly num: number | null;
@@ -62,27 +62,24 @@ const MatrixDefinition = builder.unionType("MatrixDefinition", {
     "values" in definition ? "MatrixValues" : "num" in definition ? "MatrixLinspace" : "MatrixOther",
 });
 
-const isScalar = (value: unknown): value is Scalar => ["string", "number", "boolean"].includes(typeof value);
-const numberOf = (value: unknown, fits: (value: unknown) => boolean): number | null =>
-  typeof value === "number" && fits(value) ? value : null;
-
 /** One of the documented formats, or the value as received. */
 function definitionOf(raw: unknown): Definition {
   if (typeof raw !== "object" || raw === null) return { raw };
   const { values, linspace } = raw as { values?: unknown; linspace?: unknown };
-  if (Array.isArray(values) && values.every(isScalar)) return { values };
+  if (Array.isArray(values) && values.every(isParameterValue)) return { values };
   if (typeof linspace === "object" && linspace !== null && !Array.isArray(linspace)) {
     const { num, start, stop } = linspace as Record<"num" | "start" | "stop", unknown>;
     return {
-      num: numberOf(num, isInt32),
-      start: numberOf(start, Number.isFinite),
-      stop: numberOf(stop, Number.isFinite),
+      num: isInt32(num) ? num : null,
+      start: finite(start),
+      stop: finite(stop),
     };
   }
   return { raw };
 }
 
-const isInt32 = (value: unknown) => Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31;
+const isInt32 = (value: unknown): value is number =>
+  Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31;
 
 interface Parameter {
   readonly name: string;

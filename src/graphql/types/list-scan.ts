@@ -66,14 +66,21 @@ const ListScan = builder.objectRef<Scan>("ListScan").implement({
 
 type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
 
-/** Finds rows in time slices. Throws `InputError` for an offset, which a scan does not have. */
+/**
+ * Finds rows in time slices, and tells for which arguments they are compared. Throws `InputError` for an offset, which a scan
+ * does not have.
+ */
 export function finding<Row extends object>(
   find: FindRows,
+  compared: readonly string[],
   { offset }: PageArgs,
   context: Context,
 ): Find<Row> {
   if (offset != null) throw new InputError("offset: expected none where the gateway scans the list");
-  return (rows) => context.inTurns(find(rows));
+  return (rows) => {
+    context.onScan?.(compared, rows.length);
+    return context.inTurns(find(rows));
+  };
 }
 
 /** Reads a page of the rows of a list that are found. */

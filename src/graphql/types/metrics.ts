@@ -69,9 +69,6 @@ function sortedKeysOf(values: ByName): readonly string[] {
   return last.sorted;
 }
 
-export const valueOf = (values: Values, name: string): number | null =>
-  values && Object.hasOwn(values, name) ? finite(values[name]) : null;
-
 export const namesArg = builder.args((t) => ({
   names: t.stringList({ description: "Names to include. Default: all." }),
 }));
@@ -150,7 +147,8 @@ export const seriesArgs = builder.args((t) => ({
   ...namesArg,
   maxPoints: t.int({
     defaultValue: 500,
-    description: "Points per series, 2 to 5000. Longer series are downsampled, keeping peaks (LTTB).",
+    description:
+      "Points per series, 2 to 5000. Longer series are downsampled, keeping peaks (LTTB) and the ends of gaps.",
   }),
 }));
 

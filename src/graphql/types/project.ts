@@ -16,10 +16,11 @@ import {
   command,
   DeletePayload,
   payloadOf,
+  sendFor,
 } from "../core/mutations.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList, runLists } from "./run-list.ts";
-import { checkNewName, checkTags, tagInputs, withTags } from "./update.ts";
+import { checkNewName, checkTags, orTaken, tagInputs, withTags } from "./update.ts";
 
 const { property, fromAddress } = fieldsOf(Project.kind);
 
@@ -149,7 +150,7 @@ builder.mutationFields((t) => ({
       };
       if (Object.keys(body).length === 0)
         throw new InputError("input: expected at least one field to change, got none");
-      const record = await session.send(update, source.address, body);
+      const record = await session.send(update, source.address, body).catch(orTaken(input.name));
       return toResource(Project.kind, { ...source.address, project: record.name }, record);
     },
   }),
@@ -162,10 +163,10 @@ command("deleteProject", discard, {
 });
 
 /** Sends a command for a project. */
-async function act(id: string, endpoint: Command<ProjectAddress, undefined>, { session }: Context) {
-  const { address } = identify(Project.kind, "id", id);
-  await session.send(endpoint, address, undefined);
-  return address;
+async function act(id: string, endpoint: Command<ProjectAddress, undefined>, context: Context) {
+  const target = identify(Project.kind, "id", id);
+  await sendFor(target, endpoint, context);
+  return target.address;
 }
 
 builder.mutationFields((t) => ({

@@ -1,5 +1,6 @@
 import { InputError, UpstreamError } from "../../errors.ts";
 import { type Condition, hasMetric, type ListRequest, splitGroup } from "../../rest/api/list-query.ts";
+import type { RunKind } from "../../rest/api/kind.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { GroupRecord } from "../../rest/api/records.ts";
 import type { Server } from "../../rest/api/server.ts";
@@ -8,7 +9,16 @@ import { kinds, type ProjectAddress } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import { type Kind, load, toResource } from "../core/resource.ts";
 import type { Context } from "../core/context.ts";
-import { BOUND_NAMES, checkBounds, declarationConditions, wordsConditions } from "./scan-filters.ts";
+import { both } from "./list-scan.ts";
+import {
+  boundConditions,
+  checkBounds,
+  comparedOf,
+  conditionScan,
+  declarationConditions,
+  wordsConditions,
+  wordsScan,
+} from "./scan-filters.ts";
 import {
   type DayRange,
   hasMember,
@@ -25,12 +35,27 @@ import { type RunPhase, type RunStatus, statusesOf } from "./status.ts";
 
 /** The list that is filtered. */
 interface Filtered {
-  readonly kind: Pick<Kind, "name">;
+  readonly kind: { readonly name: string; readonly run: Pick<RunKind, "records"> };
   readonly project: ProjectAddress;
 }
 
-/** The conditions of a filter. Throws `InputError` for those that this list does not have. */
-export function conditionsOf(filter: RunFilter | null | undefined, filtered: Filtered): readonly Condition[] {
+/**
+ * Divides a filter: `conditions` for the server, and what the gateway finds itself, with the arguments that it compares. Throws
+ * `InputError` for members that this list does not have, and `UpstreamError` for what neither can compare.
+ */
+export function divide(filter: RunFilter | null | undefined, filtered: Filtered, server: Server) {
+  const all = conditionsOf(filter, filtered);
+  const compared = comparedOf(all, server, filtered.kind.run.records);
+  const { words } = filter ?? {};
+  const named = words == null ? [] : ["filter.words"];
+  return {
+    conditions: all.filter((each) => !compared.includes(each)),
+    find: both(conditionScan(compared), wordsScan(words)),
+    compared: [...compared.map(({ argument }) => argument), ...named],
+  };
+}
+
+function conditionsOf(filter: RunFilter | null | undefined, filtered: Filtered): readonly Condition[] {
   if (!filter) return [];
   return (Object.keys(MEMBERS) as Member[]).flatMap((member) => {
     const { [member]: value } = filter;
@@ -112,16 +137,14 @@ const days =
 
 const bound = (
   condition: Omit<Condition, "operands">,
-  value: string | number | null | undefined,
-): readonly Condition[] => (value == null ? [] : [{ ...condition, operands: [`${value}`] }]);
+  value: string | null | undefined,
+): readonly Condition[] => (value == null ? [] : [{ ...condition, operands: [value] }]);
 
 const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (values, list) =>
   values.flatMap(({ name, ...bounds }, index) => {
     const argument = `${list}[${index}]`;
     checkBounds(argument, bounds);
-    const given = BOUND_NAMES.flatMap((operator) =>
-      bound({ argument, key: "metric", name, operator }, bounds[operator]),
-    );
+    const given = boundConditions({ argument, key: "metric", name }, bounds);
     return given.length > 0 ? given : [hasMetric(argument, name)];
   });
 

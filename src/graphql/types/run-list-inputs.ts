@@ -33,7 +33,7 @@ export const RunFilterInput = builder.inputType("RunFilter", {
   fields: (t) => ({
     words: t.string({
       description:
-        "Words, in any case, that all occur in name, description or tags. Found by a scan: see `ListScan`. Not for `runsUpdated`.",
+        "Words, in any case, that all occur in name, description or tags. Found by a scan: see `ListScan`.",
     }),
     names: t.stringList({ description: "Whole names." }),
     notNames: t.stringList({ description: "Whole names." }),
@@ -107,7 +107,7 @@ export const RunOrder = builder.inputType("RunOrder", {
     field: t.field({ type: RunOrderField, description: "A time." }),
     metric: t.string({
       description:
-        "Name of a metric: letters, digits, single `_`. Its latest values are compared. Experiments without it come last by `ASC` and are omitted by `DESC`. Requires `METRIC_ORDERS`.",
+        "Name of a metric: letters, digits, `-`, single `_`. Its latest values are compared. Experiments without a number of it are omitted. Requires `METRIC_ORDERS`.",
     }),
     direction: t.field({
       type: OrderDirection,

@@ -22,9 +22,8 @@ import { type Address, type Kind, type Resource, toResource } from "../core/reso
 import type { ProjectAddress } from "../core/kinds.ts";
 import { quote, requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
-import { declarationScan, requireDeclarations, wordsScan } from "./scan-filters.ts";
 import { addScan, both, finding, type FindRows, readWhole, scanPage } from "./list-scan.ts";
-import { checkGroups, conditionsOf, groupsInFilter } from "./run-filter.ts";
+import { checkGroups, divide, groupsInFilter } from "./run-filter.ts";
 import { orderOf, RunFilterInput, RunOrder } from "./run-list-inputs.ts";
 
 /*
@@ -141,14 +140,13 @@ export async function readRuns(
     throw new InputError(
       `order.metric: expected for a list of experiments only, got it for ${kind.run.many}`,
     );
-  const filtered = conditionsOf(args.filter, { kind, project: { owner, project } });
-  const conditions = [...(narrowing?.conditions ?? []), ...filtered];
+  const filter = divide(args.filter, { kind, project: { owner, project } }, session.server);
+  const conditions = [...(narrowing?.conditions ?? []), ...filter.conditions];
   const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
   const groups = groupsInFilter(session.server, asked);
   if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
-  const { words, declarations } = args.filter ?? {};
-  const narrowed = JSON.stringify([narrowing?.name, words, declarations]);
   session.server.offered(endpoint);
+  const narrowed = JSON.stringify([narrowing?.name, filter.find && args.filter]);
   const ordered = { endpoint, address, base: session.server.listQuery(asked), narrowing: narrowed };
   const given = sliceRequest(args, context);
   const { maxSize } = given;
@@ -158,10 +156,9 @@ export async function readRuns(
     ...toResource(kind, { owner, project, id: `${record.id}` }, record),
     listedIn,
   });
-  const declared = declarationScan(declarations);
-  if (declared) requireDeclarations(session.server, kind.run.records);
-  const scan = both(both(declared, wordsScan(words)), narrowing?.find ?? null);
-  const find = scan && finding<RunnableRecord>(scan, args, context);
+  const scan = both(filter.find, narrowing?.find ?? null);
+  const compared = [...filter.compared, ...(narrowing?.find ? [narrowing.name] : [])];
+  const find = scan && finding<RunnableRecord>(scan, compared, args, context);
   // The order of creation is stable; figures depend on none.
   const isStable = !metricOrder && session.server.profile.orders.CREATED_ASC;
   const whole = isStable

@@ -1,11 +1,13 @@
 import type { CloneableRecord, RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
 import { runKinds } from "../../rest/api/kinds.ts";
 import { either } from "../../rest/api/kind.ts";
+import { project as ofProject } from "../../rest/api/project.ts";
 import type { FieldExtensions } from "../../engine/field-source.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import { MAX_IDS, pageArgs, within } from "../core/connection.ts";
+import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { type Resource, toResource, unverified } from "../core/resource.ts";
+import { fetchMore, type Resource, toResource, unverified } from "../core/resource.ts";
 import { ANY_KIND, identifyAny, idOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
 import { Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
@@ -205,12 +207,22 @@ Loggable.implement({
   }),
 });
 
+/** What a caller named, of any kind. A project is read where the server can: nothing else shows that it is still there. */
+async function named(argument: string, id: string, { session }: Context): Promise<Resource> {
+  const resource = unverified(identifyAny(argument, id));
+  const { read, list } = ofProject.optional;
+  const isReadable = session.server.override(read) ?? session.server.override(list);
+  return resource.kind.name === kinds.project.name && isReadable
+    ? fetchMore(resource, ["name"], session)
+    : resource;
+}
+
 builder.queryFields((t) => ({
   entity: t.field({
     type: Entity,
     description: "Any object by its id. The existence of a user is not checked.",
     args: { id: t.arg.id({ required: true, description: ANY_KIND }) },
-    resolve: (_, { id }) => unverified(identifyAny("id", id)),
+    resolve: (_, { id }, context) => named("id", id, context),
   }),
   entities: t.field({
     type: [Entity],
@@ -218,12 +230,12 @@ builder.queryFields((t) => ({
     description: "Objects by their ids, in the same order; null with an error for one that fails.",
     extensions: { itemsOf: "ids" } satisfies FieldExtensions,
     args: {
-      ids: t.arg.idList({ required: true, description: `At most ${MAX_IDS} global ids or unique names.` }),
+      ids: t.arg.idList({ required: true, description: `At most ${MAX_IDS}, each as \`entity\` takes it.` }),
     },
-    resolve: (_, { ids }) => {
+    resolve: (_, { ids }, context) => {
       within("ids", ids.length, { from: 0, to: MAX_IDS });
       // A separate promise for each, so that an invalid id is a single null.
-      return ids.map(async (id, index) => unverified(identifyAny(`ids[${index}]`, id)));
+      return ids.map((id, index) => named(`ids[${index}]`, id, context));
     },
   }),
 }));

@@ -1,17 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import type { Condition } from "../../rest/api/list-query.ts";
+import { checkLength, type Condition, isSayable, meaningOf } from "../../rest/api/list-query.ts";
+import { valueAt } from "../../rest/api/record.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
 import { type FindRows, findRows, isInRows, valueOf } from "./list-scan.ts";
+import { finite } from "./series.ts";
 
 /*
- * Filters that the gateway compares itself, with the rows of a list. By parameters: servers compare only texts of them.
+ * Filters that the gateway compares itself, with the rows of a list: what the language of servers cannot say.
  */
 
 /** Bounds of a number, each by its name in filters: whether a value is within it. */
-export const BOUNDS = {
+const BOUNDS = {
   greaterThan: (value: number, bound: number) => value > bound,
   atLeast: (value: number, bound: number) => value >= bound,
   lessThan: (value: number, bound: number) => value < bound,
@@ -19,7 +21,7 @@ export const BOUNDS = {
 };
 
 // Safe: these are the keys of the table.
-export const BOUND_NAMES = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
+const BOUND_NAMES = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
 
 type Bounds = { readonly [Name in keyof typeof BOUNDS]?: number | null | undefined };
 
@@ -38,9 +40,18 @@ export function checkBounds(argument: string, bounds: Bounds): void {
     throw new InputError(`${argument}: expected bounds that a number can meet, got ${lower} to ${upper}`);
 }
 
+type Named = Pick<Condition, "argument" | "key" | "name">;
+
+/** The conditions that bounds are. */
+export const boundConditions = (named: Named, bounds: Bounds): readonly Condition[] =>
+  BOUND_NAMES.flatMap((operator) => {
+    const { [operator]: bound } = bounds;
+    return bound == null ? [] : [{ ...named, operator, operands: [`${bound}`] }];
+  });
+
 export const DeclarationFilter = builder.inputType("DeclarationFilter", {
   description:
-    "Values of a parameter. Servers compare texts only: numbers, booleans and lists are found by a scan, see `ListScan`. `runsUpdated` takes only texts.",
+    "Values of a parameter. Servers compare texts only: numbers, booleans and lists are found by a scan, see `ListScan`.",
   fields: (t) => ({
     name: t.string({ required: true, description: "Name of the parameter." }),
     values: t.stringList({
@@ -54,85 +65,77 @@ export const DeclarationFilter = builder.inputType("DeclarationFilter", {
   }),
 });
 
-type Declared = typeof DeclarationFilter.$inferInput;
-type Test = (value: unknown) => boolean;
-
-/** Longest values of a parameter that are compared, in characters. */
-const MAX_LENGTH = 2_000;
-
-const boundsOf = (declared: Declared): readonly ((value: number) => boolean)[] =>
-  BOUND_NAMES.flatMap((name) => {
-    const { [name]: bound } = declared;
-    return bound == null ? [] : [(value: number) => BOUNDS[name](value, bound)];
+/** The conditions of filters by parameters. Throws `InputError` for a parameter that is compared with nothing. */
+export const declarationConditions = (
+  filters: readonly (typeof DeclarationFilter.$inferInput)[],
+  list: string,
+): readonly Condition[] =>
+  filters.flatMap(({ name, values, ...bounds }, index) => {
+    const named = { argument: `${list}[${index}]`, key: "declaration", name } as const;
+    const within = boundConditions(named, bounds);
+    if (values?.length === 0 || (!values && within.length === 0))
+      throw new InputError(`${named.argument}: expected at least one of \`values\` or a bound, got none`);
+    checkBounds(named.argument, bounds);
+    return values ? [{ ...named, operator: "anyOf", operands: values }, ...within] : within;
   });
 
-/** What a text means besides itself: a number, a boolean, null or a list; undefined for one that is only text. */
-function meaningOf(text: string): unknown {
-  if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "string" ? undefined : value;
-  } catch {
-    return undefined;
-  }
+/** Where rows have what conditions are about that no server may be able to say. */
+const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
+  name: "name",
+  status: "last_status",
+  tags: "tags",
+  user: "user",
+  metric: "last_metric",
+  declaration: "declarations",
+};
+
+/**
+ * Finds the conditions that the server's language cannot say, so that the gateway compares the rows with them. Throws
+ * `UpstreamError` where the rows of this server's lists do not tell what they are about, and `InputError` when they are too long.
+ */
+export function comparedOf(
+  conditions: readonly Condition[],
+  server: Server,
+  record: string,
+): readonly Condition[] {
+  const compared = conditions.filter((condition) => ROW_KEYS[condition.key] && !isSayable(condition));
+  if (compared.length > 0 && server.profile.filters.language === null)
+    throw notOffered("the argument `filter`", "FILTERS");
+  const untold = compared.find(({ key }) => !isInRows(server, record, ROW_KEYS[key] ?? ""));
+  if (untold) throw notOffered(`\`${untold.argument}\` with what it cannot find by itself`);
+  const texts = compared.flatMap(({ name = "", operands }) => [name, ...operands]);
+  checkLength("filter", texts.join(""), "characters that the server cannot be told");
+  return compared;
 }
 
-/** Whether a server can compare it: with texts that are nothing else. */
-const isText = (declared: Declared): boolean =>
-  boundsOf(declared).length === 0 && (declared.values ?? []).every((text) => meaningOf(text) === undefined);
-
-/** The conditions that the server checks. Throws `InputError` for a parameter that is compared with nothing. */
-export function declarationConditions(filters: readonly Declared[], list: string): readonly Condition[] {
-  return filters.flatMap((declared, index) => {
-    const argument = `${list}[${index}]`;
-    const { name, values } = declared;
-    const length = (values ?? []).join("").length;
-    if (length > MAX_LENGTH)
-      throw new InputError(`${argument}.values: expected at most ${MAX_LENGTH} characters, got ${length}`);
-    if (values?.length === 0 || (!values && boundsOf(declared).length === 0))
-      throw new InputError(`${argument}: expected at least one of \`values\` or a bound, got none`);
-    checkBounds(argument, declared);
-    if (!isText(declared)) return [];
-    return [{ argument, key: "declaration", name, operator: "anyOf", operands: values ?? [] } as const];
-  });
+/** Finds the rows that meet all conditions; null without one. */
+export function conditionScan(conditions: readonly Condition[]): FindRows | null {
+  const tests = conditions.map(testOf);
+  return tests.length === 0 ? null : findRows((row) => tests.every((isMet) => isMet(row)));
 }
 
-/** The conditions that only the rows can meet; null when the server checks all. */
-export function declarationScan(filters: readonly Declared[] | null | undefined): FindRows | null {
-  const scanned = (filters ?? []).filter((declared) => !isText(declared));
-  if (scanned.length === 0) return null;
-  const tests = scanned.map((declared) => [declared.name, testOf(declared)] as const);
-  return findRows((row) => {
-    const declarations = declarationsOf(row);
-    return tests.every(([name, test]) => Object.hasOwn(declarations, name) && test(declarations[name]));
-  });
+function testOf({ key, name, operator, operands }: Condition): (row: object) => boolean {
+  const isMet =
+    operator === "anyOf" || operator === "noneOf" ? isOneOf(key, operands) : isWithin(operator, operands);
+  return (row) => {
+    const value = valueOf(row, ROW_KEYS[key] ?? "");
+    const found = name === undefined ? value : valueAt(value, name);
+    const values = name === undefined && Array.isArray(found) ? found : [found];
+    return values.some((each) => each !== undefined && isMet(each)) !== (operator === "noneOf");
+  };
 }
 
-function testOf(declared: Declared): Test {
-  const bounds = boundsOf(declared);
-  const values = declared.values?.map((text) => ({ text, meaning: meaningOf(text) }));
-  const isOneOf: Test = (value) =>
-    values?.some(
-      ({ text, meaning }) =>
-        value === text || value === meaning || (meaning !== undefined && isDeepStrictEqual(value, meaning)),
-    ) ?? true;
-  const isWithin: Test = (value) =>
-    bounds.length === 0 || (typeof value === "number" && bounds.every((isMet) => isMet(value)));
-  return (value) => isOneOf(value) && isWithin(value);
+function isOneOf(key: Condition["key"], operands: readonly string[]) {
+  const wanted = new Set<unknown>(operands);
+  const meanings = key === "declaration" ? operands.map(meaningOf).filter((each) => each !== undefined) : [];
+  return (value: unknown): boolean =>
+    wanted.has(value) || meanings.some((meaning) => isDeepStrictEqual(value, meaning));
 }
 
-/** The parameters of a row; none where it has null. Throws `UpstreamError` for a row that does not tell them. */
-function declarationsOf(row: object): Readonly<Record<string, unknown>> {
-  const declarations = valueOf(row, "declarations");
-  // Safe: any object has properties by name.
-  return typeof declarations === "object" && declarations !== null ? (declarations as never) : {};
-}
-
-/** Throws `UpstreamError` where the rows of this server's lists do not tell the parameters. */
-export function requireDeclarations(server: Server, record: string): void {
-  if (server.profile.filters.language === null) throw notOffered("the argument `filter`", "FILTERS");
-  if (!isInRows(server, record, "declarations")) throw notOffered("filters by parameters other than texts");
-}
+const isWithin =
+  (operator: keyof typeof BOUNDS, [bound]: readonly string[]) =>
+  (value: unknown) =>
+    BOUNDS[operator](finite(value) ?? Number.NaN, Number(bound));
 
 /* By words. Servers search no texts, so the gateway looks for the words in the rows of a list. */
 

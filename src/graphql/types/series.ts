@@ -1,3 +1,4 @@
+import { roundedOf } from "../../rest/api/reader.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import type { Steps } from "../core/context.ts";
 
@@ -25,9 +26,14 @@ export interface Column extends Valued {
   readonly points: number[];
 }
 
-/** Returns a finite number, otherwise null. Some servers also send text and objects. */
-export const finite = (raw: unknown): number | null =>
-  typeof raw === "number" && Number.isFinite(raw) ? raw : null;
+/** Returns a finite number, otherwise null. Some servers also send text and objects. A long integer is rounded. */
+export function finite(raw: unknown): number | null {
+  const value = typeof raw === "number" ? raw : roundedOf(raw);
+  return Number.isFinite(value) ? value : null;
+}
+
+/** The same for exports, which have all digits of a long integer. */
+export const exact = (raw: unknown): unknown => (roundedOf(raw) === null ? finite(raw) : raw);
 
 type Records = readonly MetricRecord[];
 
@@ -116,7 +122,9 @@ export function* seriesOf(
 function thinned(column: Column, maxPoints: number): Pick<Series, "steps" | "times" | "values"> {
   const { times, values } = column;
   if (values.length <= maxPoints) return { steps: null, times, values };
-  const kept = lttb(column, maxPoints);
+  // Half of the points are for numbers, where there are as many.
+  const ends = endsOfGaps(column, maxPoints - Math.min(column.points.length, Math.max(2, maxPoints >> 1)));
+  const kept = [...lttb(column, maxPoints - ends.length), ...ends].toSorted((one, other) => one - other);
   return {
     steps: kept,
     times: kept.map((index) => times[index] ?? null),
@@ -124,10 +132,27 @@ function thinned(column: Column, maxPoints: number): Pick<Series, "steps" | "tim
   };
 }
 
+/** The first and last points of gaps, the runs of points without a value: at most so many, of the longest gaps. */
+function endsOfGaps({ values, points }: Valued, most: number): readonly number[] {
+  const gaps: { readonly from: number; readonly to: number }[] = [];
+  let begin = 0;
+  for (const point of [...points, values.length]) {
+    if (point > begin) gaps.push({ from: begin, to: point - 1 });
+    begin = point + 1;
+  }
+  const lengths = Float64Array.from(gaps, ({ from, to }) => to - from).toSorted();
+  // There is room for all that are longer.
+  const shortest = lengths.at(-1 - (most >> 1)) ?? -1;
+  const ends = new Set<number>();
+  for (const isNext of [(length: number) => length > shortest, (length: number) => length <= shortest])
+    for (const { from, to } of gaps) if (isNext(to - from) && ends.size + 2 <= most) ends.add(from).add(to);
+  return [...ends];
+}
+
 /**
  * Downsamples a series by Largest-Triangle-Three-Buckets (Steinarsson 2013): from each bucket it keeps the point that
  * forms the largest triangle with the previously kept point and the average of the next bucket. Keeps the first and last
- * point and drops points without a value. Returns the indexes of the points that it keeps. Own code: the available
+ * point with a value and drops those without. Returns the indexes of the points that it keeps. Own code: the available
  * packages are unmaintained.
  */
 function lttb({ values, points }: Valued, maxPoints: number): readonly number[] {

@@ -11,7 +11,14 @@ import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
 import { kindsByName, type ProjectAddress } from "../core/kinds.ts";
 import { Experiment, Run } from "../core/refs.ts";
 import { load, toResource, unverified } from "../core/resource.ts";
-import { ARCHIVE_SWITCH, ARCHIVES, BOOKMARK_SWITCH, DeletedRun, isNamedInFull } from "../core/mutations.ts";
+import {
+  ARCHIVE_SWITCH,
+  ARCHIVES,
+  BOOKMARK_SWITCH,
+  DeletedRun,
+  isNamedInFull,
+  sendFor,
+} from "../core/mutations.ts";
 import { type Commanded, forceArg, hasFinished, isSentField, readFresh, STOPS } from "./run-commands.ts";
 
 /*
@@ -49,11 +56,10 @@ const orError = <Value>(promise: Promise<Value>): Promise<Outcome<Value>> =>
     throw error;
   });
 
-const projectKey = ({ address: { owner, project } }: RunResource): string => `${owner}/${project}`;
-
 /**
- * Sends a command once for each run, side by side. Gives an outcome for each id, in their order. The service's command for many
- * experiments passes over ids that do not exist: so their records are read first, as are those that may be left as they are.
+ * Sends a command once for each run, side by side, or once for the experiments of a project where the service has one for many.
+ * Gives an outcome for each id, in their order. A command for many passes over ids that do not exist: so their records are read
+ * first, as are those that may be left as they are.
  */
 async function sendToEach(
   ids: readonly string[],
@@ -61,54 +67,52 @@ async function sendToEach(
   context: Context,
 ): Promise<readonly Outcome<Commanded>[]> {
   const { session, server } = context;
+  const { forMany, isLeft, known } = command;
   if (ids.length < 1 || ids.length > MAX_IDS)
     throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
   const named = ids.map((id, index) => identifyRun(`ids[${index}]`, id));
-  const several = new Map(named.map((run) => [idOf(run), run]));
-  const ofProjects = new Map<string, RunResource[]>();
-  for (const run of several.values())
-    if (run.kind.name === Experiment.kind.name)
-      ofProjects.set(projectKey(run), [...(ofProjects.get(projectKey(run)) ?? []), run]);
-  const canSendMany = command.forMany && server.override(command.forMany) !== null;
-  const isInMany = (run: RunResource) => canSendMany && (ofProjects.get(projectKey(run))?.length ?? 0) > 1;
-
-  const prepare = async (run: RunResource): Promise<RunResource> => {
+  const groups = new Map<string, RunResource[]>();
+  for (const [id, run] of new Map(named.map((each) => [idOf(each), each]))) {
+    const { owner, project } = run.address;
+    const isOfMany = run.kind.name === Experiment.kind.name && forMany && server.override(forMany);
+    const key = isOfMany ? `${owner}/${project}` : id;
+    groups.set(key, [...(groups.get(key) ?? []), run]);
+  }
+  const prepare = async (run: RunResource, { length }: readonly RunResource[]): Promise<RunResource> => {
     endpointFor(run, command, context);
     if (isNamedInFull(run)) await load(run, ["unique_name"], session);
-    return command.isLeft || isInMany(run) ? readFresh(run, session) : run;
+    return isLeft || length > 1 ? readFresh(run, session) : run;
   };
   const prepared = new Map<string, Outcome<RunResource>>();
-  await Promise.all([...several].map(async ([id, run]) => prepared.set(id, await orError(prepare(run)))));
+  const all = [...groups.values()];
+  const preparing = all.flatMap((group) =>
+    group.map(async (run) => prepared.set(idOf(run), await orError(prepare(run, group)))),
+  );
+  await Promise.all(preparing);
   const isWanted = (run: Outcome<RunResource> | undefined): run is RunResource =>
-    run !== undefined && !(run instanceof UpstreamError) && !command.isLeft?.(run);
+    run !== undefined && !(run instanceof UpstreamError) && !isLeft?.(run);
   const sent = new Map<string, Promise<Outcome<unknown>>>();
-  for (const all of ofProjects.values()) {
-    const { forMany } = command;
-    const wanted = all.filter((run) => isWanted(prepared.get(idOf(run))));
+  for (const group of all) {
+    const wanted = group.filter((run) => isWanted(prepared.get(idOf(run))));
     const [first] = wanted;
-    if (!forMany || !first || !isInMany(first)) continue;
+    if (!first) continue;
     const numbers = wanted.map(({ address }) => address.id);
-    const sending = orError(session.send(forMany, first.address, numbers));
-    for (const run of wanted) sent.set(idOf(run), sending);
+    const sending =
+      forMany && group.length > 1
+        ? session.send(forMany, first.address, numbers)
+        : sendFor(first, endpointFor(first, command, context), context);
+    for (const run of wanted) sent.set(idOf(run), orError(sending));
   }
   return Promise.all(
     named.map(async (each) => {
-      const id = idOf(each);
-      const run = prepared.get(id);
+      const run = prepared.get(idOf(each));
       if (!run || run instanceof UpstreamError) return run as UpstreamError;
       if (!isWanted(run)) return { run, isSent: false };
-      const { address } = each;
-      const sending =
-        sent.get(id) ?? orError(session.send(endpointFor(run, command, context), address, undefined));
-      sent.set(id, sending);
-      const failure = await sending;
+      const failure = await sent.get(idOf(each));
+      if (failure instanceof UpstreamError) return failure;
       // Of what was read only the address is still true. Safe: the kind is that of a run.
-      const now = toResource(
-        kindsByName.get(each.kind.name) ?? each.kind,
-        address,
-        command.known,
-      ) as RunResource;
-      return failure instanceof UpstreamError ? failure : { run: now, isSent: true };
+      const kind = kindsByName.get(each.kind.name) ?? each.kind;
+      return { run: toResource(kind, each.address, known) as RunResource, isSent: true };
     }),
   );
 }
@@ -123,14 +127,23 @@ async function orThrow<Result extends object>(
   return outcome;
 }
 
-/** What became of a command, as one word. */
-function wordOf(outcome: Outcome<object>): string {
+const CommandOutcome = builder.enumType("CommandOutcome", {
+  description: "What became of a command for one of several runs.",
+  values: {
+    DONE: { description: "The service accepted it." },
+    REFUSED: { description: "The service refused it." },
+    NOT_SENT: { description: "It was not sent: the run had finished, or cannot be commanded now." },
+    UNKNOWN: { description: "It may have taken effect. Read the run before you repeat it." },
+  },
+});
+
+function wordOf(outcome: Outcome<object>): typeof CommandOutcome.$inferType {
   if (!(outcome instanceof UpstreamError))
-    return "isSent" in outcome && outcome.isSent === false ? "not sent" : "done";
+    return "isSent" in outcome && outcome.isSent === false ? "NOT_SENT" : "DONE";
   const { outcome: unknown, upstream } = outcome.facts;
+  if (unknown) return "UNKNOWN";
   // Before a command is sent, the record is read.
-  const isAnswered = upstream?.method !== "GET" && upstream?.status !== undefined;
-  return unknown ?? (isAnswered ? "refused" : "not sent");
+  return upstream?.method !== "GET" && upstream?.status !== undefined ? "REFUSED" : "NOT_SENT";
 }
 
 const RunResult = builder.objectRef<Commanded>("RunResult").implement({
@@ -150,6 +163,12 @@ const severalOf = <Result extends object>(
   builder.objectRef<readonly Outcome<Commanded>[]>(name).implement({
     description: "Payload of a command on several runs.",
     fields: (t) => ({
+      outcomes: t.field({
+        type: [CommandOutcome],
+        nullable: false,
+        description: "What became of each, in the order of the ids.",
+        resolve: (outcomes) => outcomes.map(wordOf),
+      }),
       results: t.field({
         type: [type],
         nullable: { list: false, items: true },
@@ -173,7 +192,7 @@ builder.queryField("run", (t) =>
 );
 
 const idsArg = builder.args((t) => ({
-  ids: t.idList({ required: true, description: `1 to ${MAX_IDS} global ids or unique names.` }),
+  ids: t.idList({ required: true, description: `1 to ${MAX_IDS}, each as \`run\` takes it.` }),
 }));
 
 const { stopMany, deleteMany } = runs.experiment.optional;

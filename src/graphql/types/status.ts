@@ -107,7 +107,7 @@ export async function readStatuses(resource: Resource<TrackedRecord>, args: Page
   if (!kind.statuses) throw notOffered("a status history of such runs");
   const page = await slice(
     context.session,
-    { endpoint: kind.statuses, address },
+    { endpoint: kind.statuses, address, isTied: true },
     sliceRequest(args, context),
   );
   return connect(page, (record) => ({ parent: resource, record }));

@@ -1,6 +1,6 @@
 import { type Command, segment } from "../../rest/api/endpoint.ts";
 import type { Revision, RunKind } from "../../rest/api/kind.ts";
-import { InputError } from "../../errors.ts";
+import { InputError, UpstreamError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { checkText } from "../../rest/api/list-query.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
@@ -20,6 +20,17 @@ export function checkNewName(name: string | null | undefined): void {
     throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(name)}`);
   segment("input.name", name);
 }
+
+/** Known servers crash at a name that is taken, and change nothing. */
+export const orTaken =
+  (name: string | null | undefined) =>
+  (error: unknown): never => {
+    if (name == null || !(error instanceof UpstreamError)) throw error;
+    const { outcome: _, ...facts } = error.facts;
+    if (error.code !== "UPSTREAM_ERROR" || facts.upstream?.status !== 405) throw error;
+    const message = `input.name: expected a name that is not taken, got ${quote(name)}: the server failed at it`;
+    throw new UpstreamError("BAD_USER_INPUT", message, facts);
+  };
 
 /* Tags that a mutation adds and removes. The service only replaces all of them. */
 
@@ -105,7 +116,8 @@ export function update<R extends object>(
         const body = session.server.bodyOf("update", changed);
         if (Object.keys(body).length === 0)
           throw new InputError("input: expected at least one field to change, got none");
-        return toResource(target.kind, source.address, await session.send(endpoint, source.address, body));
+        const sending = session.send(endpoint, source.address, body);
+        return toResource(target.kind, source.address, await sending.catch(orTaken(input.name)));
       },
     }),
   );

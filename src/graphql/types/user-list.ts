@@ -42,7 +42,7 @@ export async function readProjects(owner: string, { words, ...args }: ProjectArg
   const toNode = (record: ProjectRecord) => toResource(Project.kind, { owner, project: record.name }, record);
   if (words != null) checkWords(words, "words");
   const scan = wordsScan(words);
-  const find = scan && finding<ProjectRecord>(scan, args, context);
+  const find = scan && finding<ProjectRecord>(scan, ["words"], args, context);
   const request = sliceRequest(args, context);
   return find
     ? scanPage(list, find, request, toNode, context)

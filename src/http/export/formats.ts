@@ -46,7 +46,7 @@ export const FORMATS = {
     lineOf: csvLine,
   },
   ndjson: {
-    contentType: "application/x-ndjson",
+    contentType: "application/x-ndjson; charset=utf-8",
     head: () => "",
     lineOf: (cells, columns) =>
       `${JSON.stringify(Object.fromEntries(columns.map((name, index) => [name, cells[index]])))}\n`,

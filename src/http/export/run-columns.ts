@@ -3,8 +3,10 @@ import type { Context } from "../../graphql/core/context.ts";
 import { idOf, quote } from "../../graphql/core/ids.ts";
 import type { Experiment } from "../../graphql/core/refs.ts";
 import { isLoaded, load } from "../../graphql/core/resource.ts";
-import { finite } from "../../graphql/types/series.ts";
+import { exact } from "../../graphql/types/series.ts";
 import { durationSeconds, STATE, statusOf } from "../../graphql/types/status.ts";
+import { receivedConfig } from "../../rest/api/run-config.ts";
+import { entriesOf, valueAt } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import type { Cell } from "./formats.ts";
 
@@ -47,36 +49,40 @@ const FIXED: Readonly<Record<string, Column>> = {
   },
 };
 
+/** The columns that are there only where they are named: known lists do not tell them. */
+const OF_RECORDS: Readonly<Record<string, Column>> = {
+  readme: shown("readme"),
+  config: { keys: ["config"], cellOf: ({ loaded }) => receivedConfig(loaded.config) },
+  framework: shown("framework"),
+  jobCount: shown("num_jobs"),
+  resources: shown("resources"),
+  dataReferences: shown("data_refs"),
+  runEnvironment: shown("run_env"),
+};
+
+const COLUMNS = { ...FIXED, ...OF_RECORDS };
+
 /** Values by name: those of the key of the record, whose names are the rest of the column's name. */
 interface Named {
-  readonly key: keyof ExperimentRecord;
+  readonly key: "declarations" | "last_metric";
   readonly cellOf: (value: unknown) => Cell;
 }
 
 /** The columns whose names runs bring along, by their prefix. */
 const NAMED: Readonly<Record<string, Named>> = {
   "param.": { key: "declarations", cellOf: (value) => value ?? null },
-  "metric.": { key: "last_metric", cellOf: finite },
-};
-
-const valuesOf = ({ loaded }: ExportedRun, { key }: Named): Readonly<Record<string, unknown>> => {
-  const { [key]: values } = loaded;
-  // Safe: any object has properties by name. The service documents no shape.
-  return typeof values === "object" && values !== null && !Array.isArray(values) ? (values as never) : {};
+  "metric.": { key: "last_metric", cellOf: exact },
 };
 
 /** The column with this name; null when there is none. */
 function columnNamed(name: string): Column | null {
-  if (Object.hasOwn(FIXED, name)) return FIXED[name] ?? null;
+  if (Object.hasOwn(COLUMNS, name)) return COLUMNS[name] ?? null;
   for (const [prefix, named] of Object.entries(NAMED)) {
     const inner = name.slice(prefix.length);
     if (!name.startsWith(prefix) || inner === "") continue;
     return {
       keys: [named.key],
-      cellOf: (run) => {
-        const values = valuesOf(run, named);
-        return Object.hasOwn(values, inner) ? named.cellOf(values[inner]) : null;
-      },
+      cellOf: (run) => named.cellOf(valueAt(run.loaded[named.key], inner)),
     };
   }
   return null;
@@ -98,7 +104,7 @@ function namesIn(runs: readonly ExportedRun[]): {
   const names = Object.entries(NAMED).flatMap(([prefix, named]) => {
     const counts = new Map<string, number>();
     for (const run of runs)
-      for (const name of Object.keys(valuesOf(run, named))) counts.set(name, (counts.get(name) ?? 0) + 1);
+      for (const [name] of entriesOf(run.loaded[named.key])) counts.set(name, (counts.get(name) ?? 0) + 1);
     const own = [...counts.keys()].toSorted();
     const most = own.toSorted((one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0));
     let characters = 0;
@@ -171,7 +177,7 @@ export class RunColumns {
 
   #othersOf(run: ExportedRun, known: ReadonlySet<string>): Cell {
     const others = Object.entries(NAMED).flatMap(([prefix, named]) =>
-      Object.entries(valuesOf(run, named)).flatMap(([name, value]) =>
+      [...entriesOf(run.loaded[named.key])].flatMap(([name, value]) =>
         known.has(prefix + name) ? [] : [[prefix + name, named.cellOf(value)] as const],
       ),
     );
@@ -180,6 +186,10 @@ export class RunColumns {
 }
 
 function unknownColumn(name: string, besides: readonly string[]): never {
-  const known = [...besides, ...Object.keys(FIXED), ...Object.keys(NAMED).map((prefix) => `${prefix}<name>`)];
+  const known = [
+    ...besides,
+    ...Object.keys(COLUMNS),
+    ...Object.keys(NAMED).map((prefix) => `${prefix}<name>`),
+  ];
   throw new InputError(`columns: expected ${known.join(", ")}, got ${quote(name)}`);
 }

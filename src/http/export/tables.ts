@@ -1,6 +1,6 @@
 import type { Context } from "../../graphql/core/context.ts";
 import { metricPages } from "../../graphql/types/metrics.ts";
-import { finite } from "../../graphql/types/series.ts";
+import { exact } from "../../graphql/types/series.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import type { Cell } from "./formats.ts";
 import { type ExportedRun, RunColumns } from "./run-columns.ts";
@@ -12,7 +12,7 @@ interface Point {
   /** Index within its run, among the values of its metric. */
   readonly step: number;
   readonly recordedAt: string | null;
-  readonly value: number | null;
+  readonly value: unknown;
 }
 
 /** The columns of points. All others are those of their run. */
@@ -46,7 +46,7 @@ function* pointsOf(
         if (wanted && !wanted.has(metric)) continue;
         const step = steps.get(metric) ?? 0;
         steps.set(metric, step + 1);
-        yield { metric, step, recordedAt, value: finite(values?.[metric]) };
+        yield { metric, step, recordedAt, value: exact(values?.[metric]) };
       }
 }
 

@@ -70,7 +70,7 @@ export function createPage({
   // those of the first default tab (graphql/graphiql#3392). Its lines fit the editor of a tablet.
   const shown = capabilities.includes("METRIC_ORDERS") ? "search" : "run";
   /** What `page/page.js` reads. */
-  const settings = {
+  const settings = () => ({
     /** Null when users must sign in. */
     token: exampleToken,
     signIn: signInOperation(rename),
@@ -82,9 +82,9 @@ export function createPage({
     isExplainable,
     /** Prefix of GraphiQL's keys in the browser's storage: it separates the demo's tabs from those of a real server. */
     storagePrefix: isDemo ? "rungraph-demo:" : "rungraph:",
-  };
+  });
 
-  const loadDocument = once(async () => documentOf(settings, await loadAssets()));
+  const loadDocument = once(async () => documentOf(settings(), await loadAssets()));
 
   const sendDocument = async (response: ServerResponse): Promise<void> => {
     const html = await loadDocument();
@@ -158,7 +158,7 @@ const OWN_FILES = new URL("src/http/graphiql/page/", FOLDER);
 
 /** The own scripts before GraphiQL, and after it, in the order in which the page runs them: the last one uses the others. */
 const BEFORE = ["editors", "controls"];
-const AFTER = ["waterfall", "explain", "storage", "pieces", "sending", "operations", "share", "page"];
+const AFTER = "requests waterfall explain storage pieces sending operations share page".split(" ");
 
 const TYPES = {
   js: "text/javascript; charset=utf-8",

@@ -3,6 +3,7 @@ import type { ExecutionResult, GraphQLError } from "graphql";
 import type { Engine, Operation } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
+import type { Held, HeldBytes } from "../../held.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Delivery } from "../delivery.ts";
 import type { Doors } from "../doors.ts";
@@ -24,10 +25,11 @@ import type { Streams } from "./streams.ts";
 interface Settings {
   readonly engine: Engine;
   readonly publicError: (error: unknown) => GraphQLError;
+  readonly heldBytes: HeldBytes;
   readonly delivery: Delivery;
   readonly doors: Doors;
   readonly streams: Pick<Streams, "write">;
-  readonly openStream: (request: IncomingMessage, scope: RequestScope) => OpenStream;
+  readonly openStream: (request: IncomingMessage, scope: RequestScope, held: Held | null) => OpenStream;
   readonly openOperation: OpenOperation;
 }
 
@@ -43,7 +45,7 @@ const EVENTS: StreamForm = { type: "text/event-stream", isOlder: false };
 
 /** Handles GraphQL requests: a single result is JSON, what comes in pieces or as events is a stream. */
 export function createGraphqlHandler(settings: Settings): Execute {
-  const { engine, publicError, delivery, doors, streams, openStream, openOperation } = settings;
+  const { engine, publicError, heldBytes, delivery, doors, streams, openStream, openOperation } = settings;
 
   const answer = async (
     response: ServerResponse,
@@ -78,14 +80,17 @@ export function createGraphqlHandler(settings: Settings): Execute {
 
     if (!type && !form) return refuse(NOT_ACCEPTABLE);
     let params;
+    let held;
     try {
       params = readParams(request, body);
+      // Before it waits for a turn, as many others may.
+      held = heldBytes.holdJson(scope, params);
     } catch (error) {
       return refuse(error);
     }
     if (acceptsEvents(accept)) {
       if ((await engine.typeOf(params, scope)) === "subscription") {
-        const open = () => openStream(request, scope);
+        const open = () => openStream(request, scope, held);
         const opened = await engine.subscribe({ scope, params, facts, openStream: open });
         scope.end("done");
         if (!("results" in opened)) {

@@ -1,13 +1,20 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type ExecutionResult, type FormattedExecutionResult, type GraphQLSchema, parse } from "graphql";
+import {
+  type ExecutionResult,
+  type FormattedExecutionResult,
+  type GraphQLError,
+  type GraphQLSchema,
+  parse,
+} from "graphql";
 import { useServer } from "graphql-ws/use/ws";
 import { WebSocketServer } from "ws";
 import type { Clock } from "../../clock.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { Engine, Operation } from "../../engine/engine.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
-import { statusOf, UpstreamError } from "../../errors.ts";
+import { InputError, statusOf, UpstreamError } from "../../errors.ts";
+import type { Held, HeldBytes } from "../../held.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";
@@ -21,6 +28,8 @@ import { converted, messagesOf } from "./pieces.ts";
 export interface SocketSettings {
   readonly schema: GraphQLSchema;
   readonly engine: Engine;
+  readonly heldBytes: HeldBytes;
+  readonly publicError: (error: unknown) => GraphQLError;
   readonly clock: Clock;
   readonly identify: Identify;
   readonly doors: Doors;
@@ -34,7 +43,7 @@ export interface SocketSettings {
   readonly requestTimeoutMs: number;
   readonly openOperation: OpenOperation;
   /** Opens the stream of a subscription that came with these headers. */
-  readonly openStream: (request: IncomingMessage, scope: RequestScope) => OpenStream;
+  readonly openStream: (request: IncomingMessage, scope: RequestScope, held: Held | null) => OpenStream;
 }
 
 /** Stands for every operation: the engine has read the document when `graphql-ws` asks what it is. */
@@ -46,12 +55,16 @@ const PING_INTERVAL_MS = 10_000;
 /** How long a client may take to close its connection, in milliseconds. The types of `ws` do not have it. */
 const CLOSING = { closeTimeout: 2_000 };
 
+/** Longest id of an operation, in characters: `graphql-ws` keeps it as long as the operation. */
+const MAX_ID_LENGTH = 1_000;
+
 /** Close code after which clients connect again, elsewhere. */
 const GOING_AWAY = 1_001;
 
 /** Accepts WebSockets at `/graphql`, for subscriptions and for queries in pieces. `graphql-ws` speaks with their clients. */
 export function createWebSockets(settings: SocketSettings) {
-  const { schema, engine, identify, doors, origins, requestTimeoutMs, openOperation, openStream } = settings;
+  const { schema, engine, heldBytes, publicError, identify, doors, origins } = settings;
+  const { requestTimeoutMs, openOperation, openStream } = settings;
   const sockets = new WebSocketServer({
     noServer: true,
     WebSocket: Client,
@@ -79,6 +92,14 @@ export function createWebSockets(settings: SocketSettings) {
     onBegin(() => scope.end("left"));
     const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
     return run(async () => {
+      let held: Held | null;
+      try {
+        held = heldBytes.holdJson(scope, params);
+      } catch (error) {
+        end(null);
+        onEnd();
+        return finish({ errors: [publicError(error)] });
+      }
       if (mayBeIncremental(params) && (await engine.typeOf(params, scope)) === "query") {
         const openContext: Operation["openContext"] = (pacing) => {
           const rejection = doors.admit("operation", scope);
@@ -92,7 +113,7 @@ export function createWebSockets(settings: SocketSettings) {
         report();
         return engine.finish(result, scope.requestId, extensions);
       }
-      const open = () => openStream(request, scope);
+      const open = () => openStream(request, scope, held);
       const opened = await engine.subscribe({ scope, params, facts, openStream: open });
       end(null);
       if ("results" in opened) return converted(opened.results, (result) => jsonOf(finish(result)), onEnd);
@@ -104,10 +125,13 @@ export function createWebSockets(settings: SocketSettings) {
   useServer<Record<string, unknown>>(
     {
       isProd: true,
-      onConnect: ({ extra, connectionParams }) => {
+      onConnect: (connection) => {
+        const { extra, connectionParams } = connection;
         const given = Object.entries(connectionParams ?? {}).find(
           ([name]) => name.toLowerCase() === "authorization",
         )?.[1];
+        // `graphql-ws` would keep whatever the client has sent as long as it stays.
+        Object.assign(connection, { connectionParams: undefined });
         if (typeof given !== "string") return true;
         const client = extra.socket as Client;
         const { headers, socket } = client.request;
@@ -116,6 +140,10 @@ export function createWebSockets(settings: SocketSettings) {
       },
       onSubscribe: ({ extra, subscriptions }, id, { query, ...params }) => {
         const client = extra.socket as Client;
+        if (id.length > MAX_ID_LENGTH)
+          return [
+            publicError(new InputError(`id: expected at most ${MAX_ID_LENGTH} characters, got ${id.length}`)),
+          ];
         return client.answering(async () => {
           // The protocol requires a text, also where a hash stands for the document.
           const asked = { ...params, query: query === "" ? null : query };

@@ -3,6 +3,8 @@ import { type ExecutionResult, GraphQLError, type GraphQLSchema, lexicographicSo
 import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
+import { statusOf, UpstreamError } from "../../errors.ts";
+import type { HeldBytes } from "../../held.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
 import type { Delivery } from "../delivery.ts";
 import { parseObject, PRIVATE } from "../graphql/encoding.ts";
@@ -31,6 +33,7 @@ export interface McpSettings {
   /** The only documents that run; null when every document runs. */
   readonly trusted: TrustedDocuments | null;
   readonly isIntrospectable: boolean;
+  readonly heldBytes: HeldBytes;
   /** Most tokens of a document. */
   readonly maxTokens: number;
   /** Opens the GraphQL operation of a request. Called only when a tool runs one. */
@@ -44,7 +47,7 @@ const MAX_RESULT_BYTES = 100_000;
 
 /** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
 export async function createMcpHandler(settings: McpSettings): Promise<Execute> {
-  const { schema, engine, delivery, version, types, trusted, openOperation } = settings;
+  const { schema, engine, delivery, version, types, trusted, heldBytes, openOperation } = settings;
   const operations = await readToolOperations(schema, trusted, settings.rename);
   const shown = settings.isIntrospectable ? lexicographicSortSchema(withoutFederation(schema)) : null;
   const tools = [
@@ -86,12 +89,16 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
   ): Promise<Response> => {
     try {
       const open = () => openServer(parts, executeFor(request, state));
-      return await answerMessage(parseObject(body), request.headers, open);
+      const message = parseObject(body);
+      heldBytes.holdJson(state.scope, message);
+      return await answerMessage(message, request.headers, open);
     } catch (error) {
-      if (!(error instanceof GraphQLError)) throw error;
-      const data = { code: "BAD_REQUEST", requestId: state.scope.requestId };
+      const isLimit = error instanceof UpstreamError;
+      if (!isLimit && !(error instanceof GraphQLError)) throw error;
+      const code = isLimit ? error.code : "BAD_REQUEST";
+      const data = { code, requestId: state.scope.requestId };
       const text = jsonRpcError(JSON_RPC_CODES.invalidRequest, error.message, data);
-      return new Response(text, { status: 400, headers: { "content-type": "application/json" } });
+      return new Response(text, { status: statusOf(code), headers: { "content-type": "application/json" } });
     }
   };
 

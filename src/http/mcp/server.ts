@@ -6,6 +6,8 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { nextTurn } from "../../engine/turns.ts";
+import { isObject } from "../../rest/api/record.ts";
+import { resultTypeFor } from "../graphql/encoding.ts";
 import { ARGUMENT_NAMES, type RunOperation, type Tool } from "./tools.ts";
 
 /** What agents read about the server when they connect. */
@@ -65,10 +67,21 @@ export function openServer(
 /** The headers that belong to the protocol. Others, such as the token, do not concern it. */
 const PROTOCOL_HEADERS = /^(?:accept|content-type|mcp-.*)$/;
 
-const protocolHeaders = (headers: IncomingHttpHeaders) =>
-  Object.entries(headers).filter(
+/** The SDK wants clients to accept event streams as well, of which there are none. */
+function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
+  const accepts = resultTypeFor(accept) ? "application/json, text/event-stream" : accept;
+  return Object.entries({ ...headers, accept: accepts }).filter(
     (entry): entry is [string, string] => PROTOCOL_HEADERS.test(entry[0]) && typeof entry[1] === "string",
   );
+}
+
+/** Some clients send null for no arguments at all. */
+function withoutNull(message: object): object {
+  const { params } = message as { readonly params?: unknown };
+  if (!isObject(params) || params["arguments"] !== null) return message;
+  const { arguments: _, ...others } = params;
+  return { ...message, params: others };
+}
 
 /** The SDK takes some milliseconds for a message: each begins in a turn of the event loop of its own. */
 let lastBegun: Promise<void> = Promise.resolve();
@@ -84,7 +97,7 @@ export async function answerMessage(
 ): Promise<Response> {
   await (lastBegun = lastBegun.then(nextTurn));
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
-  const options = { parsedBody: message };
+  const options = { parsedBody: withoutNull(message) };
   if (!(await isLegacyRequest(request, message))) {
     // Tools and resources never change, so there is nothing to subscribe to.
     return createMcpHandler(open, { legacy: "reject", maxSubscriptions: 0 }).fetch(request, options);

@@ -1,6 +1,7 @@
 import {
   type CallToolResult,
   fromJsonSchema,
+  type JsonSchemaType,
   type jsonSchemaValidator,
   type McpServer,
   type StandardSchemaWithJSON,
@@ -11,6 +12,7 @@ import * as z from "zod";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { InputError } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
+import { isObject } from "../../rest/api/record.ts";
 import { jsonOf } from "../graphql/encoding.ts";
 import { textSignsIn, type ToolOperation, type ToolType } from "./documents.ts";
 
@@ -59,17 +61,34 @@ const ANNOTATIONS: Readonly<Record<ToolType, ToolAnnotations>> = {
 /** Rejects unknown arguments, which GraphQL would ignore. GraphQL checks the others, with the gateway's errors. */
 export const ARGUMENT_NAMES: jsonSchemaValidator = {
   getValidator:
-    <Input>({ properties = {} }) =>
+    <Input>({ properties = {}, required = [] }: JsonSchemaType) =>
     (input: unknown) => {
       const known = Object.keys(properties);
       const unknown = Object.keys(input ?? {}).find((name) => !known.includes(name));
-      if (unknown === undefined)
+      if (unknown === undefined) {
+        const data = withoutNulls(input ?? {}, properties, (name) => !required.includes(name));
         // The protocol's own schema lets only objects pass as arguments.
-        return { valid: true, data: input as Input, errorMessage: undefined };
+        return { valid: true, data: data as Input, errorMessage: undefined };
+      }
       const expected = known.length === 0 ? "none" : `only ${known.join(", ")}`;
       return { valid: false, data: undefined, errorMessage: `expected ${expected}, got ${quote(unknown)}` };
     },
 };
+
+/** Models send null for what they do not give. Within an argument it may clear something: there only what has a default is left out. */
+function withoutNulls(
+  given: object,
+  properties: NonNullable<JsonSchemaType["properties"]>,
+  isOptional: (name: string) => boolean,
+): object {
+  const entries = Object.entries(given).flatMap(([name, value]: [string, unknown]) => {
+    if (value === null && isOptional(name)) return [];
+    const { properties: inner } = Object(properties[name]) as JsonSchemaType;
+    if (!inner || !isObject(value)) return [[name, value]];
+    return [[name, withoutNulls(value, inner, (each) => "default" in Object(inner[each]))]];
+  });
+  return Object.fromEntries(entries);
+}
 
 type Variables = Readonly<Record<string, unknown>>;
 
@@ -85,9 +104,13 @@ export const toolOfOperation = ({ name, type, description, inputSchema, params }
     (variables, execute) => execute({ ...params, variables }, type),
   );
 
+/** Null counts as not given. */
+const optional = <Given extends z.ZodType>(schema: Given) =>
+  z.preprocess((value) => value ?? undefined, schema);
+
 const OwnOperation = z.strictObject({
   query: z.string().describe("A GraphQL document with one operation."),
-  variables: z.record(z.string(), z.unknown()).optional().describe("Values of its variables."),
+  variables: optional(z.record(z.string(), z.unknown()).optional().describe("Values of its variables.")),
 });
 
 const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
@@ -125,7 +148,7 @@ const NO_SIGN_IN: CallToolResult = {
 };
 
 const TypeNames = z.strictObject({
-  types: z.array(z.string()).min(1).default(["Query"]).describe("Names of types, such as Query."),
+  types: optional(z.array(z.string()).min(1).default(["Query"]).describe("Names of types, such as Query.")),
 });
 
 /** The tool that shows parts of the schema: many clients do not show resources to their agents. */

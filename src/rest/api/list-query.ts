@@ -2,6 +2,7 @@ import { InputError } from "../../errors.ts";
 import type { Query } from "./batches.ts";
 import { notOffered } from "./endpoint.ts";
 import type { MetricDirection, Order, Profile } from "./profile.ts";
+import { parseJson, roundedOf } from "./reader.ts";
 
 /** An order of experiments by the last value of a metric. */
 interface MetricOrder {
@@ -29,8 +30,7 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
   const filter = filterOf(profile, { ...request, conditions });
   return {
     ...(id !== undefined && { [filters.group ?? lacking("lists of the experiments of a group")]: id }),
-    ...(order && (orders[order] ?? lacking(`the order ${order}`))),
-    ...byMetric,
+    ...(byMetric ?? (order ? (orders[order] ?? lacking(`the order ${order}`)) : orders.DEFAULT)),
     ...(filter && { [filters.query ?? lacking("filters of lists", "FILTERS")]: filter }),
   };
 }
@@ -61,8 +61,8 @@ function metricOrderQuery(
   if (language !== null && COLUMNS.has(name))
     throw refused(METRIC_ARGUMENT, "a name that the server has no column of its own for", name);
   // Servers ignore an order that they cannot read.
-  if (!/^(?=.*\p{L})[\p{L}\p{Nd}_]+$/u.test(name) || /__|_$/.test(name)) {
-    const expected = "a name that the server can sort by: letters, digits and single _ in between";
+  if (!/^(?=.*\p{L})[\p{L}\p{Nd}_-]+$/u.test(name) || /^-|__|[_-]$/.test(name)) {
+    const expected = "a name that the server can sort by: letters, digits, - and single _ in between";
     throw refused(METRIC_ARGUMENT, expected, name);
   }
   return Object.fromEntries(
@@ -73,7 +73,7 @@ function metricOrderQuery(
 /** Longest filter or name, in characters, since servers limit their URLs. */
 const MAX_LENGTH = 2_000;
 
-function checkLength(argument: string, { length }: string, unit = "characters"): void {
+export function checkLength(argument: string, { length }: string, unit = "characters"): void {
   if (length <= MAX_LENGTH) return;
   throw new InputError(`${argument}: expected at most ${MAX_LENGTH} ${unit}, got ${length}`);
 }
@@ -91,10 +91,13 @@ function filterOf(
   return filter;
 }
 
-/** Databases put missing values first in a descending order, so that runs without the metric would be the best ones. */
-function presenceIn({ name, direction }: MetricOrder, given: readonly Condition[]): readonly Condition[] {
+/**
+ * Databases put missing values first in a descending order, and nulls and texts such as "NaN" in an ascending one: runs without a
+ * number would be the best ones.
+ */
+function presenceIn({ name }: MetricOrder, given: readonly Condition[]): readonly Condition[] {
   const isCompared = given.some((condition) => condition.key === "metric" && condition.name === name);
-  return direction === "ASC" || isCompared ? [] : [hasMetric(METRIC_ARGUMENT, name)];
+  return isCompared ? [] : [hasMetric(METRIC_ARGUMENT, name)];
 }
 
 function lacking(what: string, capability?: string): never {
@@ -103,7 +106,7 @@ function lacking(what: string, capability?: string): never {
 
 /*
  * The language in which servers take filters of lists, that of Polyaxon 0.x: `status:~running|failed,metric.loss:<0.5`. What it
- * cannot say is refused, so that no value changes the meaning of a filter and no filter crashes the server.
+ * cannot say is not sent, so that no value changes the meaning of a filter and no filter crashes the server.
  */
 
 /** A condition that a run meets. */
@@ -127,12 +130,17 @@ export const hasMetric = (argument: string, name: string): Condition => ({
   operands: ["-1e308"],
 });
 
+/** Whether the language can say a condition. */
+export const isSayable = ({ key, name, operator, operands }: Condition): boolean =>
+  operands.every(KEYS[key].isValid) &&
+  (name === undefined || NAME.test(name)) &&
+  (key !== "declaration" || (operator === "anyOf" && !WORDS.has(name ?? "")));
+
 function written({ argument, key, name, operator, operands }: Condition): string {
   const { spelling, isValid, expected } = KEYS[key];
   const faulty = operands.find((operand) => !isValid(operand));
   if (faulty !== undefined) throw refused(argument, expected, faulty);
-  const named = name === undefined ? spelling : `${spelling}.${checkedName(argument, key, name)}`;
-  return `${named}:${OPERATORS[operator]}${operands.join("|")}`;
+  return `${spelling}${name === undefined ? "" : `.${name}`}:${OPERATORS[operator]}${operands.join("|")}`;
 }
 
 const OPERATORS = {
@@ -145,15 +153,29 @@ const OPERATORS = {
 } as const;
 
 /** The server trims values, splits them at signs of the language and reads a comparison or negation at their start. */
+const isPlain = (text: string): boolean =>
+  text !== "" && text.trim() === text && !/[,|:\p{Cc}\p{Cs}]|\.\.|^[~<>=]/u.test(text);
+
 const TEXT = {
-  isValid: (text: string) =>
-    text !== "" && text.trim() === text && !/[,|:\p{Cc}\p{Cs}]|\.\.|^[~<>=]/u.test(text),
+  isValid: isPlain,
   expected: "text without `,`, `|`, `:`, `..`, a sign of comparison or `~` at its start, or space around it",
 };
 
-/** Throws `InputError` for a text that no filter could find. */
+/** Throws `InputError` for a text that no filter of the server could find. */
 export function checkText(argument: string, text: string): void {
-  if (!TEXT.isValid(text)) throw refused(argument, TEXT.expected, text);
+  if (!isPlain(text)) throw refused(argument, TEXT.expected, text);
+}
+
+/** What a text means besides itself: a number, a boolean, null or a list; undefined for one that is only text. */
+export function meaningOf(text: string): unknown {
+  try {
+    // The reader also takes `NaN`, which is no JSON.
+    JSON.parse(text);
+    const value = parseJson(Buffer.from(text));
+    return typeof value === "string" && roundedOf(value) === null ? undefined : value;
+  } catch {
+    return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : undefined;
+  }
 }
 
 const NUMBER = { isValid: (text: string) => Number.isFinite(Number(text)), expected: "a finite number" };
@@ -179,7 +201,12 @@ const KEYS = {
   startedAt: { spelling: "started_at", ...DAY },
   finishedAt: { spelling: "finished_at", ...DAY },
   metric: { spelling: "metric", ...NUMBER },
-  declaration: { spelling: "declarations", ...TEXT },
+  // Servers find only texts: no number is equal to one.
+  declaration: {
+    ...TEXT,
+    spelling: "declarations",
+    isValid: (text: string) => isPlain(text) && meaningOf(text) === undefined,
+  },
 } as const;
 
 /**
@@ -194,16 +221,6 @@ const WORDS = new Set(
     " ",
   ),
 );
-
-function checkedName(argument: string, key: Condition["key"], name: string): string {
-  const isOperator = key === "declaration" && WORDS.has(name);
-  if (NAME.test(name) && !isOperator) return name;
-  throw refused(
-    `${argument}.name`,
-    "a name that the server can filter by: letters, digits, spaces and - _ / @ + # ( ), not `__` or a word of the server such as `range`",
-    name,
-  );
-}
 
 /** What the releases 0.2 to 0.6 have under a name of their own in the table of experiments: an order by such a metric crashes them. */
 const COLUMNS = new Set(

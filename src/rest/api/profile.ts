@@ -91,6 +91,9 @@ const order = query
   .describe("The query parameters that ask for this order; null where the server has none such.");
 
 const Orders = section({
+  DEFAULT: order.describe(
+    "The query parameters of a list for which no order is asked: the server's own order with a second key, if it leaves open the order of equal values; null: none are sent.",
+  ),
   UPDATED_DESC: order,
   UPDATED_ASC: order,
   CREATED_DESC: order,

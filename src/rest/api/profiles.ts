@@ -35,6 +35,7 @@ const document: Profile = {
     parameters: { limit: "size", offset: "offset", page: "page", page_size: "size", cursor: "cursor" },
   },
   orders: {
+    DEFAULT: null,
     UPDATED_DESC: null,
     UPDATED_ASC: null,
     CREATED_DESC: null,
@@ -77,13 +78,15 @@ const polyaxon02: WrittenProfile = {
     {
       administration: { revoke: "POST superusers/revoke/{username}/" },
       optional: withOptional(
-        "projects project experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects createProject updateProject deleteProject",
+        // It never tells one project of many runs: it joins them all to count them.
+        "projects experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects createProject updateProject deleteProject",
       ),
     },
   ),
   paging: { by: "offset", parameter: "offset", size: "limit" },
   // Runs with equal values have no order of their own, so that pages of them overlap: a second date puts them into one.
   orders: {
+    DEFAULT: { sort: "-updated_at,-created_at" },
     UPDATED_DESC: { sort: "-updated_at,-created_at" },
     UPDATED_ASC: { sort: "updated_at,-created_at" },
     CREATED_DESC: { sort: "-created_at,-updated_at" },
@@ -117,7 +120,7 @@ const polyaxon04: WrittenProfile = {
     experiment: { outputs: "GET {owner}/{project}/experiments/{id}/outputs/download" },
     job: { outputs: "GET {owner}/{project}/jobs/{id}/outputs/download" },
     optional: withOptional(
-      "groupMetrics codeReference stopExperiments deleteExperiments experimentJobLogs experimentOutputFolder experimentOutputFile jobOutputFolder jobOutputFile archivedExperiments archivedJobs archivedBuilds archivedGroups archivedProjects archiveExperiment archiveJob archiveBuild archiveGroup restoreExperiment restoreJob restoreBuild restoreGroup bookmarkProject unbookmarkProject archiveProject restoreProject",
+      "project groupMetrics codeReference stopExperiments deleteExperiments experimentJobLogs experimentOutputFolder experimentOutputFile jobOutputFolder jobOutputFile archivedExperiments archivedJobs archivedBuilds archivedGroups archivedProjects archiveExperiment archiveJob archiveBuild archiveGroup restoreExperiment restoreJob restoreBuild restoreGroup bookmarkProject unbookmarkProject archiveProject restoreProject",
     ),
   },
   filters: { ids: { parameter: "query", value: "id:{ids}", separator: "|", max: 100 } },

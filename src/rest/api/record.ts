@@ -103,6 +103,50 @@ export function byName(value: unknown): value is ByName | null | undefined {
   return true;
 }
 
+/**
+ * The value that an object has under a name: the key of that name, else what the dots in it lead to through inner objects. Undefined
+ * where there is none, which no JSON is.
+ */
+export function valueAt(values: unknown, name: string): unknown {
+  if (!isObject(values)) return undefined;
+  if (Object.hasOwn(values, name)) return values[name];
+  for (const key in values) {
+    const inner = values[key];
+    if (!isObject(inner) || !name.startsWith(`${key}.`)) continue;
+    const found = valueAt(inner, name.slice(key.length + 1));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Longest name that leads into an object. */
+const MAX_PATH = 500;
+
+/** The names of all values that are no objects with values in them, by which `valueAt` finds them. */
+function* namesIn(values: ByName, parent = ""): Generator<string> {
+  for (const key in values) {
+    const name = parent + key;
+    const inner = values[key];
+    const isInner = isObject(inner) && name.length <= MAX_PATH && Object.keys(inner).length > 0;
+    if (isInner) yield* namesIn(inner, `${name}.`);
+    else yield name;
+  }
+}
+
+function* innerEntries(values: ByName): Generator<[string, unknown]> {
+  const seen = new Set<string>();
+  for (const name of namesIn(values)) {
+    if (!seen.has(name)) yield [name, valueAt(values, name)];
+    seen.add(name);
+  }
+}
+
+/** The values of an object and of its inner objects, by the names under which `valueAt` finds them. None of what is no object. */
+export function entriesOf(values: unknown): Iterable<[string, unknown]> {
+  if (!isObject(values)) return [];
+  return Object.values(values).some(isObject) ? innerEntries(values) : Object.entries(values);
+}
+
 /** The documented keys of a record and the check of each. A table in a table is an object that may be absent or null. */
 export interface Table {
   readonly [key: string]: Check<unknown> | Table;

@@ -67,12 +67,13 @@ interface NewerKeys {
  * `params`. The documented key wins when both are present; with neither it stays absent.
  */
 function withDocumentedKeys<Record extends NewerKeys>(record: Record): Record {
-  const { content, params } = record;
-  if (content === undefined && params === undefined) return record;
+  const { config, content, params } = record;
+  if (content === undefined && params === undefined && typeof config !== "string") return record;
+  const written = config === undefined ? content : config;
   return {
-    ...(content !== undefined && { config: configOf(content) }),
     ...(params !== undefined && { declarations: params }),
     ...record,
+    ...(written !== undefined && { config: configOf(written) }),
   };
 }
 

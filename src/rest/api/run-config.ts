@@ -7,13 +7,14 @@ import {
   isDeeper,
   isObject,
   MAX_NESTING,
-  object,
   Raw,
   recordOf,
   type RecordOf,
   text,
+  textOrObject,
   texts,
 } from "./record.ts";
+import { integerOf } from "./reader.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -32,29 +33,38 @@ const readConfig = recordOf(ConfigKeys);
 
 /** A configuration that was received as text. It is parsed on first use. */
 class WrittenConfig {
-  readonly #content: string;
-  #parsed: { readonly config: RunConfigRecord | null } | null = null;
+  readonly content: string;
+  #parsed: RunConfigRecord | string | null = null;
 
   constructor(content: string) {
-    this.#content = content;
+    this.content = content;
   }
 
-  /** Parses the text. Returns null when it is not a YAML object. Throws `UpstreamError` when it is too long. */
-  open(): RunConfigRecord | null {
-    return (this.#parsed ??= { config: parse(this.#content) }).config;
+  /** Parses the text. Throws `UpstreamError` when it is no object in JSON or YAML, or too long. */
+  open(): RunConfigRecord {
+    this.#parsed ??= parse(this.content);
+    if (typeof this.#parsed !== "string") return this.#parsed;
+    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", `config: expected ${this.#parsed}.`);
   }
 }
 
 /** The configuration of a run: an object as received, or text. */
 export type RunConfig = Readonly<Record<string, unknown>> | WrittenConfig;
 
-export const runConfig: Check<RunConfig | null | undefined> = object;
+/** Safe: where it is a text, `configOf` converts it. */
+export const runConfig = textOrObject as Check<RunConfig | null | undefined>;
 
 /** The configuration as newer servers send it under `content`: YAML or JSON text, or an object. */
 export type Content = string | Readonly<Record<string, unknown>> | null | undefined;
 
-export const configOf = (content: Content): RunConfig | null =>
-  typeof content === "string" ? new WrittenConfig(content) : (content ?? null);
+export function configOf(content: Content | RunConfig): RunConfig | null {
+  if (typeof content !== "string") return content ?? null;
+  return content.trim() === "" ? null : new WrittenConfig(content);
+}
+
+/** The configuration as it was received. */
+export const receivedConfig = (config: RunConfig | null | undefined) =>
+  config instanceof WrittenConfig ? config.content : (config ?? null);
 
 /** Returns the parsed configuration; null without one. */
 export function openConfig(config: RunConfig | null | undefined): RunConfigRecord | null {
@@ -65,15 +75,14 @@ export function openConfig(config: RunConfig | null | undefined): RunConfigRecor
 /** Longest text of a configuration, in characters. Known ones have up to 10,000; parsing takes 1 to 7 ms per 1,000. */
 const MAX_TEXT_LENGTH = 16_384;
 
-function parse(content: string): RunConfigRecord | null {
-  if (content.length > MAX_TEXT_LENGTH) {
-    throw new UpstreamError(
-      "UPSTREAM_BAD_RESPONSE",
-      `config: expected at most ${MAX_TEXT_LENGTH} characters of YAML from the service, got ${content.length}.`,
-    );
-  }
+/** Parses the text, or tells what was expected. */
+function parse(content: string): RunConfigRecord | string {
+  if (content.length > MAX_TEXT_LENGTH)
+    return `at most ${MAX_TEXT_LENGTH} characters of YAML from the service, got ${content.length}`;
   const raw = valueOf(content);
-  return isObject(raw) && !isDeeper(raw, MAX_NESTING) ? new Raw(readConfig, raw) : null;
+  return isObject(raw) && !isDeeper(raw, MAX_NESTING)
+    ? new Raw(readConfig, raw)
+    : "an object in JSON or YAML from the service, got a text that is none";
 }
 
 const OPTIONS = {
@@ -83,6 +92,7 @@ const OPTIONS = {
   schema: "core",
   resolveKnownTags: false,
   merge: false,
+  intAsBigInt: true,
   // A warning would quote the text on stderr.
   logLevel: "error",
 } as const;
@@ -92,11 +102,16 @@ function valueOf(content: string): unknown {
   const { Composer } = yaml();
   try {
     const [document, ...others] = new Composer(OPTIONS).compose(tokensOf(content), true, content.length);
-    return document && document.errors.length === 0 && others.length === 0 ? document.toJS() : null;
+    const isOne = document && document.errors.length === 0 && others.length === 0;
+    return isOne ? document.toJS({ reviver: keepDigits }) : null;
   } catch {
     return null;
   }
 }
+
+/** Integers are those of JSON. */
+const keepDigits = (_key: unknown, value: unknown): unknown =>
+  typeof value === "bigint" ? integerOf(`${value}`) : value;
 
 /**
  * Tokenizes YAML and throws on the first error. Own code instead of the library's `parse`, which recurses to any depth:

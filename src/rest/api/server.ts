@@ -4,6 +4,7 @@ import { type AnyEndpoint, type EndpointCapability, notOffered, override, spelli
 import type { Revision, RunKind } from "./kind.ts";
 import { listOf, optionalEndpoints, runKinds, runs, sections } from "./kinds.ts";
 import { listQuery, type ListRequest } from "./list-query.ts";
+import { project } from "./project.ts";
 import type { Profile } from "./profile.ts";
 import { isObject } from "./record.ts";
 
@@ -73,7 +74,8 @@ const CAPABILITIES = {
   METRIC_ORDERS: ({ metricOrders: { ASC, DESC } }) => ASC !== null && DESC !== null,
   OFFSETS: ({ paging }) => paging.by === "offset",
   BULK_COMMANDS: null,
-  PROJECT_RECORDS: null,
+  // The records are in the list as well.
+  PROJECT_RECORDS: (_, has) => has(project.optional.read) || has(project.optional.list),
   PROJECT_COMMANDS: null,
   PROJECT_BOOKMARKS: null,
   PROJECT_ARCHIVES: null,
@@ -85,7 +87,8 @@ const CAPABILITIES = {
   RESTART_DESCRIPTION: ({ inputs }) => inputs.restart.description !== null,
   RESTART_DECLARATIONS: ({ inputs }) => inputs.restart.declarations !== null,
   RESTART_UPDATE_CODE: ({ inputs }) => inputs.restart.updateCode !== null,
-} satisfies Record<EndpointCapability, null> & Record<string, ((profile: Profile) => boolean) | null>;
+} satisfies Record<Exclude<EndpointCapability, "PROJECT_RECORDS">, null> &
+  Record<string, ((profile: Profile, has: Has) => boolean) | null>;
 export type Capability = keyof typeof CAPABILITIES;
 
 function capabilitiesOf(profile: Profile, has: Has): Capability[] {
@@ -93,7 +96,7 @@ function capabilitiesOf(profile: Profile, has: Has): Capability[] {
   const hasAll = (name: Capability) => missing.every((endpoint) => endpoint.optional?.capability !== name);
   // Safe: these are the keys of the table.
   return (Object.keys(CAPABILITIES) as Capability[]).filter(
-    (name) => CAPABILITIES[name]?.(profile) ?? hasAll(name),
+    (name) => CAPABILITIES[name]?.(profile, has) ?? hasAll(name),
   );
 }
 

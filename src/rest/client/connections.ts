@@ -48,9 +48,10 @@ export class Connections {
     return new Line(this.#lines.of(caller), width);
   }
 
-  /** Waits for a connection. It is free again after `leave`. */
-  turn(order: Order): Promise<void> {
+  /** Waits for a connection; null if there is one now. It is free again after `leave`. */
+  turn(order: Order): Promise<void> | null {
     const { request, operation, asker } = order;
+    if (!this.#breaker.isHalfOpen() && operation.line.takeAtOnce()) return null;
     this.#serveSoon();
     return waitIn(operation.line, order, () => endedError(request.endpoint, asker, false));
   }

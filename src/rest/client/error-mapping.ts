@@ -1,6 +1,7 @@
 import { type ErrorCode, UpstreamError } from "../../errors.ts";
 import type { UpstreamRequest } from "./request.ts";
 import { parseJson } from "../api/reader.ts";
+import type { EndpointName } from "../api/endpoint.ts";
 import { isDeeper, MAX_NESTING } from "../api/record.ts";
 
 /** An error response and the secrets of its request. */
@@ -25,7 +26,9 @@ export function mapErrorResponse(
   return new UpstreamError(code, message, {
     upstream: { method: endpoint.method, route: endpoint.path, status: response.status },
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
-    ...(endpoint.method !== "GET" && mayHaveBeenDone(response) ? { outcome: "unknown" } : {}),
+    ...(endpoint.method !== "GET" && (mayHaveBeenDone(response) || isCrash(endpoint, response))
+      ? { outcome: "unknown" }
+      : {}),
   });
 }
 
@@ -35,6 +38,10 @@ export function mapErrorResponse(
  */
 const mayHaveBeenDone = ({ status }: ErrorResponse): boolean =>
   (status >= 500 && status !== 503) || status === 302 || status === 303 || status === 304;
+
+/** Known servers answer so when they crash at a command. One that does not take a method says that in JSON. */
+const isCrash = ({ method }: EndpointName, { status, contentType }: ErrorResponse): boolean =>
+  method !== "GET" && status === 405 && !(contentType ?? "").includes("json");
 
 /** What a failure means to callers. */
 export interface Mapped {
@@ -51,12 +58,14 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
     return { code: "BAD_CREDENTIALS", message: message ?? "The service refused the username and password." };
   if (status === 401 || (status === 403 && SIGNED_OUT.test(said)))
     return { code: "UNAUTHENTICATED", message: message ?? "The service asks for a valid token." };
+  if (isCrash(endpoint, response))
+    return { code: "UPSTREAM_ERROR", message: `The server failed at ${endpoint.method} ${endpoint.path}.` };
   if ((status === 404 && isHtml(response)) || status === 405) {
     if (status === 404 && hasUncommonName(endpoint.path, response.path))
       return { code: "NOT_FOUND", message: notFound(endpoint.path, response.path) };
     return {
       code: "UPSTREAM_UNSUPPORTED",
-      message: `This server does not offer ${endpoint.method} ${endpoint.path}, or failed at it.`,
+      message: `This server does not offer ${endpoint.method} ${endpoint.path}.`,
     };
   }
   if (status < 400)

@@ -18,7 +18,7 @@ export interface Life {
 /** Who waits for a response: an operation, or all that share a read. */
 export interface Asker extends Life, Demand {
   /** Whether a read may wait so long for its pace, in milliseconds. Of several, those who may not get the error. */
-  canWait(ms: number, late: () => Error): boolean;
+  canWait(msFor: (scope: RequestScope) => number, late: () => Error): boolean;
   /** Counts a request that is about to be sent. Throws `UpstreamError` above the limit of all who wait for it. */
   charge(): void;
   /** While it waits for its pace, it holds no place of the gateway. */
@@ -60,6 +60,8 @@ export class Operation implements Readonly<Omit<OperationParts, "bounds">> {
   readonly yields: boolean;
   /** Whether it has asked for anything. */
   hasBegun = false;
+  /** Whether the service has refused it a request for now. */
+  isThrottled = false;
   readonly #bounds: OperationBounds;
   #requests = 0;
   #exceeded: UpstreamError | null = null;

@@ -3,6 +3,7 @@ import { Rate, type RateLimit } from "../../rate.ts";
 import { Line } from "../../line.ts";
 import { endedError, throttledError } from "./failure.ts";
 import { type Operation, type Order, waitIn, type Waiter } from "./order.ts";
+import type { RequestScope } from "../../request-scope.ts";
 
 /** The share of the requests that may be sent at once: a page loads in one go. */
 const AT_ONCE = 0.75;
@@ -40,6 +41,8 @@ export class Pacer {
   /** Reads of operations that went since a subscription waits. */
   #passed = 0;
   readonly #lines = new WeakMap<Operation, Line<Waiter>>();
+  /** Requests of callers of which not all will be allowed in time: they wait for nothing here, and end at once. */
+  readonly #late = new WeakSet<RequestScope>();
   readonly #clock: Clock;
   readonly #rate: Rate | null;
   readonly #reserved: number;
@@ -65,14 +68,16 @@ export class Pacer {
     const { request, operation, asker } = order;
     const { yields } = operation;
     if (this.take(yields)) return null;
-    const late = () => this.#lateFor(order);
-    if (!asker.canWait(this.waitMs(yields), late)) throw late();
+    if (!this.#canWait(order)) {
+      this.#refuseLate();
+      throw this.#lateFor(order);
+    }
     const line = this.#lines.get(operation) ?? new Line(yields ? this.#polls : this.#operations);
     this.#lines.set(operation, line);
     asker.pause();
     // At the deadline others had their turns: the service has refused nothing.
     const turn = waitIn(line, order, () =>
-      asker.ended === "deadline" ? late() : endedError(request.endpoint, asker, false),
+      asker.ended === "deadline" ? this.#lateFor(order) : endedError(request.endpoint, asker, false),
     ).finally(() => asker.resume());
     this.#advance();
     return turn;
@@ -95,8 +100,7 @@ export class Pacer {
 
   /** Lets a request pass if it is allowed now. */
   take(yields: boolean): boolean {
-    if (this.#operations.isReady() || this.#polls.isReady()) return false;
-    if (this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
+    if (this.#isWaiting() || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
     this.spend();
     return true;
   }
@@ -126,7 +130,11 @@ export class Pacer {
     else if (outcome !== "allowed") this.#refuse(outcome);
     else if (this.#width < RECOVERED && this.#clock.now() >= this.#pausedUntil) this.#width *= 2;
     else if (this.#width === RECOVERED) this.#width = Number.POSITIVE_INFINITY;
-    this.#advance();
+    if (this.#isWaiting()) this.#advance();
+  }
+
+  #isWaiting(): boolean {
+    return this.#operations.waiting + this.#polls.waiting > 0;
   }
 
   /** Lets the waiting reads pass that are allowed now, and comes back for the others. */
@@ -155,12 +163,22 @@ export class Pacer {
   #refuse(pauseMs: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + pauseMs);
     this.#width = 1;
-    for (const waiter of [...this.#operations.items(), ...this.#polls.items()]) {
-      const { operation, asker } = waiter.order;
-      const late = () => this.#lateFor(waiter.order);
-      const waitMs = this.waitMs(operation.yields);
-      if (waitMs > 0 && !asker.canWait(waitMs, late)) waiter.refuse(late());
-    }
+    this.#refuseLate();
+  }
+
+  #refuseLate(): void {
+    for (const waiter of [...this.#operations.items(), ...this.#polls.items()])
+      if (!this.#canWait(waiter.order)) waiter.refuse(this.#lateFor(waiter.order));
+  }
+
+  /** Whether a read may wait for its turn. If not, its operation waits no more. */
+  #canWait(order: Order): boolean {
+    const { operation, asker } = order;
+    const ms = this.waitMs(operation.yields);
+    const msFor = (scope: RequestScope) => (ms > 0 && this.#late.has(scope) ? Infinity : ms);
+    if (asker.canWait(msFor, () => this.#lateFor(order))) return true;
+    if (!operation.yields) this.#late.add(operation.scope);
+    return false;
   }
 
   /** The error of a read that would be allowed too late. */

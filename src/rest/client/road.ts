@@ -18,8 +18,8 @@ export interface Road extends AttemptSettings {
 
 /**
  * Asks the service: in the pace of the token, on a connection in its turn, while the circuit is closed, and again where that
- * can help. A command does not wait for its pace, because people click once, and is never sent again. Rejects with
- * `UpstreamError`, and with `Cancelled` when nobody wants the response any more.
+ * can help. A command does not wait for its pace, because people click once, and is never sent again; after a refusal none of its
+ * operation is sent. Rejects with `UpstreamError`, and with `Cancelled` when nobody wants the response any more.
  */
 export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Part>): Promise<Part> {
   const { request, operation, asker } = order;
@@ -41,10 +41,13 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
     try {
       // The text and the variables that it is made of, where characters may take two bytes.
       if (request.body) asker.hold(4 * request.body.length);
-      await connections.turn(order);
+      const waiting = connections.turn(order);
+      if (waiting) await waiting;
       try {
         // The service has refused another one meanwhile.
         if (isRead && pacer?.isRefused()) continue;
+        if (!isRead && operation.isThrottled)
+          throw throttledError(request.endpoint, pacer?.waitMs(false) ?? 0);
         if (attempts === 0) asker.charge();
         // Before more is read.
         operation.held.check();
@@ -60,6 +63,8 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
       outcome = throttledMs(error) ?? outcome;
       // A subscription reads again anyway.
       pauseMs = isRead && !operation.yields ? retries.pauseAfter(error, attempts, asker) : null;
+      operation.isThrottled ||=
+        pauseMs === null && error instanceof UpstreamError && error.facts.upstream?.status === 429;
       if (pauseMs === null) throw error;
     } finally {
       pacer?.leave(outcome);

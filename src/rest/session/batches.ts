@@ -39,9 +39,7 @@ export const UNPACED: Pacing = {
 };
 
 interface BatchSettings {
-  readonly server: Server;
-  readonly refused: Set<Batch>;
-  readonly onRefused: (route: string) => void;
+  readonly shared: { readonly server: Server; readonly onRefused: (route: string) => void };
   readonly pacing: Pacing;
   readonly journal: Journal | null;
 }
@@ -65,6 +63,8 @@ interface Group {
 export class Batches {
   readonly #reader: Reader;
   readonly #settings: BatchSettings;
+  /** Those that the service has refused to the caller. */
+  readonly #refused: Set<Batch>;
   readonly #reads = new Map<string, Read>();
   /** Whole reads by the object with their path parameters: references that are equal have the same one. */
   readonly #byAddress = new Map<unknown, Read>();
@@ -72,9 +72,10 @@ export class Batches {
   #errors: Map<string, UpstreamError> | null = null;
   readonly #loader: DataLoader<Read, unknown>;
 
-  constructor(reader: Reader, settings: BatchSettings) {
+  constructor(reader: Reader, settings: BatchSettings, refused: Set<Batch>) {
     this.#reader = reader;
     this.#settings = settings;
+    this.#refused = refused;
     this.#loader = new DataLoader((reads) => this.#start(reads), {
       cache: false,
       batchScheduleFn: (dispatch) => this.#schedule(dispatch),
@@ -149,7 +150,7 @@ export class Batches {
 
   #targetOf<At>(endpoint: Get<At, unknown>, at: At, { query, window, part }: ReadOptions): ReadTarget {
     if (this.#reader.token === null) throw noToken();
-    const offered = this.#settings.server.offered(endpoint);
+    const offered = this.#settings.shared.server.offered(endpoint);
     const path = offered.toPath(at) + (query ? searchOf(query) : "");
     return {
       endpoint,
@@ -163,10 +164,9 @@ export class Batches {
 
   /** How a list can cover a read; null when none does. */
   #partOf(endpoint: AnyEndpoint, run: RunRead): ReadTarget["part"] {
-    const { server, refused } = this.#settings;
-    const batch = server.batchOf(endpoint);
+    const batch = this.#settings.shared.server.batchOf(endpoint);
     const common = batch?.common(run) ?? null;
-    if (!batch || common === null || refused.has(batch)) return null;
+    if (!batch || common === null || this.#refused.has(batch)) return null;
     return { batch, run, common };
   }
 
@@ -213,7 +213,7 @@ export class Batches {
     return whole.response;
   }
 
-  /** Requests a whole record or list, unless it was already requested. */
+  /** Requests a whole record, unless it was already requested. */
   #readWhole(target: ReadTarget): Read {
     const existing = this.#reads.get(target.key);
     if (existing) return existing;
@@ -230,12 +230,14 @@ export class Batches {
     const [{ read: only, run: first }, ...others] = members;
     const { endpoint, at, query, find } = batch.list([first, ...others.map(({ run }) => run)]);
     const target = this.#targetOf(endpoint, at, { query });
-    if (others.length === 0 && !this.#reads.has(target.key)) return [only];
-    const list = this.#readWhole(target);
+    const requested = this.#reads.get(target.key);
+    if (others.length === 0 && !requested) return [only];
+    const list = requested ?? this.#open(target, target.key);
     for (const { read } of members) {
       list.answers(read);
       read.note?.add({ kind: "served", by: "batch", list: list.note });
     }
+    if (!requested) list.start();
     const found = list.response.then(find);
     found.catch((error: unknown) => {
       if (batchFaultOf(error) !== "refused") return;
@@ -250,9 +252,8 @@ export class Batches {
   }
 
   #refuse(batch: Batch): void {
-    const { refused, onRefused } = this.#settings;
-    refused.add(batch);
-    onRefused(batch.endpoint.path);
+    this.#refused.add(batch);
+    this.#settings.shared.onRefused(batch.endpoint.path);
   }
 }
 

@@ -114,10 +114,10 @@ export class Entry implements Asker {
     this.#last?.reject(error);
   }
 
-  canWait(ms: number, late: () => Error): boolean {
-    const until = Date.now() + ms;
+  canWait(msFor: (scope: RequestScope) => number, late: () => Error): boolean {
+    const now = Date.now();
     const inTime = this.#waiting.filter(
-      (read) => (ms === 0 || until < read.scope.deadline) && !read.findStale(),
+      (read) => now + msFor(read.scope) < read.scope.deadline && !read.findStale(),
     );
     if (inTime.length === 0) return false;
     for (const read of this.#waiting.filter((each) => !inTime.includes(each))) {

@@ -189,9 +189,8 @@ class TokenSession implements Reader {
   }
 
   #openBatches(): Batches {
-    const { shared, pacing, journal } = this.#settings;
-    const { refused } = shared.learned.of(this.scope.caller);
-    return new Batches(this, { ...shared, refused, pacing, journal });
+    const { refused } = this.#settings.shared.learned.of(this.scope.caller);
+    return new Batches(this, this.#settings, refused);
   }
 }
 

@@ -71,7 +71,7 @@ export class CallerReads {
   find(key: string): Entry | undefined {
     const entry = this.#inFlight.get(key);
     if (entry) return entry.isOpen && !entry.ended ? entry : undefined;
-    const kept = this.#keptOf(key);
+    const kept = this.#all.kept && this.#keptOf(key);
     return kept && this.settings.now() <= kept.freshUntil ? kept : undefined;
   }
 
@@ -97,11 +97,11 @@ export class CallerReads {
   /** Keeps the response, unless it is too old or too large, or a command or a later read has replaced it. */
   keep(entry: Entry, value: unknown): void {
     const { kept } = this.#all;
+    if (!kept) return this.remove(entry, true);
     const { ttlMs, staleMs, now } = this.settings;
     const { target, began } = entry;
     if (this.#inFlight.get(target.key) !== entry) return;
     this.remove(entry, false);
-    if (!kept) return;
     if (ttlMs > 0) entry.freshUntil = began + ttlMs * freshnessOf(entry, value);
     const ttl = Math.floor(Math.max(entry.freshUntil, began + staleMs) - now());
     if (ttl <= 0) return;

@@ -3,7 +3,7 @@ import type { Query } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { Page } from "../api/reader.ts";
 import type { Paging } from "../api/profile.ts";
-import { badPages, nextQuery, numberIn, type Position, serialize, sizeQuery } from "./position.ts";
+import { badPages, nextQuery, numberIn, type Position, serialize, sizeQuery, START } from "./position.ts";
 import type { Session, Wants } from "./session.ts";
 
 /* How one page of a list is read, in the way its server pages. */
@@ -15,6 +15,8 @@ export interface List<At, Item> {
   readonly base?: Query;
   /** What else narrows the list, as text: what the gateway compares itself. */
   readonly narrowing?: string;
+  /** Whether servers with offsets leave open the order of rows with equal times, and take no second key for it. */
+  readonly isTied?: boolean;
   /** The keys that are needed, so that lists of other runs may be batched with this one. */
   readonly part?: NonNullable<Wants["part"]>;
 }
@@ -42,9 +44,9 @@ export function readStep<At, Item>(
   wanted: number,
 ) {
   const { paging } = session.server.profile;
-  return paging.by === "link"
-    ? stepByLink(session, list, position, paging)
-    : stepByOffset(session, list, position, paging, wanted);
+  if (paging.by === "link") return stepByLink(session, list, position, paging);
+  const step = list.isTied && paging.size !== null ? stepInBlock : stepByOffset;
+  return step(session, list, position, paging, wanted);
 }
 
 type PagingBy<By extends Paging["by"]> = Extract<Paging, { readonly by: By }>;
@@ -96,6 +98,48 @@ async function stepByOffset<At, Item>(
     positionAfter: (index) => positionAt(offset + index + 1),
     next: hasMore(page, end) ? positionAt(end) : null,
   };
+}
+
+/** Rows of a block. Hardly any list with ties has more. */
+const BLOCK = 100;
+
+/**
+ * Reads from an offset of a list with ties. Pages of different sizes have equal rows in different orders: so each page is a part
+ * of a block, which is the same for all, unless the server's own page is the whole list.
+ */
+async function stepInBlock<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  { query, skip }: Position,
+  paging: PagingBy<"offset">,
+  wanted: number,
+): Promise<Step<Item>> {
+  const offset = numberIn(query, paging.parameter) + skip;
+  const isOpen = offset === 0 && wanted === Number.POSITIVE_INFINITY;
+  const usual = isOpen ? await stepByOffset(session, list, START, paging, wanted) : null;
+  if (usual && !usual.next) return { ...usual, rest: untied(usual.rest) };
+  const size = Math.min(BLOCK, paging.maxSize ?? BLOCK);
+  const skipped = offset % size;
+  const block = { query: { [paging.parameter]: `${offset - skipped}` }, skip: 0 };
+  const { page, rest, next, positionAfter } = await stepByOffset(session, list, block, paging, size);
+  const items = untied(rest).slice(skipped, skipped + (usual?.rest.length ?? size));
+  // A server with shorter pages.
+  if (items.length === 0 && next) return stepByOffset(session, list, { query, skip }, paging, wanted);
+  const last = skipped + items.length - 1;
+  return {
+    page,
+    rest: items,
+    positionAfter: (index) => positionAfter(skipped + index),
+    next: last < rest.length - 1 ? positionAfter(last) : next,
+  };
+}
+
+/** Of rows with equal times the older one goes first. */
+function untied<Item>(rows: readonly Item[]): readonly Item[] {
+  // Safe: lists with ties have records with ids and times.
+  const records = rows as readonly { readonly id: number; readonly created_at?: string | null }[];
+  const sorted: unknown = records.toSorted((a, b) => (a.created_at === b.created_at ? a.id - b.id : 0));
+  return sorted as readonly Item[];
 }
 
 /** Whether more items follow a page that ends there: by the list's count, otherwise by the page's link. */

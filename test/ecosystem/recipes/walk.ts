@@ -95,11 +95,18 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
 /** Settings of Apollo Router and Cosmo Router, which are no npm packages, and fields of subgraphs, which are composed elsewhere. */
 const NOT_RUN = /include_subgraph_errors|subgraph_error_propagation|^type .* @key/;
 
-/** The blocks of a page, behind what prepares the folder that it goes on in. */
+/** The blocks of a page, behind what prepares the folder that it goes on in and what it does not run itself. */
 function blocksTo(path: string): readonly Block[] {
   const { goesOnFrom, blocks: all } = readPage(path);
   const blocks = all.filter(({ text }) => !NOT_RUN.test(text));
-  return goesOnFrom === null ? blocks : [...blocksTo(goesOnFrom).filter(isPreparation), ...blocks];
+  if (goesOnFrom === null) return blocks;
+  const own = new Set(blocks.map(({ text }) => text));
+  return [
+    ...blocksTo(goesOnFrom)
+      .filter(isPreparation)
+      .filter(({ text }) => !own.has(text)),
+    ...blocks,
+  ];
 }
 
 /** Whether later pages need a block: those whose commands only show something do not count. */
@@ -110,6 +117,9 @@ const placeOf = ({ page, line }: Block) => `${page}:${line}`;
 
 const commandsOf = ({ text }: Block) => text.replaceAll("\\\n", "").split("\n").filter(Boolean);
 
+/** How much faster the demo's time passes than that of its readers: its runs take half a minute. */
+const HASTE = 5;
+
 /** A gateway with its demo, as `npm start` starts them, and its address. */
 async function startGateway(settings: string, folder: string): Promise<string> {
   const env = settings
@@ -118,7 +128,9 @@ async function startGateway(settings: string, folder: string): Promise<string> {
     .filter(Boolean)
     .map((setting) => setting.replaceAll('"', "").split(/=(.*)/).slice(0, 2))
     .map(([name, value = ""]) => [name, value.replace(FOLDER, `${folder}/`)]);
+  const start = Date.now();
   const { url } = await startDemoGateway({
+    now: () => start + HASTE * (Date.now() - start),
     env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...Object.fromEntries(env) },
   });
   return url;

@@ -116,7 +116,7 @@ const CONTRASTS = `(() => {
     return "white";
   };
   const texts = [...document.querySelectorAll("body *")].filter((element) =>
-    element.checkVisibility() && !element.disabled &&
+    element.checkVisibility() && element.ariaDisabled !== "true" &&
     [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
   return texts.map((element) => {
     const style = getComputedStyle(element);

@@ -122,6 +122,20 @@ test.runIf(hasBrowser)("what does not exist is said, and cannot be tried again",
   expect(await alertOf(page)).toBe("There is no such record. NOT_FOUND");
 });
 
+test.runIf(hasBrowser)(
+  "an address that says nothing to the gateway is told in words of its readers",
+  async () => {
+    const { page, address } = await openAt("#list=ada.mnist.1&status=RUNNING,NONSENSE");
+    await page.getByText("2 runs.", { exact: true }).waitFor();
+    expect(await alertOf(page)).toMatch(/^Not understood, and not filtered by: NONSENSE\./);
+    await page.goto(`${address}#list=..%2F`);
+    await page.getByText("BAD_USER_INPUT").waitFor();
+    expect((await alertOf(page)).split("\n")[0]).toBe(
+      "The gateway does not understand what the address of this page or a field asks for. BAD_USER_INPUT",
+    );
+  },
+);
+
 test.runIf(hasBrowser)("what is empty says so", async () => {
   const { url } = await startDemoGateway({ env });
   const { page, row } = await open(url);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
-import { faultsOf, LOOKS } from "../axe.ts";
+import { looksWell } from "../axe.ts";
 import { openAt } from "../open-at.ts";
 import { alertOf, PHONE } from "../page.ts";
 
@@ -129,43 +129,26 @@ test.runIf(hasBrowser)("a server that lists no output files says so", async () =
   expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
 });
 
-test.runIf(hasBrowser).each(LOOKS)(
-  "a run with its charts and its graph has no fault that axe knows, and fits: $name",
-  async ({ name, ...look }) => {
-    const { page, graph, picture, complaints } = await openAt(RUN, look);
-    await graph.waitFor();
-    await page.getByRole("definition").getByText("wide-kernels").waitFor();
-    await picture(`run-${name}`);
-    expect(await faultsOf(page)).toEqual([]);
-    expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
-    expect(complaints).toEqual([]);
-  },
-);
+test.runIf(hasBrowser)("a run, a build, a machine and files look well in every size and mode", async () => {
+  const opened = await openAt("#files=ada.mnist.1.28");
+  const { page, address, ask, graph, complaints } = opened;
+  await page.getByRole("button", { name: "checkpoints/", exact: true }).click();
+  await page.locator("li li").first().waitFor();
+  await looksWell(opened, "files");
 
-test.runIf(hasBrowser).each(LOOKS)(
-  "pages of a build, a machine and files have no fault that axe knows, and fit: $name",
-  async ({ name, ...look }) => {
-    const { page, address, ask, picture, complaints } = await openAt("#files=ada.mnist.1.28", look);
-    const isTooWide = () => page.evaluate("document.documentElement.scrollWidth > innerWidth");
-    await page.getByRole("button", { name: "checkpoints/", exact: true }).click();
-    await page.locator("li li").first().waitFor();
-    await picture(`files-${name}`);
-    expect(await faultsOf(page)).toEqual([]);
-    expect(await isTooWide()).toBe(false);
+  await page.goto(`${address}${RUN}`);
+  await graph.waitFor();
+  await page.getByRole("definition").getByText("wide-kernels").waitFor();
+  await looksWell(opened, "run");
 
-    const { data } = await ask<Expected, never>(EXPECTED);
-    const { uniqueName, nodeScheduled } = data.experiment.buildJob;
-    await page.goto(`${address}#list=ada.mnist.1&build=${uniqueName}`);
-    await page.getByRole("region", { name: "Dockerfile" }).waitFor();
-    await picture(`build-${name}`);
-    expect(await faultsOf(page)).toEqual([]);
-    expect(await isTooWide()).toBe(false);
+  const { data } = await ask<Expected, never>(EXPECTED);
+  const { uniqueName, nodeScheduled } = data.experiment.buildJob;
+  await page.goto(`${address}#list=ada.mnist.1&build=${uniqueName}`);
+  await page.getByRole("region", { name: "Dockerfile" }).waitFor();
+  await looksWell(opened, "build");
 
-    await page.goto(`${address}#list=ada.mnist.1&machine=${nodeScheduled.name}`);
-    await page.getByRole("definition").getByText(nodeScheduled.kernelVersion).waitFor();
-    await picture(`machine-${name}`);
-    expect(await faultsOf(page)).toEqual([]);
-    expect(await isTooWide()).toBe(false);
-    expect(complaints).toEqual([]);
-  },
-);
+  await page.goto(`${address}#list=ada.mnist.1&machine=${nodeScheduled.name}`);
+  await page.getByRole("definition").getByText(nodeScheduled.kernelVersion).waitFor();
+  await looksWell(opened, "machine");
+  expect(complaints).toEqual([]);
+});

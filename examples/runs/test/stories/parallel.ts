@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
-import { faultsOf, LOOKS } from "../axe.ts";
 import { openAt } from "../open-at.ts";
 import { PHONE } from "../page.ts";
 
@@ -111,18 +110,5 @@ test.runIf(hasBrowser)(
     await section.getByRole("link", { name: "Compare only these" }).click();
     await page.getByRole("heading", { name: `${wanted.length} runs compared` }).waitFor();
     await expect.poll(kept, SHOWN).toEqual(wanted.toSorted());
-  },
-);
-
-test.runIf(hasBrowser).each(LOOKS)(
-  "parallel coordinates have no fault that axe knows, and fit: $name",
-  async ({ name, ...look }) => {
-    const { page, section, picture, complaints } = await openParallel(look);
-    await page.getByRole("slider", { name: "dropout, at least" }).press("ArrowUp");
-    await section.getByRole("button", { name: "Keep all" }).scrollIntoViewIfNeeded();
-    await picture(`parallel-${name}`);
-    expect(await faultsOf(page)).toEqual([]);
-    expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
-    expect(complaints).toEqual([]);
   },
 );

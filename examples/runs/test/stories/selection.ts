@@ -1,7 +1,9 @@
+import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { faultsOf } from "../axe.ts";
 import { openAt } from "../open-at.ts";
+import { focusIn } from "../page.ts";
 
 const GROUP = "#list=ada.mnist.1";
 
@@ -41,7 +43,7 @@ test.runIf(hasBrowser)(
 );
 
 test.runIf(hasBrowser)(
-  "what became of runs that are archived is told when they have left the list",
+  "what became of runs that are archived is told when they have left the list, and they can be restored",
   async () => {
     const { page, complaints } = await openAt(GROUP);
     const chosen = page.getByRole("region", { name: "Selected runs" });
@@ -51,11 +53,23 @@ test.runIf(hasBrowser)(
     await page.getByLabel("Select ada.mnist.1.28").waitFor({ state: "detached" });
     await chosen.getByText("Archived 2 runs.").waitFor();
     expect(await chosen.getByText("selected").count()).toBe(0);
+    await chosen.getByRole("button", { name: "Undo" }).click();
+    await chosen.getByText("Restored 2 runs.").waitFor();
+    await page.getByLabel("Select ada.mnist.1.28").waitFor();
+    expect(await focusIn(page)).not.toBe("body");
     await chosen.getByRole("button", { name: "Clear" }).click();
     await chosen.waitFor({ state: "detached" });
     expect(complaints).toEqual([]);
   },
 );
+
+/** Whether its upper border, and what is below it, are in the window. */
+const topOf = (part: Locator) =>
+  part.evaluate((element) => {
+    const { top, left, bottom } = element.getBoundingClientRect();
+    const seen = document.elementFromPoint(left + 4, (top + bottom) / 2);
+    return seen !== null && element.contains(seen);
+  });
 
 /** Starts many runs more in the project `ada.speech`. */
 const MORE = `mutation ($id: ID!) { ${Array.from(
@@ -76,10 +90,16 @@ test.runIf(hasBrowser)(
       await page.getByText(loaded).waitFor();
     }
     expect(sent().filter((name) => name === "MoreRuns")).toHaveLength(4);
+    // The button has gone, and what stands beside it has the focus.
+    expect(await focusIn(page)).toBe("What matters");
 
     await page.getByLabel("Select all loaded runs").check();
     const chosen = page.getByRole("region", { name: "Selected runs" });
     await chosen.getByText("125 runs selected").waitFor();
+    await page.mouse.move(700, 700);
+    for (let times = 0; times < 8; times += 1) await page.mouse.wheel(0, 1_000);
+    for (const part of [page.getByRole("rowheader").last(), page.getByRole("columnheader").last(), chosen])
+      await expect.poll(() => topOf(part), SHOWN).toBe(true);
     await chosen.getByRole("link", { name: "Compare the first 100" }).waitFor();
     calls();
     let portions = 0;

@@ -14,17 +14,31 @@ Object.assign(globalThis, {
 
 /**
  * @typedef {{ query: string, variables: string }} Written
- * @typedef {{ updateOptions: (options: object) => void, trigger: (source: string, command: string, payload: object) => void }} Editor
+ * @typedef {{
+ *   updateOptions: (options: object) => void,
+ *   trigger: (source: string, command: string, payload: object) => void,
+ *   getModel: () => Model | null,
+ *   focus: () => void,
+ * }} Editor
+ * @typedef {{ uri: { path: string }, getValue: () => string, setValue: (text: string) => void }} Model
  */
 
 /** GraphiQL's names of its editors' texts. */
 const TEXTS = { query: "operation.graphql", variables: "variables.json" };
 
-/** @param {string} name @returns {{ getValue: () => string, setValue: (text: string) => void } | undefined} */
+/** @param {string} name @returns {Model | undefined} */
 function textNamed(name) {
   // @ts-expect-error: the bundle of GraphiQL comes without types for browsers.
   const models = globalThis.monaco?.editor.getModels() ?? [];
-  return models.find((/** @type {{ uri: { path: string } }} */ { uri }) => uri.path.endsWith(name));
+  return models.find((/** @type {Model} */ { uri }) => uri.path.endsWith(name));
+}
+
+/** Focuses the document, which runs by Ctrl-Enter from there; not on a phone, whose keyboard would cover the page. */
+function focusQuery() {
+  if (!matchMedia("(pointer: fine)").matches) return;
+  // @ts-expect-error: as above.
+  const editors = /** @type {Editor[]} */ (globalThis.monaco.editor.getEditors());
+  editors.find((editor) => editor.getModel()?.uri.path.endsWith(TEXTS.query))?.focus();
 }
 
 /** What stands in the editors now. @returns {Written} */
@@ -50,7 +64,8 @@ function openTab({ query, variables }, storage) {
   const tab = tabWith({ query, variables }, storage);
   if (tab instanceof HTMLElement) {
     tab.click();
-    return tab.scrollIntoView({ inline: "nearest" });
+    tab.scrollIntoView({ inline: "nearest" });
+    return focusQuery();
   }
   const button = document.querySelector(".graphiql-tab-add");
   if (!(button instanceof HTMLElement)) throw new TypeError("expected GraphiQL's button for new tabs");
@@ -58,10 +73,21 @@ function openTab({ query, variables }, storage) {
   textNamed(TEXTS.query)?.setValue(query);
   textNamed(TEXTS.variables)?.setValue(variables);
   document.querySelector(".graphiql-tab-active")?.scrollIntoView({ inline: "nearest" });
+  focusQuery();
 }
+
+/** Gives the editors the mode of the system, where none was chosen: GraphiQL looks at it when it begins, and not again. */
+function followMode() {
+  if (/graphiql-(?:light|dark)/.test(document.body.className)) return;
+  // @ts-expect-error: as above.
+  globalThis.monaco.editor.setTheme(systemDark.matches ? "graphiql-DARK" : "graphiql-LIGHT");
+}
+
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
 
 /** Lets the Tab key leave the editors, because who has no mouse would not get out of them, and wraps long lines. */
 function prepareEditors() {
+  systemDark.addEventListener("change", followMode);
   let isFirst = true;
   // @ts-expect-error: as above.
   globalThis.monaco.editor.onDidCreateEditor((/** @type {Editor} */ editor) => {
@@ -69,6 +95,7 @@ function prepareEditors() {
     isFirst = false;
     queueMicrotask(() => {
       editor.updateOptions({ wordWrap: "on" });
+      followMode();
       // The option of the same name changes nothing; the command does, for all editors, once this one is complete.
       if (command) editor.trigger("page", command, {});
     });

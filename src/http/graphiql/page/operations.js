@@ -75,6 +75,19 @@ function listOperations(menu, operations, storage) {
     if (matching.length === 0) found.append(element("p", {}, "No operation has these words."));
   };
 
+  /** Enter opens the first that is found, and the arrows go from the search through all of them. @param {KeyboardEvent} event */
+  const walk = (event) => {
+    const buttons = [...found.querySelectorAll("button")];
+    const stops = [search, ...buttons];
+    const at = stops.findIndex((stop) => stop === event.target);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (at < 0 || (!step && !(event.key === "Enter" && at === 0))) return;
+    event.preventDefault();
+    if (step) stops[at + step]?.focus();
+    else buttons[0]?.click();
+  };
+
+  menu.addEventListener("keydown", walk);
   search.addEventListener("input", show);
   show();
   menu.addEventListener("toggle", () => {

@@ -15,6 +15,8 @@
 
 /** Of the session storage: it ends with the browser tab, and no other origin sees it. */
 const TOKEN = "rungraph:token";
+/** There while the page is loaded anew for another caller. */
+const CHANGED = "rungraph:changed";
 
 /** @template {Element} Found @param {string} selector @param {new () => Found} type @returns {Found} */
 function find(selector, type) {
@@ -66,8 +68,13 @@ function showSignIn(message = "") {
 function changeToken(given) {
   forgetSent(storage);
   sessionStorage.setItem(TOKEN, given);
+  sessionStorage.setItem(CHANGED, "yes");
   location.reload();
 }
+
+// The form with the focus has gone with the page of the caller before.
+if (sessionStorage.getItem(CHANGED)) summary.focus();
+sessionStorage.removeItem(CHANGED);
 
 /** Asks whose token it is. One that the service does not take is forgotten. */
 async function showUser() {
@@ -107,7 +114,9 @@ onSubmit("#sign-in", async (fields) => {
   else showSignIn(errors[0]?.message);
 });
 onSubmit("#give-token", async (fields) => {
-  const given = String(fields.get("token")).trim();
+  // People paste the whole header.
+  const header = /^\s*(?:authorization:\s*)?(?:(?:token|bearer)\s+)?/i;
+  const given = String(fields.get("token")).replace(header, "").trim();
   if (!/^[!-~]+$/.test(given)) return showSignIn("A token is one word of letters, digits and signs.");
   const { errors = [] } = await whoIs(given);
   if (errors.some(isRefused)) showSignIn(`The service does not take this token: ${errors[0]?.message ?? ""}`);

@@ -1,54 +1,11 @@
 // @ts-check
 /* The picture of what an operation cost: a waterfall of its upstream requests. */
 
-/**
- * @typedef {{
- *   method: string, template: string, attempt: number, status: number | null, error: string | null,
- *   round: number, startMs: number, waitedMs: number, durationMs: number | null, bytes: number, reads: number,
- *   fields: string[], moreFields: number,
- * }} ExplainedRequest
- * @typedef {{
- *   requests: ExplainedRequest[],
- *   reads: Record<string, number>,
- *   free: { links: number },
- *   totals: { requests: number, rounds: number, bytes: number, durationMs: number, withoutRungraph: number },
- * }} Explanation
- */
-
 /** Number of colors of rounds in page.css. Later rounds begin again with the first. */
 const ROUND_COLORS = 6;
 
 /** Distance of the details from what they are about and from the border of the window, in pixels. */
 const MARGIN = 12;
-
-/** @param {string} tag @param {Record<string, string>} [attributes] @param {(Node | string)[]} children */
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-/** @param {number} count @param {string} noun */
-const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
-
-/** @param {number} ms */
-const inMs = (ms) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
-
-/** @param {number} bytes */
-const inBytes = (bytes) => {
-  if (bytes < 1_000) return `${bytes} B`;
-  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
-};
-
-/** The part of a template that tells one from another: without the parameters that most begin with. @param {string} template */
-const nameOf = (template) => template.replace(/^(\{\w+\}\/)+(?=.)/, "");
-
-/** @param {ExplainedRequest} request */
-function outcomeOf({ status, error, durationMs }) {
-  if (durationMs === null) return "not needed, cancelled";
-  return [status, error].filter((part) => part !== null).join(" ");
-}
 
 /** The end of the time axis and its marks: a round step, at most five of them. @param {number} longest */
 function axisOf(longest) {
@@ -59,66 +16,11 @@ function axisOf(longest) {
   return { end: Math.max(longest, step), marks };
 }
 
-/** @param {ExplainedRequest} request */
-function detailsOf(request) {
-  const {
-    method,
-    template,
-    round,
-    attempt,
-    startMs,
-    waitedMs,
-    durationMs,
-    bytes,
-    reads,
-    fields,
-    moreFields,
-  } = request;
-  const facts = [
-    outcomeOf(request),
-    durationMs === null ? `from ${inMs(startMs)}` : `${inMs(durationMs)} from ${inMs(startMs)}`,
-    ...(waitedMs >= 1 ? [`waited ${inMs(waitedMs)}`] : []),
-    inBytes(bytes),
-    `round ${round}`,
-    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
-  ];
-  const count = fields.length + moreFields;
-  const batch = reads > 1 ? `One list instead of ${counted(reads, "request")}, for ` : "For ";
-  return [
-    element("strong", {}, `${method} ${template}`),
-    element("span", {}, facts.join(" · ")),
-    ...(count === 0
-      ? []
-      : [
-          element("span", { class: "why" }, `${batch}${counted(count, "field")}:`),
-          element("ul", {}, ...fields.map((field) => element("li", {}, field))),
-        ]),
-    ...(moreFields > 0 ? [element("span", {}, `and ${moreFields} more`)] : []),
-  ];
-}
+/** @param {Event} event */
+const rowAt = ({ target }) => (target instanceof Element ? target.closest("li") : null);
 
-const SAVINGS = [
-  "shared: another field needed the response before",
-  "batched: one list was requested for several records",
-  "joined: another operation requested it at the same time",
-  "cached: it was kept from before",
-  "free: links whose selected fields are part of the reference",
-  "without Rungraph: requests of a client that follows each reference",
-].join("\n");
-
-/** @param {Explanation} explanation */
-function savingsOf({ reads, free, totals }) {
-  const parts = [
-    [reads["shared"], "shared"],
-    [reads["batch"], "batched"],
-    [reads["joined"], "joined"],
-    [reads["cache"], "cached"],
-    [free.links, "free"],
-  ].filter(([count]) => count);
-  const savings = parts.map(([count, what]) => `${count} ${what}`);
-  if (totals.withoutRungraph > totals.requests) savings.push(`${totals.withoutRungraph} without Rungraph`);
-  return savings.join(" · ");
-}
+/** @param {Element} row */
+const isUnfolded = (row) => row.getAttribute("aria-expanded") === "true";
 
 /**
  * Creates the panel. `isOpen` tells whether the page asks what operations cost; `onToggle` is told when that changes.
@@ -146,18 +48,16 @@ function createExplainPanel({ isOpen, onToggle }) {
     tooltip,
   );
 
-  const hideDetails = () => {
-    tooltip.hidden = true;
-    for (const row of body.querySelectorAll("[aria-describedby]")) row.removeAttribute("aria-describedby");
-  };
+  /** What each row shows. @type {WeakMap<Element, { requests: Requests, unfold?: () => void }>} */
+  const about = new WeakMap();
+  /** The row whose details are shown. @type {Element | null} */
+  let told = null;
 
-  /** @param {HTMLElement} row @param {ExplainedRequest} request */
-  const showDetails = (row, request) => {
-    hideDetails();
-    tooltip.replaceChildren(...detailsOf(request));
-    tooltip.hidden = false;
-    row.setAttribute("aria-describedby", tooltip.id);
-    const { top, bottom, left } = row.getBoundingClientRect();
+  /** Places the details beside the row, which scrolls; they are hidden while it cannot be seen. */
+  const place = () => {
+    const { top = 0, bottom = 0, left = 0 } = told?.getBoundingClientRect() ?? {};
+    const seen = body.getBoundingClientRect();
+    tooltip.hidden = told === null || bottom <= seen.top || top >= seen.bottom;
     const { height, width } = tooltip.getBoundingClientRect();
     // Beside the panel, so that the picture stays visible, or above the row where there is no room.
     const isBeside = left - width > MARGIN;
@@ -166,45 +66,77 @@ function createExplainPanel({ isOpen, onToggle }) {
     tooltip.style.top = `${isBeside ? Math.min(top, innerHeight - height - MARGIN) : above}px`;
   };
 
-  /** @param {ExplainedRequest} request @param {boolean} isFirst @param {number} end */
-  const rowOf = (request, isFirst, end) => {
-    const { method, template, round, startMs, durationMs, error } = request;
-    const length = (durationMs ?? end - startMs) / end;
-    const bar = element("span", { class: "bar" });
-    bar.style.left = `${(startMs / end) * 100}%`;
-    bar.style.width = `${length * 100}%`;
-    const time = element("span", { class: "time" }, durationMs === null ? "–" : inMs(durationMs));
-    // Behind its bar, or before one that ends at the border.
-    const isLate = startMs / end + length > 0.8;
-    if (isLate) time.style.right = `calc(${(1 - startMs / end) * 100}% + 6px)`;
-    else time.style.left = `calc(${(startMs / end + length) * 100}% + 6px)`;
+  /** Shows the details of a row, or none. @param {Element | null} row */
+  const tell = (row) => {
+    told?.removeAttribute("aria-describedby");
+    told = row;
+    const { requests } = (row && about.get(row)) ?? {};
+    if (requests) tooltip.replaceChildren(...detailsOf(requests));
+    row?.setAttribute("aria-describedby", tooltip.id);
+    place();
+  };
+
+  const rows = () => [...body.querySelectorAll("li")];
+
+  /** Makes a row the one that the Tab key comes to. @param {HTMLElement | undefined} row */
+  const focus = (row) => {
+    if (!row) return;
+    for (const each of rows()) each.tabIndex = each === row ? 0 : -1;
+    row.focus();
+  };
+
+  /** @param {Requests} requests @param {{ isFirst?: boolean, level?: number, end: number }} options */
+  const rowOf = (requests, { isFirst = false, level = 1, end }) => {
+    const [{ method, template, round, startMs }] = requests;
+    /** @param {ExplainedRequest} request */
+    const endOf = (request) => (request.durationMs === null ? end : request.startMs + request.durationMs);
+    const bars = requests.map((request) => {
+      const bar = element("span", { class: "bar", "data-state": stateOf(request) });
+      bar.style.left = `${(request.startMs / end) * 100}%`;
+      bar.style.width = `${((endOf(request) - request.startMs) / end) * 100}%`;
+      return bar;
+    });
+    const time = element("span", { class: "time" }, labelOf(requests));
+    // Behind its bars, before those that end at the border, or upon those that leave no room.
+    const last = Math.max(...requests.map(endOf)) / end;
+    const isUpon = last > 0.8 && startMs / end < 0.4;
+    time.classList.toggle("upon", isUpon);
+    if (isUpon) time.style.right = `${(1 - last) * 100}%`;
+    else if (last > 0.8) time.style.right = `calc(${(1 - startMs / end) * 100}% + 6px)`;
+    else time.style.left = `calc(${last * 100}% + 6px)`;
+    const name = `${method === "GET" ? "" : `${method} `}${nameOf(template)}`;
+    const isOne = requests.length === 1;
     const row = element(
       "li",
       {
-        tabindex: "0",
+        role: "treeitem",
+        tabindex: "-1",
+        "aria-level": `${level}`,
         "data-color": `${(round - 1) % ROUND_COLORS}`,
-        "data-state": durationMs === null ? "cancelled" : error === null ? "done" : "failed",
-        "aria-label": `${method} ${template}, ${outcomeOf(request)}, round ${round}`,
+        "data-state": requests.map(stateOf).find((state) => state !== "done") ?? "done",
+        ...(!isOne && { "aria-expanded": "false" }),
       },
       element("span", { class: "round" }, isFirst ? `${round}` : ""),
-      element(
-        "span",
-        { class: "template" },
-        method === "GET" ? nameOf(template) : `${method} ${nameOf(template)}`,
-      ),
-      element("span", { class: "lane" }, bar, time),
+      element("span", { class: "template" }, name),
+      element("span", { class: "lane" }, ...bars, time),
     );
     if (isFirst) row.classList.add("first");
-    row.addEventListener("pointerenter", () => showDetails(row, request));
-    row.addEventListener("focus", () => showDetails(row, request));
-    row.addEventListener("pointerleave", hideDetails);
-    row.addEventListener("blur", hideDetails);
+    if (!isOne)
+      row.querySelector(".template")?.prepend(element("span", { class: "count" }, `${requests.length} × `));
+    const parts = isOne ? [] : requests.map((request) => rowOf([request], { level: 2, end }));
+    const unfold = () => {
+      row.setAttribute("aria-expanded", `${!isUnfolded(row)}`);
+      if (isUnfolded(row)) row.after(...parts);
+      else for (const part of parts) part.remove();
+      place();
+    };
+    about.set(row, { requests, ...(!isOne && { unfold }) });
     return row;
   };
 
   /** @param {Explanation | null} explanation */
   const show = (explanation) => {
-    hideDetails();
+    tell(null);
     summary.textContent = savings.textContent = "";
     scale.replaceChildren();
     body.replaceChildren();
@@ -234,18 +166,49 @@ function createExplainPanel({ isOpen, onToggle }) {
       axis.append(mark);
     }
     scale.replaceChildren(element("span", {}, "round"), axis);
-    const sorted = requests.toSorted((one, other) => one.round - other.round || one.startMs - other.startMs);
-    body.append(
-      element(
-        "ol",
-        {},
-        ...sorted.map((request, index) => rowOf(request, sorted[index - 1]?.round !== request.round, end)),
-      ),
+    const groups = rowsOf(requests);
+    const items = groups.map((group, at) =>
+      rowOf(group, { isFirst: groups[at - 1]?.[0]?.round !== group[0]?.round, end }),
     );
+    body.append(element("ul", { role: "tree", "aria-label": "Requests by round" }, ...items));
+    items[0]?.setAttribute("tabindex", "0");
     body.scrollTop = 0;
   };
 
-  body.addEventListener("scroll", hideDetails);
+  body.addEventListener("scroll", place);
+  body.addEventListener("pointerover", (event) => tell(rowAt(event)));
+  body.addEventListener("pointerleave", () => tell(body.querySelector("li:focus")));
+  body.addEventListener("focusin", (event) => tell(rowAt(event)));
+  body.addEventListener("focusout", () => tell(null));
+  body.addEventListener("click", (event) => {
+    const row = rowAt(event);
+    if (!row) return;
+    about.get(row)?.unfold?.();
+    focus(row);
+  });
+  body.addEventListener("keydown", (event) => {
+    const all = rows();
+    const at = all.findIndex((row) => row === event.target);
+    const row = all[at];
+    if (!row) return;
+    const unfold = about.get(row)?.unfold;
+    const parent = all.slice(0, at).findLast((each) => each.ariaLevel === "1");
+    /** @type {Record<string, () => void>} */
+    const keys = {
+      ArrowDown: () => focus(all[at + 1]),
+      ArrowUp: () => focus(all[at - 1]),
+      Home: () => focus(all[0]),
+      End: () => focus(all.at(-1)),
+      ArrowRight: () => (isUnfolded(row) ? focus(all[at + 1]) : unfold?.()),
+      ArrowLeft: () => (isUnfolded(row) ? unfold?.() : row.ariaLevel === "2" && focus(parent)),
+      Enter: () => unfold?.(),
+      " ": () => unfold?.(),
+      Escape: () => tell(null),
+    };
+    if (!keys[event.key]) return;
+    event.preventDefault();
+    keys[event.key]?.();
+  });
   toggle.addEventListener("click", () => {
     const opens = toggle.getAttribute("aria-expanded") === "false";
     toggle.setAttribute("aria-expanded", `${opens}`);

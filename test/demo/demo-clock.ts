@@ -1,6 +1,6 @@
 import type { DemoOptions } from "../../demo/service.ts";
 import KEYS from "../contract/record-keys.json" with { type: "json" };
-import { startDemoService } from "./demo-gateway.ts";
+import { startDemoService } from "../support/demo-gateway.ts";
 
 const noon = Date.UTC(2026, 5, 1, 12);
 

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import { bodyOf, headersOf, tell, type Told } from "./fake.ts";
-import type { Fault } from "./fault-server.ts";
+import { bodyOf, headersOf, tell, type Told } from "../support/fake.ts";
+import type { Fault } from "../support/fault-server.ts";
 
 /** Takes the request and never answers. */
 export const hang: Fault = () => {};

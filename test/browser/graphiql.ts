@@ -1,6 +1,6 @@
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
-import { shareBrowser, SHOWN } from "./browser.ts";
+import { shareBrowser, SHOWN } from "../support/browser.ts";
 
 export const WIDE = { width: 1400, height: 900 };
 export const NARROW = { width: 390, height: 844 };

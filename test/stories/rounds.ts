@@ -1,5 +1,6 @@
 import { onTestFinished } from "vitest";
-import { listen } from "./listen.ts";
+import { pathIn } from "../support/fake.ts";
+import { listen } from "../support/listen.ts";
 
 /**
  * Stands in front of a service and answers in rounds: nothing of a round is answered before all of it was asked.
@@ -16,7 +17,7 @@ export async function startRounds(behind: { readonly url: string }, rounds: read
 
   const url = await listen(async (request, response) => {
     const { url: path = "", headers } = request;
-    const asked = path.replace("/api/v1/", "");
+    const asked = pathIn(path);
     if (!rounds[round]?.includes(asked) || waiting.has(asked)) {
       strays.push(`${asked} in round ${round + 1}`);
       response.writeHead(500).end();

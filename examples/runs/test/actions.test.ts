@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
-import { hasBrowser } from "../../../../test/support/browser.ts";
-import { alertOf, open, signIn } from "../page.ts";
+import { startDemoGateway } from "../../../test/support/demo-gateway.ts";
+import { hasBrowser } from "../../../test/support/browser.ts";
+import { alertOf, focusIn, open, signIn } from "./page.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 
@@ -31,6 +31,12 @@ test.runIf(hasBrowser)("a run is stopped once that is confirmed, and the table s
     "POST ada/mnist/experiments/44/stop",
   ]);
   expect(await stop.isDisabled()).toBe(true);
+  expect(await focusIn(page)).toBe("Stop");
+  const bookmark = page.getByRole("button", { name: "Bookmark", exact: true });
+  await bookmark.click();
+  await page.getByRole("button", { name: "Remove bookmark" }).waitFor();
+  await page.keyboard.press("Enter");
+  await bookmark.and(page.locator(":focus")).waitFor();
 });
 
 test.runIf(hasBrowser)("a restarted run is linked, and names the run it came from", async () => {
@@ -43,6 +49,7 @@ test.runIf(hasBrowser)("a restarted run is linked, and names the run it came fro
   await page.getByRole("button", { name: "Start it" }).click();
   const started = page.getByText("Started").getByRole("link");
   const name = await started.innerText();
+  expect(await focusIn(page)).toBe("Restart");
   await started.click();
 
   await page.getByRole("heading", { name }).waitFor();
@@ -64,6 +71,22 @@ test.runIf(hasBrowser)("what the service does not allow is said beside the butto
   expect(await alertOf(page)).toBe("You are not allowed to do this. FORBIDDEN");
 });
 
+/** What is read aloud until something was saved. */
+const SAID = `new Promise((resolve) => {
+  const SAYING = ".downloads [role=status]";
+  const said = [];
+  const observer = new MutationObserver((changes) => {
+    for (const { target } of changes) {
+      const region = target.parentElement?.closest(SAYING) ?? target.closest?.(SAYING);
+      if (region?.textContent) said.push(region.textContent);
+    }
+    if (!said.at(-1)?.startsWith("Saved")) return;
+    observer.disconnect();
+    resolve([...new Set(said)]);
+  });
+  observer.observe(document.body, { childList: true, characterData: true, subtree: true });
+})`;
+
 test.runIf(hasBrowser)("outputs and logs are saved as the service has them", async () => {
   const now = Date.now();
   const { url, demo } = await startDemoGateway({ env, now: () => now });
@@ -77,10 +100,13 @@ test.runIf(hasBrowser)("outputs and logs are saved as the service has them", asy
     { button: "Download log", name: "ada.mnist.1.28.log", path: "logs" },
   ]) {
     const saving = page.waitForEvent("download");
+    const said = page.evaluate<string[]>(SAID);
     await page.getByRole("button", { name: button }).click();
     const saved = await saving;
     expect(saved.suggestedFilename()).toBe(name);
     await page.getByText(`Saved ${name}`).waitFor();
+    // Not each piece that comes.
+    expect(await said).toEqual(["Loading", expect.stringContaining(`Saved ${name}`)]);
     const address = `${demo.url}/api/v1/ada/mnist/experiments/28/${path}`;
     const response = await fetch(address, { headers: { authorization } });
     expect(await readFile(await saved.path())).toEqual(Buffer.from(await response.arrayBuffer()));

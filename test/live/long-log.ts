@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { vi } from "vitest";
-import { experimentId, FIRST_POLL, startLive } from "./live-service.ts";
-import { PATIENT } from "./patience.ts";
-import type { Subscriber } from "./subscriber.ts";
+import { experimentId, FIRST_POLL, startLive } from "../support/live-service.ts";
+import { PATIENT } from "../support/patience.ts";
+import type { Subscriber } from "../support/subscriber.ts";
 
 const LOG_APPENDED = `subscription ($id: ID!, $after: String) {
   runLogAppended(id: $id, after: $after) { text startByte endCursor hasMore }

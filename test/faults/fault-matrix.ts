@@ -1,12 +1,12 @@
 import dns from "node:dns";
 import { expect } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import type { Seen, Told } from "./fake.ts";
-import { type FaultServer, startFaultServer } from "./fault-server.ts";
-import { type Answer, type Gateway, startGateway } from "./gateway.ts";
+import type { Seen, Told } from "../support/fake.ts";
+import { type FaultServer, startFaultServer } from "../support/fault-server.ts";
+import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
 import matrix from "./fault-matrix.json" with { type: "json" };
-import { metricOf } from "./figures.ts";
-import { globalId } from "./ids.ts";
+import { metricOf } from "../support/figures.ts";
+import { globalId } from "../support/ids.ts";
 import { startCounter } from "./silent-ports.ts";
 
 const MATRIX_TOKEN = "c4nary.T0ken";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { Worker } from "node:worker_threads";
 import { onTestFinished } from "vitest";
-import { openPort } from "./listen.ts";
+import { openPort } from "../support/listen.ts";
 
 /** A port that takes connections, counts them, and says nothing. */
 export async function startCounter() {

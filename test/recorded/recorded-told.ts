@@ -1,6 +1,6 @@
 import { type FieldNode, parse, print, type SelectionSetNode } from "graphql";
 import { expect } from "vitest";
-import { globalId } from "./ids.ts";
+import { globalId } from "../support/ids.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 

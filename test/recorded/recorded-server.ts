@@ -1,6 +1,6 @@
-import { startRecords } from "./fake.ts";
-import { startGateway } from "./gateway.ts";
-import { type Line, lineOf, readRecording, startReplay } from "./replay.ts";
+import { startRecords } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { type Line, lineOf, readRecording, startReplay } from "../support/replay.ts";
 
 export const recordedReads = readRecording("0.2.0-reads");
 

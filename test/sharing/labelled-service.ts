@@ -1,4 +1,4 @@
-import { type Reply, startFake } from "./fake.ts";
+import { type Reply, startFake } from "../support/fake.ts";
 
 /** What a request gets. */
 export type Fate = "answered" | "refused" | "signed out" | "failed" | "unavailable" | "cut off";

@@ -1,9 +1,9 @@
 import { onTestFinished, vi } from "vitest";
-import type { Seen, Told } from "./fake.ts";
-import { type Fault, startFaultServer } from "./fault-server.ts";
+import type { Seen, Told } from "../support/fake.ts";
+import { type Fault, startFaultServer } from "../support/fault-server.ts";
 import { say } from "./faults.ts";
-import { type Answer, startGateway } from "./gateway.ts";
-import { handClock } from "./hand-clock.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
 
 const recordByItsId = ({ path, method }: Seen): Told | undefined => {
   const id = /\/(?:experiments|jobs|builds)\/(\d+)\//.exec(path)?.[1];

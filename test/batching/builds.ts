@@ -1,5 +1,5 @@
-import { startFake, type Told } from "./fake.ts";
-import { type Answer, startGateway } from "./gateway.ts";
+import { pathIn, startFake, type Told } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 
 export const upTo = (last: number) => Array.from({ length: last }, (_, index) => `${index + 1}`);
 
@@ -66,7 +66,7 @@ export async function startBuilds({ byIds = buildRows, alone = wholeBuild, env =
       service
         .seen()
         .splice(0)
-        .map(({ method, path }) => `${method} ${decodeURIComponent(path.replace("/api/v1/", ""))}`)
+        .map(({ method, path }) => `${method} ${decodeURIComponent(pathIn(path))}`)
         .filter((call) => call.includes("/builds"))
         .toSorted(),
   };

@@ -1,0 +1,159 @@
+// @ts-check
+/* What the upstream requests of an operation say: which stand in a row together, and each row in words. */
+
+/**
+ * @typedef {{
+ *   method: string, template: string, attempt: number, status: number | null, error: string | null,
+ *   round: number, startMs: number, waitedMs: number, durationMs: number | null, bytes: number, reads: number,
+ *   fields: string[], moreFields: number,
+ * }} ExplainedRequest
+ * @typedef {[ExplainedRequest, ...ExplainedRequest[]]} Requests of one row
+ * @typedef {{
+ *   requests: ExplainedRequest[],
+ *   reads: Record<string, number>,
+ *   free: { links: number },
+ *   totals: { requests: number, rounds: number, bytes: number, durationMs: number, withoutRungraph: number },
+ * }} Explanation
+ */
+
+/** @param {string} tag @param {Record<string, string>} [attributes] @param {(Node | string)[]} children */
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/** @param {number} count @param {string} noun */
+const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** @param {number} ms */
+const inMs = (ms) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+
+/** @param {number} bytes */
+const inBytes = (bytes) => {
+  if (bytes < 1_000) return `${bytes} B`;
+  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+};
+
+/** The part of a template that tells one from another: without the parameters that most begin with. @param {string} template */
+const nameOf = (template) => template.replace(/^(\{\w+\}\/)+(?=.)/, "");
+
+/** Of how many requests on a picture shows equal routes of a round as one row. */
+const MANY = 12;
+
+/** How many fields the details of a row name. */
+const MAX_FIELDS = 6;
+
+/** The requests of each row, by round and time. @param {ExplainedRequest[]} requests */
+function rowsOf(requests) {
+  /** @type {Map<unknown, Requests>} */
+  const rows = new Map();
+  for (const request of requests.toSorted(
+    (one, other) => one.round - other.round || one.startMs - other.startMs,
+  )) {
+    const { round, method, template } = request;
+    const key = requests.length > MANY ? `${round} ${method} ${template}` : request;
+    const present = rows.get(key);
+    if (present) present.push(request);
+    else rows.set(key, [request]);
+  }
+  return [...rows.values()];
+}
+
+/** @param {ExplainedRequest} request */
+const stateOf = ({ durationMs, error }) =>
+  durationMs === null ? "cancelled" : error === null ? "done" : "failed";
+
+/** @param {Requests} requests */
+function outcomeOf(requests) {
+  const [{ status, error, durationMs }] = requests;
+  const failed = requests.filter((request) => stateOf(request) === "failed").length;
+  if (requests.length > 1) return failed > 0 ? `${failed} failed` : counted(requests.length, "request");
+  if (durationMs === null) return "not needed, cancelled";
+  return [status, error].filter((part) => part !== null).join(" ");
+}
+
+/** How long they took: `221 ms`, or from the shortest to the longest. Null if none was needed. @param {Requests} requests */
+function timeOf(requests) {
+  const times = requests.flatMap(({ durationMs }) => durationMs ?? []);
+  if (times.length === 0) return null;
+  const [shortest, longest] = [Math.min(...times), Math.max(...times)].map(inMs);
+  return shortest === longest ? longest : `${shortest?.replace(" ms", "")}–${longest}`;
+}
+
+/** What stands beside the bars: the time, and what failed. @param {Requests} requests */
+function labelOf(requests) {
+  const hasFailed = requests.some((request) => stateOf(request) === "failed");
+  return [timeOf(requests) ?? "–", ...(hasFailed ? [outcomeOf(requests)] : [])].join(" · ");
+}
+
+/** @param {number[]} numbers */
+const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+
+/** @param {Requests} requests */
+function detailsOf(requests) {
+  const [{ method, template, round, attempt, startMs, waitedMs, reads }] = requests;
+  const time = timeOf(requests);
+  const isOne = requests.length === 1;
+  const facts = [
+    outcomeOf(requests),
+    `${time === null ? "" : `${time} `}from ${inMs(startMs)}`,
+    ...(isOne && waitedMs >= 1 ? [`waited ${inMs(waitedMs)}`] : []),
+    inBytes(sumOf(requests.map(({ bytes }) => bytes))),
+    `round ${round}`,
+    ...(isOne && attempt > 1 ? [`attempt ${attempt}`] : []),
+  ];
+  const fields = requests.flatMap((request) => request.fields).slice(0, isOne ? Infinity : MAX_FIELDS);
+  const count = sumOf(requests.map((request) => request.fields.length + request.moreFields));
+  const batch = isOne && reads > 1 ? `One list instead of ${counted(reads, "request")}, for ` : "For ";
+  return [
+    element("strong", {}, `${method} ${template}`),
+    element("span", {}, facts.join(" · ")),
+    ...(count === 0
+      ? []
+      : [
+          element("span", { class: "why" }, `${batch}${counted(count, "field")}:`),
+          element("ul", {}, ...fields.map((field) => element("li", {}, field))),
+        ]),
+    ...(count > fields.length ? [element("span", {}, `and ${count - fields.length} more`)] : []),
+  ];
+}
+
+const SAVINGS = [
+  "shared: another field needed the response before",
+  "batched: one list was requested for several records",
+  "joined: another operation requested it at the same time",
+  "cached: it was kept from before",
+  "free: links whose selected fields are part of the reference",
+  "without Rungraph: requests of a client that follows each reference",
+].join("\n");
+
+/** @param {Explanation} explanation */
+function savingsOf({ reads, free, totals }) {
+  const parts = [
+    [reads["shared"], "shared"],
+    [reads["batch"], "batched"],
+    [reads["joined"], "joined"],
+    [reads["cache"], "cached"],
+    [free.links, "free"],
+  ].filter(([count]) => count);
+  const savings = parts.map(([count, what]) => `${count} ${what}`);
+  if (totals.withoutRungraph > totals.requests) savings.push(`${totals.withoutRungraph} without Rungraph`);
+  return savings.join(" · ");
+}
+
+// For waterfall.js: scripts share what is global.
+Object.assign(globalThis, {
+  SAVINGS,
+  counted,
+  detailsOf,
+  element,
+  inBytes,
+  inMs,
+  labelOf,
+  nameOf,
+  rowsOf,
+  savingsOf,
+  stateOf,
+});

@@ -1,0 +1,42 @@
+import { execFile } from "node:child_process";
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const ESLINT = "test/ecosystem/node_modules/eslint/bin/eslint.js";
+const CONFIG = "test/ecosystem/eslint.config.js";
+const run = promisify(execFile);
+
+interface Linted {
+  readonly filePath: string;
+  readonly messages: readonly { readonly ruleId: string; readonly line: number }[];
+}
+
+/** Lints these paths; gives what was found in each file. */
+async function lint(...paths: string[]) {
+  const args = [ESLINT, "--config", CONFIG, "--format", "json", ...paths];
+  // Else the plugin reads schema and documents again for each file.
+  const env = { ...process.env, NODE_ENV: "production" };
+  // It fails where it finds something, and tells what all the same.
+  const { stdout } = await run(process.execPath, args, { cwd: ROOT, env, maxBuffer: 1e8 }).catch(
+    (fault: { readonly stdout: string }) => fault,
+  );
+  const linted: readonly Linted[] = JSON.parse(stdout);
+  return linted.map(({ filePath, messages }) => ({ file: relative(ROOT, filePath), messages }));
+}
+
+test("nothing is found in the schema, in the operations that come with it and in those of the example", async () => {
+  const linted = await lint("schema", "examples/runs/src");
+  expect(linted.filter(({ messages }) => messages.length > 0)).toEqual([]);
+  const files = linted.map(({ file }) => file);
+  expect(files).toEqual(
+    expect.arrayContaining([
+      "examples/runs/src/status.tsx",
+      "schema/operations/33-why-failed.graphql",
+      "schema/schema.graphql",
+      "schema/subgraph.graphql",
+    ]),
+  );
+});

@@ -1,0 +1,119 @@
+import graphql from "@graphql-eslint/eslint-plugin";
+
+// npx --prefix test/ecosystem eslint --config test/ecosystem/eslint.config.js schema examples/runs/src
+
+const EXAMPLE = "examples/runs/src/*.{ts,tsx}";
+const schema = "schema/schema.graphql";
+
+/** What the subgraph names by `@link`, which the plugin reads of an `extend schema` only. */
+const FEDERATION = `
+directive @link(url: String!, import: [String]) repeatable on SCHEMA
+directive @key(fields: String!) repeatable on OBJECT | INTERFACE
+directive @shareable on OBJECT | FIELD_DEFINITION
+`;
+
+/** In each project the names of operations are unique. */
+const graphQLConfig = {
+  projects: {
+    subgraph: { schema: ["schema/subgraph.graphql", FEDERATION] },
+    shipped: { schema, documents: "schema/operations/*.graphql" },
+    example: { schema, documents: EXAMPLE },
+  },
+};
+
+const rulesOf = (name) => graphql.configs[`flat/${name}`].rules;
+const rule = (name, value) => ({ [`@graphql-eslint/${name}`]: value });
+
+/** Values: they belong to their parent, and a cache that kept them by an id of their own would mix them up. */
+const VALUES = [
+  "BuildConfig",
+  "CodeReference",
+  "ComparedValues",
+  "DeclarationValue",
+  "DeletedRun",
+  "ExperimentCounts",
+  "GatewayInfo",
+  "GatewayLimits",
+  "HyperparameterTuning",
+  "ListScan",
+  "LogChunk",
+  "MatrixLinspace",
+  "MatrixOther",
+  "MatrixParameter",
+  "MatrixValues",
+  "MetricPoint",
+  "MetricSeries",
+  "MetricStatistics",
+  "MetricSummary",
+  "MetricValue",
+  "OutputFile",
+  "OutputFolder",
+  "OutputSubfolder",
+  "PageInfo",
+  "ParameterImportance",
+  "ParameterRange",
+  "ParameterValueCount",
+  "PlatformVersion",
+  "RandomSearch",
+  "RunCommand",
+  "RunComparison",
+  "RunConfig",
+  "RunGroup",
+  "RunResult",
+  "RunSummary",
+  "RunUpdate",
+  "StatusCount",
+];
+
+export default [
+  // What was released stays as it was.
+  { ignores: ["schema/released.graphql"] },
+  {
+    files: ["**/*.graphql"],
+    languageOptions: { parser: graphql.parser, parserOptions: { graphQLConfig } },
+    plugins: { "@graphql-eslint": graphql },
+  },
+  {
+    files: ["schema/*.graphql"],
+    rules: {
+      ...rulesOf("schema-recommended"),
+      ...rulesOf("schema-relay"),
+      ...rule("strict-id-in-types", [
+        "error",
+        // What carries others, one page or one answer long, has no identity either.
+        { exceptions: { types: VALUES, suffixes: ["Connection", "Edge", "Payload"] } },
+      ]),
+      // `experimentGroup`, `groupType` and `username` are the service's words, and `group` would be one more name for a `Group`.
+      ...rule("no-typename-prefix", "off"),
+      // Lists of the service go forward only.
+      ...rule("relay-arguments", ["error", { includeBoth: false }]),
+      ...rule("relay-edge-types", [
+        "error",
+        {
+          // `nodes` beside `edges` saves a level, as GitHub has it; lists such as `tags` come whole with their record.
+          listTypeCanWrapOnlyEdgeType: false,
+          // The interface is `Entity`, and `Node` with `TYPE_NAMES=relay`; entries of a record cannot be looked up.
+          shouldImplementNode: false,
+        },
+      ]),
+    },
+  },
+  {
+    files: [EXAMPLE],
+    // The documents in the code; the code itself has a linter.
+    processor: {
+      ...graphql.processor,
+      preprocess: (text, file) =>
+        graphql.processor.preprocess(text, file).filter((block) => typeof block === "object"),
+    },
+  },
+  {
+    files: ["schema/operations/*.graphql", `${EXAMPLE}/*.graphql`],
+    rules: rulesOf("operations-recommended"),
+  },
+  {
+    // Agents read these answers once, no cache keeps them, and each id would take room of what an agent can read.
+    files: ["schema/operations/{32,33,35,38,39}-*.graphql"],
+    rules: rule("require-selections", "off"),
+  },
+];

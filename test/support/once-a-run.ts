@@ -1,0 +1,30 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { inject, vi } from "vitest";
+import { PATIENT } from "./patience.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The folder of a run, empty until a test needs something built. */
+    readonly builtFolder: string;
+  }
+}
+
+/** Builds something in a folder of its name, or waits until another worker has built it: once a run. */
+export async function onceARun(name: string, build: (folder: string) => void): Promise<string> {
+  const folder = join(inject("builtFolder"), name);
+  const outcome = join(folder, "outcome");
+  const isFirst = mkdirSync(join(folder, "begun"), { recursive: true }) !== undefined;
+  if (isFirst) {
+    try {
+      build(folder);
+      writeFileSync(outcome, "built");
+    } catch (error) {
+      writeFileSync(outcome, String(error));
+    }
+  }
+  await vi.waitUntil(() => existsSync(outcome) && readFileSync(outcome, "utf8") !== "", PATIENT);
+  const text = readFileSync(outcome, "utf8");
+  if (text !== "built") throw new Error(`the ${name} was not built: ${text}`);
+  return folder;
+}
