@@ -95,9 +95,9 @@ type Verdict = "breaking" | "dangerous" | "announced";
 
 /** What a change means for clients and for other subgraphs; null: nothing. */
 function verdictOn({ criticality, type, path }: Change, announced: Map<string, string>): Verdict | null {
-  // A key that is gone breaks the subgraphs that refer by it.
-  if (type.startsWith("DIRECTIVE_USAGE") && type.endsWith("REMOVED") && path?.endsWith("@key"))
-    return "breaking";
+  // A key that is gone breaks the subgraphs that refer by it, and a value that may be null now the clients that rely on it.
+  if (type.startsWith("DIRECTIVE_USAGE"))
+    return type.endsWith("REMOVED") && /@(?:key|semanticNonNull)$/.test(path ?? "") ? "breaking" : null;
   if (criticality.level === CriticalityLevel.Dangerous) return "dangerous";
   if (criticality.level !== CriticalityLevel.Breaking) return null;
   const day = dayOf(announced.get(path ?? "") ?? "");

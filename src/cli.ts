@@ -17,7 +17,7 @@ const OPTIONS = {
   "check-config": flag(
     "checks the names and values of the settings: exits with 0, or says what is wrong and exits with 1",
   ),
-  "print-schema": flag("prints the schema, with the names of TYPE_NAMES"),
+  "print-schema": flag("prints the schema with @semanticNonNull, with the names of TYPE_NAMES"),
   "print-subgraph": flag("prints the schema with the directives of Apollo Federation"),
   version: flag("prints the version", "v"),
   help: flag("prints this text", "h"),

@@ -107,7 +107,7 @@ const SECTIONS = {
     GRAPHIQL: onOff(true).describe("Serves GraphiQL to browsers."),
     EXPLAIN: isOn.optional().meta({
       description:
-        "Whether callers may ask what an operation costs, by the header `x-rungraph-explain: 1`. See [guide.md](guide.md#what-an-operation-costs).",
+        "Whether callers may ask what an operation costs, by the header `x-rungraph-explain: 1`. See [frontend.md](frontend.md#what-an-operation-costs).",
       unset: "`on` with the demo, else `off`",
     }),
     INTROSPECTION: onOff(true).describe("Allows introspection of the schema."),
@@ -147,7 +147,7 @@ const SECTIONS = {
       "How long a response of the service is kept for other operations of the same token, in milliseconds; 0: not at all. See [operations.md](operations.md#shared-reads).",
     ),
     STALE_MAX_AGE_MS: whole({ from: 0, to: 3_600_000, fallback: 0 }).describe(
-      "How old an earlier response to the same token may be that answers while the service refuses (429), fails or is away, in milliseconds; 0: none does. `extensions.stale` tells where. See [operations.md](operations.md#a-service-that-throttles).",
+      "How old an earlier response to the same token may be that answers while the service refuses (429), fails or is unavailable, in milliseconds; 0: none does. `extensions.stale` tells where. See [operations.md](operations.md#a-service-that-throttles).",
     ),
   },
   "Limits of one operation": {

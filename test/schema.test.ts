@@ -1,19 +1,27 @@
 import {
   buildClientSchema,
+  buildSchema,
+  execute,
   getIntrospectionQuery,
-  type GraphQLNamedType,
+  type GraphQLResolveInfo,
   type IntrospectionQuery,
-  isEnumType,
-  isInputObjectType,
   isInterfaceType,
   isIntrospectionType,
   isObjectType,
-  isSpecifiedScalarType,
+  Kind,
+  lexicographicSortSchema,
+  parse,
+  print,
+  printSchema,
+  visit,
 } from "graphql";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { printPlain, withoutFederation } from "../src/graphql/federation/subgraph.ts";
 import { schema } from "../src/graphql/schema.ts";
+import { pathToArray } from "graphql/jsutils/Path.js";
 import { startDemoGateway } from "./support/demo-gateway.ts";
+import { EXISTING_ROOTS, operation, VARIABLES } from "./support/random-operations.ts";
 
 const isFederations = (name: string) => /^_[^_]/.test(name);
 
@@ -23,7 +31,9 @@ test("the committed schema is the one that is served, without what is there for 
     getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true }),
   );
   const served = buildClientSchema(data);
-  await expect(printPlain(served)).toMatchFileSnapshot("../schema/schema.graphql");
+  const printed = printPlain(schema);
+  await expect(printed).toMatchFileSnapshot("../schema/schema.graphql");
+  expect(printSchema(lexicographicSortSchema(served))).toBe(printSchema(buildSchema(printed)));
   // Tools that walk the schema would have to map its scalar.
   expect(Object.keys(served.getTypeMap()).filter(isFederations)).toEqual([]);
 });
@@ -38,31 +48,6 @@ test("the committed subgraph is what `_service` tells, without a token and witho
   await expect(data._service.sdl).toMatchFileSnapshot("../schema/subgraph.graphql");
   expect(calls()).toEqual([]);
 });
-
-/** Every coordinate of a type that must be described. */
-function coordinates(type: GraphQLNamedType): [string, string | null | undefined][] {
-  const own: [string, string | null | undefined][] = [[type.name, type.description]];
-  if (isEnumType(type))
-    own.push(
-      ...type
-        .getValues()
-        .map((value): [string, string | null | undefined] => [
-          `${type.name}.${value.name}`,
-          value.description,
-        ]),
-    );
-  if (isObjectType(type) || isInterfaceType(type)) {
-    for (const field of Object.values(type.getFields())) {
-      own.push([`${type.name}.${field.name}`, field.description]);
-      for (const arg of field.args) own.push([`${type.name}.${field.name}(${arg.name}:)`, arg.description]);
-    }
-  }
-  if (isInputObjectType(type)) {
-    for (const field of Object.values(type.getFields()))
-      own.push([`${type.name}.${field.name}`, field.description]);
-  }
-  return own;
-}
 
 test("the schema of 1.0 is small, and has one way for each thing", () => {
   const own = withoutFederation(schema);
@@ -88,9 +73,42 @@ test("an agent reads at most 32 kB to know all tools", async () => {
 });
 
 test("every type, field, argument and enum value is described", () => {
-  const bare = Object.values(withoutFederation(schema).getTypeMap())
-    .filter((type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type))
-    .flatMap(coordinates)
-    .flatMap(([coordinate, description]) => (description?.trim() ? [] : [coordinate]));
+  const bare: string[] = [];
+  visit(parse(printPlain(schema)), {
+    enter: (node) => {
+      if (node.kind === Kind.SCHEMA_DEFINITION || node.kind === Kind.DIRECTIVE_DEFINITION) return false;
+      if ("description" in node && !node.description?.value.trim()) bare.push(print(node));
+      return undefined;
+    },
+  });
   expect(bare).toEqual([]);
 });
+
+test.each(["document", "polyaxon-0.4"])(
+  "what is @semanticNonNull is null only where an error says why: %s",
+  async (profile) => {
+    const { ask } = await startDemoGateway({ env: { UPSTREAM_PROFILE: profile } });
+    const own = buildSchema(printPlain(schema));
+    const isMarked = ({ parentType, fieldName }: GraphQLResolveInfo) =>
+      /@semanticNonNull/.test(print(parentType.getFields()[fieldName]?.astNode ?? parse("{ a }")));
+    const material = { roots: EXISTING_ROOTS, leftOut: new Set<string>(), depth: 3 };
+    const isTrue = fc.asyncProperty(operation(material), async (text) => {
+      const { data, errors = [] } = await ask<unknown, object>(text, VARIABLES);
+      const failed = errors.flatMap(({ path, extensions }) => (extensions["paths"] as object[]) ?? [path]);
+      const nulls: string[] = [];
+      await execute({
+        schema: own,
+        document: parse(text),
+        variableValues: VARIABLES,
+        rootValue: data,
+        typeResolver: ({ __typename }: { __typename: string }) => __typename,
+        fieldResolver: (parent: Record<string, unknown>, _, __, info) => {
+          if (parent[info.path.key] === null && isMarked(info)) nulls.push(`${pathToArray(info.path)}`);
+          return parent[info.path.key];
+        },
+      });
+      expect(nulls.filter((path) => !failed.some((each) => `${each},`.startsWith(`${path},`)))).toEqual([]);
+    });
+    await fc.assert(isTrue, { numRuns: 40 });
+  },
+);

@@ -36,9 +36,6 @@ function ratio(cpuMs: readonly number[], limit: readonly number[]): string {
   return `${short(median(ratios))} (${short(quantile(ratios, 0.25))}–${short(quantile(ratios, 0.75))})`;
 }
 
-/** A table that {@link tablesOf} wrote, without the quartiles. */
-export const mediansOf = (table: string): string => table.replaceAll(/ \([\d.]+–[\d.]+\)/g, "");
-
 /**
  * The tables of a comparison, named by what the servers run on. The first contestant is the measure of the others; the time at
  * 10 ms is that of the operation `waited`.

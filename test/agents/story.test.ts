@@ -216,7 +216,7 @@ describe("limits", () => {
     expect(missing).toBe("FindProjects lists projects. FindRuns lists the runs of one, also by words.");
     const [, nonsense] = await texts("BestRuns", { id: "nonsense", metric: "loss", direction: "ASC" });
     expect(nonsense).toBe(
-      "FindProjects tells the names of projects and searches. FindRuns tells the names and ids of runs. graphql_schema shows what an argument takes.",
+      "FindProjects lists the names of projects and groups. FindRuns lists the names and ids of runs. graphql_schema shows what an argument takes.",
     );
     const [, direction] = await texts("BestRuns", { id: "ada.mnist.1", metric: "loss" });
     expect(direction).toBe("graphql_schema shows what an argument takes.");

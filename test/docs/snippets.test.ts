@@ -4,16 +4,16 @@ import { startGatewayProcess } from "../support/gateway-process.ts";
 import { type Block, readPage } from "./page.ts";
 
 /** Pages whose operations and settings are run here. */
-const RUN = ["README.md", "docs/guide.md"];
+const RUN = ["README.md", ...["start", "frontend", "notebook"].map((name) => `docs/${name}.md`)];
 
 const blocks = RUN.flatMap((page) => readPage(page).blocks);
 /** Settings, and perhaps the command that starts a gateway with them. */
 const settingsOf = ({ language, text }: Block) =>
   language === "sh" && !text.includes("npm ci") ? /^(\w+)=(["']?)(.*?)\2(?: npm start)?\n$/.exec(text) : null;
 
-/** Operations, each with the answer and the requests that stand behind it, where they do. */
+/** Operations, each with the answer and the requests that follow it, where they do. */
 const operations = blocks.flatMap((block, at) => {
-  if (block.language !== "graphql" || isExtension(block)) return [];
+  if (block.language !== "graphql") return [];
   const behind = blocks.slice(at + 1, at + 3);
   const end = behind.findIndex(({ language }) => language !== "json" && language !== "http");
   const parts = end === -1 ? behind : behind.slice(0, end);
@@ -25,11 +25,6 @@ const operations = blocks.flatMap((block, at) => {
   };
   return [{ page: block.page, name: block.text.split("\n", 1)[0], block, parts, expected }];
 });
-
-/** Fields for types of this graph, which `test/ecosystem/federation` composes. */
-function isExtension({ text }: Block): boolean {
-  return /^type .* @key/.test(text);
-}
 
 test.each(operations)(
   "the operation $name of $page has the result and the upstream requests that follow it",

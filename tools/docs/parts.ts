@@ -6,7 +6,6 @@ import { createTelemetry } from "../../src/observability/telemetry.ts";
 import { PROFILE_NAMES } from "../../src/rest/api/profile.ts";
 import { builtInProfile } from "../../src/rest/api/profiles.ts";
 import { layout, pathOf } from "./layout.ts";
-import { peers } from "./peers.ts";
 import { picture, road } from "./road.ts";
 import { measured, scale, scaleOfChanges } from "./scaling.ts";
 import { table } from "./table.ts";
@@ -178,7 +177,6 @@ export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   folders,
   road,
   picture,
-  peers,
   scale,
   "scale-of-changes": scaleOfChanges,
   "measured-replicas": () => measured("replicas", "The balancer"),

@@ -1,10 +1,11 @@
 import {
+  buildSchema,
+  type DirectiveDefinitionNode,
+  type DirectiveNode,
   type GraphQLSchema,
-  Kind as NodeKind,
   lexicographicSortSchema,
   print,
-  printSchema,
-  specifiedDirectives,
+  visit,
 } from "graphql";
 import {
   getDocumentNodeFromSchema,
@@ -92,9 +93,19 @@ builder.queryFields((t) => ({
 /** The first version that supports keys on interfaces. */
 const LINK = { url: "https://specs.apollo.dev/federation/v2.3", import: ["@key", "@shareable"] };
 
-/** Builds the schema with the directives of federation, where the printer of the SDL reads them. */
+/** The transitional directive for fields that are null only with an error: https://specs.apollo.dev/nullability/v0.4. */
+const NULLABILITY = buildSchema("directive @semanticNonNull(levels: [Int!]! = [0]) on FIELD_DEFINITION");
+
+/** Such fields, as lines of SDL: what is looked up, sent or read by itself, and what follows from it. */
+const NULL_WITH_ERROR =
+  /^(?:Query|Mutation|RunResult|\w+Payload)\..*[^!]$|: \w+Connection$|^Experiment\.metricS|\.summary:|^RunSummary\..*]$|^(?:ExperimentJob|MetricRecord)\.experiment:|\.subject:/;
+
+/** Lists whose items are such. */
+const ITEMS_NULL_WITH_ERROR = /\.(?:results|entities): /;
+
+/** Builds the schema with the directives of federation and of nullability, where the printer of the SDL reads them. */
 export function toSubgraphSchema(): GraphQLSchema {
-  const directives = [...specifiedDirectives, GraphQLDeferDirective, GraphQLStreamDirective];
+  const directives = [...NULLABILITY.getDirectives(), GraphQLDeferDirective, GraphQLStreamDirective];
   const extensions = { directives: { link: LINK } };
   const schema = builder.toSchema({ directives, extensions, sortSchema: false });
   for (const [name, entityKeys] of ENTITIES) {
@@ -103,6 +114,13 @@ export function toSubgraphSchema(): GraphQLSchema {
     const key = Object.keys(entityKeys).map((fields) => ({ fields }));
     type.extensions = { ...type.extensions, directives: { key }, entityKeys };
   }
+  for (const type of Object.values(schema.getTypeMap()))
+    for (const field of "getFields" in type ? Object.values(type.getFields()) : []) {
+      const line = `${type.name}.${field.name}: ${field.type}`;
+      const levels = ITEMS_NULL_WITH_ERROR.test(line) ? { levels: [1] } : {};
+      if ("levels" in levels || NULL_WITH_ERROR.test(line))
+        field.extensions = { ...field.extensions, directives: { semanticNonNull: levels } };
+    }
   return schema;
 }
 
@@ -142,16 +160,16 @@ export const withoutFederation = (schema: GraphQLSchema): GraphQLSchema =>
     [MapperKind.QUERY_ROOT_FIELD]: (_, name) => (isFederations(name) ? null : undefined),
   });
 
-const sorted = (schema: GraphQLSchema) => lexicographicSortSchema(withoutFederation(schema));
-
-export const printPlain = (schema: GraphQLSchema): string => `${printSchema(sorted(schema))}\n`;
-
-/**
- * Prints the SDL of a subgraph, with the directives in the `extensions` of the schema and its types; without definitions of
- * directives that a router has itself, as `@defer`.
- */
-export function printSubgraph(schema: GraphQLSchema): string {
-  const document = getDocumentNodeFromSchema(sorted(schema));
-  const definitions = document.definitions.filter(({ kind }) => kind !== NodeKind.DIRECTIVE_DEFINITION);
-  return print({ ...document, definitions });
+/** Prints the SDL with the directives of its fields and types, which introspection leaves out, but for some. */
+function printWithout(left: RegExp, schema: GraphQLSchema): string {
+  const document = getDocumentNodeFromSchema(lexicographicSortSchema(withoutFederation(schema)));
+  const leave = ({ name }: DirectiveNode | DirectiveDefinitionNode) =>
+    left.test(name.value) ? null : undefined;
+  return `${print(visit(document, { Directive: leave, DirectiveDefinition: leave }))}\n`;
 }
+
+/** Prints the schema as clients see it. */
+export const printPlain = (schema: GraphQLSchema): string => printWithout(/^(?:key|link|shareable)$/, schema);
+
+/** Prints the subgraph. A router defines `@defer` itself. */
+export const printSubgraph = (schema: GraphQLSchema): string => printWithout(/^(?:defer|stream)$/, schema);

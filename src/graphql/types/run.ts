@@ -188,8 +188,6 @@ export const cloneFields = <From extends Resource<CloneableRecord>>(
   }),
 });
 
-const loggable = fieldsOf();
-
 Loggable.implement({
   description: "An object with a log.",
   interfaces: [Entity],
@@ -199,12 +197,12 @@ Loggable.implement({
       type: LogChunk,
       description: "A part of the log; null if none was written.",
       args: logArgs,
-      ...loggable.child(readLog),
+      ...entity.child(readLog),
     }),
     logsUrl: t.string({
       nullable: false,
       description: "URL of the whole log. Send the `Authorization` header of GraphQL.",
-      ...loggable.fromAddress((resource, _, context) => downloadUrl(resource, "logs", context)),
+      ...entity.fromAddress((resource, _, context) => downloadUrl(resource, "logs", context)),
     }),
   }),
 });

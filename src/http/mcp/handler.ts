@@ -1,17 +1,11 @@
 import type { IncomingMessage } from "node:http";
-import {
-  type ExecutionResult,
-  GraphQLError,
-  type GraphQLSchema,
-  lexicographicSortSchema,
-  printSchema,
-} from "graphql";
+import { type ExecutionResult, GraphQLError, type GraphQLSchema, lexicographicSortSchema } from "graphql";
 import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import { statusOf, UpstreamError } from "../../errors.ts";
 import type { HeldBytes } from "../../held.ts";
-import { withoutFederation } from "../../graphql/federation/subgraph.ts";
+import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
 import type { Delivery } from "../delivery.ts";
 import { parseObject, PRIVATE } from "../graphql/encoding.ts";
 import type { OpenedOperation, OpenOperation, RequestState } from "../operation.ts";
@@ -62,7 +56,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
     ...(shown && !trusted ? [toolOfSchema(shown)] : []),
   ];
   const toolNames = new Set(tools.map(({ name }) => name));
-  const parts = { version, tools, toolNames, sdl: shown && printSchema(shown) };
+  const parts = { version, tools, toolNames, sdl: shown && printPlain(schema).trimEnd() };
 
   const run = async (
     operation: OpenedOperation["operation"],

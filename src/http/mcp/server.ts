@@ -12,7 +12,7 @@ import { ARGUMENT_NAMES, type RunOperation, type Tool } from "./tools.ts";
 
 /** What agents read about the server when they connect. */
 const INSTRUCTIONS = [
-  "Records of machine-learning runs: experiments, jobs, build jobs, groups (searches), users, and the nodes of the cluster.",
+  "Records of machine-learning runs: experiments, jobs, build jobs, groups, users, and the nodes of the cluster.",
   "An `id` is a global id from another result, or the dotted name: ada.mnist (project), ada.mnist.experiments.42, ada.mnist.groups.1, ada.mnist.jobs.3, ada.mnist.builds.7. Where only one kind is meant, ada.mnist.42 does.",
   "Results have `data`, and `errors` with a message and `extensions.code` where something could not be read.",
 ].join(" ");
@@ -21,7 +21,7 @@ const INSTRUCTIONS = [
 const BEGINNINGS: readonly (readonly [tool: string, sentence: string])[] = [
   [
     "FindProjects",
-    "Where no name is known, begin with FindProjects, which tells the names of projects and searches.",
+    "Where no name is known, begin with FindProjects, which lists the names of projects and groups.",
   ],
   ["graphql_query", "What no other tool answers, graphql_query does."],
 ];

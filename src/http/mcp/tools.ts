@@ -184,11 +184,11 @@ const HELPS: Readonly<Record<string, readonly (readonly [tool: string, does: str
     ["FindRuns", "lists the runs of one, also by words"],
   ],
   BAD_USER_INPUT: [
-    ["FindProjects", "tells the names of projects and searches", ABOUT_NAMES],
-    ["FindRuns", "tells the names and ids of runs", ABOUT_NAMES],
+    ["FindProjects", "lists the names of projects and groups", ABOUT_NAMES],
+    ["FindRuns", "lists the names and ids of runs", ABOUT_NAMES],
     ["graphql_schema", "shows what an argument takes"],
   ],
-  CAPABILITY_UNAVAILABLE: [["StartPage", "tells what this server offers"]],
+  CAPABILITY_UNAVAILABLE: [["StartPage", "shows what this server offers"]],
   GRAPHQL_VALIDATION_FAILED: [["graphql_schema", "shows the fields of a type"]],
 };
 

@@ -67,8 +67,8 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
     });
   });
 
-  test("the fields that the guide adds to experiments and to runs compose", async () => {
-    const added = readPage("docs/guide.md").blocks.filter(({ text }) => /^type .* @key/.test(text));
+  test("the fields that the documentation adds to experiments and to runs compose", async () => {
+    const added = readPage("docs/federation.md").blocks.filter(({ text }) => /^type .* @key/.test(text));
     const others = added.map(({ text, line }) => {
       const sdl = `${FEDERATION} type Query { of${line}: [Model!] } type Model @key(fields: "name") { name: ID! } ${text}`;
       return { name: `line-${line}`, url: `http://line-${line}.test`, sdl };

@@ -11,11 +11,11 @@ import { createAppFolder, startServer } from "./server.ts";
 const JOB = "Sm9iOmFkYS9tbmlzdC8y";
 
 /** The server of a recipe, changed if need be, and ways to ask it. */
-async function startRecipe(page: string, change = (code: string) => code) {
+async function startRecipe(program: string, change = (code: string) => code) {
   const folder = await createAppFolder(BUILT);
-  const code = readPage(`docs/recipes/${page}`).blocks.find(({ file }) => file === "server.mjs")?.text ?? "";
-  await writeFile(join(folder, "server.mjs"), change(code));
-  const server = await startServer("node server.mjs", folder);
+  const code = readPage("docs/recipes/embedding.md").blocks.find(({ file }) => file === program)?.text ?? "";
+  await writeFile(join(folder, program), change(code));
+  const server = await startServer(`node ${program}`, folder);
   const headers: Record<string, string> = { "content-type": "application/json" };
   const send = (query: string, accept = "application/json") =>
     fetch(`${server.url}/runs/graphql`, {
@@ -49,9 +49,9 @@ function firstLineOf(url: string, request: string): Promise<string> {
   });
 }
 
-describe.each(["express.md", "fastify.md"])("the gateway in the server of %s", (page) => {
+describe.each(["express.mjs", "fastify.mjs"])("the gateway in the server of %s", (program) => {
   test("answers by POST and GET, beside the pages of the server", async () => {
-    const { url, ask, signIn, headers } = await startRecipe(page);
+    const { url, ask, signIn, headers } = await startRecipe(program);
     await signIn();
     expect(await ask(`{ experiment(id: "ada.mnist.42") { status } }`)).toEqual({
       data: { experiment: { status: "SUCCEEDED" } },
@@ -67,7 +67,7 @@ describe.each(["express.md", "fastify.md"])("the gateway in the server of %s", (
   });
 
   test("leads from the path of the mount to GraphiQL, with all its files", async () => {
-    const { url } = await startRecipe(page);
+    const { url } = await startRecipe(program);
     const response = await fetch(`${url}/runs/`, { headers: { accept: "text/html" } });
     expect(response.url).toBe(`${url}/runs/graphql`);
     const files = [...(await response.text()).matchAll(/(?:src|href)="(graphiql\/[^"]+)"/g)];
@@ -76,7 +76,7 @@ describe.each(["express.md", "fastify.md"])("the gateway in the server of %s", (
   });
 
   test("serves downloads at the URLs that it names", async () => {
-    const { url, ask, signIn } = await startRecipe(page);
+    const { url, ask, signIn } = await startRecipe(program);
     const authorization = await signIn();
     const { data } = await ask(`{ experiment(id: "ada.mnist.42") { logsUrl } }`);
     const { logsUrl } = (data as { experiment: { logsUrl: string } }).experiment;
@@ -87,7 +87,7 @@ describe.each(["express.md", "fastify.md"])("the gateway in the server of %s", (
   });
 
   test("streams events until the server stops, which ends its process", async () => {
-    const { send, signIn, kill, ended } = await startRecipe(page);
+    const { send, signIn, kill, ended } = await startRecipe(program);
     await signIn();
     const response = await send(
       `subscription { runUpdated(id: "${JOB}") { run { status } } }`,
@@ -103,7 +103,7 @@ describe.each(["express.md", "fastify.md"])("the gateway in the server of %s", (
   });
 
   test("serves subscriptions over a WebSocket, and none elsewhere", async () => {
-    const { url, signIn } = await startRecipe(page);
+    const { url, signIn } = await startRecipe(program);
     const client = createClient({
       url: `${url.replace("http", "ws")}/runs/graphql`,
       connectionParams: { authorization: await signIn() },
@@ -123,7 +123,7 @@ describe.each(["express.md", "fastify.md"])("the gateway in the server of %s", (
   });
 
   test("answers clients that offer HTTP/2 first, also at the pages of the server", async () => {
-    const { url } = await startRecipe(page);
+    const { url } = await startRecipe(program);
     const offer = "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__";
     for (const path of ["/", "/runs/healthz"])
       expect(
@@ -136,7 +136,7 @@ describe("a body that the server reads before the gateway", () => {
   const QUERY = "{ __typename }";
 
   test("counts as parsed by Express", async () => {
-    const { ask, send } = await startRecipe("express.md", (code) =>
+    const { ask, send } = await startRecipe("express.mjs", (code) =>
       code.replace("app.use(", `app.use(express.json());\napp.use(`),
     );
     expect(await ask(QUERY)).toEqual({ data: { __typename: "Query" } });
@@ -145,7 +145,7 @@ describe("a body that the server reads before the gateway", () => {
 
   test.each([
     {
-      page: "express.md",
+      program: "express.mjs",
       change: (code: string) =>
         code.replace(
           "app.use(",
@@ -153,11 +153,11 @@ describe("a body that the server reads before the gateway", () => {
         ),
     },
     {
-      page: "fastify.md",
+      program: "fastify.mjs",
       change: (code: string) => code.replace(/ {2}scope\.(?:remove|add)ContentType.*\n|.*removeAll.*\n/g, ""),
     },
-  ])("and keeps is a clear error: $page", async ({ page, change }) => {
-    const { send } = await startRecipe(page, change);
+  ])("and keeps is a clear error: $program", async ({ program, change }) => {
+    const { send } = await startRecipe(program, change);
     const response = await send(QUERY);
     expect(response.status).toBe(500);
     expect(await response.json()).toEqual({

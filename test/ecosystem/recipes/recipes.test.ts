@@ -14,7 +14,7 @@ const pages = readdirSync(new URL(`../../../${FOLDER}`, import.meta.url)).filter
 );
 
 /** Pages in Python, and what each imports that not every Python has. */
-const PYTHON: Readonly<Record<string, string>> = { "python.md": "json", "notebook.md": "pandas, matplotlib" };
+const PYTHON: Readonly<Record<string, string>> = { "notebook.md": "pandas, matplotlib" };
 
 const followed = [
   "docs/federation.md",

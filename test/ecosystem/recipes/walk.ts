@@ -92,8 +92,8 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
   return { told, printed };
 }
 
-/** Settings of Apollo Router and Cosmo Router, which are no npm packages. */
-const NOT_RUN = /include_subgraph_errors|subgraph_error_propagation/;
+/** Settings of Apollo Router and Cosmo Router, which are no npm packages, and fields of subgraphs, which are composed elsewhere. */
+const NOT_RUN = /include_subgraph_errors|subgraph_error_propagation|^type .* @key/;
 
 /** The blocks of a page, behind what prepares the folder that it goes on in and what it does not run itself. */
 function blocksTo(path: string): readonly Block[] {
@@ -159,7 +159,9 @@ async function expectInstalled(line: string): Promise<void> {
 async function run(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
     // As npx finds a program, without the second that npx itself takes.
-    const program = command.replace(/^((?:\w+=\S+ )*)npx /, "$1node_modules/.bin/");
+    const program = command
+      .replace("npx rungraph ", "node ../node_modules/rungraph/dist/src/cli.js ")
+      .replace(/^((?:\w+=\S+ )*)npx /, "$1node_modules/.bin/");
     const { stdout } = await promisify(execFile)("sh", ["-c", program], { cwd, env });
     return stdout;
   } catch (fault) {
