@@ -24,7 +24,7 @@ test.runIf(hasBrowser)("a failed run tells why, with the traceback of its code",
     /^wide-kernels [0-9a-f]{8} with uncommitted changes$/,
   );
   expect(calls().filter((call) => call.includes("statuses"))).toEqual([
-    "GET ada/mnist/experiments/27/statuses?limit=50",
+    "GET ada/mnist/experiments/27/statuses?limit=100",
   ]);
 });
 
