@@ -5,6 +5,7 @@ import type { Incremental, RunValuesFragment } from "./generated/graphql.ts";
 /** The fragment as a deferred one: its fields are there in a later piece of the answer, if they are asked for. */
 const runValuesFragment: DocumentTypeDecoration<Incremental<RunValuesFragment>, object> = graphql(`
   fragment RunValues on Experiment {
+    id
     metricSummaries {
       name
       smallest: min {
