@@ -94,14 +94,16 @@ builder.queryFields((t) => ({
 const LINK = { url: "https://specs.apollo.dev/federation/v2.3", import: ["@key", "@shareable"] };
 
 /** The transitional directive for fields that are null only with an error: https://specs.apollo.dev/nullability/v0.4. */
-const NULLABILITY = buildSchema("directive @semanticNonNull(levels: [Int!]! = [0]) on FIELD_DEFINITION");
+const NULLABILITY = buildSchema(
+  '"Null only with an error: the field itself (0), items of its list (1)." directive @semanticNonNull(levels: [Int!]! = [0]) on FIELD_DEFINITION',
+);
 
 /** Such fields, as lines of SDL: what is looked up, sent or read by itself, and what follows from it. */
 const NULL_WITH_ERROR =
-  /^(?:Query|Mutation|RunResult|\w+Payload)\..*[^!]$|: \w+Connection$|^Experiment\.metricS|\.summary:|^RunSummary\..*]$|^(?:ExperimentJob|MetricRecord)\.experiment:|\.subject:/;
+  /^(?:Query|Mutation|\w+Payload)\..*[^!]$|: \w+Connection$|^Experiment\.metricS|\.summary:|^RunSummary\..*]$|^(?:ExperimentJob|MetricRecord)\.experiment:|\.subject:/;
 
 /** Lists whose items are such. */
-const ITEMS_NULL_WITH_ERROR = /\.(?:results|entities): /;
+const ITEMS_NULL_WITH_ERROR = /Payload\.(?:runs|deletedIds): |\.entities: /;
 
 /** Builds the schema with the directives of federation and of nullability, where the printer of the SDL reads them. */
 export function toSubgraphSchema(): GraphQLSchema {
