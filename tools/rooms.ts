@@ -5,8 +5,8 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 7_256,
-  http: 4_491,
+  graphql: 7_254,
+  http: 4_490,
   engine: 3_314,
   "rest/api": 2_529,
   "rest/client": 2_255,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 684,
   "ground and top": 1_984,
   "redis, workers, reload": 0,
-  src: 25_897,
+  src: 25_894,
   demo: 3_590,
   test: 29_248,
   docs: 3_300,

@@ -42,10 +42,9 @@ export class Doors {
     this.#isQueueFull = isQueueFull;
   }
 
-  /** Why a caller cannot have a place of a kind now; null when it can. */
-  rejectionOf(kind: PlaceKind, caller: Caller): UpstreamError | null {
-    const full = this.#places[kind].fullFor(caller);
-    return full ? errorOf(full, kind) : this.#closedFor(kind, caller);
+  /** Whether a caller can have a place of a kind now. */
+  hasRoom(kind: PlaceKind, caller: Caller): boolean {
+    return !this.#closedFor(kind, caller) && !this.#places[kind].fullFor(caller);
   }
 
   /** Takes a place. Returns an error if there is none. */

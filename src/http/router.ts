@@ -94,7 +94,7 @@ export function createRouter(settings: RouterSettings) {
   const serve = (served: Served): Listener => {
     /** The kind of place for a request: it may be a subscription if it accepts an event stream, and there is room for one. */
     const kindOf = ({ headers }: IncomingMessage, { caller }: Identity): PlaceKind =>
-      served.protocol === "graphql" && acceptsEvents(headers.accept) && !doors.rejectionOf("stream", caller)
+      served.protocol === "graphql" && acceptsEvents(headers.accept) && doors.hasRoom("stream", caller)
         ? "stream"
         : "operation";
 

@@ -1,7 +1,6 @@
 import type { CloneableRecord, RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
 import { runKinds } from "../../rest/api/kinds.ts";
 import { either } from "../../rest/api/kind.ts";
-import { project as ofProject } from "../../rest/api/project.ts";
 import type { FieldExtensions } from "../../engine/field-source.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import { MAX_IDS, pageArgs, within } from "../core/connection.ts";
@@ -210,8 +209,7 @@ Loggable.implement({
 /** What a caller named, of any kind. A project is read where the server can: nothing else shows that it is still there. */
 async function named(argument: string, id: string, { session }: Context): Promise<Resource> {
   const resource = unverified(identifyAny(argument, id));
-  const { read, list } = ofProject.optional;
-  const isReadable = session.server.override(read) ?? session.server.override(list);
+  const isReadable = session.server.capabilities.includes("PROJECT_RECORDS");
   return resource.kind.name === kinds.project.name && isReadable
     ? fetchMore(resource, ["name"], session)
     : resource;
