@@ -62,14 +62,14 @@ test("the bookmark of a record that has none is removed; of a record that is not
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const answer = await ask(`mutation {
     one: unbookmarkExperiment(id: "ada.mnist.3") { experiment { uniqueName } }
-    many: bookmarkRuns(ids: ["ada.mnist.jobs.3", "ada.mnist.builds.3"], isBookmarked: false) { runs { id } }
+    many: bookmarkRuns(ids: ["ada.mnist.jobs.3", "ada.mnist.builds.3"], isBookmarked: false) { outcomes runs { id } }
     none: unbookmarkExperiment(id: "ada.mnist.4") { experiment { uniqueName } }
     project: bookmarkProject(id: "ada.mnist", isBookmarked: false) { project { uniqueName } }
   }`);
   expect(outcomeOf(answer)).toMatchObject({
     data: {
       one: { experiment: { uniqueName: "ada.mnist.3" } },
-      many: { runs: [{ id: globalId("Job:ada/mnist/3") }, null] },
+      many: { outcomes: ["DONE", "REFUSED"], runs: [{ id: globalId("Job:ada/mnist/3") }, null] },
       none: null,
       project: { project: { uniqueName: "ada.mnist" } },
     },

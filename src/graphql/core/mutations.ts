@@ -63,14 +63,15 @@ export async function targetOf<R extends object, At extends Address>(
 export const isNamedInFull = ({ kind }: Resource): boolean =>
   kind.verifiedBy === "record" && kindsByName.get(kind.name)?.verifiedBy === "parts";
 
-/** Sends a command for a record. Servers answer 404 also where a bookmark is not there: then that is gone, if the record is there. */
+/** Sends a command for a record. Servers answer 404 also where only a bookmark is not there: if the record is, that is no error. */
 export function sendFor<R extends object, At extends Address, Answer>(
   source: Resource<R, At>,
   endpoint: Command<At, Answer>,
   { session }: Pick<Context, "session">,
 ): Promise<Answer | null> {
   const sending = session.send(endpoint, source.address, undefined);
-  return /unbookmark\/?$/.test(endpoint.path) ? nullIfMissing(source, sending, session) : sending;
+  if (!/unbookmark\/?$/.test(endpoint.path)) return sending;
+  return nullIfMissing(source, sending, session).catch(() => sending);
 }
 
 interface Row<R extends object, At extends Address, Answer> {
