@@ -64,27 +64,18 @@ describe("settings", () => {
     expect(faultsOf(environment as Record<string, string>)).toEqual(faults);
   });
 
-  test.each(["MAX_DEPHT", "max_depth", "UPSTREAM_COLOR", "LIVE_RELOADING", "TRUSTED_DOCUMENT"])(
-    "%s is none, and is told",
-    (name) => {
-      expect(faultsOf({ [name]: "canary" })).toEqual([`${name}: unknown setting; see docs/settings.md`]);
-      expect(faultsOf({ [name]: " " })).toEqual([]);
-    },
-  );
-
   test.each([
-    ["MAX_TOKENS", "it is fixed at 4000"],
-    ["READ_TIMEOUT_MS", "it is fixed at 10000"],
-    ["UPSTREAM_QUEUE", "it is 40 times UPSTREAM_CONNECTIONS"],
-    ["APQ", "it is on unless TRUSTED_DOCUMENTS is set"],
-    ["REDIS_URL", "see docs/scaling.md"],
-    ["WORKERS", "see docs/scaling.md"],
-  ])("%s is gone, and the start says what is so instead", (name, instead) => {
-    expect(faultsOf({ [name]: "canary", PORT: "canary" })).toEqual([
-      `${name} is gone since 0.4: ${instead}`,
-      "PORT: expected a whole number from 0 to 65535",
-    ]);
-    expect(faultsOf({ [name]: "" })).toEqual([]);
+    "MAX_DEPHT",
+    "max_depth",
+    "MAX_TOKENS",
+    "WORKERS",
+    "REDIS_URL",
+    "UPSTREAM_COLOR",
+    "LIVE_RELOADING",
+    "TRUSTED_DOCUMENT",
+  ])("%s is none, and is told", (name) => {
+    expect(faultsOf({ [name]: "canary" })).toEqual([`${name}: unknown setting; see docs/settings.md`]);
+    expect(faultsOf({ [name]: " " })).toEqual([]);
   });
 
   test("of other programs, and what Kubernetes tells of a service of such a name, are passed over", () => {

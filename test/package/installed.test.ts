@@ -104,7 +104,7 @@ describe("the command", () => {
       err: [
         "The settings cannot be used:",
         "UPSTREAM_URI: unknown setting; see docs/settings.md",
-        "MAX_TOKENS is gone since 0.4: it is fixed at 4000",
+        "MAX_TOKENS: unknown setting; see docs/settings.md",
         "CALLER_SALT_FILE: expected a file with CALLER_SALT, got one that cannot be read (ENOENT)",
         "PORT: expected a whole number from 0 to 65535",
         "",
