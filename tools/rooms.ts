@@ -6,7 +6,7 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
   graphql: 7_255,
-  http: 4_490,
+  http: 4_452,
   engine: 3_314,
   "rest/api": 2_529,
   "rest/client": 2_255,
@@ -14,9 +14,9 @@ const LIMITS = {
   observability: 1_015,
   config: 663,
   live: 684,
-  "ground and top": 1_984,
+  "ground and top": 1_981,
   "redis, workers, reload": 0,
-  src: 25_855,
+  src: 25_814,
   demo: 3_590,
   test: 29_239,
   docs: 3_300,

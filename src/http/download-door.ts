@@ -1,15 +1,16 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
-import { addPlaces, type FailedPlace, withExtensions } from "../engine/errors.ts";
+import { addPlaces, type FailedPlace } from "../engine/errors.ts";
 import type { DownloadReport } from "../observability/telemetry.ts";
 import { openRequestSpan, traceIdOf } from "../observability/tracing.ts";
-import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
+import { UpstreamError } from "../errors.ts";
 import { RequestScope } from "../request-scope.ts";
 import type { Identify } from "./identity.ts";
 import { breakOff, onceOver } from "./connection.ts";
 import { PRIVATE } from "./graphql/encoding.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
+import { codeOf, reject } from "./rejection.ts";
 
 export interface DownloadDoorSettings {
   readonly publicError: (error: unknown) => GraphQLError;
@@ -42,17 +43,6 @@ interface DownloadTask {
   /** The path without ids, for spans. */
   readonly route: string;
   readonly open: (admission: Admission) => Promise<OpenedDownload>;
-}
-
-/** The requested range is outside of the file. */
-export class OutsideOfFile extends InputError {
-  /** The `content-range` header, which tells the length of the file. */
-  readonly length: string | undefined;
-
-  constructor(length: string | undefined) {
-    super("Range: expected bytes that the file has, got others");
-    this.length = length;
-  }
 }
 
 /** Names a file: in ASCII, and as it is where that is not the same (RFC 6266). */
@@ -135,14 +125,9 @@ export function createDownloadDoor({
         report(isComplete ? "OK" : error ? codeOf(error) : "REQUEST_CANCELLED", error);
       });
     } catch (cause) {
-      const error = withExtensions(publicError(cause), { requestId });
-      const { retryAfterSeconds } = error.extensions;
-      const isOutside = cause instanceof OutsideOfFile;
+      const error = publicError(cause);
       report(codeOf(error), error);
-      if (isOutside && cause.length) response.setHeader("content-range", cause.length);
-      if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
-      response.writeHead(statusOf(codeOf(error), isOutside ? "range" : undefined), JSON_TYPE);
-      response.end(JSON.stringify({ errors: [error] }));
+      reject(response, "graphql", error, requestId);
     }
   };
 
@@ -162,14 +147,9 @@ async function* countBytes(
   }
 }
 
-const codeOf = ({ extensions: { code } }: GraphQLError): ErrorCode =>
-  isErrorCode(code) ? code : "INTERNAL_SERVER_ERROR";
-
 /** Keeps browsers from rendering the output of a run as a page of this origin. */
 const NO_RENDERING = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox",
   "cache-control": PRIVATE,
 };
-
-const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };

@@ -11,8 +11,8 @@ import {
   type DownloadDoorSettings,
   named,
   type OpenedDownload,
-  OutsideOfFile,
 } from "./download-door.ts";
+import { rejection } from "../engine/errors.ts";
 import type { Server } from "../rest/api/server.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
@@ -55,7 +55,11 @@ export function createDownloads({ client, server, ...settings }: DownloadSetting
     const { stream, status, bodyHeaders } = await client.stream({ ...target, range }, scope);
     if (status === 416) {
       stream.destroy();
-      throw new OutsideOfFile(bodyHeaders["content-range"]);
+      const { "content-range": length } = bodyHeaders;
+      throw rejection("Range: expected bytes that the file has, got others", "BAD_USER_INPUT", {
+        status: 416,
+        headers: length ? { "content-range": length } : {},
+      });
     }
     return {
       status,

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { context } from "@opentelemetry/api";
 import cors from "cors";
+import type { GraphQLError } from "graphql";
+import { rejection } from "../engine/errors.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
@@ -8,12 +10,11 @@ import type { Telemetry } from "../observability/telemetry.ts";
 import { readBody } from "./body.ts";
 import type { Identify } from "./identity.ts";
 import type { Caller } from "../caller.ts";
-import { UpstreamError } from "../errors.ts";
 import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
-import type { Doors, Place, PlaceKind } from "./doors.ts";
+import { type Doors, Place, type PlaceKind } from "./doors.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
-import { type Protocol, reject, type Rejection, rejectionBy, rejectionFor } from "./rejection.ts";
+import { codeOf, type Protocol, reject } from "./rejection.ts";
 import { openRequest, type RequestState } from "./operation.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
 import { hasValidUrl, isAmong, isOwnLocalPage, type Origins, readTarget } from "./target.ts";
@@ -40,6 +41,7 @@ export interface RouterSettings {
   readonly maxBodyBytes: number;
   readonly doors: Doors;
   readonly requestTimeoutMs: number;
+  readonly publicError: (error: unknown) => GraphQLError;
   /** Receives what made a request fail unexpectedly. */
   readonly onError: (error: unknown) => void;
   /** Does work when it is the caller's turn. */
@@ -59,11 +61,9 @@ const EXPOSED_HEADERS =
 /** Longest message of an agent, in bytes. The protocol's package takes 100 times longer to read one than the parser of JSON. */
 const MAX_MESSAGE_BYTES = 65_536;
 
-const OTHER_ORIGIN = rejectionFor(
-  "BAD_REQUEST",
-  "origin",
-  "Expected no Origin or one of CORS_ORIGINS, got another.",
-);
+const OTHER_ORIGIN = rejection("Expected no Origin or one of CORS_ORIGINS, got another.", "BAD_REQUEST", {
+  status: 403,
+});
 
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings) {
@@ -81,13 +81,14 @@ export function createRouter(settings: RouterSettings) {
   });
 
   const rejectAs = (
-    rejection: Rejection,
+    cause: unknown,
     protocol: Protocol,
     { requestId }: Identity,
     response: ServerResponse,
   ): void => {
-    reject(response, protocol, rejection, requestId);
-    telemetry.rejected(rejection.code);
+    const error = settings.publicError(cause);
+    reject(response, protocol, error, requestId);
+    telemetry.rejected(codeOf(error));
   };
 
   /** Serves the requests of a protocol: each takes its place, then its body is read, then it is executed. */
@@ -121,8 +122,7 @@ export function createRouter(settings: RouterSettings) {
     return (request, response) => {
       const identity = identify(request);
       const place = doors.take(kindOf(request, identity), identity.caller);
-      if (place instanceof UpstreamError)
-        return rejectAs(rejectionBy(place), served.protocol, identity, response);
+      if (!(place instanceof Place)) return rejectAs(place, served.protocol, identity, response);
       if (request.method !== "POST") return run(identity, place, response, null);
       let isRead = false;
       readBody(request, served.maxBytes, (body) => {

@@ -148,7 +148,7 @@ describe("a message", () => {
 describe("what the gateway rejects before a message is read", () => {
   const tooLong = (bytes: number) =>
     errorOf(-32_000, `Expected a body of at most ${bytes} bytes.`, { code: "OPERATION_TOO_LARGE" });
-  const wrongType = errorOf(-32_000, "Expected a body of application/json.", { code: "BAD_REQUEST" });
+  const wrongType = errorOf(-32_600, "Expected a body of application/json.", { code: "BAD_REQUEST" });
 
   test.each([
     ["longer than the setting", "100", "application/json", 100, 413, tooLong(100)],
@@ -203,7 +203,7 @@ describe("pages", () => {
       const { status, text } = await send(origin, to);
       expect({ status, answer: JSON.parse(text) as unknown }).toEqual({
         status: 403,
-        answer: errorOf(-32_000, "Expected no Origin or one of CORS_ORIGINS, got another.", {
+        answer: errorOf(-32_600, "Expected no Origin or one of CORS_ORIGINS, got another.", {
           code: "BAD_REQUEST",
         }),
       });

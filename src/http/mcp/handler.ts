@@ -1,9 +1,13 @@
 import type { IncomingMessage } from "node:http";
-import { type ExecutionResult, GraphQLError, type GraphQLSchema, lexicographicSortSchema } from "graphql";
+import {
+  type ExecutionResult,
+  type GraphQLError,
+  type GraphQLSchema,
+  lexicographicSortSchema,
+} from "graphql";
 import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
-import { statusOf, UpstreamError } from "../../errors.ts";
 import type { HeldBytes } from "../../held.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
 import type { Delivery } from "../delivery.ts";
@@ -12,7 +16,7 @@ import type { OpenedOperation, OpenOperation, RequestState } from "../operation.
 import type { Execute } from "../router.ts";
 import type { Rename } from "../shipped-operations.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
-import { JSON_RPC_CODES, jsonRpcError } from "../rejection.ts";
+import { reject } from "../rejection.ts";
 import { answerMessage, openServer } from "./server.ts";
 import {
   type RunOperation,
@@ -34,6 +38,7 @@ export interface McpSettings {
   readonly trusted: TrustedDocuments | null;
   readonly isIntrospectable: boolean;
   readonly heldBytes: HeldBytes;
+  readonly publicError: (error: unknown) => GraphQLError;
   /** Most tokens of a document. */
   readonly maxTokens: number;
   /** Opens the GraphQL operation of a request. Called only when a tool runs one. */
@@ -81,32 +86,22 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
       return toToolResult(finished, (name) => toolNames.has(name));
     };
 
-  /** Answers a body, which may be no message. */
-  const answerBody = async (
-    request: IncomingMessage,
-    body: Buffer,
-    state: RequestState,
-  ): Promise<Response> => {
-    try {
-      const open = () => openServer(parts, executeFor(request, state));
-      const message = parseObject(body);
-      heldBytes.holdJson(state.scope, message);
-      return await answerMessage(message, request.headers, open);
-    } catch (error) {
-      const isLimit = error instanceof UpstreamError;
-      if (!isLimit && !(error instanceof GraphQLError)) throw error;
-      const code = isLimit ? error.code : "BAD_REQUEST";
-      const data = { code, requestId: state.scope.requestId };
-      const text = jsonRpcError(JSON_RPC_CODES.invalidRequest, error.message, data);
-      return new Response(text, { status: statusOf(code), headers: { "content-type": "application/json" } });
-    }
-  };
-
   return async (response, body, state) => {
     const { requestId, caller } = state.scope;
-    const answer = await answerBody(response.req, body ?? NO_BODY, state);
-    // Most messages run no operation, which would have ended the scope.
-    state.scope.end("done");
+    const { req: request } = response;
+    let answer: Response;
+    try {
+      const message = parseObject(body ?? NO_BODY);
+      heldBytes.holdJson(state.scope, message);
+      answer = await answerMessage(message, request.headers, () =>
+        openServer(parts, executeFor(request, state)),
+      );
+    } catch (error) {
+      return reject(response, "mcp", settings.publicError(error), requestId);
+    } finally {
+      // Most messages run no operation, which would have ended the scope.
+      state.scope.end("done");
+    }
     const headers = {
       ...Object.fromEntries(answer.headers),
       "x-request-id": requestId,
