@@ -205,23 +205,4 @@ describe("limits", () => {
     expect((await use("graphql_query", { query: twice })).result).toMatchObject({ errors: [TOO_LONG] });
     expect((await ask(twice)).errors).toBe(undefined);
   });
-
-  test("an error names the tools that help, in words of their own", async () => {
-    const { client } = await start();
-    const texts = async (name: string, input: Record<string, unknown>) =>
-      (await client.callTool({ name, arguments: input })).content.map((each) =>
-        each.type === "text" ? each.text : "",
-      );
-    const [, missing] = await texts("WhyFailed", { id: "ada.mnist.experiments.999" });
-    expect(missing).toBe("FindProjects lists projects. FindRuns lists the runs of one, also by words.");
-    const [, nonsense] = await texts("BestRuns", { id: "nonsense", metric: "loss", direction: "ASC" });
-    expect(nonsense).toBe(
-      "FindProjects lists the names of projects and groups. FindRuns lists the names and ids of runs. graphql_schema shows what an argument takes.",
-    );
-    const [, direction] = await texts("BestRuns", { id: "ada.mnist.1", metric: "loss" });
-    expect(direction).toBe("graphql_schema shows what an argument takes.");
-    const [, field] = await texts("graphql_query", { query: "{ experimnt { id } }" });
-    expect(field).toBe("graphql_schema shows the fields of a type.");
-    expect(await texts("StartPage", {})).toHaveLength(1);
-  });
 });

@@ -60,8 +60,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
     ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, shown !== null, settings.maxTokens))),
     ...(shown && !trusted ? [toolOfSchema(shown)] : []),
   ];
-  const toolNames = new Set(tools.map(({ name }) => name));
-  const parts = { version, tools, toolNames, sdl: shown && printPlain(schema).trimEnd() };
+  const parts = { version, tools, sdl: shown && printPlain(schema).trimEnd() };
 
   const run = async (
     operation: OpenedOperation["operation"],
@@ -82,8 +81,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
       const { operation, run: runInSpan, end } = openOperation(request, state);
       const result = await runInSpan(() => run(operation, ...given));
       end(200);
-      const finished = engine.finish(result, state.scope.requestId, operation.extensions);
-      return toToolResult(finished, (name) => toolNames.has(name));
+      return toToolResult(engine.finish(result, state.scope.requestId, operation.extensions));
     };
 
   return async (response, body, state) => {

@@ -32,17 +32,15 @@ const SDL_TYPE = "application/graphql";
 interface ServerParts {
   readonly version: string;
   readonly tools: readonly Tool[];
-  readonly toolNames: ReadonlySet<string>;
   /** The schema as a resource; null when it is hidden. */
   readonly sdl: string | null;
 }
 
 /** Opens the server of one message. `execute` runs the operations of its caller. */
-export function openServer(
-  { version, tools, toolNames, sdl }: ServerParts,
-  execute: RunOperation,
-): McpServer {
-  const beginnings = BEGINNINGS.flatMap(([tool, sentence]) => (toolNames.has(tool) ? [sentence] : []));
+export function openServer({ version, tools, sdl }: ServerParts, execute: RunOperation): McpServer {
+  const beginnings = BEGINNINGS.flatMap(([tool, sentence]) =>
+    tools.some(({ name }) => name === tool) ? [sentence] : [],
+  );
   const server = new McpServer(
     { name: "rungraph", version },
     {
@@ -75,14 +73,6 @@ function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
   );
 }
 
-/** Some clients send null for no arguments at all. */
-function withoutNull(message: object): object {
-  const { params } = message as { readonly params?: unknown };
-  if (!isObject(params) || params["arguments"] !== null) return message;
-  const { arguments: _, ...others } = params;
-  return { ...message, params: others };
-}
-
 /** The SDK takes some milliseconds for a message: each begins in a turn of the event loop of its own. */
 let lastBegun: Promise<void> = Promise.resolve();
 
@@ -97,7 +87,10 @@ export async function answerMessage(
 ): Promise<Response> {
   await (lastBegun = lastBegun.then(nextTurn));
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
-  const options = { parsedBody: withoutNull(message) };
+  // Some clients send null for no arguments at all.
+  const { params } = message as { readonly params?: unknown };
+  if (isObject(params) && params["arguments"] === null) delete params["arguments"];
+  const options = { parsedBody: message };
   if (!(await isLegacyRequest(request, message))) {
     // Tools and resources never change, so there is nothing to subscribe to.
     return createMcpHandler(open, { legacy: "reject", maxSubscriptions: 0 }).fetch(request, options);
