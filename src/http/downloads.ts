@@ -86,25 +86,9 @@ export function createDownloads({ client, server, ...settings }: DownloadSetting
 
 /** The path that the query of a URL names. Throws `InputError` unless it names one plain path. */
 function pathOf(url: string): string {
-  const [given, ...others] = url
-    .replace(/^[^?]*\??/, "")
-    .split("&")
-    .flatMap((part) => (part.startsWith("path=") ? [part.slice("path=".length)] : []));
-  if (given === undefined || others.length > 0) {
-    throw new InputError(
-      `path: expected one query parameter, got ${given === undefined ? "none" : "several"}`,
-    );
-  }
-  return plainPath("path", decoded(given));
-}
-
-/** Decodes a value of a query as browsers and `URLSearchParams` write it. */
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value.replaceAll("+", " "));
-  } catch {
-    throw new InputError(`path: expected percent-encoded UTF-8, got ${JSON.stringify(value.slice(0, 60))}`);
-  }
+  const [path, ...others] = new URLSearchParams(url.slice(url.indexOf("?"))).getAll("path");
+  if (path !== undefined && others.length === 0) return plainPath("path", path);
+  throw new InputError(`path: expected one query parameter, got ${path === undefined ? "none" : "several"}`);
 }
 
 const HEADERS: Record<Download, (name: string) => Record<string, string>> = {

@@ -129,9 +129,6 @@ describe("a path that is not plain", () => {
     ["?path=", "expected a relative path"],
     ["?file=a", "expected one query parameter, got none"],
     ["?path=a&path=b", "expected one query parameter, got several"],
-    ["?path=%", "expected percent-encoded UTF-8"],
-    ["?path=%C3", "expected percent-encoded UTF-8"],
-    ["?path=%ED%A0%80", "expected percent-encoded UTF-8"],
     ["?path=%2e%2e%2fx", "expected a relative path"],
   ])("is refused in the query of a download: %s", async (search, message) => {
     const { take, service } = await startFiles({});

@@ -14,8 +14,8 @@ import {
 import { type ContextSettings, OperationContext } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
-import { type Part, sourceOf, type Table } from "./table.ts";
-import { openMetrics, openRuns } from "./tables.ts";
+import { openTable, type Part, sourceOf } from "./table.ts";
+import { rowsOfMetrics, rowsOfRuns } from "./tables.ts";
 
 const ROUTE = new RegExp(
   `^/export/([^/?]+)/(runs|metrics)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`,
@@ -24,8 +24,8 @@ const ROUTE = new RegExp(
 
 /** The tables that are exported. */
 const TABLES = {
-  runs: { open: openRuns, lists: ["columns"] },
-  metrics: { open: openMetrics, lists: ["columns", "names"] },
+  runs: { rowsOf: rowsOfRuns, lists: ["columns"] },
+  metrics: { rowsOf: rowsOfMetrics, lists: ["columns", "names"] },
 } as const;
 
 interface ExportSettings extends DownloadDoorSettings {
@@ -63,9 +63,10 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
   ): Promise<OpenedDownload> => {
     const source = sourceOf(id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
+    const rowsOf = TABLES[what].rowsOf(parameters, contexts.facts);
     admit();
     const asked = { source, parameters, format: FORMATS[format], openPart: () => openPart(request, scope) };
-    const { columns, total, pieces } = await TABLES[what].open(asked);
+    const { columns, total, pieces } = await openTable(asked, rowsOf);
     // What fails before the first row is an answer, not a body that breaks off.
     const { value: rows = "" } = await pieces.next();
     const bytes = bytesOf(FORMATS[format].head(columns) + rows, pieces);
@@ -131,7 +132,10 @@ interface Exported {
   readonly query: string;
 }
 
-async function* bytesOf(begin: string, pieces: Table["pieces"]): AsyncGenerator<Uint8Array, undefined> {
+async function* bytesOf(
+  begin: string,
+  pieces: AsyncGenerator<string>,
+): AsyncGenerator<Uint8Array, undefined> {
   if (begin !== "") yield Buffer.from(begin);
   for await (const piece of pieces) yield Buffer.from(piece);
 }

@@ -54,14 +54,14 @@ const ANNOTATIONS: Readonly<Record<ToolType, ToolAnnotations>> = {
 /** Rejects unknown arguments, which GraphQL would ignore. GraphQL checks the others, with the gateway's errors. */
 export const ARGUMENT_NAMES: jsonSchemaValidator = {
   getValidator:
-    <Input>({ properties = {}, required = [] }: JsonSchemaType) =>
+    <Data>({ properties = {}, required = [] }: JsonSchemaType) =>
     (input: unknown) => {
       const known = Object.keys(properties);
       const unknown = Object.keys(input ?? {}).find((name) => !known.includes(name));
       if (unknown === undefined) {
         const data = withoutNulls(input ?? {}, properties, (name) => !required.includes(name));
         // The protocol's own schema lets only objects pass as arguments.
-        return { valid: true, data: data as Input, errorMessage: undefined };
+        return { valid: true, data: data as Data, errorMessage: undefined };
       }
       const expected = known.length === 0 ? "none" : `only ${known.join(", ")}`;
       return { valid: false, data: undefined, errorMessage: `expected ${expected}, got ${quote(unknown)}` };
