@@ -1,3 +1,4 @@
+/// <reference lib="dom" />
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { shareBrowser, SHOWN } from "../support/browser.ts";
