@@ -48,13 +48,6 @@ export interface RouterSettings {
   readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
 
-/** How the requests of a protocol are served. */
-interface Served {
-  readonly protocol: Protocol;
-  readonly execute: Execute;
-  readonly maxBytes: number;
-}
-
 const EXPOSED_HEADERS =
   "x-request-id,content-disposition,content-length,content-range,accept-ranges,etag,retry-after,x-total-count";
 
@@ -92,10 +85,10 @@ export function createRouter(settings: RouterSettings) {
   };
 
   /** Serves the requests of a protocol: each takes its place, then its body is read, then it is executed. */
-  const serve = (served: Served): Listener => {
+  const serve = (protocol: Protocol, execute: Execute, maxBytes: number): Listener => {
     /** The kind of place for a request: it may be a subscription if it accepts an event stream, and there is room for one. */
     const kindOf = ({ headers }: IncomingMessage, { caller }: Identity): PlaceKind =>
-      served.protocol === "graphql" && acceptsEvents(headers.accept) && doors.hasRoom("stream", caller)
+      protocol === "graphql" && acceptsEvents(headers.accept) && doors.hasRoom("stream", caller)
         ? "stream"
         : "operation";
 
@@ -109,53 +102,51 @@ export function createRouter(settings: RouterSettings) {
       const state = openRequest(identity, requestTimeoutMs);
       state.scope.hold(place);
       // A turn does the work of many requests, in the trace of whoever began it.
-      const execute = context.bind(context.active(), () => {
+      const begin = context.bind(context.active(), () => {
         onceOver(response, () => state.scope.end("left"));
-        served.execute(response, body, state).catch((error: unknown) => {
+        execute(response, body, state).catch((error: unknown) => {
           settings.onError(error);
           response.req.socket.destroy();
         });
       });
-      atEndOfTurn(() => atEndOfTurn(() => takeTurn(identity.caller, execute)));
+      atEndOfTurn(() => atEndOfTurn(() => takeTurn(identity.caller, begin)));
     };
 
     return (request, response) => {
       const identity = identify(request);
       const place = doors.take(kindOf(request, identity), identity.caller);
-      if (!(place instanceof Place)) return rejectAs(place, served.protocol, identity, response);
+      if (!(place instanceof Place)) return rejectAs(place, protocol, identity, response);
       if (request.method !== "POST") return run(identity, place, response, null);
       let isRead = false;
-      readBody(request, served.maxBytes, (body) => {
+      readBody(request, maxBytes, (body) => {
         isRead = true;
         place.markUsed();
         if (Buffer.isBuffer(body)) return run(identity, place, response, body);
         place.release();
-        if (body) rejectAs(body, served.protocol, identity, response);
+        if (body) rejectAs(body, protocol, identity, response);
       });
       // A body that does not come keeps nobody out.
       atEndOfTurn(() => isRead || place.markIdle(() => refuse(request.socket, 408)));
     };
   };
 
-  const { maxBodyBytes: maxBytes } = settings;
-  const serveGraphql = serve({ protocol: "graphql", execute: graphql, maxBytes });
+  const { maxBodyBytes } = settings;
+  const serveGraphql = serve("graphql", graphql, maxBodyBytes);
 
   /** Whether a page may be served: one that no setting names may be one that rebinds DNS. */
   const isKnownPage = ({ origin, host }: IncomingHttpHeaders): boolean =>
     origin === undefined || isAmong(settings.origins, origin) || isOwnLocalPage(origin, host);
 
-  /** Without sessions, MCP has only POST. */
-  const guardMcp = (execute: Execute): Listener => {
-    const served: Served = { protocol: "mcp", execute, maxBytes: Math.min(maxBytes, MAX_MESSAGE_BYTES) };
-    const serveMessage = serve(served);
-    return (request, response) => {
+  const guarded =
+    (serveMessage: Listener): Listener =>
+    (request, response) => {
       const { method, headers } = request;
+      // Without sessions, MCP has only POST.
       if (method !== "POST") response.writeHead(405, { allow: "POST" }).end();
       else if (isKnownPage(headers)) serveMessage(request, response);
-      else rejectAs(OTHER_ORIGIN, served.protocol, identify(request), response);
+      else rejectAs(OTHER_ORIGIN, "mcp", identify(request), response);
     };
-  };
-  const serveMcp = mcp && guardMcp(mcp);
+  const serveMcp = mcp && guarded(serve("mcp", mcp, Math.min(maxBodyBytes, MAX_MESSAGE_BYTES)));
 
   const route: Listener = (request, response) => {
     const [path] = (request.url ?? "").split("?", 1);
