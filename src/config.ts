@@ -219,13 +219,8 @@ export function readConfig(environment: Variables): Config {
 }
 
 /** Reads `TYPE_NAMES` alone. Throws `ConfigError`. */
-export function readTypeNames(environment: Variables): Renames {
-  const { TYPE_NAMES, TYPE_NAMES_FILE } = environment;
-  const { values, faults } = readNames({ TYPE_NAMES, TYPE_NAMES_FILE }, SETTINGS);
-  const result = Environment.pick({ TYPE_NAMES: true }).safeParse(values);
-  if (result.success && faults.length === 0) return result.data.TYPE_NAMES;
-  throw new ConfigError([...faults, ...faultsIn(result)].join("\n"));
-}
+export const readTypeNames = ({ TYPE_NAMES, TYPE_NAMES_FILE }: Variables): Renames =>
+  readConfig({ TYPE_NAMES, TYPE_NAMES_FILE }).TYPE_NAMES;
 
 const faultsIn = ({ error }: z.ZodSafeParseResult<unknown>): string[] =>
   (error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`);

@@ -108,9 +108,9 @@ export function createDownloadDoor({
         cancel();
         response.writeHead(status, headers).end();
       } else {
-        const counting = countBytes(body, (length) => (bytes += length));
+        const sent = { status, headers, body };
         const sending = span.run(() =>
-          delivery.stream(response, { status, headers, body: counting }, caller),
+          delivery.stream(response, sent, caller, (length) => (bytes += length)),
         );
         await sending.catch((error: unknown) => {
           if (!scope.ended) failure = failureOf(error);
@@ -135,16 +135,6 @@ export function createDownloadDoor({
     if (METHODS.includes(request.method ?? "")) void serve(request, response, task);
     else response.writeHead(405, { allow: METHODS.join(", ") }).end();
   };
-}
-
-async function* countBytes(
-  stream: AsyncIterable<Uint8Array>,
-  onBytes: (length: number) => void,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of stream) {
-    onBytes(chunk.length);
-    yield chunk;
-  }
 }
 
 /** Keeps browsers from rendering the output of a run as a page of this origin. */

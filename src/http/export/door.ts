@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLSchema } from "graphql";
 import { RequestScope } from "../../request-scope.ts";
-import { UNPACED } from "../../rest/session/batches.ts";
 import type { Extension } from "../../graphql/types/exports.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
 import {
@@ -46,9 +45,8 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     const part = new RequestScope(scope, Number.POSITIVE_INFINITY);
     const leave = () => part.end("left");
     scope.onEnd(leave);
-    const source = { request, scope: part, pacing: UNPACED, onRequest: null, journal: null };
     return {
-      context: new OperationContext(contexts, source),
+      context: new OperationContext(contexts, { request, scope: part }),
       end: () => {
         scope.offEnd(leave);
         part.end("done");

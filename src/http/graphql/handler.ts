@@ -14,7 +14,6 @@ import {
   headOf,
   jsonOf,
   readParams,
-  type ResultType,
   resultTypeFor,
   type StreamForm,
   streamFormFor,
@@ -60,22 +59,16 @@ export function createGraphqlHandler(settings: Settings): Execute {
     const type = resultTypeFor(accept);
     const form = streamFormFor(accept);
     const finish = (result: ExecutionResult) => engine.finish(result, requestId);
-    const send = (result: ExecutionResult, resultType: ResultType): Promise<void> => {
+    /** Sends a single result, as a stream of it to a caller who accepts only that. */
+    const reply = (result: ExecutionResult, as = type ? null : form, given?: number): Promise<void> => {
       const whole = engine.finish(result, requestId, extensions);
-      const { status, headers } = headOf(whole, resultType, requestId);
+      const head = headOf(whole, type ?? "application/json", requestId);
+      const status = given ?? head.status;
       onResult(status);
-      return delivery.send(response, { status, headers, body: JSON.stringify(jsonOf(whole)) }, caller);
+      return as
+        ? streams.write(response, jsonOf(whole), { type: as.type, status, lasts: false }, scope)
+        : delivery.send(response, { ...head, body: JSON.stringify(jsonOf(whole)) }, caller);
     };
-    /** Sends a single result to a caller who accepts only a stream. */
-    const sendAs = ({ type: streamType }: StreamForm, result: ExecutionResult, status: number) => {
-      onResult(status);
-      const whole = jsonOf(engine.finish(result, requestId, extensions));
-      return streams.write(response, whole, { type: streamType, status, lasts: false }, scope);
-    };
-    const reply = (result: ExecutionResult): Promise<void> =>
-      type || !form
-        ? send(result, type ?? "application/json")
-        : sendAs(form, result, headOf(result, "application/json", requestId).status);
     const refuse = (error: unknown) => reply({ errors: [publicError(error)] });
 
     if (!type && !form) return refuse(NOT_ACCEPTABLE);
@@ -96,7 +89,7 @@ export function createGraphqlHandler(settings: Settings): Execute {
         if (!("results" in opened)) {
           // Clients of event streams try again after these statuses; other errors are for their readers.
           const { status } = headOf(opened, "application/graphql-response+json", requestId);
-          return sendAs(EVENTS, opened, status === 429 || status === 503 ? status : 200);
+          return reply(opened, EVENTS, status === 429 || status === 503 ? status : 200);
         }
         onResult(200);
         const events = converted(opened.results, (result) => jsonOf(finish(result)));
