@@ -6,7 +6,7 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
   graphql: 7_255,
-  http: 4_307,
+  http: 4_269,
   engine: 3_314,
   "rest/api": 2_529,
   "rest/client": 2_255,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 684,
   "ground and top": 1_981,
   "redis, workers, reload": 0,
-  src: 25_655,
+  src: 25_617,
   demo: 3_590,
   test: 29_214,
   docs: 3_300,

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
-import type { Operation, OperationFacts } from "../engine/engine.ts";
+import type { GraphQLError, GraphQLSchema } from "graphql";
+import type { Engine, Operation, OperationFacts } from "../engine/engine.ts";
 import { Journal } from "../journal.ts";
 import { explainer } from "../observability/explain.ts";
-import type { Held } from "../held.ts";
+import type { Held, HeldBytes } from "../held.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan, traceIdOf } from "../observability/tracing.ts";
 import type { OpenStream } from "../engine/subscription.ts";
@@ -21,6 +22,7 @@ import {
   type SharedSettings,
 } from "../rest/session/session.ts";
 import type { Server } from "../rest/api/server.ts";
+import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
 
 /** The state of one GraphQL request. */
@@ -248,4 +250,16 @@ export function createSubscriptions({ contexts, requestTimeoutMs, ...settings }:
   };
 }
 
-export type OpenOperation = ReturnType<typeof createOperations>;
+type OpenOperation = ReturnType<typeof createOperations>;
+
+/** What every protocol of GraphQL runs operations with. */
+export interface ProtocolSettings {
+  readonly schema: GraphQLSchema;
+  readonly engine: Engine;
+  readonly heldBytes: HeldBytes;
+  readonly publicError: (error: unknown) => GraphQLError;
+  readonly delivery: Delivery;
+  readonly doors: Doors;
+  readonly openOperation: OpenOperation;
+  readonly openStream: ReturnType<typeof createSubscriptions>["openStream"];
+}

@@ -1,13 +1,8 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ExecutionResult, GraphQLError } from "graphql";
-import type { Engine, Operation } from "../../engine/engine.ts";
+import type { ServerResponse } from "node:http";
+import type { ExecutionResult } from "graphql";
+import type { Operation } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
-import type { OpenStream } from "../../engine/subscription.ts";
-import type { Held, HeldBytes } from "../../held.ts";
-import type { RequestScope } from "../../request-scope.ts";
-import type { Delivery } from "../delivery.ts";
-import type { Doors } from "../doors.ts";
-import type { OpenOperation } from "../operation.ts";
+import type { ProtocolSettings } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import {
   acceptsEvents,
@@ -21,15 +16,8 @@ import {
 import { converted, messagesOf } from "./pieces.ts";
 import type { Streams } from "./streams.ts";
 
-interface Settings {
-  readonly engine: Engine;
-  readonly publicError: (error: unknown) => GraphQLError;
-  readonly heldBytes: HeldBytes;
-  readonly delivery: Delivery;
-  readonly doors: Doors;
+interface Settings extends ProtocolSettings {
   readonly streams: Pick<Streams, "write">;
-  readonly openStream: (request: IncomingMessage, scope: RequestScope, held: Held | null) => OpenStream;
-  readonly openOperation: OpenOperation;
 }
 
 /** The media types of results, for who accepts none of them. */

@@ -1,18 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import {
-  type ExecutionResult,
-  type GraphQLError,
-  type GraphQLSchema,
-  lexicographicSortSchema,
-} from "graphql";
+import { type ExecutionResult, lexicographicSortSchema } from "graphql";
 import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
-import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
-import type { HeldBytes } from "../../held.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
-import type { Delivery } from "../delivery.ts";
 import { parseObject, PRIVATE } from "../graphql/encoding.ts";
-import type { OpenedOperation, OpenOperation, RequestState } from "../operation.ts";
+import type { OpenedOperation, ProtocolSettings, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import type { Rename } from "../shipped-operations.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
@@ -26,10 +18,7 @@ import {
   toToolResult,
 } from "./tools.ts";
 
-export interface McpSettings {
-  readonly schema: GraphQLSchema;
-  readonly engine: Engine;
-  readonly delivery: Delivery;
+interface McpSettings extends ProtocolSettings {
   readonly rename: Rename;
   readonly version: string;
   /** The types of operations that agents may run. */
@@ -37,12 +26,8 @@ export interface McpSettings {
   /** The only documents that run; null when every document runs. */
   readonly trusted: TrustedDocuments | null;
   readonly isIntrospectable: boolean;
-  readonly heldBytes: HeldBytes;
-  readonly publicError: (error: unknown) => GraphQLError;
   /** Most tokens of a document. */
   readonly maxTokens: number;
-  /** Opens the GraphQL operation of a request. Called only when a tool runs one. */
-  readonly openOperation: OpenOperation;
 }
 
 const NO_BODY = Buffer.alloc(0);
