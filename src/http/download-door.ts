@@ -20,13 +20,6 @@ export interface DownloadDoorSettings {
   readonly onDownload: (report: DownloadReport, headers: IncomingHttpHeaders) => void;
 }
 
-/** A request for a download. */
-export interface Admission {
-  readonly scope: RequestScope;
-  /** Takes a place among the downloads. Throws `UpstreamError` without a token, and when there is none. */
-  readonly admit: () => void;
-}
-
 /** What is sent: the head, which is known before the body begins, and the body, which is read at the caller's pace. */
 export interface OpenedDownload {
   readonly status: number;
@@ -42,7 +35,8 @@ interface DownloadTask {
   readonly what: DownloadReport["what"];
   /** The path without ids, for spans. */
   readonly route: string;
-  readonly open: (admission: Admission) => Promise<OpenedDownload>;
+  /** `admit` takes a place among the downloads. It throws `UpstreamError` without a token, and when there is none. */
+  readonly open: (scope: RequestScope, admit: () => void) => Promise<OpenedDownload>;
 }
 
 /** Names a file: in ASCII, and as it is where that is not the same (RFC 6266). */
@@ -66,16 +60,12 @@ export function createDownloadDoor({
   delivery,
   onDownload,
 }: DownloadDoorSettings) {
-  const admissionOf = (scope: RequestScope): Admission => ({
-    scope,
-    admit: () => {
-      if (scope.token === null) {
-        throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
-      }
-      const rejection = doors.admit("download", scope);
-      if (rejection) throw rejection;
-    },
-  });
+  const admit = (scope: RequestScope): void => {
+    if (scope.token === null)
+      throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
+    const rejection = doors.admit("download", scope);
+    if (rejection) throw rejection;
+  };
 
   const serve = async (
     request: IncomingMessage,
@@ -101,7 +91,9 @@ export function createDownloadDoor({
     onceOver(response, () => scope.end("left"));
     response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
     try {
-      const { status, headers, body, cancel, failureOf } = await span.run(() => open(admissionOf(scope)));
+      const { status, headers, body, cancel, failureOf } = await span.run(() =>
+        open(scope, () => admit(scope)),
+      );
       /** What made the body break off; stays null when the caller disconnects. */
       let failure: unknown = null;
       if (request.method === "HEAD") {

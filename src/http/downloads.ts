@@ -6,13 +6,13 @@ import { InputError } from "../errors.ts";
 import { plainPath } from "../rest/api/endpoint.ts";
 import { mapFailure } from "../rest/client/failure.ts";
 import {
-  type Admission,
   createDownloadDoor,
   type DownloadDoorSettings,
   named,
   type OpenedDownload,
 } from "./download-door.ts";
 import { rejection } from "../engine/errors.ts";
+import type { RequestScope } from "../request-scope.ts";
 import type { Server } from "../rest/api/server.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
@@ -47,7 +47,8 @@ export function createDownloads({ client, server, ...settings }: DownloadSetting
   const open = async (
     request: IncomingMessage,
     { id, what }: { readonly id: string; readonly what: Download },
-    { scope, admit }: Admission,
+    scope: RequestScope,
+    admit: () => void,
   ): Promise<OpenedDownload> => {
     const { name, request: target } = find(id, what, request.url ?? "", admit);
     // HEAD is asked as GET and cut off: errors have their reasons in bodies, and not every server knows HEAD.
@@ -78,7 +79,7 @@ export function createDownloads({ client, server, ...settings }: DownloadSetting
     serve(request, response, {
       what: file.what,
       route: `/downloads/{id}/${what}`,
-      open: (admission) => open(request, file, admission),
+      open: (...admission) => open(request, file, ...admission),
     });
     return true;
   };

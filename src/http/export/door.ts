@@ -4,7 +4,6 @@ import { RequestScope } from "../../request-scope.ts";
 import type { Extension } from "../../graphql/types/exports.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
 import {
-  type Admission,
   createDownloadDoor,
   type DownloadDoorSettings,
   named,
@@ -57,7 +56,8 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
   const open = async (
     request: IncomingMessage,
     { id, what, format, query }: Exported,
-    { scope, admit }: Admission,
+    scope: RequestScope,
+    admit: () => void,
   ): Promise<OpenedDownload> => {
     const source = sourceOf(id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
@@ -98,7 +98,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     serve(request, response, {
       what: exported.what,
       route: `/export/{id}/${what}.${format}`,
-      open: (admission) => open(request, exported, admission),
+      open: (...admission) => open(request, exported, ...admission),
     });
     return true;
   };

@@ -9,7 +9,7 @@ import type { Execute } from "../router.ts";
 import type { Rename } from "../shipped-operations.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
 import { reject } from "../rejection.ts";
-import { answerMessage, openServer } from "./server.ts";
+import { answerMessage, instructionsFor, openServer } from "./server.ts";
 import {
   type RunOperation,
   toolOfOperation,
@@ -45,7 +45,8 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
     ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, shown !== null, settings.maxTokens))),
     ...(shown && !trusted ? [toolOfSchema(shown)] : []),
   ];
-  const parts = { version, tools, sdl: shown && printPlain(schema).trimEnd() };
+  const sdl = shown && printPlain(schema).trimEnd();
+  const parts = { version, tools, instructions: instructionsFor(tools), sdl };
 
   const run = async (
     operation: OpenedOperation["operation"],

@@ -26,21 +26,27 @@ const BEGINNINGS: readonly (readonly [tool: string, sentence: string])[] = [
   ["graphql_query", "What no other tool answers, graphql_query does."],
 ];
 
+export const instructionsFor = (tools: readonly Tool[]): string => {
+  const beginnings = BEGINNINGS.filter(([tool]) => tools.some(({ name }) => name === tool));
+  return [INSTRUCTIONS, ...beginnings.map(([, sentence]) => sentence)].join(" ");
+};
+
 const SDL_URI = "rungraph://schema.graphql";
 const SDL_TYPE = "application/graphql";
 
 interface ServerParts {
   readonly version: string;
   readonly tools: readonly Tool[];
+  readonly instructions: string;
   /** The schema as a resource; null when it is hidden. */
   readonly sdl: string | null;
 }
 
 /** Opens the server of one message. `execute` runs the operations of its caller. */
-export function openServer({ version, tools, sdl }: ServerParts, execute: RunOperation): McpServer {
-  const beginnings = BEGINNINGS.flatMap(([tool, sentence]) =>
-    tools.some(({ name }) => name === tool) ? [sentence] : [],
-  );
+export function openServer(
+  { version, tools, instructions, sdl }: ServerParts,
+  execute: RunOperation,
+): McpServer {
   const server = new McpServer(
     { name: "rungraph", version },
     {
@@ -48,7 +54,7 @@ export function openServer({ version, tools, sdl }: ServerParts, execute: RunOpe
         tools: { listChanged: false },
         ...(sdl !== null && { resources: { listChanged: false, subscribe: false } }),
       },
-      instructions: [INSTRUCTIONS, ...beginnings].join(" "),
+      instructions,
       jsonSchemaValidator: ARGUMENT_NAMES,
     },
   );
