@@ -69,6 +69,7 @@ describe("settings", () => {
     "max_depth",
     "MAX_TOKENS",
     "WORKERS",
+    "READ_TIMEOUT_MS",
     "REDIS_URL",
     "UPSTREAM_COLOR",
     "LIVE_RELOADING",
