@@ -6,7 +6,7 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
   graphql: 7_255,
-  http: 4_269,
+  http: 4_303,
   engine: 3_314,
   "rest/api": 2_529,
   "rest/client": 2_255,
@@ -16,9 +16,9 @@ const LIMITS = {
   live: 684,
   "ground and top": 1_981,
   "redis, workers, reload": 0,
-  src: 25_618,
+  src: 25_652,
   demo: 3_590,
-  test: 29_250,
+  test: 29_251,
   docs: 3_271,
   settings: 42,
   "files of src": 175,

@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { shareBrowser, SHOWN } from "../support/browser.ts";

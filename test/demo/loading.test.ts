@@ -31,6 +31,6 @@ test("the gateway and its demo listen before they load what only some requests n
     ...loadedWith(new URL("demo/service.ts", root)),
   ];
   expect(start).toContain("graphql");
-  const later = new Set(["@graphql-yoga/render-graphiql/graphiql", "yaml"]);
+  const later = new Set(["@graphql-yoga/render-graphiql/graphiql", "graphql-yoga", "yaml"]);
   expect(start.filter((each) => later.has(each))).toEqual([]);
 });

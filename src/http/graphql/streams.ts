@@ -4,7 +4,9 @@ import type { RequestScope } from "../../request-scope.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
 import { onceOver } from "../connection.ts";
 import type { Delivery } from "../delivery.ts";
+import { once } from "../once.ts";
 import { PRIVATE, type StreamForm } from "./encoding.ts";
+import { converted } from "./pieces.ts";
 
 interface Settings {
   readonly delivery: Delivery;
@@ -21,28 +23,30 @@ interface Stream {
 /** How long a client may take to read the end of its stream, in milliseconds. */
 const CLOSING_MS = 1_000;
 
-/** How long an event stream is quiet before a comment shows that it is alive, in milliseconds. */
-const PING_MS = 12_000;
-const COMMENT = ":\n\n";
-
-/** How messages stand in a body: each with what begins and ends it. */
-const FRAMES = {
-  // It begins with a comment, because some browsers show no headers before the first bytes.
-  "text/event-stream": {
-    head: COMMENT,
-    of: (json: string) => `event: next\ndata: ${json}\n\n`,
-    end: "event: complete\ndata:\n\n",
-  },
-  "multipart/mixed": {
-    head: "\r\n---",
-    of: (json: string) =>
-      `\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}\r\n---`,
-    end: "--\r\n",
-  },
-};
+/** Loads what encodes messages, or a single result: the engine has run the operation. It takes a sixth of the start-up time. */
+async function openYoga() {
+  const { createYoga } = await import("graphql-yoga");
+  return createYoga<{ readonly result: object }>({
+    landingPage: false,
+    graphiql: false,
+    cors: false,
+    logging: false,
+    maskedErrors: false,
+    parserAndValidationCache: false,
+    plugins: [
+      {
+        onRequestParse: ({ setRequestParser }) => setRequestParser(() => ({ query: "" })),
+        // Safe: it is the context of `fetch`, whose result is encoded as it is.
+        onParams: ({ setParamsHandler, context }) =>
+          setParamsHandler(() => (context as unknown as { readonly result: never }).result),
+      },
+    ],
+  });
+}
 
 /** Writes messages as they come: the events of subscriptions, and results in pieces. */
 export function createStreams({ delivery, clock }: Settings) {
+  const loadYoga = once(openYoga);
   /** The responses of subscriptions, with functions that end them. */
   const open = new Map<ServerResponse, () => void>();
   let isDraining = false;
@@ -56,16 +60,6 @@ export function createStreams({ delivery, clock }: Settings) {
     );
   };
 
-  /** Writes a comment again and again, never within a message, which takes all that may wait. Returns what ends it. */
-  const keepAlive = (response: ServerResponse): (() => void) => {
-    const write = (): void => {
-      if (response.headersSent && !response.writableNeedDrain) response.write(COMMENT);
-      cancel = clock.after(PING_MS, write);
-    };
-    let cancel = clock.after(PING_MS, write);
-    return () => cancel();
-  };
-
   return {
     /** Writes messages, or a single result. Ends their source when nobody reads on. */
     write: async (
@@ -74,11 +68,14 @@ export function createStreams({ delivery, clock }: Settings) {
       { type, status, lasts }: Stream,
       { requestId, caller }: RequestScope,
     ): Promise<void> => {
-      const messages = isMessages(result) ? result : null;
+      const paced = isMessages(result) ? pacedBy(result) : null;
       let isEnded = false;
+      let plain: Response["body"] = null;
       const end = () => {
         isEnded = true;
-        void messages?.return?.();
+        // Yoga returns messages only once it has begun to read them.
+        void paced?.messages.return?.();
+        plain?.cancel().catch(() => {});
       };
       onceOver(response, end);
       if (lasts) open.set(response, end);
@@ -86,31 +83,27 @@ export function createStreams({ delivery, clock }: Settings) {
       if (lasts && isDraining) cut(response, end);
       const isEvents = type === "text/event-stream";
       const isCompressed = !isEvents && acceptsGzip(response.req.headers["accept-encoding"]);
-      const { head, of, end: last } = FRAMES[type];
-      async function* frames(): AsyncGenerator<Uint8Array> {
-        yield Buffer.from(head);
-        for await (const message of messages ?? [result]) {
-          if (isEnded) return;
-          yield Buffer.from(of(JSON.stringify(message)));
-        }
-        if (!isEnded) yield Buffer.from(last);
-      }
-      const headers = {
-        "content-type": isEvents ? type : `${type}; boundary="-"`,
-        // Proxies that compress would hold events back.
-        "cache-control": isEvents ? `${PRIVATE}, no-transform` : PRIVATE,
-        "x-accel-buffering": "no",
-        "x-request-id": requestId,
-        // A proxy that kept the connection might send a request on it while this process ends it together with the stream.
-        ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
-        ...(isCompressed && { "content-encoding": "gzip" }),
-      };
-      if (isEvents) onceOver(response, keepAlive(response));
       try {
-        const body = isCompressed ? compressEach(frames()) : frames();
+        const yoga = await loadYoga();
+        const encoded = await yoga.fetch(
+          "http://gateway/graphql",
+          { headers: { accept: type } },
+          { result: paced?.messages ?? result },
+        );
+        plain = encoded.body;
+        const headers = {
+          "content-type": encoded.headers.get("content-type") ?? type,
+          // Proxies that compress would hold events back.
+          "cache-control": isEvents ? `${PRIVATE}, no-transform` : PRIVATE,
+          "x-accel-buffering": "no",
+          "x-request-id": requestId,
+          // A proxy that kept the connection might send a request on it while this process ends it together with the stream.
+          ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
+          ...(isCompressed && { "content-encoding": "gzip" }),
+        };
+        const bytes = bytesOf(plain, { isEnded: () => isEnded, onTaken: (taken) => paced?.take(taken) });
+        const body = isCompressed ? compressEach(bytes) : bytes;
         await delivery.stream(response, { status, headers, body }, caller);
-      } catch (error) {
-        if (!isEnded) throw error;
       } finally {
         open.delete(response);
         end();
@@ -127,5 +120,46 @@ export function createStreams({ delivery, clock }: Settings) {
 type Messages = AsyncIterableIterator<object>;
 
 const isMessages = (result: object): result is Messages => Symbol.asyncIterator in result;
+
+/** Makes each message when those before are written: Yoga reads ahead, and what nobody reads takes memory. */
+function pacedBy(source: Messages) {
+  /** Bytes of messages that are made and not written. */
+  let waiting = 0;
+  let wake: (() => void) | null = null;
+  const next = async () => {
+    if (waiting > 0) await new Promise<void>((resolve) => (wake = resolve));
+    return source.next();
+  };
+  const messages = converted({ next, return: async () => source.return?.() as never }, (message) => {
+    const text = JSON.stringify(message);
+    waiting += Buffer.byteLength(text);
+    // Yoga writes a result by its own function.
+    return { stringify: () => text };
+  });
+  /** Takes what is written, which has frames and comments as well. */
+  const take = (bytes: number): void => {
+    waiting = Math.max(0, waiting - bytes);
+    if (waiting === 0) wake?.();
+  };
+  return { messages, take };
+}
+
+interface Reading {
+  readonly isEnded: () => boolean;
+  readonly onTaken: (bytes: number) => void;
+}
+
+/** The bytes of a stream until it is ended, which is no fault. */
+async function* bytesOf(body: Response["body"], { isEnded, onTaken }: Reading): AsyncGenerator<Uint8Array> {
+  try {
+    if (!body || isEnded()) return;
+    for await (const bytes of body) {
+      yield bytes;
+      onTaken(bytes.length);
+    }
+  } catch (error) {
+    if (!isEnded()) throw error;
+  }
+}
 
 export type Streams = ReturnType<typeof createStreams>;
