@@ -5,10 +5,10 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 7_255,
+  graphql: 7_264,
   http: 4_490,
-  engine: 3_314,
-  "rest/api": 2_529,
+  engine: 3_318,
+  "rest/api": 2_534,
   "rest/client": 2_255,
   "rest/session": 1_666,
   observability: 1_015,
@@ -16,9 +16,9 @@ const LIMITS = {
   live: 684,
   "ground and top": 1_984,
   "redis, workers, reload": 0,
-  src: 25_895,
+  src: 25_913,
   demo: 3_590,
-  test: 29_248,
+  test: 29_318,
   docs: 3_300,
   settings: 42,
   "files of src": 175,
