@@ -257,22 +257,24 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
   expect(all.split("\r\n")[0]).toMatch(/,param\.model,param\.model\.b\.1,param\.model\.lr,metric\.loss$/);
 });
 
-test("means and deviations of numbers as large as there are have no infinite squares", async () => {
+test("means, deviations and medians of numbers as large as there are are finite, or null", async () => {
   const of = (...losses: number[]) => losses.map((loss, index) => row(index + 1, metrics(loss)));
   const statistics = async (rows: readonly object[]) => {
     const { list } = await startRuns(rows);
-    return list("", "summary { metrics { mean standardDeviation } }");
+    return list("", "summary { metrics { mean standardDeviation median } }");
   };
   expect(await statistics(of(1e308, 1.5e308))).toEqual(
     summaryOf({
-      metrics: [{ mean: 1.25e308, standardDeviation: expect.closeTo(3.535533905932738e307, -294) }],
+      metrics: [
+        { mean: 1.25e308, standardDeviation: expect.closeTo(3.535533905932738e307, -294), median: 1.25e308 },
+      ],
     }),
   );
   expect(await statistics(of(3, -1e308, 1e308))).toEqual(
-    summaryOf({ metrics: [{ mean: expect.closeTo(0, -293), standardDeviation: 1e308 }] }),
+    summaryOf({ metrics: [{ mean: expect.closeTo(0, -293), standardDeviation: 1e308, median: 3 }] }),
   );
   expect(await statistics(of(-1.7e308, 1.7e308))).toEqual(
-    summaryOf({ metrics: [{ mean: 0, standardDeviation: null }] }),
+    summaryOf({ metrics: [{ mean: 0, standardDeviation: null, median: 0 }] }),
   );
 });
 

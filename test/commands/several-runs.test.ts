@@ -148,6 +148,27 @@ describe("where the server takes one command for the experiments of a project", 
   });
 });
 
+test("a command for many at which the server fails may not be offered by it, and what became of the runs is unknown", async () => {
+  const lost = { text: "", status: 405, headers: { "content-type": "text/html" } };
+  const rows = [1, 2].map((id) => ({ id, last_status: "running", started_at: null, finished_at: null }));
+  const listed = { json: { count: 2, next: null, results: rows } };
+  const service = await startFake(({ method }) => (method === "GET" ? listed : lost));
+  const { ask } = await startGateway({ upstream: service, env });
+  const ids = `["ada.mnist.experiments.1", "ada.mnist.experiments.2"]`;
+  for (const [name, method, field, route] of [
+    ["stopRuns", "POST", "runs { id }", "{owner}/{project}/experiments/stop"],
+    ["deleteRuns", "DELETE", "deletedIds", "{owner}/{project}/experiments/delete"],
+  ] as const) {
+    const answer = await ask(`mutation { done: ${name}(ids: ${ids}) { outcomes ${field} } }`);
+    expect(answer.data).toMatchObject({ done: { outcomes: ["UNKNOWN", "UNKNOWN"] } });
+    const message = `The server failed at ${method} ${route}, or does not offer it.`;
+    expect(errorsOf(answer)).toMatchObject([{ code: "UPSTREAM_ERROR", outcome: "unknown", message }]);
+  }
+  const list = "GET ada/mnist/experiments?query=id%3A1%7C2&limit=100";
+  const sent = ["POST ada/mnist/experiments/stop", list, "DELETE ada/mnist/experiments/delete"];
+  expect(service.inOrder()).toEqual([list, ...sent]);
+});
+
 test("after the first refusal of a throttle nothing more of a mutation is sent, and each run is told what became of it", async () => {
   const service = await startFake(({ method, path }) => {
     const id = Number(/\d+/.exec(path.slice(path.indexOf("jobs/")))?.[0]);

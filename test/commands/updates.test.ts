@@ -37,7 +37,7 @@ test("a name at which the server crashes is told to be taken, and any other fail
     ["updateExperiment", "ada.mnist.3", "{owner}/{project}/experiments/{id}/"],
     ["updateProject", "ada.mnist", "{owner}/{project}"],
   ] as const) {
-    const facts = { upstream: { method: "PATCH", route, status: 405 } };
+    const facts = { upstream: { method: "PATCH", route, status: 405 }, outcome: "unknown" };
     expect(outcomeOf(await update(field, id, `name: "base", description: "x"`))).toEqual({
       data: { done: null },
       errors: [failure("done", "BAD_USER_INPUT", message, facts)],
@@ -172,7 +172,7 @@ describe("the options of a restart", () => {
     [
       "polyaxon-0.4",
       { declarations: { layers: [1, { seed: -(2 ** 53) }] } },
-      "JSON: expected integers up to 9007199254740991, which are kept, got -9007199254740992 at layers.1.seed; write it as text",
+      "JSON: expected numbers up to 1.8e308, integers up to 9007199254740991, which are kept, got -9007199254740992 at layers.1.seed; write it as text",
     ],
     ["polyaxon-0.4", { declarations: [1] }, noObject("list")],
     ["polyaxon-0.4", { declarations: "lr=1" }, noObject("string")],
@@ -195,16 +195,19 @@ describe("the options of a restart", () => {
           `mutation ${variables} { restartExperiment(id: "ada.mnist.3", input: { declarations: ${given} }) { __typename } }`,
         ),
       );
-    expect(await restart("{ seeds: [1, 9007199254740993] }")).toMatchObject([
-      { message: expect.stringContaining("which are kept, got 9007199254740993; write it as text") },
-    ]);
+    for (const digits of ["9007199254740993", "-9007199254740993.0", "90071992547409931e-1", "1e400"])
+      expect(await restart(`{ seeds: [1, ${digits}] }`)).toMatchObject([
+        { message: expect.stringContaining(`which are kept, got ${digits}; write it as text`) },
+      ]);
     expect(await restart("{ seed: $seed }", "($seed: Float = 9007199254740993)")).toMatchObject([
       { code: "BAD_USER_INPUT" },
     ]);
     expect(service.seen()).toEqual([]);
-    await restart(`{ seed: "9007199254740993", high: 1e300, last: 9007199254740991 }`);
+    await restart(
+      `{ seed: "9007199254740993", high: 1e300, last: 9007199254740991, pi: 3.14159265358979323 }`,
+    );
     expect(service.seen()[0]?.body).toBe(
-      `{"config":{"declarations":{"seed":"9007199254740993","high":1e+300,"last":9007199254740991}}}`,
+      `{"config":{"declarations":{"seed":"9007199254740993","high":1e+300,"last":9007199254740991,"pi":3.141592653589793}}}`,
     );
   });
 });

@@ -44,7 +44,7 @@ describe("the order by a metric", () => {
   );
 
   test.each([
-    [{ filter: { metrics: { name: "loss", lessThan: 0.5 } } }, "metric.loss:<0.5"],
+    [{ filter: { metrics: { name: "loss", lessThan: 0.5 } } }, "metric.loss:<0.5,metric.loss:>=-1e308"],
     [{ filter: { metrics: { name: "accuracy" } } }, "metric.accuracy:>=-1e308,metric.loss:>=-1e308"],
     [{ filter: { statuses: "FAILED" }, query: "id:1" }, "status:failed,metric.loss:>=-1e308,id:1"],
     [{ order: { metric: "f1-score", direction: "ASC" } }, "metric.f1-score:>=-1e308"],

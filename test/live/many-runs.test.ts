@@ -78,7 +78,7 @@ test("a typed filter of watched runs is written into each poll, and checked befo
   const watcher = await watching({ kind: "EXPERIMENT", filter });
   advance(FIRST_POLL);
   expect(await watcher.next()).toEqual({ data: { runsUpdated: { run: { uniqueName: "ada.mnist.1" } } } });
-  const written = encodeURIComponent("status:running,metric.loss:<0.5,independent:true");
+  const written = encodeURIComponent("status:running,metric.loss:<0.5,metric.loss:>=-1e308,independent:true");
   expect(await requests(1)).toEqual([`GET ada/mnist/experiments?query=${written}`]);
 });
 

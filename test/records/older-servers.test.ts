@@ -87,7 +87,8 @@ describe("what a server does not offer is null with one error, and it is not ask
     const { ask, calls } = await startProfile(profile as ProfileName);
     const type = /^\w+(?:Project|Runs)\(/.test(field) ? "mutation" : "query";
     const answer = await ask(`${type} { it: ${field} }`);
-    const message = `The server behind this gateway does not offer ${what}: it lacks the capability \`${capability}\`.`;
+    const asked = /\.([a-z]\w*)[.\d]*$/i.exec(at)?.[1] ?? /^\w+/.exec(field)?.[0];
+    const message = `${asked}: The server behind this gateway does not offer ${what}: it lacks the capability \`${capability}\`.`;
     expect(errorsOf(answer)).toEqual([failure(`it${at}`, "CAPABILITY_UNAVAILABLE", message)]);
     const { it } = answer.data as { it: object | null };
     expect(Object.values(it ?? { it }).flat()).toContain(null);

@@ -51,7 +51,7 @@ export function medianOf(values: readonly number[]): number | null {
   const upper = sorted[middle] ?? 0;
   if (sorted.length % 2 === 1) return upper;
   const lower = sorted[middle - 1] ?? 0;
-  return lower + (upper - lower) / 2;
+  return told((lower + upper) / 2) ?? lower / 2 + upper / 2;
 }
 
 /** The rank of each number, from 1; equal numbers share the mean of their ranks. */

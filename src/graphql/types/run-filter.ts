@@ -145,7 +145,9 @@ const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (value
     const argument = `${list}[${index}]`;
     checkBounds(argument, bounds);
     const given = boundConditions({ argument, key: "metric", name }, bounds);
-    return given.length > 0 ? given : [hasMetric(argument, name)];
+    // To databases nulls and texts such as "NaN" are less than any number.
+    const isAbove = given.some(({ operator }) => operator === "greaterThan" || operator === "atLeast");
+    return isAbove ? given : [...given, hasMetric(argument, name)];
   });
 
 const MEMBERS: { readonly [Name in Member]-?: Conditions<NonNullable<RunFilter[Name]>> } = {
