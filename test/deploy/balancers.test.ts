@@ -116,17 +116,13 @@ function keepAsking(url: string, perSecond: number) {
 
 /** A client that keeps an event stream, as browsers do: it subscribes again when the stream ends or is busy. */
 function keepStream(url: string, token: string, run = 42) {
-  let isOver = false;
-  let current = () => {};
-  const leave = () => {
-    isOver = true;
-    current();
-  };
+  const over = new AbortController();
+  const leave = () => over.abort();
   const seen = { events: 0, faults: [] as string[], leave };
   onTestFinished(leave);
   const follow = async (): Promise<void> => {
     const stream = await subscribe(url, { query: RUN_UPDATED, variables: { id: experimentId(run) }, token });
-    current = stream.leave;
+    over.signal.addEventListener("abort", stream.leave);
     if (stream.status === 503) return void (await pause(200));
     if (stream.status !== 200) seen.faults.push(`status ${stream.status}`);
     for (let frame = await stream.frame(); frame; frame = await stream.frame()) {
@@ -135,10 +131,10 @@ function keepStream(url: string, token: string, run = 42) {
     }
   };
   void (async () => {
-    while (!isOver)
+    while (!over.signal.aborted)
       await follow().catch((error: NodeJS.ErrnoException) => {
-        if (!isOver) seen.faults.push(error.code ?? error.message);
-        isOver = true;
+        if (!over.signal.aborted) seen.faults.push(error.code ?? error.message);
+        leave();
       });
   })();
   return seen;

@@ -30,7 +30,7 @@ const OTHERS = [
 ];
 
 /** Labels that Prometheus adds to what it scrapes. */
-const TARGET_LABELS = ["job", "instance"];
+const TARGET_LABELS = new Set(["job", "instance"]);
 
 const GROUPING = /\b(?:by|without|on|ignoring|group_left|group_right) ?\(([^)]*)\)/g;
 const METRIC = /\b(up|[a-z]+_\w+)\b(?! ?\()(?:\{([^}]*)\})?/g;
@@ -46,7 +46,6 @@ function unknownIn(expression: string, samples: readonly string[]): readonly str
     lines: samples.filter((line) => line.split(/[ {]/, 1)[0] === name),
   }));
   const labels = [...expression.matchAll(GROUPING)].flatMap(([, names = ""]) => names.match(/\w+/g) ?? []);
-  const isTarget = (label: string) => TARGET_LABELS.includes(label);
   return [
     ...(metrics.length === 0 ? ["no metric"] : []),
     ...metrics.filter(({ lines }) => lines.length === 0).map(({ name }) => name),
@@ -55,12 +54,13 @@ function unknownIn(expression: string, samples: readonly string[]): readonly str
         // `2xx`, or each side of `failed|invalid`.
         (operator.endsWith("~") ? value.split("|") : [value])
           .map((pattern) => `[{,]${label}="${pattern}"`)
-          .filter((each) => !isTarget(label) && !lines.some((line) => new RegExp(each).test(line))),
+          .filter((each) => !TARGET_LABELS.has(label) && !lines.some((line) => new RegExp(each).test(line))),
       ),
     ),
     ...labels.filter(
       (label) =>
-        !isTarget(label) && !metrics.some(({ lines }) => lines.some((line) => line.includes(`${label}="`))),
+        !TARGET_LABELS.has(label) &&
+        !metrics.some(({ lines }) => lines.some((line) => line.includes(`${label}="`))),
     ),
   ];
 }

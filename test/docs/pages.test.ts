@@ -41,7 +41,10 @@ test("the table of error codes holds every code of the packages, and none that n
 
 const DOCS = readdirSync(new URL("docs/", ROOT), { recursive: true, encoding: "utf8" });
 const PAGES = [
-  ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"],
+  "README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  "SECURITY.md",
   ...DOCS.filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`),
 ];
 
