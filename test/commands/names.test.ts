@@ -3,6 +3,7 @@ import { errorsOf, failure } from "../support/errors.ts";
 import { pageOf, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startProfile } from "../support/profiles.ts";
+import COMMANDS from "./experiment-commands.json" with { type: "json" };
 
 /*
  * The service finds an experiment by its own number. A slip in the number of its group would send a command to another run, so
@@ -31,15 +32,7 @@ const MISSING = `Not found: ${SLIP}. There is ada.mnist.2.3.`;
 const READ = "GET ada/mnist/experiments/3/";
 
 describe("a name with the number of another group gets no command:", () => {
-  test.each([
-    ["stopExperiment", ", force: true"],
-    ["bookmarkExperiment", ""],
-    ["deleteExperiment", ""],
-    ["updateExperiment", `, input: { description: "d" }`],
-    ["restartExperiment", ""],
-    ["copyExperiment", ""],
-    ["createExperimentMetric", `, input: { values: [{ name: "loss", value: 1 }] }`],
-  ])("%s", async (name, input) => {
+  test.each(Object.entries(COMMANDS))("%s", async (name, input) => {
     const { ask, sent } = await start();
     const answer = await ask(`mutation { done: ${name}(id: "${SLIP}"${input}) { __typename } }`);
     expect(errorsOf(answer)).toEqual([failure("done", "NOT_FOUND", MISSING)]);

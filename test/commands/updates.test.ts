@@ -6,6 +6,7 @@ import { onWire, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { profileFile } from "../support/tracker.ts";
 import REFUSED from "./refused-updates.json" with { type: "json" };
+import RESTARTS from "./restarts.json" with { type: "json" };
 
 /** A server by this profile that takes every update, and what it is sent: the request, and its body if there is one. */
 async function start(profile = "polyaxon-0.4", tags: readonly string[] | null = []) {
@@ -129,15 +130,7 @@ describe("the options of a restart", () => {
     return { restart: async (input?: object | null) => errorsOf(await ask(mutation, { input })), sent };
   };
 
-  const declarations = { lr: 0.5, act: "relu" };
-
-  test.each<[object, object]>([
-    [{ description: "again" }, { description: "again" }],
-    [{ declarations }, { config: { declarations } }],
-    [{ declarations: {} }, { config: { declarations: {} } }],
-    [{ updateCode: false }, { update_code: false }],
-    [{ description: "again", declarations: null, updateCode: null }, { description: "again" }],
-  ])("%j are sent as %j", async (input, body) => {
+  test.each(RESTARTS.sent)("$input are sent as $body", async ({ input, body }) => {
     const { restart, sent } = await startRestarting("polyaxon-0.4");
     expect(await restart(input)).toEqual([]);
     expect(sent()).toEqual([[RESTART, body]]);
@@ -152,20 +145,14 @@ describe("the options of a restart", () => {
     },
   );
 
-  let deep: unknown = {};
+  let deep: object = {};
   for (let level = 1; level <= 200; level++) deep = { deep };
-  test.each<[object, string]>([
-    [{ declarations: deep }, "JSON: expected at most 200 levels of nesting, got more"],
-    [
-      { declarations: { layers: [1, { seed: -(2 ** 53) }] } },
-      "integers up to 9007199254740991, which are kept, got -9007199254740992 at layers.1.seed; write it as text",
-    ],
-    [{ declarations: [1] }, "input.declarations: expected an object of names and values, got a list"],
-    [{ declarations: "lr=1" }, "input.declarations: expected an object of names and values, got a string"],
-    ...Object.entries({ description: "a", declarations: {}, updateCode: false }).map(
-      ([name, value]): [object, string] => [{ [name]: value }, `does not offer \`${name}\` as input`],
-    ),
-  ])("%.60j are refused unsent: %s", async (input, message) => {
+  const nested = {
+    input: { declarations: deep },
+    message: "JSON: expected at most 200 levels of nesting, got more",
+  };
+
+  test.each([...RESTARTS.refused, nested])("are refused unsent: $message", async ({ input, message }) => {
     const isOffered = !message.includes("offer");
     const { restart, sent } = await startRestarting(isOffered ? "polyaxon-0.4" : "document");
     const code = isOffered ? "BAD_USER_INPUT" : "CAPABILITY_UNAVAILABLE";

@@ -9,7 +9,7 @@ import { BUILT } from "../support/built.ts";
 import type { Answer } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { type GatewayProcess, startGatewayProcess } from "../support/gateway-process.ts";
-import { DEMO_TOKEN, READY_LINE, startMain, startProgram } from "../support/main-process.ts";
+import { DEMO_TOKEN, READY_LINE, startProgram, startReady } from "../support/main-process.ts";
 import { NO_DEADLINES, PATIENT } from "../support/patience.ts";
 import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
@@ -108,8 +108,7 @@ test.each([
 });
 
 test("with the flags of Node it ends its streams and itself on SIGTERM", async () => {
-  const { printed, kill, ended } = startMain({ PORT: "0" }, NODE_FLAGS);
-  const [, url = ""] = await printed(READY_LINE);
+  const { url, printed, kill, ended } = await startReady({}, NODE_FLAGS);
   const [, authorized = ""] = await printed(DEMO_TOKEN);
   const query = `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/51")}") { run { uniqueName } } }`;
   const stream = await subscribe(new URL(url).origin, { query, token: authorized });

@@ -6,7 +6,7 @@ import { createFolder } from "../support/build.ts";
 import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
 import { openPort } from "../support/listen.ts";
-import { mainIn, READY_LINE, startMain, startProgram } from "../support/main-process.ts";
+import { mainIn, READY_LINE, startMain, startProgram, startReady } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
 import { askAt } from "../support/raw-requests.ts";
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
@@ -35,8 +35,7 @@ describe("the gateway as a process", () => {
 
   test("sends a service nothing at the start, prints nothing on standard error, and ends with code 0 on SIGINT", async () => {
     const service = await startFake(() => ({ json: { username: "ada" } }));
-    const { printed, kill, ended, out, err } = startMain({ PORT: "0", UPSTREAM_URL: service.url });
-    const [, url = ""] = await printed(READY_LINE);
+    const { url, kill, ended, out, err } = await startReady({ UPSTREAM_URL: service.url });
     await askAt(url, "t0ken", "{ viewer { username } }");
     expect(service.seen()).toHaveLength(1);
     expect(out()).not.toMatch(/password|t0ken/);
@@ -45,8 +44,7 @@ describe("the gateway as a process", () => {
   });
 
   test("goes on and ends with code 0 when nobody reads its log any more", async () => {
-    const { printed, kill, ended, stopReading } = startMain({ PORT: "0" });
-    const [, url = ""] = await printed(READY_LINE);
+    const { url, kill, ended, stopReading } = await startReady();
     stopReading();
     for (let request = 0; request < 100; request++)
       expect(await askAt(url, "t0ken", "{ __typename }")).toEqual({ data: { __typename: "Query" } });
@@ -55,8 +53,7 @@ describe("the gateway as a process", () => {
   });
 
   test("answers, keeps a part and ends with code 0 when the reader of its log stops and the pipe is full", async () => {
-    const { printed, kill, exited, out, holdReading, goOnReading } = startMain({ PORT: "0" });
-    const [, url = ""] = await printed(READY_LINE);
+    const { url, kill, exited, out, holdReading, goOnReading } = await startReady();
     /** A line has 450 bytes: the pipe is full after some hundred. One token may have 32 at a time. */
     const askOften = async (times: number, name: string) => {
       for (let sent = 0; sent < times; sent += 32)
@@ -84,8 +81,7 @@ describe("the gateway as a process", () => {
   });
 
   test("with a demo says how to get in, and writes nothing but JSON, where nobody looks on", async () => {
-    const { printed, kill, ended, out, err } = startMain({ PORT: "0", NODE_ENV: "production", DEMO: "on" });
-    const [, url = ""] = await printed(READY_LINE);
+    const { url, kill, ended, out, err } = await startReady({ NODE_ENV: "production", DEMO: "on" });
     await askAt(url, "t0ken", "{ __typename }");
     kill("SIGTERM");
     expect(await ended).toBe(0);
@@ -140,13 +136,12 @@ describe("the gateway as a process", () => {
   });
 
   test("on all addresses names one that can be opened", async () => {
-    const { printed } = startMain({ PORT: "0", HOST: "0.0.0.0" });
-    expect((await printed(READY_LINE))[1]).toMatch(/^http:\/\/127\.0\.0\.1:/);
+    const { url } = await startReady({ HOST: "0.0.0.0" });
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
   });
 
   test("starts while the service is out of reach, and warns without telling its address", async () => {
-    const { printed, err } = startMain({ PORT: "0", UPSTREAM_URL: "http://127.0.0.1:1/canary" });
-    const [, url = ""] = await printed(READY_LINE);
+    const { url, err } = await startReady({ UPSTREAM_URL: "http://127.0.0.1:1/canary" });
     await vi.waitUntil(() => err() !== "", PATIENT);
     expect(linesOf(err())).toEqual([
       {
@@ -168,8 +163,7 @@ describe("the gateway as a process", () => {
     for (const part of ["dist", "package.json", "schema", "src"])
       cpSync(join(BUILT, part), join(folder, part), { recursive: true, filter });
     symlinkSync(join(BUILT, "node_modules"), join(folder, "node_modules"));
-    const { printed } = startMain({ PORT: "0" }, [], folder);
-    const [, url = ""] = await printed(READY_LINE);
+    const { url, printed } = await startReady({}, [], folder);
     await expect(fetch(url, { headers: { accept: "text/html" } })).rejects.toThrow("fetch failed");
     const [line] = await printed(/^.*"unexpected error".*$/m);
     expect(JSON.parse(line)).toMatchObject({
@@ -197,8 +191,7 @@ describe("the gateway as a process", () => {
   test("outlives connections that cannot be accepted, and logs their code only", async () => {
     const service = await startFake(() => ({ json: { username: "ada" } }));
     const options = ["--import", FAILING_ACCEPT.replaceAll(/\s+/g, " ")];
-    const { printed, err, kill } = startMain({ PORT: "0", UPSTREAM_URL: service.url }, options);
-    const [, url = ""] = await printed(READY_LINE);
+    const { url, printed, err, kill } = await startReady({ UPSTREAM_URL: service.url }, options);
     for (const times of [1, 2]) {
       kill("SIGUSR2");
       await printed(new RegExp(`(?:"code":"EMFILE","msg":"a connection was not accepted"[^]*){${times}}`));

@@ -5,6 +5,7 @@ import { faultsOf } from "../support/faults-of.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { STORY_SETTINGS } from "../support/story-settings.ts";
+import GONE from "./gone-settings.json" with { type: "json" };
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
 
 describe("settings", () => {
@@ -68,14 +69,7 @@ describe("settings", () => {
     },
   );
 
-  test.each([
-    ["MAX_TOKENS", "it is fixed at 4000"],
-    ["READ_TIMEOUT_MS", "it is fixed at 10000"],
-    ["UPSTREAM_QUEUE", "it is 40 times UPSTREAM_CONNECTIONS"],
-    ["APQ", "it is on unless TRUSTED_DOCUMENTS is set"],
-    ["REDIS_URL", "see docs/scaling.md"],
-    ["WORKERS", "see docs/scaling.md"],
-  ])("%s is gone, and the start says what is so instead", (name, instead) => {
+  test.each(Object.entries(GONE))("%s is gone, and the start says what is so instead", (name, instead) => {
     expect(faultsOf({ [name]: "canary", PORT: "canary" })).toEqual([
       `${name} is gone since 0.4: ${instead}`,
       "PORT: expected a whole number from 0 to 65535",

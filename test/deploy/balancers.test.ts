@@ -5,7 +5,7 @@ import { WebSocket } from "ws";
 import { startFake } from "../support/fake.ts";
 import { freePort } from "../support/free-port.ts";
 import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
-import { READY_LINE, startMain } from "../support/main-process.ts";
+import { startReady } from "../support/main-process.ts";
 import { RUNNING_ANSWER, statusOf } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 import { JSON_BODY, operationText, sendPlainly } from "../support/raw-requests.ts";
@@ -32,9 +32,7 @@ async function startReplicas(upstreamUrl: string) {
   const start = async (port: number) => {
     const UPSTREAM_HEADERS = JSON.stringify({ "x-replica": `${port}` });
     const own = { UPSTREAM_URL: upstreamUrl, UPSTREAM_HEADERS, PORT: `${port}` };
-    const main = startMain({ LOG_LEVEL: "error", TRUSTED_PROXIES: "1", ...own });
-    await main.printed(READY_LINE);
-    return main;
+    return startReady({ LOG_LEVEL: "error", TRUSTED_PROXIES: "1", ...own });
   };
   const ports = new Set<number>();
   while (ports.size < 4) ports.add(await freePort());

@@ -3,6 +3,8 @@ import { startFake, startRecords } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { LOG_CALL, LOG_ROUTE } from "../support/logs.ts";
+import FAILURES from "./failures.json" with { type: "json" };
+import LOG_NAMES from "./log-names.json" with { type: "json" };
 import REFUSED from "./refused.json" with { type: "json" };
 import { errorsIn, RUN, startDownloads } from "./taking.ts";
 
@@ -109,31 +111,19 @@ describe("a download", () => {
     expect(service.calls()).toEqual([]);
   });
 
-  test.each([
-    [404, 404, "NOT_FOUND"],
-    [429, 429, "RATE_LIMITED"],
-    [302, 502, "UPSTREAM_BAD_RESPONSE"],
-    [405, 502, "UPSTREAM_UNSUPPORTED"],
-    [500, 502, "UPSTREAM_ERROR"],
-    [503, 503, "UPSTREAM_UNAVAILABLE"],
-  ])("that the service answers with %i is %i with the code %s", async (status, told, code) => {
-    const { take } = await startDownloads(() => ({ status, json: {}, headers: { location: "/canary" } }));
-    const answer = await take({}, `${RUN}/logs`);
-    expect([answer.status, answer.headers["location"]]).toEqual([told, undefined]);
-    const upstream = { method: "GET", route: LOG_ROUTE, status };
-    const extensions = expect.objectContaining({ code, upstream });
-    expect(errorsIn(answer.body)).toEqual([{ message: expect.any(String), extensions }]);
-  });
+  test.each(FAILURES)(
+    "that the service answers with $status is $told with the code $code",
+    async ({ status, told, code }) => {
+      const { take } = await startDownloads(() => ({ status, json: {}, headers: { location: "/canary" } }));
+      const answer = await take({}, `${RUN}/logs`);
+      expect([answer.status, answer.headers["location"]]).toEqual([told, undefined]);
+      const upstream = { method: "GET", route: LOG_ROUTE, status };
+      const extensions = expect.objectContaining({ code, upstream });
+      expect(errorsIn(answer.body)).toEqual([{ message: expect.any(String), extensions }]);
+    },
+  );
 
-  test.each([
-    ["Experiment:ada/mnist/10", 'inline; filename="ada.mnist.10.log"'],
-    ["ExperimentJob:ada/mnist/1/10", 'inline; filename="ada.mnist.1.10.log"'],
-    ["Job:a.da/mnist/10", 'inline; filename="a.da.mnist.jobs.10.log"'],
-    [
-      "Job:ad@/mnist/10",
-      `inline; filename="ad_.mnist.jobs.10.log"; filename*=UTF-8''ad%40.mnist.jobs.10.log`,
-    ],
-  ])("of %s has a name of its own", async (id, disposition) => {
+  test.each(Object.entries(LOG_NAMES))("of %s has a name of its own", async (id, disposition) => {
     const { take } = await startDownloads(() => ({ text: "one\n" }));
     const { body, headers } = await take({}, `${globalId(id)}/logs`);
     expect([body, headers["content-disposition"]]).toEqual(["one\n", disposition]);

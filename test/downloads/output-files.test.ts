@@ -4,6 +4,8 @@ import { errorsOf } from "../support/errors.ts";
 import type { Told } from "../support/fake.ts";
 import type { Answer } from "../support/gateway.ts";
 import { detail, html } from "../support/replies.ts";
+import NAMES from "./names.json" with { type: "json" };
+import QUERIES from "./queries.json" with { type: "json" };
 import { errorsIn, RUN, startDownloads } from "./taking.ts";
 
 const ENV = { UPSTREAM_PROFILE: "polyaxon-0.4" };
@@ -123,16 +125,7 @@ describe("a path that is not plain", () => {
     expect(service.calls()).toEqual([]);
   });
 
-  test.each([
-    ["", "expected one query parameter, got none"],
-    ["?path=", "expected a relative path"],
-    ["?file=a", "expected one query parameter, got none"],
-    ["?path=a&path=b", "expected one query parameter, got several"],
-    ["?path=%", "expected percent-encoded UTF-8"],
-    ["?path=%C3", "expected percent-encoded UTF-8"],
-    ["?path=%ED%A0%80", "expected percent-encoded UTF-8"],
-    ["?path=%2e%2e%2fx", "expected a relative path"],
-  ])("is refused in the query of a download: %s", async (search, message) => {
+  test.each(QUERIES)("is refused in the query of a download: $search", async ({ search, message }) => {
     const { take, service } = await startFiles({});
     const { status, body } = await take({}, FILE + search);
     expect([status, errorsIn(body)]).toMatchObject([
@@ -144,20 +137,7 @@ describe("a path that is not plain", () => {
 });
 
 describe("the download of one file", () => {
-  test.each([
-    ["model.bin", "model.bin", 'attachment; filename="model.bin"'],
-    ["a/b/x.csv", "a%2Fb%2Fx.csv", 'attachment; filename="x.csv"'],
-    [
-      "100% + 1 ü'.txt",
-      "100%25%20%2B%201%20%C3%BC'.txt",
-      `attachment; filename="100____1___.txt"; filename*=UTF-8''100%25%20%2B%201%20%C3%BC%27.txt`,
-    ],
-    [
-      'a"; filename="b',
-      "a%22%3B%20filename%3D%22b",
-      `attachment; filename="a___filename__b"; filename*=UTF-8''a%22%3B%20filename%3D%22b`,
-    ],
-  ])("%j has its own name", async (path, sent, disposition) => {
+  test.each(NAMES)("$path has its own name", async ({ path, sent, disposition }) => {
     const given = { "content-length": "3", "content-disposition": "inline; filename=canary" };
     const told: Told = { text: "hi\n", headers: { "content-type": "text/html", ...given } };
     const { take, service } = await startFiles({ [`${FILES}?path=${sent}`]: told });

@@ -7,6 +7,7 @@ import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { JSON_BODY, operationText, sendPlainly } from "../support/raw-requests.ts";
 import { begin, readOn } from "../support/readers.ts";
+import ENCODINGS from "./encodings.json" with { type: "json" };
 
 const LONG = "x".repeat(20_000);
 const QUERY = `{ experiment(id: "ada.mnist.42") { description } }`;
@@ -47,20 +48,12 @@ describe("an answer above 1 kB", () => {
     },
   );
 
-  test.each<[string, string | undefined]>([
-    ["br;q=1.0, GZIP;q=0.2", "gzip"],
-    ["x-gzip", "gzip"],
-    ["identity;q=0.5, *;q=0.1", "gzip"],
-    ["", undefined],
-    ["gzipped, br", undefined],
-    ["*, gzip;q=0.0", undefined],
-    ["gzip;q=none", undefined],
-  ])(
-    "for a caller who accepts %j has the encoding %s, and tells caches that it depends on that",
-    async (accepted, encoding) => {
+  test.each(ENCODINGS)(
+    "for a caller who accepts $accepted has the encoding $encoding, and tells caches that it depends on that",
+    async ({ accepted, encoding }) => {
       const { url } = await start(LONG);
       const { headers, body } = await ask(url, { "accept-encoding": accepted });
-      expect([headers["content-encoding"], headers["vary"]]).toEqual([encoding, "accept-encoding"]);
+      expect([headers["content-encoding"] ?? null, headers["vary"]]).toEqual([encoding, "accept-encoding"]);
       expect(dataOf(encoding ? gunzipSync(body) : body)).toEqual({ experiment: { description: LONG } });
     },
   );

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { startHolding } from "../support/holding.ts";
 import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
-import { startMain } from "../support/main-process.ts";
+import { startReady } from "../support/main-process.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 import { JSON_BODY, operationText } from "../support/raw-requests.ts";
@@ -12,11 +12,10 @@ import { openRaw, WEB_SOCKET } from "./raw-socket.ts";
 async function startProcess() {
   const service = await startHolding();
   // What ends does so by itself.
-  const settings = { DRAIN_TIMEOUT_MS: "3600000", PORT: "0", UPSTREAM_URL: service.url };
-  const { ended, err, printed, kill } = startMain(settings);
-  const [, url = ""] = await printed(/Rungraph is ready: (http:\/\/\S+)\/graphql/);
+  const settings = { DRAIN_TIMEOUT_MS: "3600000", UPSTREAM_URL: service.url };
+  const { ended, err, printed, kill, url } = await startReady(settings);
   return {
-    url,
+    url: new URL(url).origin,
     ended,
     err,
     /** Resolves when the service holds so many requests. */

@@ -1,16 +1,14 @@
 import { expect, test } from "vitest";
 import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
 import { openPort } from "../support/listen.ts";
-import { READY_LINE, startMain } from "../support/main-process.ts";
+import { startReady } from "../support/main-process.ts";
 import { openRaw } from "./raw-socket.ts";
 
 const READY = "GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n";
 
 /** A connection to the gateway as a process, which has answered once. */
 async function open(environment: Record<string, string>) {
-  const main = startMain({ PORT: "0", DEMO: "on", ...environment });
-  const [, url = ""] = await main.printed(READY_LINE);
-  const raw = await openRaw(url);
+  const raw = await openRaw((await startReady({ DEMO: "on", ...environment })).url);
   await raw.write(READY);
   await raw.statuses(1, "\n");
   return raw;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
@@ -36,6 +37,7 @@ describe("the metrics of the gateway", () => {
     expect(text).toContain(
       `rungraph_upstream_request_seconds_count{method="GET",route="{owner}/{project}/experiments/{id}/"} 2`,
     );
+    expect(text).toContain(`rungraph_build_info{version="${packageJson.version}"} 1\n`);
     expect(text).not.toMatch(/canary|471100174|mnist/i);
   });
 

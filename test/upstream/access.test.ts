@@ -7,6 +7,7 @@ import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { openPort } from "../support/listen.ts";
 import { makeAuthority, SERVICE_HOST, startProxy, startService, writeFiles } from "../support/tls.ts";
+import USELESS from "./useless-certificate.json" with { type: "json" };
 
 const QUERY = `{ viewer { isSuperuser } job(id: "ada.mnist.jobs.3") { logs { text } } }`;
 const ANSWER = { data: { viewer: { isSuperuser: true }, job: { logs: { text: "step 1\n" } } } };
@@ -33,21 +34,6 @@ interface Made {
   readonly ofAuthority?: Parameters<typeof makeAuthority>[0];
   readonly ofService?: Parameters<typeof makeAuthority>[0];
 }
-
-/** A certificate with its key. TLS has no use for keys of this kind, X25519, in certificates. */
-const USELESS = {
-  cert: `-----BEGIN CERTIFICATE-----
-MIH5MIGhAhR2H22N9S/Z38+ksT4W4mR2YHcOSTAKBggqhkjOPQQDAjAZMRcwFQYD
-VQQDDA5UZXN0IGF1dGhvcml0eTAgFw0yNjExMjIyMDUyMzlaGA8yMTI2MTAyOTIw
-NTIzOVowFDESMBAGA1UEAwwJZ2F0ZXdheS0xMCowBQYDK2VuAyEAQhzSIVTdUHvk
-CaTaLMTG7EOFw3eLSyhwaO6M/A1zFX0wCgYIKoZIzj0EAwIDRwAwRAIgKGlzhwwI
-BTiDfl1Mo4zJUZ8FR+U8bsb/VPGLshU3SKwCIF6opvMtzmY2+RO2eBrEcOQ0vcVW
-2NYrpCEHi6mAscgX
------END CERTIFICATE-----`,
-  key: `-----BEGIN PRIVATE KEY-----
-MC4CAQAwBQYDK2VuBCIEIBjr1kfqmQ0EHXRejrFRg1ivtCbWIKJcd/2xQbpVRsF5
------END PRIVATE KEY-----`,
-};
 
 /** What was logged of a certificate that is not trusted. Which code it is depends on the OpenSSL of Node. */
 const UNTRUSTED = /"cause":"[A-Z_]+","msg":"a request to the service failed"/;
@@ -242,6 +228,7 @@ describe("settings that do not fit together", () => {
   });
 
   test("are told when OpenSSL does not accept them, with its reason", async () => {
+    // TLS has no use for keys of this kind, X25519, in certificates.
     const { cert, key } = writeFiles(USELESS);
     const [fault] = faultsOf({ ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key });
     expect(fault).toMatch(/^UPSTREAM_CERT_FILE: expected what OpenSSL accepts, got a fault \(ERR_SSL_\w+\)$/);
