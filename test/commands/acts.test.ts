@@ -76,22 +76,19 @@ test("the bookmark of a record that has none is removed; of a record that is not
     errors: ["many.runs.1", "none"].map((at) => ({ at, code: "NOT_FOUND" })),
   });
   const runs = ["experiments/3", "jobs/3", "builds/3", "experiments/4"].map((run) => `ada/mnist/${run}/`);
-  expect(service.calls()).toEqual(
-    [
-      ...runs.flatMap((run) => [`DELETE ${run}unbookmark/`, `GET ${run}`]),
-      "DELETE ada/mnist/unbookmark",
-      "GET ada/mnist",
-    ].toSorted(),
+  const calls = runs.flatMap((run) => [`DELETE ${run}unbookmark/`, `GET ${run}`]);
+  expect(new Set(service.calls())).toEqual(
+    new Set([...calls, "DELETE ada/mnist/unbookmark", "GET ada/mnist"]),
   );
+  expect(service.calls()).toHaveLength(10);
 });
 
 describe("what is selected beyond the address is read once, after the command", () => {
-  test.each(acts.map((command) => [command.name, command] as const))("%s", async (_, command) => {
+  test.each(acts)("$name", async (command) => {
     const { field, mutation, path } = command;
     let commandsSoFar = 0;
     const service = await startFake(({ method, path: asked }) => {
-      if (method !== "GET") commandsSoFar++;
-      if (method !== "GET") return { text: "" };
+      if (method !== "GET") return (commandsSoFar++, { text: "" });
       const id = Number(asked.split("/").findLast((part) => /^\d+$/.test(part)));
       return { json: { id, description: `after ${commandsSoFar}`, last_status: "running" } };
     });
@@ -105,31 +102,23 @@ describe("what is selected beyond the address is read once, after the command", 
   });
 });
 
-test.each(
-  [...acts, ...["updateExperiment", "copyExperiment"].map(commandCalled)].map(
-    (command) => [command.name, command] as const,
-  ),
-)(
-  "a record that cannot be read after %s is one error, and what its address tells is there",
-  async (_, command) => {
+test.each([...acts, ...["updateExperiment", "copyExperiment"].map(commandCalled)])(
+  "a record that cannot be read after $name is one error, and what its address tells is there",
+  async (command) => {
     const { field, kind, mutation } = command;
     const service = await startFake(({ method }) => (method === "GET" ? html(500) : { json: { id: 77 } }));
     const { ask } = await startGateway({ upstream: service });
     const fields = `known: ${field} { id status } ${field} { id rawStatus description }`;
     const route = routeOf(command).replace(/\{id\}\/.*$/, "{id}/");
     const id = command.name.startsWith("copy") ? globalId(`${kind}:ada/mnist/77`) : idOf(command);
+    const facts = {
+      upstream: { method: "GET", route, status: 500 },
+      paths: [["known"], [field, "rawStatus"], [field, "description"]].map((at) => ["done", ...at]),
+    };
     expect(outcomeOf(await ask(`mutation { done: ${mutation} { ${fields} } }`))).toEqual({
       // A status is never null, so it takes its record with it.
       data: { done: { known: null, [field]: { id, rawStatus: null, description: null } } },
-      errors: [
-        failure("done.known", "UPSTREAM_ERROR", "The service answered 500.", {
-          upstream: { method: "GET", route, status: 500 },
-          paths: ["known", `${field}.rawStatus`, `${field}.description`].map((at) => [
-            "done",
-            ...at.split("."),
-          ]),
-        }),
-      ],
+      errors: [failure("done.known", "UPSTREAM_ERROR", "The service answered 500.", facts)],
     });
   },
 );

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { refused } from "../support/any-command.ts";
 import { commandCalled } from "../support/commands.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
@@ -24,57 +24,53 @@ test("recording a metric reads what is selected beyond it once, afterwards", asy
     values: [{ name: "loss", value: 0.5 }],
   };
   const post = "POST ada/mnist/experiments/3/metrics";
-  expect(await record("internalId")).toEqual({
-    data: { done: { metric: { ...metric, experiment: { internalId: "3" } } } },
-  });
-  expect(service.inOrder()).toEqual([post]);
-  expect(await record("latestMetrics { name value }")).toEqual({
-    data: { done: { metric: { ...metric, experiment: { latestMetrics: [{ name: "loss", value: 0.5 }] } } } },
-  });
-  expect(service.inOrder()).toEqual([post, post, "GET ada/mnist/experiments/3/"]);
+  for (const [selection, experiment, calls] of [
+    ["internalId", { internalId: "3" }, [post]],
+    [
+      "latestMetrics { name value }",
+      { latestMetrics: metric.values },
+      [post, post, "GET ada/mnist/experiments/3/"],
+    ],
+  ] as const) {
+    expect(await record(selection)).toEqual({ data: { done: { metric: { ...metric, experiment } } } });
+    expect(service.inOrder()).toEqual(calls);
+  }
 });
 
-describe("a metric", () => {
-  const record = `mutation ($values: [MetricValueInput!]!) {
-    createExperimentMetric(id: "ada.mnist.3", input: { values: $values }) { metric { id } }
-  }`;
+const RECORD = `mutation ($values: [MetricValueInput!]!) {
+  createExperimentMetric(id: "ada.mnist.3", input: { values: $values }) { metric { id } }
+}`;
 
-  test.each([
-    ["of no value", [], "input.values: expected at least one metric, got none"],
-    [
-      "with a name twice",
-      ["loss", "epoch", "loss"].map((name) => ({ name, value: 1 })),
-      `input.values[2].name: expected each name once, got "loss" again`,
-    ],
-    ["without a name", [{ name: "", value: 1 }], `input.values[0].name: expected a name, got ""`],
-    [
-      "with a blank name",
-      ["loss", " \t"].map((name) => ({ name, value: 1 })),
-      `input.values[1].name: expected a name, got " \\t"`,
-    ],
-  ])("%s is BAD_USER_INPUT and sends nothing", async (_, values, message) => {
-    const { data, errors, seen } = await refused(record, { values });
-    expect(outcomeOf({ data, errors })).toEqual({
-      data: { createExperimentMetric: null },
-      errors: [failure("createExperimentMetric", "BAD_USER_INPUT", message)],
-    });
-    expect(seen).toEqual([]);
+test.each([
+  ["of no value", [], "input.values: expected at least one metric, got none"],
+  [
+    "with a name twice",
+    ["loss", "epoch", "loss"],
+    `input.values[2].name: expected each name once, got "loss" again`,
+  ],
+  ["without a name", [""], `input.values[0].name: expected a name, got ""`],
+  ["with a blank name", ["loss", " \t"], `input.values[1].name: expected a name, got " \\t"`],
+])("a metric %s is BAD_USER_INPUT and sends nothing", async (_, names, message) => {
+  const { data, errors, seen } = await refused(RECORD, { values: names.map((name) => ({ name, value: 1 })) });
+  expect(outcomeOf({ data, errors })).toEqual({
+    data: { createExperimentMetric: null },
+    errors: [failure("createExperimentMetric", "BAD_USER_INPUT", message)],
   });
-
-  const one = (value: string, variable = "") =>
-    `mutation ${variable} { createExperimentMetric(id: "ada.mnist.3", input: { values: [{ name: "loss", value: ${value} }] }) { metric { id } } }`;
-
-  test.each([
-    ["-1e999 in the variables", record, `{"values": [{"name": "loss", "value": -1e999}]}`],
-    ["1e999 in one variable", one("$value", "($value: Float!)"), `{"value": 1e999}`],
-    ["1e999 in the document", one("1e999"), "{}"],
-    ["text", record, `{"values": [{"name": "loss", "value": "NaN"}]}`],
-  ])(
-    "whose value is no finite number is BAD_USER_INPUT and sends nothing: %s",
-    async (_, query, variables) => {
-      const { codes, seen } = await refused(query, variables);
-      expect(codes).toEqual(["BAD_USER_INPUT"]);
-      expect(seen).toEqual([]);
-    },
-  );
+  expect(seen).toEqual([]);
 });
+
+const one = (value: string, variable = "") =>
+  `mutation ${variable} { createExperimentMetric(id: "ada.mnist.3", input: { values: [{ name: "loss", value: ${value} }] }) { metric { id } } }`;
+
+test.each([
+  ["-1e999 in the variables", RECORD, `{"values": [{"name": "loss", "value": -1e999}]}`],
+  ["1e999 in one variable", one("$value", "($value: Float!)"), `{"value": 1e999}`],
+  ["1e999 in the document", one("1e999"), "{}"],
+  ["text", RECORD, `{"values": [{"name": "loss", "value": "NaN"}]}`],
+])(
+  "a metric whose value is no finite number is BAD_USER_INPUT and sends nothing: %s",
+  async (_, query, variables) => {
+    const { codes, seen } = await refused(query, variables);
+    expect([codes, seen]).toEqual([["BAD_USER_INPUT"], []]);
+  },
+);

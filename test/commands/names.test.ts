@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { errorsOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
+import { errorsOf, failure } from "../support/errors.ts";
+import { pageOf, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startProfile } from "../support/profiles.ts";
+import COMMANDS from "./experiment-commands.json" with { type: "json" };
 
 /*
  * The service finds an experiment by its own number. A slip in the number of its group would send a command to another run, so
@@ -10,53 +11,31 @@ import { startProfile } from "../support/profiles.ts";
  */
 
 async function start() {
+  const rowOf = (id: string) => ({
+    id: Number(id),
+    unique_name: `ada.mnist.2.${id}`,
+    last_status: "running",
+  });
   const service = await startFake(({ method, path }) => {
-    const rowOf = (id: string) => ({
-      id: Number(id),
-      unique_name: `ada.mnist.2.${id}`,
-      last_status: "running",
-    });
     const [, several] = /query=id%3A(.*?)&/.exec(path) ?? [];
-    if (several) {
-      const results = several
-        .split("%7C")
-        .filter((id) => id !== "99")
-        .map(rowOf);
-      return { json: { count: results.length, next: null, results } };
-    }
+    if (several) return pageOf(several.split("%7C").map(rowOf), { path: "" });
     const [, id = ""] = /experiments\/(\d+)/.exec(path) ?? [];
-    if (id === "99") return undefined;
     if (method === "GET") return { json: rowOf(id) };
     return path.endsWith("metrics") ? { json: { id: 1, values: {} } } : { json: { id: 61 } };
   });
-  return {
-    ...(await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } })),
-    sent: service.inOrder,
-  };
+  const gateway = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  return { ...gateway, sent: service.inOrder };
 }
 
 const SLIP = `ada.mnist.7.3`;
+const MISSING = `Not found: ${SLIP}. There is ada.mnist.2.3.`;
 const READ = "GET ada/mnist/experiments/3/";
 
 describe("a name with the number of another group gets no command:", () => {
-  test.each([
-    ["stopExperiment", ", force: true"],
-    ["bookmarkExperiment", ""],
-    ["deleteExperiment", ""],
-    ["updateExperiment", `, input: { description: "d" }`],
-    ["restartExperiment", ""],
-    ["copyExperiment", ""],
-    ["createExperimentMetric", `, input: { values: [{ name: "loss", value: 1 }] }`],
-  ])("%s", async (name, input) => {
+  test.each(Object.entries(COMMANDS))("%s", async (name, input) => {
     const { ask, sent } = await start();
     const answer = await ask(`mutation { done: ${name}(id: "${SLIP}"${input}) { __typename } }`);
-    expect(errorsOf(answer)).toEqual([
-      {
-        at: "done",
-        code: "NOT_FOUND",
-        message: `Not found: ${SLIP}. There is ada.mnist.2.3.`,
-      },
-    ]);
+    expect(errorsOf(answer)).toEqual([failure("done", "NOT_FOUND", MISSING)]);
     expect(sent()).toEqual([READ]);
   });
 
@@ -70,9 +49,7 @@ describe("a name with the number of another group gets no command:", () => {
     const answer = await ask(
       `mutation { done: ${mutation}(ids: ["ada.mnist.2.4", "${SLIP}"]) { ${field} ${selection} } }`,
     );
-    expect(errorsOf(answer)).toMatchObject([
-      { at: `done.${field}.1`, message: `Not found: ${SLIP}. There is ada.mnist.2.3.` },
-    ]);
+    expect(errorsOf(answer)).toMatchObject([{ at: `done.${field}.1`, message: MISSING }]);
     const commands = sent().filter((request) => !request.startsWith("GET "));
     expect(commands).toHaveLength(1);
     expect(commands).not.toContain(expect.stringContaining("/3"));
@@ -84,7 +61,7 @@ test.each(["experiment", "run", "entity"])(
   async (field) => {
     const { ask } = await start();
     expect(errorsOf(await ask(`{ ${field}(id: "${SLIP}") { id } }`))).toEqual([
-      { at: field, code: "NOT_FOUND", message: `Not found: ${SLIP}. There is ada.mnist.2.3.` },
+      failure(field, "NOT_FOUND", MISSING),
     ]);
     expect(await ask(`{ ${field}(id: "ada.mnist.2.3") { ... on Experiment { uniqueName } } }`)).toEqual({
       data: { [field]: { uniqueName: "ada.mnist.2.3" } },

@@ -103,10 +103,9 @@ test("when the caller leaves during a command, those behind it are not sent", as
   const caller = begin(gateway.url, { path: "/graphql", graphql });
   await arrived.opened;
   caller.destroy();
-  expect(
-    await gateway.ask(`mutation { stopExperiment(id: "ada.mnist.9", force: true) { __typename } }`),
-  ).toEqual({
-    data: { stopExperiment: { __typename: "StopExperimentPayload" } },
-  });
+  const last = await gateway.ask(
+    `mutation { stopExperiment(id: "ada.mnist.9", force: true) { __typename } }`,
+  );
+  expect(last).toEqual({ data: { stopExperiment: { __typename: "StopExperimentPayload" } } });
   expect(calls).toEqual(["POST ada/mnist/experiments/3/stop", "POST ada/mnist/experiments/9/stop"]);
 });

@@ -3,16 +3,15 @@ import { expect, test } from "vitest";
 import { measure } from "../../demo/simulation.ts";
 import { cases } from "../support/cases.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import type { Answer } from "../support/gateway.ts";
+import { codesOf } from "../support/errors.ts";
 
 type Values = readonly { readonly name: string; readonly value: number }[];
 
+const ACTS = ["bookmark", "unbookmark", "stop", "restart", "resume", "copy"] as const;
+
 /** One thing that somebody does, or a while in which nobody does anything. `run` says which of the runs known so far. */
 type Step =
-  | {
-      readonly act: "bookmark" | "unbookmark" | "stop" | "delete" | "restart" | "resume" | "copy";
-      readonly run: number;
-    }
+  | { readonly act: (typeof ACTS)[number] | "delete"; readonly run: number }
   | { readonly act: "record"; readonly run: number; readonly values: Values }
   | { readonly act: "update"; readonly run: number; readonly description: string | null }
   | { readonly act: "wait"; readonly milliseconds: number };
@@ -30,8 +29,7 @@ const values = fc.uniqueArray(
   { selector: ({ name }) => name, minLength: 1, maxLength: 3 },
 );
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ act: fc.constantFrom("bookmark", "unbookmark", "stop"), run }) },
-  { weight: 3, arbitrary: fc.record({ act: fc.constantFrom("restart", "resume", "copy"), run }) },
+  { weight: 7, arbitrary: fc.record({ act: fc.constantFrom(...ACTS), run }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constant("delete"), run }) },
   { weight: 3, arbitrary: fc.record({ act: fc.constant("record"), run, values }) },
   {
@@ -150,14 +148,8 @@ function createModel(found: readonly Shown[]) {
     for (const modelled of runs.values()) {
       const due = modelled.plan.filter(({ at }) => at <= now);
       modelled.plan = modelled.plan.filter(({ at }) => at > now);
-      for (const happening of due) {
-        change(
-          modelled,
-          "rawStatus" in happening
-            ? { rawStatus: happening.rawStatus }
-            : measured(modelled, happening.latestMetrics),
-        );
-      }
+      for (const { at: _, ...happening } of due)
+        change(modelled, "rawStatus" in happening ? happening : measured(modelled, happening.latestMetrics));
     }
   }
 
@@ -170,9 +162,8 @@ function createModel(found: readonly Shown[]) {
   function remove(modelled: Modelled): null {
     const { uniqueName } = modelled.shown;
     runs.delete(uniqueName);
-    for (const other of runs.values()) {
+    for (const other of runs.values())
       if (other.shown.original?.uniqueName === uniqueName) change(other, { original: null, isClone: false });
-    }
     return null;
   }
 
@@ -191,62 +182,49 @@ function createModel(found: readonly Shown[]) {
   return { runs, wait, act };
 }
 
-/** The mutation of each act. */
-const MUTATIONS: Readonly<Record<Exclude<Step["act"], "wait">, string>> = {
-  bookmark: `bookmarkExperiment(id: $id) { experiment { ${STATE} } }`,
-  unbookmark: `unbookmarkExperiment(id: $id) { experiment { ${STATE} } }`,
-  stop: `stopExperiment(id: $id, force: true) { experiment { ${STATE} } }`,
-  restart: `restartExperiment(id: $id) { experiment { ${STATE} } }`,
-  resume: `resumeExperiment(id: $id) { experiment { ${STATE} } }`,
-  copy: `copyExperiment(id: $id) { experiment { ${STATE} } }`,
-  update: `updateExperiment(id: $id, input: $input) { experiment { ${STATE} } }`,
-  record: `createExperimentMetric(id: $id, input: $input) { metric { experiment { ${STATE} } } }`,
-  delete: `deleteExperiment(id: $id) { deletedId }`,
-};
-const INPUTS: Readonly<Record<string, string>> = {
-  update: ", $input: UpdateRunInput!",
-  record: ", $input: CreateExperimentMetricInput!",
-};
+const SHOWN = `experiment { ${STATE} }`;
 
-function inputOf(taken: Step): object {
-  if (taken.act === "update") return { input: { description: taken.description } };
-  return taken.act === "record" ? { input: { values: taken.values } } : {};
+/** The mutation of an act, and its variables besides the id. */
+function mutationOf(taken: Exclude<Step, { act: "wait" }>): [text: string, variables: object] {
+  const { act } = taken;
+  if (act === "delete") return ["($id: ID!) { done: deleteExperiment(id: $id) { deletedId } }", {}];
+  if (act === "update") {
+    const update = `updateExperiment(id: $id, input: $input) { ${SHOWN} }`;
+    const input = { description: taken.description };
+    return [`($id: ID!, $input: UpdateRunInput!) { done: ${update} }`, { input }];
+  }
+  if (act === "record") {
+    const record = `createExperimentMetric(id: $id, input: $input) { metric { ${SHOWN} } }`;
+    const input = { values: taken.values };
+    return [`($id: ID!, $input: CreateExperimentMetricInput!) { done: ${record} }`, { input }];
+  }
+  const more = act === "stop" ? ", force: true" : "";
+  return [`($id: ID!) { done: ${act}Experiment(id: $id${more}) { ${SHOWN} } }`, {}];
 }
 
 /** A demo with a clock of its own and a gateway in front of it. */
 async function openWorld() {
   let now = Date.parse("2026-06-01T12:00:00Z");
   const { ask } = await startDemoGateway({ now: () => now, env: { UPSTREAM_RETRIES: "0" } });
-  const wait = (milliseconds: number): void => {
-    now += milliseconds;
+  return {
+    ask,
+    wait: (milliseconds: number) => void (now += milliseconds),
+    /** The state of experiments by their names, null for those that are not there. */
+    stateOf: async (names: readonly string[]): Promise<readonly (Shown | null)[]> => {
+      const fields = names.map((name, index) => `a${index}: experiment(id: "${name}") { ${STATE} }`);
+      // Every field is asked for as a state.
+      const { data } = await ask<Record<string, Shown | null>, object>(`{ ${fields.join(" ")} }`);
+      return Object.values(data);
+    },
   };
-  return { ask: (query: string, variables: object) => ask<unknown, object>(query, variables), wait };
 }
-
-type World = Awaited<ReturnType<typeof openWorld>>;
-
-/** The state of experiments by their names, null for those that are not there. */
-async function stateOf({ ask }: World, names: readonly string[]): Promise<readonly (Shown | null)[]> {
-  const fields = names.map((name, index) => `a${index}: experiment(id: "${name}") { ${STATE} }`);
-  const { data } = await ask(`{ ${fields.join(" ")} }`, {});
-  // Every field was asked for as a state.
-  return Object.values(data as Record<string, Shown | null>);
-}
-
-const DELETED = { deletedId: expect.any(String) };
-
-/** What is shown, and which errors there are. */
-const gist = ({ data, errors = [] }: Answer<unknown>) => ({
-  data,
-  codes: errors.map(({ extensions }) => extensions["code"]),
-});
 
 test("whatever is done in whatever order, the gateway shows what a small model shows", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
       const world = await openWorld();
       const names = ["ada.mnist.42", "ada.mnist.3"];
-      const model = createModel((await stateOf(world, names)).flatMap((shown) => shown ?? []));
+      const model = createModel((await world.stateOf(names)).flatMap((shown) => shown ?? []));
       expect(model.runs.size).toBe(2);
 
       for (const taken of steps) {
@@ -256,19 +234,19 @@ test("whatever is done in whatever order, the gateway shows what a small model s
           continue;
         }
         const id = names[taken.run % names.length] ?? "";
-        const operation = `mutation ($id: ID!${INPUTS[taken.act] ?? ""}) { done: ${MUTATIONS[taken.act]} }`;
-        const answer = gist(await world.ask(operation, { id, ...inputOf(taken) }));
+        const [mutation, variables] = mutationOf(taken);
+        const answer = await world.ask<unknown, object>(`mutation ${mutation}`, { id, ...variables });
         const modelled = model.runs.get(id);
         const after = modelled && model.act(modelled, taken);
         if (after && !names.includes(after.shown.uniqueName)) names.push(after.shown.uniqueName);
         const experiment = after && { experiment: after.shown };
         const shown = taken.act === "record" ? { metric: experiment } : experiment;
-        expect(answer).toEqual({
-          data: { done: modelled ? (after ? shown : DELETED) : null },
-          codes: modelled ? [] : ["NOT_FOUND"],
-        });
+        const deleted = { deletedId: expect.any(String) };
+        expect([answer.data, ...codesOf(answer)]).toEqual(
+          modelled ? [{ done: after ? shown : deleted }] : [{ done: null }, "NOT_FOUND"],
+        );
       }
-      expect(await stateOf(world, names)).toEqual(names.map((name) => model.runs.get(name)?.shown ?? null));
+      expect(await world.stateOf(names)).toEqual(names.map((name) => model.runs.get(name)?.shown ?? null));
     }),
     { numRuns: cases(20, 80) },
   );

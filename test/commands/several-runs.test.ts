@@ -4,19 +4,21 @@ import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { listen } from "../support/listen.ts";
+import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 import { refusal } from "../support/throttling.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 const IDS = `["${globalId("Experiment:ada/mnist/3")}", "ada.mnist.jobs.5", "ada.mnist.builds.7", "${globalId("Group:ada/mnist/2")}"]`;
+const JOBS = [1, 2, 3, 4, 5, 6].map((id) => `"ada.mnist.jobs.${id}"`).join();
 const PATHS = ["experiments/3", "jobs/5", "builds/7", "groups/2"];
 const KINDS = ["Experiment", "Job", "BuildJob", "Group"];
 
-const startAny = async () => {
-  const service = await startWilling();
-  const { ask } = await startGateway({ upstream: service, env });
-  return { ask, sent: service.calls };
-};
+/** A gateway before a service, by default one that takes every command. */
+async function start(opened: ReturnType<typeof startWilling> = startWilling(), more = {}) {
+  const service = await opened;
+  const { ask } = await startGateway({ upstream: service, env: { ...env, ...more } });
+  return { ask, service, sent: service.calls };
+}
 
 describe("a mutation of several runs", () => {
   test.each([
@@ -26,7 +28,7 @@ describe("a mutation of several runs", () => {
     ["archiveRuns", "", "POST", "/archive"],
     ["archiveRuns", ", isArchived: false", "POST", "/restore"],
   ])("%s%s sends the command of its kind for each", async (name, more, method, end) => {
-    const { ask, sent } = await startAny();
+    const { ask, sent } = await start();
     expect(await ask(`mutation { done: ${name}(ids: ${IDS}${more}) { runs { __typename } } }`)).toEqual({
       data: { done: { runs: KINDS.map((kind) => ({ __typename: kind })) } },
     });
@@ -34,7 +36,7 @@ describe("a mutation of several runs", () => {
   });
 
   test("sends one command for a run that is named twice", async () => {
-    const { ask, sent } = await startAny();
+    const { ask, sent } = await start();
     const ids = `["ada.mnist.jobs.5", "${globalId("Job:ada/mnist/5")}", "ada.mnist.jobs.5"]`;
     const { data } = await ask(`mutation { stopRuns(ids: ${ids}, force: true) { outcomes runs { id } } }`);
     const stopped = { id: globalId("Job:ada/mnist/5") };
@@ -55,7 +57,7 @@ describe("a mutation of several runs", () => {
       "ids: expected 1 to 100 ids, got 101",
     ],
   ])("with ids that are wrong is refused unsent: %#", async (ids, message) => {
-    const { ask, sent } = await startAny();
+    const { ask, sent } = await start();
     expect(outcomeOf(await ask(`mutation { deleteRuns(ids: ${ids}) { deletedIds } }`))).toEqual({
       data: { deleteRuns: null },
       errors: [failure("deleteRuns", "BAD_USER_INPUT", message)],
@@ -89,8 +91,7 @@ const startMany = () =>
 
 describe("where the server takes one command for the experiments of a project", () => {
   test("they are stopped by one request, those that have finished are not, and each is told for itself", async () => {
-    const service = await startMany();
-    const { ask } = await startGateway({ upstream: service, env });
+    const { ask, service } = await start(startMany());
     const ids = ["2", "404", "12", "3", "2"].map((id) => `"ada.mnist.experiments.${id}"`);
     const answer = await ask(`mutation { stopRuns(ids: [${ids.join()}]) { outcomes runs { uniqueName } } }`);
     const [second, third, twelfth] = [2, 3, 12].map((id) => ({ uniqueName: `ada.mnist.${id}` }));
@@ -114,8 +115,7 @@ describe("where the server takes one command for the experiments of a project", 
   });
 
   test("what one project refuses does not hide what another one has done, or the command of a single run", async () => {
-    const service = await startMany();
-    const { ask } = await startGateway({ upstream: service, env });
+    const { ask, service } = await start(startMany());
     const ids = "ada.mnist.experiments.2 bob.words.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5";
     const mutation = (selection: string) =>
       ask(`mutation { deleteRuns(ids: ${JSON.stringify(ids.split(" "))}) { ${selection} } }`);
@@ -170,23 +170,17 @@ test("a command for many at which the server fails may not be offered by it, and
 });
 
 test("after the first refusal of a throttle nothing more of a mutation is sent, and each run is told what became of it", async () => {
-  const service = await startFake(({ method, path }) => {
-    const id = Number(/\d+/.exec(path.slice(path.indexOf("jobs/")))?.[0]);
+  const answering = startFake(({ method, path }) => {
+    const id = Number(/jobs\/(\d+)/.exec(path)?.[1]);
     if (id === 2) return { json: { detail: "No." }, status: 403 };
     if (id === 3) return (response) => response.destroy();
     return method === "POST" && id === 4 ? refusal(40) : { text: "" };
   });
-  const { ask } = await startGateway({
-    upstream: service,
-    env: { ...env, UPSTREAM_CONNECTIONS_PER_TOKEN: "1" },
-  });
-  const jobs = [1, 2, 3, 4, 5, 6].map((id) => `ada.mnist.jobs.${id}`);
-  const answer = await ask(
-    `mutation {
-      bookmarkRuns(ids: ${JSON.stringify(jobs)}) { outcomes runs { id } }
-      stopJob(id: "ada.mnist.jobs.7", force: true) { isSent }
-    }`,
-  );
+  const { ask, service } = await start(answering, { UPSTREAM_CONNECTIONS_PER_TOKEN: "1" });
+  const answer = await ask(`mutation {
+    bookmarkRuns(ids: [${JOBS}]) { outcomes runs { id } }
+    stopJob(id: "ada.mnist.jobs.7", force: true) { isSent }
+  }`);
   const [sent, lost] = [{ id: globalId("Job:ada/mnist/1") }, null];
   const outcomes = ["DONE", "REFUSED", "UNKNOWN", "REFUSED", "NOT_SENT", "NOT_SENT"];
   expect(answer.data).toEqual({
@@ -209,27 +203,19 @@ test("after the first refusal of a throttle nothing more of a mutation is sent, 
 describe("with HALT, which leaves no result, the error tells what became of a mutation", () => {
   /** Job 1 is stopped, 2 refused, 3 fails, 4 has finished, 5 does not exist, and the connection of 6 breaks. */
   const startMixed = () =>
-    listen((request, response) => {
-      const { method, url = "" } = request;
-      const id = Number(/\/(?:jobs|experiments)\/(\d+)/.exec(url)?.[1]);
-      const send = (status: number, json: object) =>
-        response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(json));
-      if (method === "GET")
-        return send(id === 5 ? 404 : 200, { id, last_status: id === 4 ? "succeeded" : "running" });
-      if (id === 6) return request.socket.destroy();
-      return send(id === 2 ? 403 : id === 3 ? 500 : 200, {});
+    startFake(({ method, path }) => {
+      const id = Number(/\/(?:jobs|experiments)\/(\d+)/.exec(path)?.[1]);
+      if (method === "GET" && id === 5) return undefined;
+      if (method === "GET") return { json: { id, last_status: id === 4 ? "succeeded" : "running" } };
+      if (id === 6) return (response) => response.destroy();
+      return { status: id === 2 ? 403 : id === 3 ? 500 : 200, json: {} };
     });
-
-  const ids = [1, 2, 3, 4, 5, 6].map((id) => `"ada.mnist.jobs.${id}"`).join();
 
   test.each([
     [
       "of several runs, for each of them",
-      `stopRuns(ids: [${ids}]) { runs { id } }`,
-      {
-        code: "FORBIDDEN",
-        outcomes: ["DONE", "REFUSED", "UNKNOWN", "NOT_SENT", "NOT_SENT", "UNKNOWN"],
-      },
+      `stopRuns(ids: [${JOBS}]) { runs { id } }`,
+      { code: "FORBIDDEN", outcomes: ["DONE", "REFUSED", "UNKNOWN", "NOT_SENT", "NOT_SENT", "UNKNOWN"] },
     ],
     [
       "of one run, whose record fails afterwards",
@@ -242,14 +228,14 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
       { code: "FORBIDDEN" },
     ],
   ])("%s", async (_, field, facts) => {
-    const { url } = await startGateway({ upstream: { url: await startMixed() }, env });
+    const { url } = await startGateway({ upstream: await startMixed(), env });
     const body = JSON.stringify({ query: `mutation { ${field} }`, onError: "HALT" });
-    const headers = { "content-type": "application/json", authorization: "token t0ken" };
-    const response = await fetch(`${url}/graphql`, { method: "POST", headers, body });
-    const { data, errors = [] } = (await response.json()) as Answer<unknown>;
+    const headers = { ...JSON_BODY, authorization: "token t0ken" };
+    const { data, errors = [] } = JSON.parse(
+      (await sendTo(`${url}/graphql`, { headers, body })).text,
+    ) as Answer<unknown>;
     expect(data).toBe(null);
-    expect(
-      errors.map(({ extensions: { code, outcome, outcomes } }) => ({ code, outcome, outcomes })),
-    ).toEqual([facts]);
+    const told = errors.map(({ extensions: { code, outcome, outcomes } }) => ({ code, outcome, outcomes }));
+    expect(told).toEqual([facts]);
   });
 });

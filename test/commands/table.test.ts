@@ -37,26 +37,20 @@ describe("every writing row of the service's document has its mutation:", () => 
       const byId = mutation.replace(/id: "[^"]+"/, `id: "${idOf(command)}"`);
       const service = await startWilling();
       const { ask } = await startGateway({ upstream: service, token: "t0ken" });
-      const payload = { __typename: payloadOf(command) };
-      for (const spelled of [mutation, byId]) {
-        expect(await ask(`mutation { done: ${spelled} { __typename } }`)).toEqual({
-          data: { done: payload },
-        });
-      }
-      const seen = service.seen().map(({ headers, body: sent, ...request }) => ({
-        method: request.method,
-        path: request.path,
-        authorization: headers["authorization"],
-        contentType: headers["content-type"],
-        body: sent === "" ? undefined : JSON.parse(sent),
-      }));
-      const expected = {
-        method: command.method,
-        path: `/api/v1/${path}`,
-        authorization: name === "login" ? undefined : "token t0ken",
-        contentType: body && "application/json",
-        body,
-      };
+      const data = { done: { __typename: payloadOf(command) } };
+      for (const spelled of [mutation, byId])
+        expect(await ask(`mutation { done: ${spelled} { __typename } }`)).toEqual({ data });
+      const seen = service
+        .seen()
+        .map(({ method, path: asked, headers, body: sent }) => [
+          `${method} ${asked}`,
+          headers["authorization"],
+          headers["content-type"],
+          sent === "" ? undefined : JSON.parse(sent),
+        ]);
+      const authorization = name === "login" ? undefined : "token t0ken";
+      const type = body && "application/json";
+      const expected = [`${command.method} /api/v1/${path}`, authorization, type, body];
       expect(seen).toEqual([expected, expected]);
     },
   );
@@ -83,11 +77,7 @@ describe("an id that does not name a record of the mutation's kind is BAD_USER_I
       for (const id of everyNth(wrong, 5, turn)) {
         const mutation = command.mutation.replace(/id: "[^"]+"/, "id: $id");
         const answer = await ask(`mutation ($id: ID!) { done: ${mutation} { __typename } }`, { id });
-        expect({ id, ...answer, codes: codesOf(answer) }).toMatchObject({
-          id,
-          data: { done: null },
-          codes: ["BAD_USER_INPUT"],
-        });
+        expect([id, answer.data, codesOf(answer)]).toEqual([id, { done: null }, ["BAD_USER_INPUT"]]);
       }
       expect(service.seen()).toEqual([]);
     },
@@ -118,17 +108,10 @@ test("without a caller's token every mutation but login is UNAUTHENTICATED and s
 });
 
 /** A command of each method, with and without a body, with and without a documented answer, and login. */
-const oneOfEach = [
-  "stopExperiment",
-  "bookmarkJob",
-  "deleteGroup",
-  "unbookmarkBuildJob",
-  "updateJob",
-  "createExperimentMetric",
-  "copyExperiment",
-  "revokeSuperuser",
-  "login",
-].map(commandCalled);
+const oneOfEach =
+  "stopExperiment bookmarkJob deleteGroup unbookmarkBuildJob updateJob createExperimentMetric copyExperiment revokeSuperuser login"
+    .split(" ")
+    .map(commandCalled);
 
 /** Those of them whose answer is read. */
 const answering = oneOfEach.filter((command) => !silentCommands.includes(command));

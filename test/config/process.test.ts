@@ -6,7 +6,7 @@ import { createFolder } from "../support/build.ts";
 import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
 import { openPort } from "../support/listen.ts";
-import { mainIn, READY_LINE, startMain, startProgram } from "../support/main-process.ts";
+import { mainIn, READY_LINE, startMain, startProgram, startReady } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
 import { askAt } from "../support/raw-requests.ts";
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
@@ -22,23 +22,20 @@ const linesOf = (text: string): unknown[] =>
 
 describe("the gateway as a process", () => {
   test("with wrong, unknown and past settings names all of them, no value, and ends with code 2", async () => {
-    const gone = { MAX_TOKENS: "canary", MAX_DEPHT: "canary" };
-    const wrong = Object.entries(WRONG_SETTINGS).map(([name, [text = ""]]) => [name, text]);
-    const { ended, out, err } = startMain({ ...Object.fromEntries(wrong), ...gone });
-    expect(await ended).toBe(2);
-    expect(out()).toBe("");
+    const first = Object.entries(WRONG_SETTINGS).map(([name, [text = ""]]) => [name, text]);
+    const wrong = { ...Object.fromEntries(first), MAX_TOKENS: "canary", MAX_DEPHT: "canary" };
+    const { ended, out, err } = startMain(wrong);
+    expect([await ended, out()]).toEqual([2, ""]);
     const { faults, ...line } = JSON.parse(err()) as { faults: string[] };
     expect(line).toEqual({ level: 60, time: expect.any(Number), msg: "The settings cannot be used" });
     const named = faults.map((fault) => /^\w+/.exec(fault)?.[0]);
-    expect(new Set(named)).toEqual(new Set([...Object.keys(WRONG_SETTINGS), ...Object.keys(gone)]));
-    expect(err()).not.toContain("canary");
-    expect(err()).not.toMatch(/^ {4}at /m);
+    expect(new Set(named)).toEqual(new Set(Object.keys(wrong)));
+    expect(err()).not.toMatch(/canary|^ {4}at /m);
   });
 
   test("sends a service nothing at the start, prints nothing on standard error, and ends with code 0 on SIGINT", async () => {
     const service = await startFake(() => ({ json: { username: "ada" } }));
-    const { printed, kill, ended, out, err } = startMain({ PORT: "0", UPSTREAM_URL: service.url });
-    const [, url = ""] = await printed(READY_LINE);
+    const { url, kill, ended, out, err } = await startReady({ UPSTREAM_URL: service.url });
     await askAt(url, "t0ken", "{ viewer { username } }");
     expect(service.seen()).toHaveLength(1);
     expect(out()).not.toMatch(/password|t0ken/);
@@ -47,25 +44,23 @@ describe("the gateway as a process", () => {
   });
 
   test("goes on and ends with code 0 when nobody reads its log any more", async () => {
-    const { printed, kill, ended, stopReading } = startMain({ PORT: "0" });
-    const [, url = ""] = await printed(READY_LINE);
+    const { url, kill, ended, stopReading } = await startReady();
     stopReading();
-    for (let request = 0; request < 100; request++) {
+    for (let request = 0; request < 100; request++)
       expect(await askAt(url, "t0ken", "{ __typename }")).toEqual({ data: { __typename: "Query" } });
-    }
     kill("SIGTERM");
     expect(await ended).toBe(0);
   });
 
   test("answers, keeps a part and ends with code 0 when the reader of its log stops and the pipe is full", async () => {
-    const { printed, kill, exited, out, holdReading, goOnReading } = startMain({ PORT: "0" });
-    const [, url = ""] = await printed(READY_LINE);
-    /** A line has 450 bytes: the pipe is full after some hundred. */
+    const { url, kill, exited, out, holdReading, goOnReading } = await startReady();
+    /** A line has 450 bytes: the pipe is full after some hundred. One token may have 32 at a time. */
     const askOften = async (times: number, name: string) => {
-      // As many as one token may have at a time.
       for (let sent = 0; sent < times; sent += 32)
         await Promise.all(
-          Array.from({ length: 32 }, () => askAt(url, "t0ken", `query ${name} { __typename }`)),
+          Array(32)
+            .fill(`query ${name} { __typename }`)
+            .map((query: string) => askAt(url, "t0ken", query)),
         );
     };
     holdReading();
@@ -86,25 +81,15 @@ describe("the gateway as a process", () => {
   });
 
   test("with a demo says how to get in, and writes nothing but JSON, where nobody looks on", async () => {
-    const { printed, kill, ended, out, err } = startMain({ PORT: "0", NODE_ENV: "production", DEMO: "on" });
-    const [, url = ""] = await printed(READY_LINE);
+    const { url, kill, ended, out, err } = await startReady({ NODE_ENV: "production", DEMO: "on" });
     await askAt(url, "t0ken", "{ __typename }");
     kill("SIGTERM");
     expect(await ended).toBe(0);
     expect(err()).toBe("");
-    const users = ["ada", "grace", "linus", "margaret"].map((username) => ({
-      username,
-      password: `${username}-demo`,
-    }));
+    const users = expect.arrayContaining([{ username: "ada", password: "ada-demo" }]);
+    const demo = { token: expect.any(String), users };
     expect(linesOf(out())).toEqual([
-      {
-        level: 30,
-        time: expect.any(Number),
-        url,
-        page: true,
-        demo: { token: expect.any(String), users },
-        msg: `Rungraph is ready: ${url}`,
-      },
+      { level: 30, time: expect.any(Number), url, page: true, demo, msg: `Rungraph is ready: ${url}` },
       expect.objectContaining({ level: 30, msg: "operation", type: "query" }),
       { level: 30, time: expect.any(Number), msg: "draining" },
     ]);
@@ -151,19 +136,14 @@ describe("the gateway as a process", () => {
   });
 
   test("on all addresses names one that can be opened", async () => {
-    const { printed } = startMain({ PORT: "0", HOST: "0.0.0.0" });
-    const [, url = ""] = await printed(READY_LINE);
-    expect(new URL(url).hostname).toBe("127.0.0.1");
+    const { url } = await startReady({ HOST: "0.0.0.0" });
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
   });
 
   test("starts while the service is out of reach, and warns without telling its address", async () => {
-    const gateway = startMain({
-      PORT: "0",
-      UPSTREAM_URL: "http://127.0.0.1:1/canary",
-    });
-    const [, url = ""] = await gateway.printed(READY_LINE);
-    await vi.waitUntil(() => gateway.err() !== "", PATIENT);
-    expect(linesOf(gateway.err())).toEqual([
+    const { url, err } = await startReady({ UPSTREAM_URL: "http://127.0.0.1:1/canary" });
+    await vi.waitUntil(() => err() !== "", PATIENT);
+    expect(linesOf(err())).toEqual([
       {
         level: 40,
         time: expect.any(Number),
@@ -174,20 +154,16 @@ describe("the gateway as a process", () => {
     expect(await askAt(url, "t0ken", "{ viewer { username } }")).toMatchObject({
       errors: [{ extensions: { code: "UPSTREAM_UNAVAILABLE" } }],
     });
-    gateway.kill("SIGTERM");
-    expect(await gateway.ended).toBe(0);
   });
 
   test("logs where in the sources an unexpected error began", async () => {
     const folder = createFolder("incomplete-");
-    for (const part of ["dist", "package.json", "schema"])
-      cpSync(join(BUILT, part), join(folder, part), { recursive: true });
     // Without what the page asks for.
-    const filter = (path: string) => !/\.(?:css|html|js|svg)$/.test(path);
-    cpSync(join(BUILT, "src"), join(folder, "src"), { recursive: true, filter });
+    const filter = (path: string) => !path.startsWith(join(BUILT, "src/http/graphiql/page/"));
+    for (const part of ["dist", "package.json", "schema", "src"])
+      cpSync(join(BUILT, part), join(folder, part), { recursive: true, filter });
     symlinkSync(join(BUILT, "node_modules"), join(folder, "node_modules"));
-    const { printed } = startMain({ PORT: "0" }, [], folder);
-    const [, url = ""] = await printed(READY_LINE);
+    const { url, printed } = await startReady({}, [], folder);
     await expect(fetch(url, { headers: { accept: "text/html" } })).rejects.toThrow("fetch failed");
     const [line] = await printed(/^.*"unexpected error".*$/m);
     expect(JSON.parse(line)).toMatchObject({
@@ -214,11 +190,8 @@ describe("the gateway as a process", () => {
 
   test("outlives connections that cannot be accepted, and logs their code only", async () => {
     const service = await startFake(() => ({ json: { username: "ada" } }));
-    const { printed, err, kill, ended } = startMain({ PORT: "0", UPSTREAM_URL: service.url }, [
-      "--import",
-      FAILING_ACCEPT.replaceAll(/\s+/g, " "),
-    ]);
-    const [, url = ""] = await printed(READY_LINE);
+    const options = ["--import", FAILING_ACCEPT.replaceAll(/\s+/g, " ")];
+    const { url, printed, err, kill } = await startReady({ UPSTREAM_URL: service.url }, options);
     for (const times of [1, 2]) {
       kill("SIGUSR2");
       await printed(new RegExp(`(?:"code":"EMFILE","msg":"a connection was not accepted"[^]*){${times}}`));
@@ -227,7 +200,5 @@ describe("the gateway as a process", () => {
       });
     }
     expect(err()).not.toContain("Cannot listen");
-    kill("SIGTERM");
-    expect(await ended).toBe(0);
   });
 });

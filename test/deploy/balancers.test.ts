@@ -1,6 +1,3 @@
-import { once } from "node:events";
-import { Agent, type IncomingMessage, request } from "node:http";
-import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "graphql-ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -8,10 +5,12 @@ import { WebSocket } from "ws";
 import { startFake } from "../support/fake.ts";
 import { freePort } from "../support/free-port.ts";
 import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
-import { READY_LINE, startMain } from "../support/main-process.ts";
+import { startReady } from "../support/main-process.ts";
 import { RUNNING_ANSWER, statusOf } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
+import { JSON_BODY, operationText, sendPlainly } from "../support/raw-requests.ts";
 import { type BalancerName, isInstalled, runBalancer } from "../support/run-balancer.ts";
+import { subscribe } from "../support/subscriber.ts";
 
 const RUN = /experiments\/(\d+)\/$/;
 
@@ -29,28 +28,25 @@ const startService = () =>
   });
 
 /** Four gateways on ports of their own, which they tell the service. */
-async function startReplicas(environment: Record<string, string>) {
-  const ports: number[] = [];
-  while (ports.length < 4) {
-    const port = await freePort();
-    if (!ports.includes(port)) ports.push(port);
-  }
+async function startReplicas(upstreamUrl: string) {
   const start = async (port: number) => {
     const UPSTREAM_HEADERS = JSON.stringify({ "x-replica": `${port}` });
-    const own = { LOG_LEVEL: "error", TRUSTED_PROXIES: "1", PORT: `${port}`, UPSTREAM_HEADERS };
-    const main = startMain({ ...own, ...environment });
-    await main.printed(READY_LINE);
-    return main;
+    const own = { UPSTREAM_URL: upstreamUrl, UPSTREAM_HEADERS, PORT: `${port}` };
+    return startReady({ LOG_LEVEL: "error", TRUSTED_PROXIES: "1", ...own });
   };
-  const running = await Promise.all(ports.map(start));
+  const ports = new Set<number>();
+  while (ports.size < 4) ports.add(await freePort());
+  const running = new Map(
+    await Promise.all([...ports].map(async (port) => [port, await start(port)] as const)),
+  );
   return {
-    ports,
-    kill: (port: number, signal: NodeJS.Signals) => running[ports.indexOf(port)]?.kill(signal),
-    ended: (port: number) => running[ports.indexOf(port)]?.ended,
+    ports: [...ports],
+    kill: (port: number, signal: NodeJS.Signals) => running.get(port)?.kill(signal),
+    ended: (port: number) => running.get(port)?.ended,
     /** A metric of each. */
     metric: (name: string) =>
       Promise.all(
-        ports.map(async (port) => {
+        [...ports].map(async (port) => {
           const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
           const line = metrics.split("\n").find((each) => each.startsWith(`${name} `));
           return Number(line?.split(" ")[1] ?? 0);
@@ -59,10 +55,10 @@ async function startReplicas(environment: Record<string, string>) {
     /** Replaces one after the other, and gives the codes with which they end. */
     roll: async () => {
       const codes: (number | null)[] = [];
-      for (const [at, port] of ports.entries()) {
-        running[at]?.kill("SIGTERM");
-        codes.push((await running[at]?.ended) ?? null);
-        running[at] = await start(port);
+      for (const [port, { kill, ended }] of running) {
+        kill("SIGTERM");
+        codes.push(await ended);
+        running.set(port, await start(port));
       }
       return codes;
     },
@@ -87,35 +83,25 @@ async function startBalancer(...given: Parameters<typeof runBalancer>): Promise<
 /** What `statusOf` answers. */
 const RIGHT = `200 ${JSON.stringify(RUNNING_ANSWER)}`;
 
-const TOKENS = Array.from({ length: 12 }, (_, at) => `token t${at}`);
+const TOKENS = Array.from({ length: 12 }, (_, at) => `t${at}`);
 const tokenOf = (at: number): string => TOKENS[at % TOKENS.length] ?? "";
 
 /** Sends a request. Resolves with the status and the body, or with the code of the error. */
-function post(agent: Agent | false, url: string, authorization: string | null, query: string) {
-  return new Promise<string>((resolve) => {
-    const sent = request(`${url}/graphql`, {
-      agent,
-      method: "POST",
-      headers: { "content-type": "application/json", ...(authorization && { authorization }) },
-    });
-    sent.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    sent.on("response", (response) =>
-      text(response).then(
-        (body) => resolve(`${response.statusCode} ${body}`),
-        (error: Error) => resolve(error.message),
-      ),
-    );
-    sent.end(JSON.stringify({ query }));
-  });
-}
+const post = (url: string, token: string | null, query: string): Promise<string> =>
+  sendPlainly(
+    `${url}/graphql`,
+    { method: "POST", headers: { ...JSON_BODY, ...(token && { authorization: `token ${token}` }) } },
+    operationText(query),
+  ).then(
+    ({ status, body }) => `${status} ${body.toString()}`,
+    (error: NodeJS.ErrnoException) => error.code ?? error.message,
+  );
 
 /** Queries at a rate. `stop` resolves with all answers that were not the right one. */
 function keepAsking(url: string, perSecond: number) {
-  const agent = new Agent({ keepAlive: true });
-  onTestFinished(() => agent.destroy());
   const asked: Promise<string>[] = [];
   const timer = setInterval(
-    () => asked.push(post(agent, url, tokenOf(asked.length), statusOf(42))),
+    () => asked.push(post(url, tokenOf(asked.length), statusOf(42))),
     1_000 / perSecond,
   );
   return async () => {
@@ -127,45 +113,35 @@ function keepAsking(url: string, perSecond: number) {
 }
 
 /** A client that keeps an event stream, as browsers do: it subscribes again when the stream ends or is busy. */
-function keepStream(url: string, authorization: string, run = 42) {
+function keepStream(url: string, token: string, run = 42) {
   const over = new AbortController();
-  let current: IncomingMessage | null = null;
-  const leave = () => {
-    over.abort();
-    current?.destroy();
-  };
+  const leave = () => over.abort();
   const seen = { events: 0, faults: [] as string[], leave };
   onTestFinished(leave);
   const follow = async (): Promise<void> => {
-    const sent = request(`${url}/graphql`, {
-      agent: false,
-      method: "POST",
-      headers: { accept: "text/event-stream", "content-type": "application/json", authorization },
-    });
-    sent.end(JSON.stringify({ query: RUN_UPDATED, variables: { id: experimentId(run) } }));
-    const [response] = (await once(sent, "response")) as [IncomingMessage];
-    current = response;
-    if (response.statusCode === 503) await new Promise((resolve) => setTimeout(resolve, 200));
-    else if (response.statusCode !== 200) seen.faults.push(`status ${response.statusCode}`);
-    for await (const piece of response.setEncoding("utf8") as AsyncIterable<string>) {
-      if (response.statusCode === 200 && piece.includes(`"runUpdated":{`)) seen.events++;
-      if (piece.includes("event: complete") && response.statusCode === 200) seen.faults.push("completed");
+    const stream = await subscribe(url, { query: RUN_UPDATED, variables: { id: experimentId(run) }, token });
+    over.signal.addEventListener("abort", stream.leave);
+    if (stream.status === 503) return void (await pause(200));
+    if (stream.status !== 200) seen.faults.push(`status ${stream.status}`);
+    for (let frame = await stream.frame(); frame; frame = await stream.frame()) {
+      if (frame.data.includes(`"runUpdated":{`)) seen.events++;
+      if (frame.event === "complete") seen.faults.push("completed");
     }
   };
   void (async () => {
     while (!over.signal.aborted)
       await follow().catch((error: NodeJS.ErrnoException) => {
-        if (over.signal.aborted) return;
-        seen.faults.push(error.code ?? error.message);
-        over.abort();
+        if (!over.signal.aborted) seen.faults.push(error.code ?? error.message);
+        leave();
       });
   })();
   return seen;
 }
 
 /** A client that keeps a WebSocket by the retries of `graphql-ws`. */
-function keepSocket(url: string, authorization: string) {
+function keepSocket(url: string, token: string) {
   const faults: string[] = [];
+  const authorization = `token ${token}`;
   const client = createClient({
     url: `${url.replace("http:", "ws:")}/graphql`,
     connectionParams: { authorization },
@@ -175,7 +151,7 @@ function keepSocket(url: string, authorization: string) {
       }
     },
     retryAttempts: 30,
-    retryWait: () => new Promise((resolve) => setTimeout(resolve, 200)),
+    retryWait: () => pause(200),
     on: {
       // 1006: the upgrade was rejected. 1001: the replica goes.
       closed: (event) => {
@@ -206,14 +182,12 @@ const NAMES: readonly BalancerName[] = ["nginx", "haproxy"];
 
 describe.each(NAMES)("four replicas behind %s", (name) => {
   test.runIf(hasBalancer(name))(
-    "have each token at one of them, and are replaced one by one under load without a fault that a caller sees",
+    "poll once for all tabs of a token, and are replaced one by one under load without a fault that a caller sees",
     async () => {
-      const service = await startService();
-      const replicas = await startReplicas({ UPSTREAM_URL: service.url });
+      const replicas = await startReplicas((await startService()).url);
       const url = await startBalancer(name, replicas.ports);
-      // Tabs of one user share a replica, which polls once for all of them.
       const tabs = Array.from({ length: 16 }, (_, at) =>
-        at % 2 === 0 ? keepStream(url, "token solo") : keepSocket(url, "token solo"),
+        at % 2 === 0 ? keepStream(url, "solo") : keepSocket(url, "solo"),
       );
       await allTold(tabs, []);
       const subscriptions = await replicas.metric("rungraph_subscriptions_running");
@@ -222,9 +196,10 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
 
       // Polls under way hold up nobody.
       const held = TOKENS.map((token) => keepStream(url, token, HELD));
-      const streams = Array.from({ length: 24 }, (_, at) => keepStream(url, tokenOf(at)));
-      const sockets = Array.from({ length: 24 }, (_, at) => keepSocket(url, tokenOf(at)));
-      const clients = [...streams, ...sockets];
+      const clients = Array.from({ length: 24 }, (_, at) => [
+        keepStream(url, tokenOf(at)),
+        keepSocket(url, tokenOf(at)),
+      ]).flat();
       await allTold(clients, []);
       const before = clients.map(({ events }) => events);
       const stop = keepAsking(url, 40);
@@ -242,39 +217,31 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
     "have each token at one of them, and go on without one that is killed or hangs; no command is sent twice",
     async () => {
       const service = await startService();
-      const replicas = await startReplicas({ UPSTREAM_URL: service.url });
+      const replicas = await startReplicas(service.url);
       const url = await startBalancer(name, replicas.ports);
-      const ask = (token: string) => post(false, url, token, statusOf(42));
+      const ask = (token: string) => post(url, token, statusOf(42));
       /** The replicas that have sent requests with a token. */
-      const replicasOf = (token: string) => [
-        ...new Set(
-          service
-            .seen()
-            .filter(({ headers }) => headers["authorization"] === token)
-            .map(({ headers }) => Number(headers["x-replica"])),
-        ),
-      ];
-      const tokens = Array.from({ length: 40 }, (_, at) => `token s${at}`);
+      const replicasOf = (token: string) => {
+        const seen = service.seen().filter(({ headers }) => headers["authorization"] === `token ${token}`);
+        return [...new Set(seen.map(({ headers }) => Number(headers["x-replica"])))];
+      };
+      const tokens = Array.from({ length: 40 }, (_, at) => `s${at}`);
       for (const token of [...tokens, ...tokens]) expect(await ask(token)).toBe(RIGHT);
       expect(tokens.map((token) => replicasOf(token).length)).toEqual(tokens.map(() => 1));
       expect(new Set(tokens.flatMap(replicasOf))).toEqual(new Set(replicas.ports));
       // Without a token the address decides.
       const typename = `rungraph_operations_total{type="query",code="OK"}`;
       const before = await replicas.metric(typename);
-      for (let round = 0; round < 8; round++) await post(false, url, null, "{ __typename }");
+      for (let round = 0; round < 8; round++) await post(url, null, "{ __typename }");
       const after = await replicas.metric(typename);
       expect(after.filter((count, at) => count !== before[at])).toHaveLength(1);
 
       const [writer = "", sleeper = ""] = replicas.ports.map(
         (port) => tokens.find((token) => replicasOf(token).includes(port)) ?? "",
       );
-      const [killed = 0] = replicasOf(writer);
-      const written = post(
-        false,
-        url,
-        writer,
-        `mutation { stopJob(id: "ada.mnist.jobs.1", force: true) { job { id } } }`,
-      );
+      const [[killed = 0], [hanging = 0]] = [replicasOf(writer), replicasOf(sleeper)];
+      const command = `mutation { stopJob(id: "ada.mnist.jobs.1", force: true) { job { id } } }`;
+      const written = post(url, writer, command);
       const commands = () => service.seen().filter(({ method }) => method === "POST");
       await vi.waitUntil(() => commands().length === 1, PATIENT);
       replicas.kill(killed, "SIGKILL");
@@ -284,14 +251,13 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       for (const token of tokens) expect(await ask(token)).toBe(RIGHT);
       expect(replicasOf(writer)).toEqual([killed, expect.any(Number)]);
 
-      const [hanging = 0] = replicasOf(sleeper);
       // Not 40 s until nginx gives up.
       const hasty = await startBalancer(name, replicas.ports, (file) =>
         file.replace("proxy_read_timeout 40s", "proxy_read_timeout 1s"),
       );
       replicas.kill(hanging, "SIGSTOP");
       await vi.waitUntil(async () => {
-        const answer = post(false, hasty, sleeper, statusOf(42));
+        const answer = post(hasty, sleeper, statusOf(42));
         return (await Promise.race([answer, pause(2_000, "later")])) === RIGHT;
       }, PATIENT);
       replicas.kill(hanging, "SIGCONT");

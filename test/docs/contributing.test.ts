@@ -16,16 +16,8 @@ import { COMPILER } from "../support/typescript.ts";
 import { readPage } from "./page.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const COPIED = [
-  "demo",
-  "src",
-  "schema",
-  "test/contract",
-  "package.json",
-  "tsconfig.build.json",
-  "tsconfig.json",
-  ".oxlintrc.json",
-];
+const COPIED =
+  "demo src schema test/contract package.json tsconfig.build.json tsconfig.json .oxlintrc.json".split(" ");
 
 /** The diffs of CONTRIBUTING's recipes, file by file. */
 const diffs = readPage("CONTRIBUTING.md").blocks.flatMap(({ language, text }) =>
@@ -36,22 +28,15 @@ const diffs = readPage("CONTRIBUTING.md").blocks.flatMap(({ language, text }) =>
 function apply(part: string, folder: string): void {
   const [path = "", ...lines] = part.trimEnd().split("\n");
   const textOf = (left: string) =>
-    lines
-      .filter((line) => !line.startsWith(left))
-      .map((line) => `${line.slice(1)}\n`)
-      .join("");
+    lines.flatMap((line) => (line.startsWith(left) ? [] : `${line.slice(1)}\n`)).join("");
   const file = join(folder, path);
   const isNew = textOf("+") === "";
   if (isNew && existsSync(file)) throw new Error(`${path}: expected a new file`);
   // A line that the recipe changes may have become what it should be by another change.
   if (!isNew && part.includes("\n-") && readFileSync(file, "utf8").includes(textOf("-"))) return;
   const [before, after, ...others] = isNew ? ["", ""] : readFileSync(file, "utf8").split(textOf("+"));
-  if (after === undefined || others.length > 0) {
-    const times = after === undefined ? "not at all" : `${others.length + 2} times`;
-    throw new Error(
-      `${path}: expected once, found ${times}; correct the recipe in CONTRIBUTING.md:\n${textOf("+")}`,
-    );
-  }
+  if (after === undefined || others.length > 0)
+    throw new Error(`${path}: correct the recipe in CONTRIBUTING.md, expected once:\n${textOf("+")}`);
   writeFileSync(file, before + textOf("-") + after);
 }
 
@@ -62,19 +47,17 @@ beforeAll(() => {
   for (const path of COPIED) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   for (const part of diffs) apply(part, folder);
-  execFileSync(process.execPath, [COMPILER, "-p", "tsconfig.build.json", "--noCheck", "false"], {
-    cwd: folder,
-  });
-  const linter = join(ROOT, "node_modules/oxlint/bin/oxlint");
-  execFileSync(process.execPath, [linter, "--deny-warnings", "src"], { cwd: folder });
+  for (const command of [
+    [COMPILER, "-p", "tsconfig.build.json", "--noCheck", "false"],
+    [join(ROOT, "node_modules/oxlint/bin/oxlint"), "--deny-warnings", "src"],
+  ])
+    execFileSync(process.execPath, command, { cwd: folder });
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** A gateway with the code of the copy, in front of a service or of its own demo. */
-async function startChanged(upstreamUrl: string | null, profile: string) {
-  const { url, kill } = await startGatewayProcess(upstreamUrl, { UPSTREAM_PROFILE: profile }, [
-    mainIn(folder),
-  ]);
+async function startChanged(upstreamUrl: string | null, env: Record<string, string>) {
+  const { url, kill } = await startGatewayProcess(upstreamUrl, env, [mainIn(folder)]);
   onTestFinished(kill);
   const ask = async (query: string, token = "t0ken") =>
     (await askAt(`${url}/graphql`, token, query)) as Answer<Record<string, { token: string } | null>>;
@@ -82,7 +65,7 @@ async function startChanged(upstreamUrl: string | null, profile: string) {
 }
 
 test("the field, the endpoint and the subscription of CONTRIBUTING's recipes answer", async () => {
-  const { url, ask: askAs } = await startChanged(null, "document");
+  const { url, ask: askAs } = await startChanged(null, { UPSTREAM_PROFILE: "document" });
   const login = await askAs(`mutation { login(input: {username: "ada", password: "ada-demo"}) { token } }`);
   const token = login.data["login"]?.token ?? "";
   const ask = (query: string) => askAs(query, token);
@@ -115,7 +98,7 @@ endpoints:
     stop: POST {owner}/{project}/notebook-{id}/halt
 omittedInLists: { notebooks: [node_scheduled] }
 `;
-  const { ask } = await startChanged(service.url, profileFile(profile));
+  const { ask } = await startChanged(service.url, { UPSTREAM_PROFILE: profileFile(profile) });
   const answer = await ask(`{ project(id: "ada.mnist") {
     notebooks(filter: { statuses: [RUNNING] }) { nodes { id status } }
   } notebook(id: "ada.mnist.notebooks.7") { __typename nodeScheduled { name } buildJob { id } } }`);

@@ -1,5 +1,5 @@
-import { Agent, request } from "node:http";
 import { describe, expect, test } from "vitest";
+import { openRaw } from "../http/raw-socket.ts";
 import type { Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startEndless } from "../support/logs.ts";
@@ -53,21 +53,12 @@ describe("HEAD of a download", () => {
 
   test("waits for nothing on its connection, which takes the next request", async () => {
     const { url } = await startDownloads(() => TOLD);
-    const headers = { authorization: "token t0ken" };
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const ask = (method: string) =>
-      new Promise<string>((resolve, reject) => {
-        const sent = request(`${url}/downloads/${RUN}/outputs`, { method, headers, agent });
-        sent.on("error", reject).on("response", (response) => {
-          let body = "";
-          response.on("data", (chunk) => (body += String(chunk)));
-          response.on("end", () => resolve(`${sent.reusedSocket} ${response.statusCode} ${body}`));
-        });
-        sent.end();
-      });
-    expect(await ask("HEAD")).toBe("false 200 ");
-    expect(await ask("GET")).toBe("true 200 0123456789");
-    agent.destroy();
+    const { write, statuses } = await openRaw(url);
+    const head = `/downloads/${RUN}/outputs HTTP/1.1\r\nHost: a\r\nAuthorization: token t0ken\r\n\r\n`;
+    await write(`HEAD ${head}`);
+    expect(await statuses(1, "\r\n\r\n")).toEqual(["200 OK"]);
+    await write(`GET ${head}`);
+    expect(await statuses(2, "\r\n\r\n0123456789")).toEqual(["200 OK", "200 OK"]);
   });
 });
 

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { startDemoGateway, still, tokenOf } from "../support/demo-gateway.ts";
 import { errorsOf } from "../support/errors.ts";
-import { startFake, type Told } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import type { Told } from "../support/fake.ts";
+import type { Answer } from "../support/gateway.ts";
 import { detail, html } from "../support/replies.ts";
+import NAMES from "./names.json" with { type: "json" };
+import QUERIES from "./queries.json" with { type: "json" };
 import { errorsIn, RUN, startDownloads } from "./taking.ts";
 
 const ENV = { UPSTREAM_PROFILE: "polyaxon-0.4" };
@@ -97,8 +99,7 @@ describe("the output files of a run", () => {
   });
 
   test("of a run that does not exist are an error of the run", async () => {
-    const service = await startFake(() => undefined);
-    const { ask } = await startGateway({ upstream: service, env: ENV });
+    const { ask, service } = await startDownloads();
     const answer = await ask<unknown, object>(folder(null));
     expect(answer.data).toEqual({ experiment: null });
     expect(errorsOf(answer)).toMatchObject([{ at: "experiment", code: "NOT_FOUND" }]);
@@ -117,20 +118,14 @@ describe("a path that is not plain", () => {
     const { ask, take, service } = await startFiles({});
     const answer = await ask<unknown, object>(folder(path));
     const message = expect.stringMatching(/^path: expected a relative path/);
-    const refused = { code: "BAD_USER_INPUT", message };
-    expect(errorsOf(answer)).toMatchObject([{ at: "experiment.outputFiles", ...refused }]);
+    const code = "BAD_USER_INPUT";
+    expect(errorsOf(answer)).toMatchObject([{ at: "experiment.outputFiles", code, message }]);
     const { status, body } = await take({}, `${FILE}?path=${encodeURIComponent(path)}`);
-    expect([status, errorsIn(body)]).toMatchObject([400, [{ message, extensions: { code: refused.code } }]]);
+    expect([status, errorsIn(body)]).toMatchObject([400, [{ message, extensions: { code } }]]);
     expect(service.calls()).toEqual([]);
   });
 
-  test.each([
-    ["", "expected one query parameter, got none"],
-    ["?path=", "expected a relative path"],
-    ["?file=a", "expected one query parameter, got none"],
-    ["?path=a&path=b", "expected one query parameter, got several"],
-    ["?path=%2e%2e%2fx", "expected a relative path"],
-  ])("is refused in the query of a download: %s", async (search, message) => {
+  test.each(QUERIES)("is refused in the query of a download: $search", async ({ search, message }) => {
     const { take, service } = await startFiles({});
     const { status, body } = await take({}, FILE + search);
     expect([status, errorsIn(body)]).toMatchObject([
@@ -142,30 +137,10 @@ describe("a path that is not plain", () => {
 });
 
 describe("the download of one file", () => {
-  test.each([
-    ["model.bin", "model.bin", 'attachment; filename="model.bin"'],
-    ["a/b/x.csv", "a%2Fb%2Fx.csv", 'attachment; filename="x.csv"'],
-    [
-      "100% + 1 ü'.txt",
-      "100%25%20%2B%201%20%C3%BC'.txt",
-      `attachment; filename="100____1___.txt"; filename*=UTF-8''100%25%20%2B%201%20%C3%BC%27.txt`,
-    ],
-    [
-      'a"; filename="b',
-      "a%22%3B%20filename%3D%22b",
-      `attachment; filename="a___filename__b"; filename*=UTF-8''a%22%3B%20filename%3D%22b`,
-    ],
-  ])("%j has its own name", async (path, sent, disposition) => {
-    const { take, service } = await startFiles({
-      [`${FILES}?path=${sent}`]: {
-        text: "hi\n",
-        headers: {
-          "content-type": "text/html",
-          "content-length": "3",
-          "content-disposition": "inline; filename=canary",
-        },
-      },
-    });
+  test.each(NAMES)("$path has its own name", async ({ path, sent, disposition }) => {
+    const given = { "content-length": "3", "content-disposition": "inline; filename=canary" };
+    const told: Told = { text: "hi\n", headers: { "content-type": "text/html", ...given } };
+    const { take, service } = await startFiles({ [`${FILES}?path=${sent}`]: told });
     const { status, body, headers } = await take({}, `${FILE}?path=${encodeURIComponent(path)}`);
     expect([status, body]).toEqual([200, "hi\n"]);
     expect(headers).toMatchObject({

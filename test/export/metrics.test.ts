@@ -1,23 +1,9 @@
 import { expect, test } from "vitest";
 import { BROKEN, PROJECT, query, readable, row, startExports } from "../support/exported.ts";
 import { pageOf, type Seen, type Told } from "../support/fake.ts";
+import RECORDED from "./recorded-metrics.json" with { type: "json" };
 
-const LIST = "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500";
-
-const record = (id: number, second: number, values: object) => ({
-  id,
-  created_at: `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`,
-  values,
-});
-
-const METRICS: Readonly<Record<string, readonly object[]>> = {
-  "1": [
-    record(1, 10, { loss: 2, accuracy: 0.1 }),
-    record(2, 20, { loss: 1 }),
-    record(3, 30, { loss: "NaN", accuracy: 0.5 }),
-  ],
-  "2": [record(4, 5, { loss: 3 })],
-};
+const METRICS: Readonly<Record<string, readonly object[]>> = RECORDED;
 
 const RUNS = [
   row(1, { started_at: "2026-01-01T00:00:05Z", declarations: { lr: 0.1 } }),
@@ -47,14 +33,8 @@ test("metrics are a row for each value, with its step and time within its run", 
   );
   expect(response.headers.get("x-total-count")).toBe("5");
   expect(response.headers.get("content-disposition")).toBe('attachment; filename="ada.mnist.metrics.csv"');
-  expect(calls()).toEqual([
-    "GET ada/mnist/experiments/1/metrics",
-    "GET ada/mnist/experiments/2/metrics",
-    "GET ada/mnist/experiments/3/metrics",
-    "GET ada/mnist/experiments/4/metrics",
-    "GET ada/mnist/experiments/5/metrics",
-    LIST,
-  ]);
+  const list = "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500";
+  expect(calls()).toEqual([...RUNS.map(({ id }) => `GET ada/mnist/experiments/${id}/metrics`), list]);
 });
 
 test("metrics can be some of them, and have columns of their run", async () => {
@@ -86,9 +66,9 @@ test("metrics of more runs than an operation may send requests are told where th
   const rows = Array.from({ length: 250 }, (_, index) => row(index + 1, { created_at: null }));
   const { get } = await startExports((seen) =>
     seen.path.includes("/metrics")
-      ? { json: { count: 1, next: null, results: [record(1, 10, { loss: 2 })] } }
+      ? { json: { count: 1, next: null, results: METRICS["2"] } }
       : readable(rows, seen, { started_at: "2026-01-01T00:00:05Z" }),
   );
   const text = await (await get(`${PROJECT}/metrics.csv?columns=uniqueName,secondsSinceStart,value`)).text();
-  expect(text.trimEnd().split("\r\n").slice(1)).toEqual(rows.map(({ id }) => `ada.mnist.${id},5,2`));
+  expect(text.trimEnd().split("\r\n").slice(1)).toEqual(rows.map(({ id }) => `ada.mnist.${id},0,3`));
 });

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { PROJECT, row, startExports } from "../support/exported.ts";
-import { pageOf } from "../support/fake.ts";
 import { findPython, runPython } from "../support/python.ts";
 import { seeded } from "../support/seeded.ts";
 
@@ -60,14 +59,3 @@ test.skipIf(python === null).each(["csv", "ndjson"])(
     });
   },
 );
-
-test.skipIf(python === null)("pandas raises where a file breaks off", async () => {
-  const rows = [1, 2, 3, 4].map((id) => row(id));
-  const { url } = await startExports(
-    (seen) => (seen.path.includes("offset") ? { status: 500, json: {} } : pageOf(rows, seen)),
-    { MAX_PAGE_SIZE: "2" },
-  );
-  await expect(read(`${url}/export/${PROJECT}/runs.csv`)).rejects.toThrow(
-    /IncompleteRead|RemoteDisconnected|ConnectionReset/,
-  );
-});

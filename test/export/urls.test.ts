@@ -10,16 +10,11 @@ test("projects and groups tell the addresses of their exports", async () => {
   const { ask, url, calls } = await startExports((seen) =>
     seen.path.endsWith("/groups/5/") ? { json: { id: 5 } } : undefined,
   );
+  const at = (id: string, file: string) => `${url}/export/${id}/${file}`;
   expect(await ask(URLS)).toEqual({
     data: {
-      project: {
-        runsUrl: `${url}/export/${PROJECT}/runs.csv`,
-        metricsUrl: `${url}/export/${PROJECT}/metrics.ndjson`,
-      },
-      group: {
-        runsUrl: `${url}/export/${GROUP}/runs.ndjson`,
-        metricsUrl: `${url}/export/${GROUP}/metrics.csv`,
-      },
+      project: { runsUrl: at(PROJECT, "runs.csv"), metricsUrl: at(PROJECT, "metrics.ndjson") },
+      group: { runsUrl: at(GROUP, "runs.ndjson"), metricsUrl: at(GROUP, "metrics.csv") },
     },
   });
   expect(calls()).toEqual(["GET ada/mnist/groups/5/"]);

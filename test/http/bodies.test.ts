@@ -1,19 +1,17 @@
-import { request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { JSON_BODY, operationsIn, operationText, type Sending, sendTo } from "../support/raw-requests.ts";
+import { openRaw } from "./raw-socket.ts";
 
-/** A body of so many bytes in pieces, whose length nobody announces. */
-function inPieces(text: string): ReadableStream {
-  const pieces = text.match(/[^]{1,1000}/g) ?? [];
-  return new ReadableStream({
-    pull(controller) {
-      const piece = pieces.shift();
-      if (piece === undefined) controller.close();
-      else controller.enqueue(new TextEncoder().encode(piece));
+/** A body in pieces, whose length nobody announces. */
+const inPieces = (text: string) =>
+  new ReadableStream({
+    start(controller) {
+      for (const piece of text.match(/[^]{1,1000}/g) ?? [])
+        controller.enqueue(new TextEncoder().encode(piece));
+      controller.close();
     },
   });
-}
 
 describe("bodies of requests", () => {
   const STOP = `mutation { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id } } }`;
@@ -24,20 +22,13 @@ describe("bodies of requests", () => {
   test.each<[string, Sending]>([
     ["a form", { body: new URLSearchParams({ query: STOP }) }],
     ["a multipart form", { body: form }],
-    ["plain text", { body: operationText(STOP), headers: { "content-type": "text/plain" } }],
-    [
-      "plain text that names JSON",
-      { body: operationText(STOP), headers: { "content-type": "text/plain; application/json" } },
-    ],
     ["a bare document", { body: STOP, headers: { "content-type": "application/graphql" } }],
-    [
-      "JSON that a proxy has compressed",
-      {
-        body: operationText(STOP),
-        headers: { "content-type": "application/json", "content-encoding": "gzip" },
-      },
-    ],
-    ["something without a type", { body: operationText(STOP), headers: { "content-type": "" } }],
+    ...[
+      { "content-type": "text/plain" },
+      { "content-type": "text/plain; application/json" },
+      { "content-type": "" },
+      { ...JSON_BODY, "content-encoding": "gzip" },
+    ].map((headers): [string, Sending] => [JSON.stringify(headers), { headers, body: operationText(STOP) }]),
   ])("of %s are refused, and nothing is run", async (_, sending) => {
     const { url, logged, calls, demo } = await startDemoGateway();
     const token = demo.users[0]?.token ?? "";
@@ -56,26 +47,24 @@ describe("bodies of requests", () => {
     ["in pieces", (bytes: number) => inPieces(withLength(bytes))],
   ])("sent %s may have MAX_BODY_BYTES and no byte more", async (_, body) => {
     const { url } = await startDemoGateway({ env: { MAX_BODY_BYTES: "5000" } });
-    const fits = await sendTo(`${url}/graphql`, { body: body(5000), headers: JSON_BODY });
-    expect(JSON.parse(fits.text)).toEqual({ data: { __typename: "Query" } });
-    const tooLong = await sendTo(`${url}/graphql`, { body: body(5001), headers: JSON_BODY });
-    expect([tooLong.status, tooLong.codes()]).toEqual([413, ["OPERATION_TOO_LARGE"]]);
-    const farTooLong = await sendTo(`${url}/graphql`, { body: body(500_000), headers: JSON_BODY });
-    expect([farTooLong.status, farTooLong.codes()]).toEqual([413, ["OPERATION_TOO_LARGE"]]);
-    const next = await sendTo(`${url}/graphql`, { body: body(100), headers: JSON_BODY });
-    expect(JSON.parse(next.text)).toEqual({ data: { __typename: "Query" } });
+    for (const bytes of [5_000, 5_001, 500_000, 100]) {
+      const sent = await sendTo(`${url}/graphql`, { body: body(bytes), headers: JSON_BODY });
+      const told = bytes > 5_000 ? `"code":"OPERATION_TOO_LARGE"` : `{"data":{"__typename":"Query"}}`;
+      expect([bytes, sent.status, sent.text]).toEqual([
+        bytes,
+        bytes > 5_000 ? 413 : 200,
+        expect.stringContaining(told),
+      ]);
+    }
   });
 
   test("that break off half-way do no harm", async () => {
     const { url, ask } = await startDemoGateway();
-    const breaking = request(`${url}/graphql`, {
-      method: "POST",
-      headers: { ...JSON_BODY, "transfer-encoding": "chunked" },
-    });
-    breaking.on("error", () => {});
-    const broken = new Promise((done) => breaking.once("close", done));
-    breaking.write(`{"query":`, () => breaking.destroy());
-    await broken;
+    const { socket, write, closed } = await openRaw(url);
+    const head = "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99";
+    await write(`${head}\r\n\r\n{"query":`);
+    socket.destroy();
+    await closed;
     expect(await ask("{ __typename }")).toEqual({ data: { __typename: "Query" } });
   });
 });

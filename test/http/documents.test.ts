@@ -39,10 +39,8 @@ describe("automatic persisted queries", () => {
   test("a hash is asked for its document once, and then stands for it, by GET as well", async () => {
     const { url, post, calls, headers } = await start();
     const extensions = persisted(QUERY);
-    expect(await post({ extensions })).toEqual({
-      status: 200,
-      errors: refusal("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound"),
-    });
+    const errors = refusal("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound");
+    expect(await post({ extensions })).toEqual({ status: 200, errors });
     expect(calls()).toEqual([]);
     expect(await post({ query: QUERY, extensions })).toEqual({ status: 200, data: DATA });
     expect(await post({ extensions })).toEqual({ status: 200, data: DATA });
@@ -52,7 +50,7 @@ describe("automatic persisted queries", () => {
       // The address is the whole request, and the answer the caller's own.
       expect(response.headers.get("cache-control")).toBe("private, no-store");
     }
-    expect(calls()).toEqual(Array.from({ length: 4 }, () => "GET ada/mnist/jobs/2/"));
+    expect(calls()).toEqual(Array(4).fill("GET ada/mnist/jobs/2/"));
   });
 
   test("a hash of another document is refused, and stands for nothing afterwards", async () => {
@@ -68,16 +66,12 @@ describe("automatic persisted queries", () => {
   test("memory is bounded: the documents unused for longest are asked for again", async () => {
     const { post } = await start({ DOCUMENT_CACHE_BYTES: "8000000", MAX_BODY_BYTES: "256000" });
     // Each takes a little more than 500,000 bytes, and there is room for 2,000,000.
-    const documents = Array.from(
-      { length: 5 },
-      (_, index) => `# ${index}${" ".repeat(249_990)}\n{ __typename }`,
-    );
-    for (const query of documents) await post({ query, extensions: persisted(query) });
-    const [first = "", , third = ""] = documents;
-    expect(await post({ extensions: persisted(first) })).toMatchObject({
+    const textOf = (index: number) => `# ${index}${" ".repeat(249_990)}\n{ __typename }`;
+    for (const query of [0, 1, 2, 3, 4].map(textOf)) await post({ query, extensions: persisted(query) });
+    expect(await post({ extensions: persisted(textOf(0)) })).toMatchObject({
       errors: [{ extensions: { code: "PERSISTED_QUERY_NOT_FOUND" } }],
     });
-    expect(await post({ extensions: persisted(third) })).toMatchObject({ data: { __typename: "Query" } });
+    expect(await post({ extensions: persisted(textOf(2)) })).toMatchObject({ data: { __typename: "Query" } });
   });
 });
 
@@ -90,7 +84,7 @@ describe("trusted documents", () => {
   });
 
   test("run by their hash, and no other does", async () => {
-    const { post, calls } = await start({ TRUSTED_DOCUMENTS: OURS });
+    const { url, headers, post, calls } = await start({ TRUSTED_DOCUMENTS: OURS });
     const documents = JSON.parse(readFileSync(OURS, "utf8")) as Record<string, string>;
     const [hash = ""] = Object.entries(documents).find(([, text]) => text.includes("query StartPage")) ?? [];
     const data = { viewer: { username: "ada" }, gateway: { version: expect.any(String) } };
@@ -101,7 +95,9 @@ describe("trusted documents", () => {
       { extensions: { persistedQuery: { version: 1, sha256Hash: hash } } },
     ])
       expect(await post(body)).toMatchObject({ status: 200, data });
-    expect(calls()).toEqual(["GET users/", "GET users/", "GET users/"]);
+    const byGet = await fetch(`${url}/graphql?documentId=${hash}`, { headers });
+    expect(await byGet.json()).toMatchObject({ data });
+    expect(calls()).toEqual(Array(4).fill("GET users/"));
 
     for (const [body, code, got] of [
       [{ query: QUERY }, "PERSISTED_QUERY_ID_REQUIRED", "a document"],
@@ -115,12 +111,10 @@ describe("trusted documents", () => {
     expect(calls()).toEqual([]);
   });
 
+  const format = { format: "apollo-persisted-query-manifest", version: 1 };
   test.each([
     ["graphql-codegen and relay-compiler", { abc: QUERY }],
-    [
-      "Apollo",
-      { format: "apollo-persisted-query-manifest", version: 1, operations: [{ id: "abc", body: QUERY }] },
-    ],
+    ["Apollo", { ...format, operations: [{ id: "abc", body: QUERY }] }],
   ])("are read from what %s writes", async (_, content) => {
     const { post } = await start({ TRUSTED_DOCUMENTS: manifest(content) });
     expect(await post({ documentId: "abc" })).toEqual({ status: 200, data: DATA });

@@ -1,33 +1,28 @@
 import { expect, test, vi } from "vitest";
 import { startHolding } from "../support/holding.ts";
 import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
-import { startMain } from "../support/main-process.ts";
+import { startReady } from "../support/main-process.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 import { JSON_BODY, operationText } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { openRaw, WEB_SOCKET } from "./raw-socket.ts";
 
-/** A service that answers nobody before the test says so; `asked` resolves when it holds so many requests. */
-async function startSlow() {
-  const { url, held } = await startHolding();
-  const asked = async (count: number) => {
-    await vi.waitUntil(() => held.length === count, PATIENT);
-    return held;
-  };
-  return { url, asked };
-}
-
-/** The gateway as a process of its own, in front of this service. */
-async function startProcess(upstreamUrl: string, environment: Record<string, string> = {}) {
+/** The gateway as a process of its own, in front of a service that answers nobody before the test says so. */
+async function startProcess() {
+  const service = await startHolding();
   // What ends does so by itself.
-  const settings = { DRAIN_TIMEOUT_MS: "3600000", PORT: "0", UPSTREAM_URL: upstreamUrl };
-  const { ended, err, printed, kill } = startMain({ ...settings, ...environment });
-  const [, url = ""] = await printed(/Rungraph is ready: (http:\/\/\S+)\/graphql/);
+  const settings = { DRAIN_TIMEOUT_MS: "3600000", UPSTREAM_URL: service.url };
+  const { ended, err, printed, kill, url } = await startReady(settings);
   return {
-    url,
+    url: new URL(url).origin,
     ended,
     err,
+    /** Resolves when the service holds so many requests. */
+    asked: async (count: number) => {
+      await vi.waitUntil(() => service.held.length === count, PATIENT);
+      return service.held;
+    },
     terminate: () => kill("SIGTERM"),
     /** Asks it to stop, and waits until it does not listen any more. */
     stop: async () => {
@@ -51,12 +46,11 @@ const GET_READY = "GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n";
 const rest = "Host: g\r\nAuthorization: token t\r\n";
 
 test("asked to stop, it ends what is under way, takes nothing new, says so, and ends with code 0", async () => {
-  const service = await startSlow();
-  const gateway = await startProcess(service.url);
+  const gateway = await startProcess();
   const underWay = askExperiment(gateway.url);
-  const [waiting] = await service.asked(1);
+  const [waiting] = await gateway.asked(1);
   const opening = fetch(gateway.url + LOG, { headers: { authorization: "token t0ken" } });
-  const [, log] = await service.asked(2);
+  const [, log] = await gateway.asked(2);
   log?.writeHead(200, { "content-type": "text/plain" }).write("first\n");
   const logged = (await opening).text();
   // A connection in the middle of its request is no idle one: it is still answered.
@@ -71,7 +65,7 @@ test("asked to stop, it ends what is under way, takes nothing new, says so, and 
   await probe.closed;
   expect(probe.read()).toMatch(/^HTTP\/1\.1 503 [^]*\r\nconnection: close\r\n[^]*draining\n/i);
   await late.write(`GET ${LOG} HTTP/1.1\r\n${rest}\r\n`);
-  const [, , another] = await service.asked(3);
+  const [, , another] = await gateway.asked(3);
   another?.writeHead(200, { "content-type": "text/plain" }).end("a line\n");
   await late.closed;
   expect(late.read().slice(before)).toMatch(/^HTTP\/1\.1 200 [^]*a line/);
@@ -88,10 +82,9 @@ test("asked to stop, it ends what is under way, takes nothing new, says so, and 
 
 const UPGRADE = `GET /graphql HTTP/1.1\r\n${rest}${WEB_SOCKET}\r\n\r\n`;
 test("a poll that the service holds, a silent WebSocket and connections without a request do not hold it up", async () => {
-  const service = await startSlow();
-  const gateway = await startProcess(service.url);
+  const gateway = await startProcess();
   const stream = await subscribe(gateway.url, { query: RUN_UPDATED, variables: { id: experimentId(1) } });
-  const [poll] = await service.asked(1);
+  const [poll] = await gateway.asked(1);
   // The client of this socket never answers the close frame.
   const socket = await openRaw(gateway.url);
   await socket.write(UPGRADE.replace("Sec-", "Sec-WebSocket-Protocol: graphql-transport-ws\r\nSec-"));
@@ -114,8 +107,7 @@ test.each([
   ["head", "POST /graphql HTTP/1.1\r\nHost: gateway\r\n"],
   ["body", `POST /graphql HTTP/1.1\r\n${rest}content-type: application/json\r\ncontent-length: 100\r\n\r\n{`],
 ])("a request whose %s does not arrive holds it up for a moment only", async (_, half) => {
-  const service = await startSlow();
-  const gateway = await startProcess(service.url);
+  const gateway = await startProcess();
   const { write, read } = await openRaw(gateway.url);
   await write(half);
   await gateway.stop();
@@ -125,15 +117,11 @@ test.each([
 });
 
 test("asked a second time, it ends at once with code 1", async () => {
-  const service = await startSlow();
-  const gateway = await startProcess(service.url);
-  const underWay = askExperiment(gateway.url).then(
-    () => "answered",
-    () => "broken off",
-  );
-  await service.asked(1);
+  const gateway = await startProcess();
+  const underWay = askExperiment(gateway.url).catch(({ message }: Error) => message);
+  await gateway.asked(1);
   await gateway.stop();
   gateway.terminate();
   expect(await gateway.ended).toBe(1);
-  expect(await underWay).toBe("broken off");
+  expect(await underWay).toBe("fetch failed");
 });

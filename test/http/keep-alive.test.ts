@@ -1,34 +1,31 @@
-import { once } from "node:events";
-import { Agent, type IncomingMessage, request } from "node:http";
-import type { AddressInfo } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
-import { READY_LINE, startMain } from "../support/main-process.ts";
+import { openPort } from "../support/listen.ts";
+import { startReady } from "../support/main-process.ts";
 import { openRaw } from "./raw-socket.ts";
 
 const READY = "GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n";
 
+/** A connection to the gateway as a process, which has answered once. */
+async function open(environment: Record<string, string>) {
+  const raw = await openRaw((await startReady({ DEMO: "on", ...environment })).url);
+  await raw.write(READY);
+  await raw.statuses(1, "\n");
+  return raw;
+}
+
 test.each([
   [{}, "timeout=75"],
   [{ KEEP_ALIVE_TIMEOUT_MS: "620000" }, "timeout=620"],
-])("with %o a response promises %s", async (environment, promised) => {
-  const main = startMain({ PORT: "0", DEMO: "on", ...environment });
-  const [, url = ""] = await main.printed(READY_LINE);
-  const agent = new Agent({ keepAlive: true });
-  onTestFinished(() => agent.destroy());
-  const sent = request(new URL("/readyz", url), { agent }).end();
-  const [response] = (await once(sent, "response")) as [IncomingMessage];
-  response.resume();
-  expect(response.headers["keep-alive"]).toBe(promised);
+])("with %o a response promises %s", async (environment: Record<string, string>, promised) => {
+  const { read } = await open(environment);
+  expect(read()).toContain(`Keep-Alive: ${promised}\r\n`);
 });
 
 test("a connection that waits for its next request outlives all other limits", async () => {
   const limits = { headersTimeout: 50, requestTimeout: 60, timeout: 50, connectionsCheckingInterval: 10 };
   const server = createHttpServer((_, response) => void response.end("ok"), { ...SOCKET_LIMITS, ...limits });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
+  const port = await openPort(server);
   const kept = await openRaw(port);
   await kept.write(READY);
   await kept.statuses(1);
@@ -44,11 +41,7 @@ test("a connection that waits for its next request outlives all other limits", a
 });
 
 test("a connection that waits for longer than KEEP_ALIVE_TIMEOUT_MS is closed", async () => {
-  const main = startMain({ PORT: "0", DEMO: "on", KEEP_ALIVE_TIMEOUT_MS: "1" });
-  const [, url = ""] = await main.printed(READY_LINE);
-  const { write, statuses, closed } = await openRaw(url);
-  await write(READY);
-  await statuses(1);
+  const { closed } = await open({ KEEP_ALIVE_TIMEOUT_MS: "1" });
   const isReset = await closed;
   expect(isReset).toBe(false);
 });

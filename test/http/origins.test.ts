@@ -15,12 +15,9 @@ describe("pages of other origins", () => {
 
   test.each(PATHS)("may not ask for %s as long as no origin is allowed", async (path) => {
     const { url } = await startGateway({ upstream: await startDemoService(), token: null });
-    expect(namesOf((await asking(url, path, APP_ORIGIN)).headers)).toEqual([]);
-    const preflight = await sendTo(url + path, {
-      method: "OPTIONS",
-      headers: { origin: APP_ORIGIN, "access-control-request-method": "POST" },
-    });
-    expect(namesOf(preflight.headers)).toEqual([]);
+    const headers = { origin: APP_ORIGIN, "access-control-request-method": "POST" };
+    for (const method of ["GET", "OPTIONS"])
+      expect(namesOf((await sendTo(url + path, { method, headers })).headers)).toEqual([]);
   });
 
   test.each(PATHS)("may ask for %s when their exact origin is allowed", async (path) => {
@@ -43,21 +40,20 @@ describe("pages of other origins", () => {
     const { url, calls } = await startDemoGateway({ env: { CORS_ORIGINS: APP_ORIGIN } });
     // Those that monitoring adds besides.
     const asked = "authorization,baggage,content-type,sentry-trace,tracestate,x-datadog-trace-id";
+    const wanted = { "access-control-request-method": "POST", "access-control-request-headers": asked };
     const preflight = (origin: string) =>
-      sendTo(`${url}/graphql`, {
-        method: "OPTIONS",
-        headers: {
-          origin,
-          "access-control-request-method": "POST",
-          "access-control-request-headers": asked,
-        },
-      });
+      sendTo(`${url}/graphql`, { method: "OPTIONS", headers: { origin, ...wanted } });
     const { status, headers, text } = await preflight(APP_ORIGIN);
-    expect([status, text]).toEqual([204, ""]);
-    expect(headers.get("access-control-allow-origin")).toBe(APP_ORIGIN);
-    expect(headers.get("access-control-allow-methods")).toBe("GET,POST");
-    expect(headers.get("access-control-allow-headers")).toBe(asked);
-    expect(headers.get("vary")).toBe("Origin, Access-Control-Request-Headers");
+    expect([status, text, Object.fromEntries(headers)]).toMatchObject([
+      204,
+      "",
+      {
+        "access-control-allow-origin": APP_ORIGIN,
+        "access-control-allow-methods": "GET,POST",
+        "access-control-allow-headers": asked,
+        vary: "Origin, Access-Control-Request-Headers",
+      },
+    ]);
     expect(headers.has("access-control-allow-credentials")).toBe(false);
     // They can read a refusal as well.
     const refused = await sendTo(`${url}/graphql`, { body: "x", headers: { origin: APP_ORIGIN } });

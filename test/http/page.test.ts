@@ -18,22 +18,12 @@ const SAFE = {
 const get = (url: string, headers: Record<string, string> = {}, method = "GET") =>
   sendPlainly(url, { method, headers });
 
-const SCRIPTS =
-  "editors controls graphiql requests waterfall explain storage pieces sending operations share page".split(
-    " ",
-  );
-
 const openPage = async (url: string) => (await get(`${url}/graphql`, HTML)).body.toString();
-
-/** The addresses of what the page loads, its workers too. */
-const assetsIn = (html: string): string[] => [
-  ...new Set([...html.matchAll(/"(graphiql\/[^"]+)"/g)].map(([, path = ""]) => path)),
-];
 
 interface Settings {
   readonly token: string | null;
   readonly welcome: string;
-  readonly operations: { readonly about: string; readonly variables: string }[];
+  readonly operations: { readonly variables: string }[];
   readonly careful: string[];
 }
 
@@ -62,23 +52,19 @@ describe("the page", () => {
     expect(headers["content-security-policy"]).not.toMatch(/script-src[^;]*(?:unsafe|blob|data|http)/);
     const html = body.toString();
     expect(html).not.toMatch(/ on\w+=|https?:|javascript:/i);
-    expect([...html.matchAll(/<script ([^>]*)>/g)].map(([, attributes = ""]) => attributes)).toEqual([
-      'type="application/json" id="settings"',
-      ...SCRIPTS.map((name) =>
-        expect.stringMatching(new RegExp(`^src="graphiql/${name}\\.[\\w-]{16}\\.js"$`)),
-      ),
-    ]);
+    const [settings, ...scripts] = [...html.matchAll(/<script ([^>]*)>/g)].map(([, words = ""]) => words);
+    expect(settings).toBe('type="application/json" id="settings"');
+    expect(scripts.filter((each) => !/^src="graphiql\/[a-z]+\.[\w-]{16}\.js"$/.test(each))).toEqual([]);
   });
 
   test("loads files that are named by their content, compressed, and kept for ever", async () => {
     const { url } = await startDemoGateway();
-    const assets = assetsIn(await openPage(url));
-    expect(assets).toHaveLength(18);
+    // Its workers too.
+    const assets = new Set((await openPage(url)).match(/(?<=")graphiql\/[^"]+(?=")/g));
+    expect(assets.size).toBe(18);
     let sent = 0;
     for (const path of assets) {
-      const { status, headers, body } = await get(`${url}/${path}`, {
-        "accept-encoding": "gzip, deflate, br",
-      });
+      const { status, headers, body } = await get(`${url}/${path}`, { "accept-encoding": "gzip, br" });
       expect(status).toBe(200);
       expect(headers).toMatchObject({
         ...SAFE,
@@ -124,16 +110,10 @@ describe("the page", () => {
     expect(html).not.toMatch(/\b(?:ada|grace|linus|margaret|mnist)\b|-demo|RXhwZXJpbWVudD/);
   });
 
-  test("tells each operation by a sentence, and knows what deletes or administrates", async () => {
-    const { url } = await startDemoGateway();
-    const { operations, careful } = settingsIn(await openPage(url));
-    expect(operations.filter(({ about }) => !/^[A-Z].*[.?]$/.test(about))).toEqual([]);
+  test("knows what deletes or administrates", async () => {
+    const { careful } = settingsIn(await openPage((await startDemoGateway()).url));
     const deletions = "BuildJob Experiment Group Job Project Runs User".split(" ");
-    expect(careful.toSorted()).toEqual([
-      "activateUser",
-      ...deletions.map((kind) => `delete${kind}`),
-      "grantSuperuser",
-      "revokeSuperuser",
-    ]);
+    const others = ["activateUser", "grantSuperuser", "revokeSuperuser"];
+    expect(new Set(careful)).toEqual(new Set([...deletions.map((kind) => `delete${kind}`), ...others]));
   });
 });

@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import type { ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import pino from "pino";
@@ -10,23 +9,18 @@ import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
 import { configOf } from "../support/config-of.ts";
 import { startRecords } from "../support/fake.ts";
 import { startHolding } from "../support/holding.ts";
+import { openPort } from "../support/listen.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
+import { JSON_BODY, operationText } from "../support/raw-requests.ts";
 import { STORY_SETTINGS } from "../support/story-settings.ts";
 import { openRaw } from "./raw-socket.ts";
 
 /** No connection is used twice. */
 const HEADERS = { authorization: "token t0ken", connection: "close" };
-const postOf = (query: string) => ({
-  method: "POST",
-  headers: { ...HEADERS, "content-type": "application/json" },
-  body: JSON.stringify({ query }),
-});
+const BODY = operationText(ASK_STATUS);
 
-interface Options {
-  readonly service?: { readonly url: string };
-  readonly limits?: Partial<typeof SOCKET_LIMITS>;
-}
+const startRunning = () => startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
 
 /** For whoever is to be let go: a time for the head of a request, and a longer one for the whole. */
 const limitsOf = (deadlineMs: number) => ({
@@ -36,11 +30,14 @@ const limitsOf = (deadlineMs: number) => ({
 });
 
 /** A gateway whose callers may dawdle for as long as `limits` say, and else for minutes. */
-async function start(env: Record<string, string> = {}, { service, limits }: Options = {}) {
-  const upstream = service ?? (await startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD }));
+async function start(
+  service: { readonly url: string },
+  limits: Partial<typeof SOCKET_LIMITS> = {},
+  env: Record<string, string> = {},
+) {
   const gateway = createGateway({
     config: configOf({ ...STORY_SETTINGS, ...env }),
-    upstreamUrl: new URL(upstream.url),
+    upstreamUrl: new URL(service.url),
     log: pino({ level: "silent" }),
   });
   const server = createHttpServer(gateway.handle, {
@@ -55,13 +52,8 @@ async function start(env: Record<string, string> = {}, { service, limits }: Opti
   let silences = 0;
   server.on("connection", () => connections++).on("timeout", () => silences++);
   server.on("request", (_, response) => responses.push(new WeakRef(response)));
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((closed) => server.close(closed));
-    await gateway.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  onTestFinished(() => gateway.close());
+  const port = await openPort(server);
   return {
     port,
     responses,
@@ -72,18 +64,18 @@ async function start(env: Record<string, string> = {}, { service, limits }: Opti
       new Promise<number>((resolve, reject) =>
         server.getConnections((fault, count) => (fault ? reject(fault) : resolve(count))),
       ),
-    ask: (query = ASK_STATUS) => fetch(`http://127.0.0.1:${port}/graphql`, postOf(query)),
+    ask: async () => {
+      const options = { method: "POST", headers: { ...HEADERS, ...JSON_BODY }, body: BODY };
+      return (await fetch(`http://127.0.0.1:${port}/graphql`, options)).json();
+    },
   };
 }
 
 /** What is sent at once, and what then, a byte now and then, without end. */
-interface Dawdler {
-  readonly first: string;
-  readonly more?: string;
-}
+type Dawdler = readonly [first: string, more?: string];
 
 /** Opens a connection, dawdles, and gives what was answered when the gateway closes it. */
-async function dawdle(port: number, { first, more }: Dawdler): Promise<string> {
+async function dawdle(port: number, [first, more]: Dawdler): Promise<string> {
   const { socket, closed, read } = await openRaw(port);
   socket.write(first);
   const trickle = more === undefined ? undefined : setInterval(() => socket.write(more), 50);
@@ -96,20 +88,20 @@ const HEAD =
   "POST /graphql HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\nAuthorization: token t0ken\r\n";
 
 const DAWDLERS: readonly Dawdler[] = [
-  { first: "" },
-  { first: `${HEAD}X-Slow: `, more: "a" },
-  { first: `${HEAD}Content-Length: 500\r\n\r\n` },
-  { first: `${HEAD}Content-Length: 500\r\n\r\n{`, more: " " },
-  { first: `${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`, more: "1\r\n \r\n" },
-  { first: "GET /downloads/Sm9iOmFkYS9tbmlzdC8y/logs HTTP/1.1\r\n" },
-  { first: "POST /nowhere HTTP/1.1\r\nHost: gateway\r\nContent-Type", more: "x" },
+  [""],
+  [`${HEAD}X-Slow: `, "a"],
+  [`${HEAD}Content-Length: 500\r\n\r\n`],
+  [`${HEAD}Content-Length: 500\r\n\r\n{`, " "],
+  [`${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`, "1\r\n \r\n"],
+  ["GET /downloads/Sm9iOmFkYS9tbmlzdC8y/logs HTTP/1.1\r\n"],
+  ["POST /nowhere HTTP/1.1\r\nHost: gateway\r\nContent-Type", "x"],
 ];
 
 test("500 callers that dawdle are let go with 408, and meanwhile all others are answered", async () => {
   await withDeadline(async (deadlineMs) => {
     // Far fewer than dawdle with their bodies.
-    const gateway = await start({ MAX_OPERATIONS: "8" }, { limits: limitsOf(deadlineMs) });
-    expect(await (await gateway.ask()).json()).toEqual(RUNNING_ANSWER);
+    const gateway = await start(await startRunning(), limitsOf(deadlineMs), { MAX_OPERATIONS: "8" });
+    expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
     const dawdling = Promise.all(
       Array.from({ length: 500 }, (_, turn) =>
         dawdle(gateway.port, DAWDLERS[turn % DAWDLERS.length] as Dawdler),
@@ -120,7 +112,7 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
     await vi.waitUntil(() => gateway.connections() > 500, PATIENT);
     let asked = 0;
     while (!gone.signal.aborted) {
-      expect(await (await gateway.ask()).json()).toEqual(RUNNING_ANSWER);
+      expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
       asked++;
     }
     expect(asked).toBeGreaterThan(0);
@@ -136,21 +128,21 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
       expect(gateway.responses.filter((response) => response.deref() !== undefined)).toEqual([]);
     }, PATIENT);
     expect(gateway.responses.length).toBeGreaterThan(150 + asked);
-    expect(await (await gateway.ask()).json()).toEqual(RUNNING_ANSWER);
+    expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
   });
 });
 
 test("a caller that waits long for its answer gets it", async () => {
   const service = await startHolding();
   const { held } = service;
-  const gateway = await start({}, { service, limits: { timeout: 50 } });
+  const gateway = await start(service, { timeout: 50 });
   const waiting = gateway.ask();
   const log = fetch(`http://127.0.0.1:${gateway.port}/downloads/Sm9iOmFkYS9tbmlzdC8y/logs`, {
     headers: HEADERS,
   });
   await vi.waitUntil(() => held.length === 2 && gateway.silences() >= 2, PATIENT);
   for (const response of held) response.end(JSON.stringify(RUNNING_RECORD));
-  expect(await (await waiting).json()).toEqual(RUNNING_ANSWER);
+  expect(await waiting).toEqual(RUNNING_ANSWER);
   expect(await (await log).json()).toEqual(RUNNING_RECORD);
 });
 
@@ -163,23 +155,18 @@ const LEAVE = `
 `;
 
 test("who left before its turn came costs the service nothing", async () => {
-  const service = await startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
-  const gateway = await start({}, { service });
-  expect(await (await gateway.ask()).json()).toEqual(RUNNING_ANSWER);
-  const { body } = postOf(ASK_STATUS);
-  const posted = `${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`;
+  const service = await startRunning();
+  const gateway = await start(service);
+  expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
+  const posted = `${HEAD}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
   const target = `/graphql?${new URLSearchParams({ query: ASK_STATUS }).toString()}`;
   const got = `GET ${target} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`;
   // The gateway's thread stands still meanwhile: they wait to be accepted, as under an overload.
-  execFileSync(process.execPath, [
-    "-e",
-    LEAVE,
-    String(gateway.port),
-    ...Array.from({ length: 20 }, () => [posted, got]).flat(),
-  ]);
+  const requests = Array.from({ length: 20 }, () => [posted, got]).flat();
+  execFileSync(process.execPath, ["-e", LEAVE, `${gateway.port}`, ...requests]);
   await vi.waitUntil(() => gateway.responses.length === 41, PATIENT);
   await vi.waitUntil(async () => (await gateway.open()) === 0, PATIENT);
   expect(service.calls()).toHaveLength(1);
-  expect(await (await gateway.ask()).json()).toEqual(RUNNING_ANSWER);
+  expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
   expect(service.calls()).toHaveLength(2);
 });

@@ -6,6 +6,7 @@ import { globalId } from "../support/ids.ts";
 import { joined } from "../support/sharing.ts";
 import { gate } from "../support/gate.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
+import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 import EXPLAINED_REQUESTS from "./explained-requests.json" with { type: "json" };
 
 const EXPLAINED = { headers: { "x-rungraph-explain": "1" } };
@@ -69,16 +70,13 @@ describe("an explained operation", () => {
     expect(explained.totals).toMatchObject({ requests: 5, rounds: 2, withoutRungraph: 6 });
   });
 
-  test.each(
-    OPERATION_FILES.flatMap((file) =>
-      ["document", "polyaxon-0.4"].map((profile) => [file, profile] as const),
-    ),
-  )("lists each request that the service received: %s with %s", async (file, profile) => {
-    const gateway = await startDemoGateway({ env: { UPSTREAM_PROFILE: profile } });
-    const explained = await explain(gateway, readText(file), variablesOf[file]);
-    const calls = gateway.calls();
-    expect(explained.requests).toHaveLength(calls.length);
-    expect(explained.totals["requests"]).toBe(calls.length);
+  test.each(OPERATION_FILES)("lists each request that the service received: %s", async (file) => {
+    for (const profile of ["document", "polyaxon-0.4"]) {
+      const gateway = await startDemoGateway({ env: { UPSTREAM_PROFILE: profile } });
+      const { requests, totals } = await explain(gateway, readText(file), variablesOf[file]);
+      const count = gateway.calls().length;
+      expect([profile, requests.length, totals["requests"]]).toEqual([profile, count, count]);
+    }
   });
 
   test("names the places that one list serves, and counts them", async () => {
@@ -157,11 +155,8 @@ describe("an explained operation", () => {
   });
 
   test("lists failed attempts, with its errors", async () => {
-    let requests = 0;
-    const service = await startFake(() => {
-      requests++;
-      return requests === 1 ? { json: {}, status: 503 } : { json: { detail: "No." }, status: 403 };
-    });
+    const told = [{ json: {}, status: 503 }];
+    const service = await startFake(() => told.shift() ?? { json: { detail: "No." }, status: 403 });
     const gateway = await startGateway({ upstream: service, env: { EXPLAIN: "on", UPSTREAM_RETRIES: "1" } });
     const explained = await explain(gateway, `{ experiment(id: "ada.mnist.3") { status } }`);
     expect(explained.answer.errors).toHaveLength(1);
@@ -177,17 +172,15 @@ describe("an explained operation", () => {
       const { answer, requests } = await explain(gateway, document);
       expect([answer.errors?.length, requests]).toEqual([1, []]);
     }
-    const json = { "content-type": "application/json" };
-    for (const { headers, ...sending } of [
-      { method: "POST", body: "{", headers: json },
-      { method: "POST", body: "{", headers: { ...json, accept: "text/event-stream" } },
-      { method: "GET" },
-    ]) {
-      const response = await fetch(`${gateway.url}/graphql?variables=x`, {
-        ...sending,
-        headers: { ...headers, ...EXPLAINED.headers },
-      });
-      expect(await response.text()).toContain('"extensions":{"explain":{"requests":[]');
+    for (const [method, accept] of [
+      ["POST", "application/json"],
+      ["POST", "text/event-stream"],
+      ["GET", "application/json"],
+    ] as const) {
+      const headers = { ...JSON_BODY, ...EXPLAINED.headers, accept };
+      const sending = { method, headers, ...(method === "POST" && { body: "{" }) };
+      const { text } = await sendTo(`${gateway.url}/graphql?variables=x`, sending);
+      expect(text).toContain('"extensions":{"explain":{"requests":[]');
     }
   });
 
@@ -197,10 +190,9 @@ describe("an explained operation", () => {
     const expected = untimed(await explain(gateway, document));
     expect(expected).toHaveLength(2);
     for (const accept of ["application/json", "text/event-stream"]) {
-      const response = await fetch(`${url}/graphql?query=${encodeURIComponent(document)}`, {
-        headers: { ...EXPLAINED.headers, accept, authorization: `token ${demo.users[0]?.token}` },
-      });
-      const [json = ""] = /\{"data".*/.exec(await response.text()) ?? [];
+      const headers = { ...EXPLAINED.headers, accept, authorization: `token ${demo.users[0]?.token}` };
+      const address = `${url}/graphql?query=${encodeURIComponent(document)}`;
+      const [json = ""] = /\{"data".*/.exec((await sendTo(address, { method: "GET", headers })).text) ?? [];
       expect(untimed((JSON.parse(json) as ExplainedAnswer).extensions.explain)).toEqual(expected);
     }
   });
@@ -224,21 +216,16 @@ describe("an explained operation", () => {
   });
 });
 
-describe("operations are explained", () => {
+test("operations are explained when the caller asks for it: with the demo unless EXPLAIN is off, with another service if it is on", async () => {
   const isExplained = async ({ ask }: Gateway, headers: Record<string, string> = EXPLAINED.headers) =>
     "extensions" in (await ask("{ __typename }", {}, { headers }));
-
-  test("only when the caller asks for it", async () => {
-    const gateway = await startDemoGateway();
-    expect(await isExplained(gateway)).toBe(true);
-    expect(await isExplained(gateway, {})).toBe(false);
-    expect(await isExplained(gateway, { "x-rungraph-explain": "0" })).toBe(false);
-  });
-
-  test("with the demo unless EXPLAIN is off, and with another service if it is on", async () => {
-    expect(await isExplained(await startDemoGateway({ env: { EXPLAIN: "off" } }))).toBe(false);
-    const upstream = await startFake(() => undefined);
-    expect(await isExplained(await startGateway({ upstream }))).toBe(false);
-    expect(await isExplained(await startGateway({ upstream, env: { EXPLAIN: "on" } }))).toBe(true);
-  });
+  const [demo, upstream] = [await startDemoGateway(), await startFake(() => undefined)];
+  expect([
+    await isExplained(demo),
+    await isExplained(demo, {}),
+    await isExplained(demo, { "x-rungraph-explain": "0" }),
+    await isExplained(await startDemoGateway({ env: { EXPLAIN: "off" } })),
+    await isExplained(await startGateway({ upstream })),
+    await isExplained(await startGateway({ upstream, env: { EXPLAIN: "on" } })),
+  ]).toEqual([true, false, false, false, false, true]);
 });

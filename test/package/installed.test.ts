@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -61,54 +61,43 @@ describe("the package in an empty folder", () => {
 
 describe("the command", () => {
   test("prints its version and its options, and rejects others", () => {
-    expect(rungraph(["--version"])).toEqual({ code: 0, out: `${version}\n`, err: "" });
-    expect(execFileSync("npx", ["rungraph", "-v"], { cwd: app, encoding: "utf8" })).toBe(`${version}\n`);
+    for (const option of ["--version", "-v"])
+      expect(rungraph([option])).toEqual({ code: 0, out: `${version}\n`, err: "" });
     const { code, out } = rungraph(["--help"]);
-    expect(code).toBe(0);
-    const options = "--check-config --print-schema --print-subgraph --version --help";
-    expect([...out.matchAll(/ (--[\w-]+)/g)].map(([, option]) => option).join(" ")).toBe(options);
-    expect(rungraph(["--port=1"])).toEqual({
-      code: 2,
-      out: "",
-      err: "Unknown option '--port'. `rungraph --help` lists the options.\n",
-    });
+    const options = "--check-config --print-schema --print-subgraph --version --help".split(" ");
+    expect([code, out.match(/(?<= )--[\w-]+/g)]).toEqual([0, options]);
+    const err = "Unknown option '--port'. `rungraph --help` lists the options.\n";
+    expect(rungraph(["--port=1"])).toEqual({ code: 2, out: "", err });
   });
 
   test("prints the schema and the subgraph, with the names of types that are set", () => {
     expect(rungraph(["--print-schema"]).out).toBe(read("schema/schema.graphql"));
     expect(rungraph(["--print-subgraph"]).out).toBe(read("schema/subgraph.graphql"));
     // A schema is printed where nothing else is set.
-    const environment = { TYPE_NAMES: "Node=Machine", NODE_ENV: "production" };
-    const { code, out } = rungraph(["--print-schema"], environment);
-    expect(code).toBe(0);
-    expect(out).toMatch(/^type Machine implements/m);
-    expect(rungraph(["--print-schema"], { TYPE_NAMES: "canary" }).code).toBe(1);
+    const print = (TYPE_NAMES: string) =>
+      rungraph(["--print-schema"], { TYPE_NAMES, NODE_ENV: "production" });
+    expect(print("Node=Machine")).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^type Machine imp/m),
+    });
+    expect(print("canary").code).toBe(1);
   });
 
   test("ends quietly when nobody reads what it prints", () => {
     const command = "node_modules/.bin/rungraph --print-schema | head -n 1";
     const { stdout, stderr } = spawnSync("sh", ["-c", command], { cwd: app, encoding: "utf8" });
-    expect({ stdout, stderr }).toEqual({
-      stdout: read("schema/schema.graphql").split(/^/m, 1)[0],
-      stderr: "",
-    });
+    expect([stdout, stderr]).toEqual([read("schema/schema.graphql").split(/^/m, 1)[0], ""]);
   });
 
   test("says whether the settings can be used, without a server", () => {
     expect(rungraph(["--check-config"])).toEqual({ code: 0, out: "ok\n", err: "" });
-    const strange = { UPSTREAM_URI: "canary", MAX_TOKENS: "7" };
-    const environment = { ...strange, PORT: "canary", CALLER_SALT_FILE: "/canary" };
-    expect(rungraph(["--check-config"], environment)).toEqual({
+    expect(rungraph(["--check-config"], { PORT: "canary", MAX_TOKENS: "7" })).toEqual({
       code: 1,
       out: "",
-      err: [
-        "The settings cannot be used:",
-        "UPSTREAM_URI: unknown setting; see docs/settings.md",
-        "MAX_TOKENS: unknown setting; see docs/settings.md",
-        "CALLER_SALT_FILE: expected a file with CALLER_SALT, got one that cannot be read (ENOENT)",
-        "PORT: expected a whole number from 0 to 65535",
-        "",
-      ].join("\n"),
+      err: `The settings cannot be used:
+MAX_TOKENS: unknown setting; see docs/settings.md
+PORT: expected a whole number from 0 to 65535
+`,
     });
   });
 });
@@ -131,27 +120,13 @@ await createGateway({ PORT: 4000 });
 `;
 
 test.each([
-  { module: "nodenext", moduleResolution: "nodenext" },
-  { module: "esnext", moduleResolution: "bundler" },
-])("its types stand alone: %o", (resolution) => {
+  ["nodenext", "nodenext"],
+  ["esnext", "bundler"],
+])("its types stand alone: %s, %s", (module, resolution) => {
   writeFileSync(join(app, "uses.mts"), USES);
-  writeFileSync(
-    join(app, "tsconfig.json"),
-    JSON.stringify({
-      compilerOptions: {
-        ...resolution,
-        target: "es2023",
-        lib: ["es2023"],
-        strict: true,
-        exactOptionalPropertyTypes: true,
-        skipLibCheck: false,
-        noEmit: true,
-        types: ["node"],
-        typeRoots: [join(ROOT, "node_modules/@types")],
-      },
-      files: ["uses.mts"],
-    }),
-  );
-  const { status, stdout } = spawnSync(process.execPath, [COMPILER, "-p", app], { encoding: "utf8" });
+  const flags = "--target es2023 --lib es2023 --types node --strict --exactOptionalPropertyTypes --noEmit";
+  const options = `${flags} --module ${module} --moduleResolution ${resolution} uses.mts --typeRoots`;
+  const args = [COMPILER, ...options.split(" "), join(ROOT, "node_modules/@types")];
+  const { status, stdout } = spawnSync(process.execPath, args, { cwd: app, encoding: "utf8" });
   expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
 });

@@ -21,6 +21,16 @@ export const startMain = (
   folder = BUILT,
 ) => startProgram([process.execPath, ...options, mainIn(folder)], environment, ROOT);
 
+/** The same at a free port, once it is ready, with the address of its `/graphql`. */
+export async function startReady(
+  environment: Record<string, string> = {},
+  ...others: [options?: readonly string[], folder?: string]
+) {
+  const main = startMain({ PORT: "0", ...environment }, ...others);
+  const [, url = ""] = await main.printed(READY_LINE);
+  return { ...main, url };
+}
+
 /** A program as a process of its own, without deadlines; it ends with the test at the latest. */
 export function startProgram(
   command: readonly string[],

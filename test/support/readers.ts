@@ -17,16 +17,18 @@ export interface Wish {
   /** Sent as the body of a POST. */
   readonly graphql?: string;
   readonly token?: string;
+  readonly headers?: Record<string, string>;
 }
 
 /** Asks over a connection of its own and gives the request; nothing of the answer is read. */
-export function begin(gatewayUrl: string, { path, graphql, token = "t0ken" }: Wish) {
+export function begin(gatewayUrl: string, { path, graphql, token = "t0ken", headers = {} }: Wish) {
   const sent = request(`${gatewayUrl}${path}`, {
     method: graphql === undefined ? "GET" : "POST",
     agent: false,
     headers: {
       authorization: `token ${token}`,
       ...(graphql === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
     },
   });
   sent.on("error", () => {});

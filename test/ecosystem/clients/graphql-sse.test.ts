@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createClient } from "graphql-sse";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { startDemoGateway, tokenOf } from "../../support/demo-gateway.ts";
 import { startRecords } from "../../support/fake.ts";
 import { startGateway } from "../../support/gateway.ts";
 import { globalId } from "../../support/ids.ts";
@@ -18,22 +17,6 @@ function clientOf(url: string, token: string) {
   onTestFinished(() => client.dispose());
   return client;
 }
-
-test("an operation as an event stream gets its one result, with what went wrong in it", async () => {
-  const { url, calls, demo } = await startDemoGateway();
-  const results = clientOf(url, tokenOf(demo, "ada")).iterate({
-    query: `{ there: experiment(id: "ada.mnist.42") { status } gone: job(id: "ada.mnist.jobs.999") { status } }`,
-  });
-  const told = [];
-  for await (const result of results) told.push(result);
-  expect(told).toMatchObject([
-    {
-      data: { there: { status: "SUCCEEDED" }, gone: null },
-      errors: [{ path: ["gone"], extensions: { code: "NOT_FOUND" } }],
-    },
-  ]);
-  expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/jobs/999/"]);
-});
 
 test("who ends its event stream ends the requests behind it", async () => {
   const service = await startHolding();

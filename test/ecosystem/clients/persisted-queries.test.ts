@@ -66,17 +66,6 @@ test("urql asks by a GET with a hash, as its exchange does it", async () => {
 const { hash } = (StartPageDocument as unknown as { __meta__: { hash: string } }).__meta__;
 const MANIFEST = fileURLToPath(new URL("../../../schema/persisted-documents.json", import.meta.url));
 
-test("a frontend with trusted documents sends the hashes that graphql-codegen put into them", async () => {
-  const { uri, calls, headers } = await start({ TRUSTED_DOCUMENTS: MANIFEST });
-  const answer = await fetch(uri, {
-    method: "POST",
-    headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify({ extensions: { persistedQuery: { version: 1, sha256Hash: hash } } }),
-  });
-  expect(await answer.json()).toMatchObject({ data: START_PAGE });
-  expect(calls()).toEqual(["GET users/"]);
-});
-
 test("Apollo Client has trusted documents by the same hashes, and is refused another document", async () => {
   const { uri, calls, headers, sent, watched } = await start({ TRUSTED_DOCUMENTS: MANIFEST });
   const link = (generateHash: () => string) =>

@@ -1,12 +1,7 @@
 import { print } from "graphql";
 import { ClientError, GraphQLClient } from "graphql-request";
 import { describe, expect, test } from "vitest";
-import {
-  BuildPageDocument,
-  ExperimentPageDocument,
-  SignInDocument,
-  StartPageDocument,
-} from "../../generated/graphql.ts";
+import { BuildPageDocument, ExperimentPageDocument } from "../../generated/graphql.ts";
 import { startDemoGateway, tokenOf } from "../../support/demo-gateway.ts";
 
 const RUN = { id: "ada.mnist.42" };
@@ -52,20 +47,6 @@ describe("graphql-request", () => {
     ]);
     expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/experiments/999/"]);
   });
-
-  test("signs in, and sends the new token from then on", async () => {
-    const { url, calls, headers } = await start();
-    const client = new GraphQLClient(`${url}/graphql`);
-    const { login } = await client.request(SignInDocument, {
-      input: { username: "ada", password: "ada-demo" },
-    });
-    expect(`token ${login?.token}`).toBe(headers.authorization);
-    expect(calls()).toEqual(["GET users/", "POST users/token/"]);
-
-    client.setHeader("authorization", `token ${login?.token}`);
-    expect((await client.request(StartPageDocument)).viewer?.username).toBe("ada");
-    expect(calls()).toEqual(["GET users/"]);
-  });
 });
 
 /** Sends an operation as a page does without any library. */
@@ -93,28 +74,5 @@ describe("fetch alone", () => {
       },
     });
     expect(calls()).toEqual(["GET ada/mnist/builds/1/", "GET ada/mnist/builds/1/logs"]);
-  });
-
-  test("reads the code of an error beside the data, and finds the request again by its id", async () => {
-    const { url, calls, headers } = await start();
-    const query = `{ gone: job(id: "ada.mnist.jobs.999") { status } }`;
-    const response = await post(url, { ...headers, "x-request-id": "page-7" }, { query });
-    expect(response.headers.get("x-request-id")).toBe("page-7");
-    expect(await response.json()).toEqual({
-      data: { gone: null },
-      errors: [
-        {
-          message: "Not found: ada.mnist.jobs.999.",
-          path: ["gone"],
-          locations: [{ line: 1, column: 3 }],
-          extensions: {
-            code: "NOT_FOUND",
-            requestId: "page-7",
-            upstream: { method: "GET", route: "{owner}/{project}/jobs/{id}/", status: 404 },
-          },
-        },
-      ],
-    });
-    expect(calls()).toEqual(["GET ada/mnist/jobs/999/"]);
   });
 });

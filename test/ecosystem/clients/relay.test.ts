@@ -1,5 +1,4 @@
 import {
-  commitMutation,
   createOperationDescriptor,
   fetchQuery,
   getFragment,
@@ -77,22 +76,6 @@ test("the second page of a connection is appended to the first one in the store"
   expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=100"]);
 });
 
-test("what a command answers changes what is shown of its record", async () => {
-  const { environment, artifact, load, look, calls } = await startRelay({
-    Job: `query JobQuery { job(id: "ada.mnist.jobs.2") { status } }`,
-    Stop: `mutation StopMutation { stopJob(id: "ada.mnist.jobs.2", force: true) { job { status } } }`,
-  });
-  expect(await load("JobQuery", {})).toEqual({ job: { status: "RUNNING" } });
-  expect(calls()).toEqual(["GET ada/mnist/jobs/2/"]);
-
-  const mutation = await artifact("StopMutation");
-  await new Promise<void>((onCompleted, onError) => {
-    commitMutation(environment, { mutation, variables: {}, onCompleted: () => onCompleted(), onError });
-  });
-  expect(await look("JobQuery", {})).toEqual({ job: { status: "STOPPING" } });
-  expect(calls()).toEqual(["GET ada/mnist/jobs/2/", "POST ada/mnist/jobs/2/stop"]);
-});
-
 test("a failed field is caught where it is shown, with its code, and the others are there", async () => {
   const { load, calls } = await startRelay({
     Partly: `query PartlyQuery {
@@ -162,21 +145,6 @@ test("with Relay's names a list inside of a record is paged by the record's id",
     "GET ada/mnist/experiments/42/statuses?limit=100",
     "GET ada/mnist/experiments/42/statuses?limit=100",
   ]);
-});
-
-test("with Relay's names a machine is a `ClusterNode`, and refetched like everything else", async () => {
-  const documents = {
-    Machine: `fragment Machine_node on ClusterNode @refetchable(queryName: "MachineRefetchQuery") { name memory }`,
-    Page: `query PageQuery { clusterNode(name: "node-1") { ...Machine_node } }`,
-  };
-  const { load, read, calls } = await startRelay(documents, RELAY_NAMES);
-  const { clusterNode } = await load("PageQuery", {});
-  // Relay adds the id to what can be refetched.
-  const machine = (await read("Machine_node", clusterNode)) as { readonly id: string };
-  expect(machine).toMatchObject({ name: "node-1", memory: 33657483264 });
-  const { node } = await load("MachineRefetchQuery", { id: machine.id });
-  expect(await read("Machine_node", node)).toEqual(machine);
-  expect(calls()).toEqual(["GET cluster/", "GET cluster/"]);
 });
 
 interface Table {

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { cacheExchange, Client, fetchExchange, gql } from "@urql/core";
 import { expect, onTestFinished, test } from "vitest";
-import { ExperimentPageDocument, NestedRunGraphDocument, SignInDocument } from "../../generated/graphql.ts";
+import { ExperimentPageDocument, NestedRunGraphDocument } from "../../generated/graphql.ts";
 import { startDemoGateway, tokenOf } from "../../support/demo-gateway.ts";
 
 const EXPERIMENT = "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI";
@@ -9,25 +9,21 @@ const EXPERIMENT = "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI";
 /** A gateway, and clients of it that tell the methods of what they send. */
 async function start() {
   const { url, calls, demo } = await startDemoGateway();
-  let token: string | null = tokenOf(demo, "ada");
   const methods: string[] = [];
   const connect = (options: { readonly preferGetMethod?: false } = {}) =>
     new Client({
       url: `${url}/graphql`,
       exchanges: [cacheExchange, fetchExchange],
-      fetchOptions: () => (token === null ? {} : { headers: { authorization: `token ${token}` } }),
+      fetchOptions: { headers: { authorization: `token ${tokenOf(demo, "ada")}` } },
       fetch: (input, sending) => {
         methods.push(sending?.method ?? "GET");
         return fetch(input, sending);
       },
       ...options,
     });
-  const signIn = (given: string | null) => {
-    token = given;
-  };
   /** The methods since the last look. */
   const sent = () => methods.splice(0);
-  return { connect, client: connect(), sent, calls, signIn };
+  return { connect, client: connect(), sent, calls };
 }
 
 const RUN = { id: "ada.mnist.42" };
@@ -86,53 +82,4 @@ test("a command goes by POST, and what shows a record of its type is asked again
   expect(await shownAgain).toEqual(["STOPPING"]);
   expect(sent()).toEqual(["POST", "GET"]);
   expect(calls()).toEqual(["GET ada/mnist/jobs/2/", "GET ada/mnist/jobs/2/", "POST ada/mnist/jobs/2/stop"]);
-});
-
-test("an answer of which a part is missing is data and error together", async () => {
-  const { client, sent, calls } = await start();
-  const { data, error } = await client.query(
-    gql(`{
-      there: experiment(id: "ada.mnist.42") { id uniqueName }
-      gone: experiment(id: "ada.mnist.999") { id status }
-    }`),
-    {},
-  );
-  expect(data).toEqual({
-    there: { __typename: "Experiment", id: EXPERIMENT, uniqueName: "ada.mnist.42" },
-    gone: null,
-  });
-  expect(error?.networkError).toBeUndefined();
-  expect(error?.graphQLErrors.map(({ path, extensions }) => [path, extensions["code"]])).toEqual([
-    [["gone"], "NOT_FOUND"],
-  ]);
-  expect(sent()).toEqual(["GET"]);
-  expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/experiments/999/"]);
-});
-
-test("a document that is not valid is an error with a code, not a failure of the network", async () => {
-  const { client, sent, calls } = await start();
-  const { data, error } = await client.query(gql(`{ viewer { id nmae } }`), {});
-  expect(data).toBeUndefined();
-  expect(error?.networkError).toBeUndefined();
-  expect(error?.graphQLErrors.map(({ extensions }) => extensions["code"])).toEqual([
-    "GRAPHQL_VALIDATION_FAILED",
-  ]);
-  expect(sent()).toEqual(["GET"]);
-  expect(calls()).toEqual([]);
-});
-
-test("the token that a login gives is in the requests after it, and a password is in no URL", async () => {
-  const { client, sent, calls, signIn } = await start();
-  signIn(null);
-  const { data } = await client.mutation(SignInDocument, {
-    input: { username: "ada", password: "ada-demo" },
-  });
-  expect(sent()).toEqual(["POST"]);
-  expect(calls()).toEqual(["GET users/", "POST users/token/"]);
-
-  signIn(data?.login?.token ?? null);
-  const viewer = await client.query(gql(`{ viewer { username } }`), {});
-  expect(viewer.data).toEqual({ viewer: { __typename: "User", username: "ada" } });
-  expect(sent()).toEqual(["GET"]);
-  expect(calls()).toEqual(["GET users/"]);
 });
