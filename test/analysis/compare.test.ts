@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startRecords } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { turnsOf } from "../support/turns.ts";
 
 const run = (id: number, given: object) => ({ id, unique_name: `ada.mnist.${id}`, user: "ada", ...given });
@@ -77,7 +77,7 @@ test("tells also what is the same when asked, and null wherever a run has no val
 });
 
 test("names the runs that are not there and compares the others; null is a value, and no number is not the same as none", async () => {
-  const service = await startRecords({
+  const { ask, service } = await startBefore({
     "ada/mnist/experiments/1/": run(1, {
       declarations: { model: { lr: 0.1, opt: "adam" }, seed: null },
       last_metric: { loss: "NaN" },
@@ -87,7 +87,6 @@ test("names the runs that are not there and compares the others; null is a value
       last_metric: {},
     }),
   });
-  const { ask } = await startGateway({ upstream: service });
   const ids = ["ada.mnist.7", "ada.mnist.1", "ada.mnist.experiments.8", "ada.mnist.2"];
   const answer = await ask(
     `query ($ids: [ID!]!) { compareRuns(ids: $ids) {

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { startRecords } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore } from "../support/gateway.ts";
 
 const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}.000Z`;
 
@@ -15,10 +14,9 @@ const RECORDS = [
 const POINT = "{ value step recordedAt }";
 
 test("each metric is told over the whole run, by one request", async () => {
-  const service = await startRecords({
+  const { ask, service } = await startBefore({
     "ada/mnist/experiments/42/metrics": { count: 5, next: null, previous: null, results: RECORDS },
   });
-  const { ask } = await startGateway({ upstream: service });
   const answer = await ask(`{
     experiment(id: "ada.mnist.42") {
       metricSummaries { name count leftOut mean first ${POINT} last { value step recordedAt } min ${POINT} max { value step } }

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
-import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
+import { callsOf, startDemoService, startTwo, tokenOf } from "../support/demo-gateway.ts";
 import { sortedErrorsOf } from "../support/errors.ts";
-import { startGateway } from "../support/gateway.ts";
+import { RELEASE_04, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { profileFile } from "../support/tracker.ts";
 import { operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
@@ -72,33 +72,24 @@ function aloneOf(call: string): string[] {
 }
 
 test("batching changes no answer and no error, and costs a request only where records are wanted again", async () => {
-  const demo = await startDemoService({ now: still });
-  const token = tokenOf(demo, "ada");
   const wide = { MAX_UPSTREAM_REQUESTS: "100000", MAX_DEPTH: "40" };
-  const batching = await startGateway({
-    upstream: demo,
-    token,
-    env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...wide },
-  });
   const withoutBatches = {
     extends: "polyaxon-0.4",
     endpoints: { optional: { groupMetrics: null } },
     filters: { ids: null },
   };
-  const single = await startGateway({
-    upstream: demo,
-    token,
-    env: { UPSTREAM_PROFILE: profileFile(JSON.stringify(withoutBatches)), ...wide },
-  });
-
+  const UPSTREAM_PROFILE = profileFile(JSON.stringify(withoutBatches));
+  const ask = await startTwo({ env: { ...RELEASE_04, ...wide } }, { env: { UPSTREAM_PROFILE, ...wide } });
   let batches = 0;
 
   await fc.assert(
     fc.asyncProperty(operation(MATERIAL), async (document) => {
-      const together = await batching.ask<object, object>(document, VARIABLES);
-      const asked = callsOf(demo);
-      const apart = await single.ask<object, object>(document, VARIABLES);
-      const askedApart = callsOf(demo);
+      const {
+        answer: together,
+        calls: asked,
+        expected: apart,
+        expectedCalls: askedApart,
+      } = await ask(document, VARIABLES);
       expect(withoutPorts(together.data)).toEqual(withoutPorts(apart.data));
       expect(sortedErrorsOf(together)).toEqual(sortedErrorsOf(apart));
       expect(new Set(asked).size).toBe(asked.length);

@@ -1,13 +1,12 @@
-import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { WebSocket } from "ws";
+import { expect, test, vi } from "vitest";
 import { MCP_HEADERS, rpc } from "../support/agent.ts";
 import { atEndOfTurn, nextTurn } from "../../src/engine/turns.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { PATIENT } from "../support/patience.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
+import { openSocket } from "../support/doors.ts";
 
 const DOCUMENTS = 40;
 
@@ -24,14 +23,8 @@ type Door = (
 
 const webSocket =
   (token: string): Door =>
-  async ({ url }, numbers, answered) => {
-    const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws");
-    onTestFinished(() => socket.terminate());
-    const send = (message: object) => socket.send(JSON.stringify(message));
-    socket.once("open", () =>
-      send({ type: "connection_init", payload: { authorization: `token ${token}` } }),
-    );
-    await once(socket, "message");
+  async (gateway, numbers, answered) => {
+    const { socket, tell } = await openSocket(gateway, { token });
     let count = 0;
     const all = new Promise<void>((resolve) => {
       socket.on("message", (message: Buffer) => {
@@ -40,7 +33,7 @@ const webSocket =
       });
     });
     for (const number of numbers)
-      send({ type: "subscribe", id: `${number}`, payload: { query: subscription(number) } });
+      tell({ type: "subscribe", id: `${number}`, payload: { query: subscription(number) } });
     await all;
   };
 

@@ -1,8 +1,8 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { failure, outcomeOf } from "../support/errors.ts";
-import { startFake, type Told } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import type { Told } from "../support/fake.ts";
+import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
 import {
   ASK_STATUS,
   askOf,
@@ -138,8 +138,7 @@ test.each([
     "UPSTREAM_UNSUPPORTED",
   ],
 ])("a server answers a command with 405 %s", async (_, told, code) => {
-  const service = await startFake(() => ({ ...told, status: 405 }));
-  const { ask } = await startGateway({ upstream: service });
+  const { ask, service } = await startBefore(() => ({ ...told, status: 405 }));
   const route = "{owner}/{project}/jobs/{id}/stop";
   const isFailed = code === "UPSTREAM_ERROR";
   expect(

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { runs } from "../../src/rest/api/kinds.ts";
 import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { mainIn } from "../support/main-process.ts";
 import { NO_DEADLINES } from "../support/patience.ts";
@@ -51,8 +51,7 @@ describe("values of a wrong type, however many,", () => {
   test("make a list unusable beyond a thousand of them, which the first one is blamed for", async () => {
     const page = (rows: number) => `{"results": [${times(rows, '{"id": 1, "status": 7, "message": 7}')}]}`;
     let text = page(500);
-    const service = await startFake(() => ({ text, headers: JSON_TYPE }));
-    const { ask } = await startGateway({ upstream: service, env: { MAX_PAGE_SIZE: "500" } });
+    const { ask } = await startBefore(() => ({ text, headers: JSON_TYPE }), { MAX_PAGE_SIZE: "500" });
     const query = `{ experiment(id: "ada.mnist.42") { statuses { nodes { rawStatus } } } }`;
     expect(await ask(query)).toEqual({
       data: { experiment: { statuses: { nodes: Array.from({ length: 500 }, () => ({ rawStatus: null })) } } },
@@ -84,13 +83,12 @@ describe("values of a wrong type, however many,", () => {
 
 test("an object of values has at most 10,000 names; with more it reads as null", async () => {
   let names = 10_000;
-  const service = await startFake(({ path }) => ({
+  const { ask } = await startBefore(({ path }) => ({
     text: path.includes("groups")
       ? `{"id": 5, "name": "search", "hptuning": {"concurrency": 2, "matrix": {${namesOf(names)}}}}`
       : `{"id": 42, "name": "base", "last_metric": {${namesOf(names)}}}`,
     headers: JSON_TYPE,
   }));
-  const { ask } = await startGateway({ upstream: service });
   const query = `{
     experiment(id: "ada.mnist.42") { name latestMetrics(names: ["n9999"]) { value } lastMetricValue(name: "n9999") }
     group(id: "ada.mnist.5") { name hptuning { concurrency matrix { name } } }

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { brotliCompress, constants, deflate, gzip } from "node:zlib";
+import { onTestFinished } from "vitest";
 
 /*
  * A service over plain sockets: node:http chooses framing itself and hides where a body ends. A request is taken apart
@@ -95,7 +96,8 @@ export function wireOf(shape: NamedShape, body: Buffer, cut: Cut | "held" | null
 export interface RawExchange {
   readonly method: string;
   readonly path: string;
-  readonly body: string;
+  /** The first line and the headers. */
+  readonly head: string;
   readonly socket: Socket;
   /** Writes an answer as fast as it is taken. */
   readonly send: (wire: Wire) => Promise<void>;
@@ -115,7 +117,7 @@ function takeRequest(received: Buffer) {
   if (received.length < begin + length) return null;
   const [method = "", path = ""] = head.split(" ", 2);
   return {
-    asked: { method, path, body: received.toString("utf8", begin, begin + length) },
+    asked: { method, path, head },
     rest: received.subarray(begin + length),
   };
 }
@@ -188,6 +190,13 @@ export async function startRawService(answer: (exchange: RawExchange) => unknown
 }
 
 export type RawService = Awaited<ReturnType<typeof startRawService>>;
+
+/** The same, closed when the test ends. */
+export async function startRaw(answer: (exchange: RawExchange) => unknown): Promise<RawService> {
+  const service = await startRawService(answer);
+  onTestFinished(() => service.close());
+  return service;
+}
 
 /** An answer of JSON with its length. */
 export function jsonWire(json: unknown, shape: Partial<Shape> = {}): Wire {

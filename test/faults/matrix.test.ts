@@ -2,7 +2,7 @@ import dns from "node:dns";
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { everyNth } from "../support/cases.ts";
+import { everyNth, tableIn } from "../support/cases.ts";
 import {
   lookUp,
   lostHosts,
@@ -148,11 +148,7 @@ const FAULTS: Readonly<Record<string, MatrixFault>> = {
   "redirect in a loop": at(redirect(301, ({ url = "" }) => url)),
 };
 
-/** The cells of each line of the table that a text has. */
-const linesOf = (text: string): string[][] =>
-  [...text.matchAll(/^\| (.*) \|$/gm)].map(([, line = ""]) => line.split("|").map((cell) => cell.trim()));
-
-const [operations, ...rows] = linesOf(readFileSync(new URL("./matrix.md", import.meta.url), "utf8"));
+const [operations, ...rows] = tableIn(readFileSync(new URL("./matrix.md", import.meta.url), "utf8"));
 
 test("the table has the faults and the operations that are tried here", () => {
   expect(operations).toEqual(["fault", ...MATRIX_OPERATIONS]);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { RELEASE_04, startBefore } from "../support/gateway.ts";
 import { type Listed, listIn } from "../support/listed.ts";
 import { POLYAXON, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
@@ -65,11 +64,10 @@ test.each([
   ["with words, smallest first", `ASC }, filter: { words: "a" }`, [[{ id: 1, last_metric: {} }]], 1],
 ] as const)("a metric that no experiment has is told: %s", async (_, direction, pages, requests) => {
   let page = 0;
-  const service = await startFake(() => {
+  const { ask, service } = await startBefore(() => {
     const results = pages[page++] ?? [];
     return { json: { count: results.length, next: null, results } };
-  });
-  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  }, RELEASE_04);
   const list = `experiments(order: { metric: "lss", direction: ${direction}) { totalCount }`;
   expect(errorsOf(await ask(inProject(list)))).toEqual([
     failure("project.experiments", "BAD_USER_INPUT", UNKNOWN),

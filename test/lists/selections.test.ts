@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
-import { type Seen, startFake, type Told } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import type { Seen, Told } from "../support/fake.ts";
+import { startBefore } from "../support/gateway.ts";
 import { POLYAXON } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject } from "./rows.ts";
@@ -54,8 +54,7 @@ function answer({ path }: Seen): Told | undefined {
 }
 
 async function startSelections(profile = "polyaxon-0.4") {
-  const service = await startFake(answer);
-  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: profile } });
+  const { ask, service } = await startBefore(answer, { UPSTREAM_PROFILE: profile });
   return { ask, calls: service.calls };
 }
 

@@ -1,7 +1,7 @@
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { ASK_STATUS, askFor, firstCodeOf, jsonText, recordTextOf } from "../support/one-read.ts";
 
 const LONG = Buffer.from(recordTextOf(2_000_000));
@@ -14,8 +14,7 @@ test.each<[string, Buffer, string?]>([
 ])(
   "an answer of the service has at most MAX_JSON_BYTES when it is inflated: %s",
   async (_, body, encoding) => {
-    const service = await startFake(() => jsonText(body, encoding));
-    const gateway = await startGateway({ upstream: service, env: { MAX_JSON_BYTES: "1000000" } });
+    const gateway = await startBefore(() => jsonText(body, encoding), { MAX_JSON_BYTES: "1000000" });
     expect(firstCodeOf(await askFor(gateway))).toBe("UPSTREAM_BAD_RESPONSE");
   },
 );

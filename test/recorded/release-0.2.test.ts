@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { outcomeOf, sortedErrorsOf } from "../support/errors.ts";
 import { globalId } from "../support/ids.ts";
-import { recordedAs, ALICE, recordedReads, startMade, startRecorded } from "./recorded-server.ts";
+import { recordedAs, ALICE, recordedReads, startRecorded } from "./recorded-server.ts";
 import type { Line } from "../support/replay.ts";
+import { startBefore } from "../support/gateway.ts";
 
 test("a server that sees no token answers 200 without a name or 403: both are UNAUTHENTICATED", async () => {
   // The gateway always sends its caller's token: here it reaches a server that overlooks it.
@@ -86,7 +87,7 @@ test.each([
     92,
   ],
 ])("timestamps %s pass through unchanged; durations reckon with them", async (_, stamps, seconds) => {
-  const { ask } = await startMade(experimentAs(3, stamps));
+  const { ask } = await startBefore(experimentAs(3, stamps));
   const fields = "createdAt startedAt finishedAt durationSeconds";
   expect(outcomeOf(await ask(`{ experiment(id: "alice.mnist.3") { ${fields} } }`))).toEqual({
     data: {
@@ -106,7 +107,7 @@ test("a status that nobody has seen is OTHER, its text is kept, and the timestam
     ...recordedAs(`job detail ${id}`),
     last_status: "preempted",
   });
-  const { ask } = await startMade({
+  const { ask } = await startBefore({
     "alice/mnist/jobs/1/": jobAs(1),
     "alice/mnist/jobs/2/": jobAs(2),
     "alice/mnist/jobs/2/statuses/": { results: [{ id: 1, status: "preempted" }] },

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cases, everyNth } from "../support/cases.ts";
 import { codesOf, failure, outcomeOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore } from "../support/gateway.ts";
 import { globalId, opaque } from "../support/ids.ts";
 import TEXTS from "./hostile-names.json" with { type: "json" };
 
@@ -124,10 +123,9 @@ const doors: readonly Door[] = [
 
 /** A gateway before a service that knows everything, and a question that tells only the errors' codes. */
 async function open() {
-  const service = await startFake(() => ({ json: { id: 1, name: "node-1", results: [] } }));
-  const { ask } = await startGateway({
-    upstream: service,
-    env: { MAX_PAGE_SIZE: "500", MAX_LOG_BYTES: "1048576" },
+  const { ask, service } = await startBefore(() => ({ json: { id: 1, name: "node-1", results: [] } }), {
+    MAX_PAGE_SIZE: "500",
+    MAX_LOG_BYTES: "1048576",
   });
   const codes = async (query: string, x: unknown) => codesOf(await ask(query, { x }));
   return { service, codes };
@@ -183,8 +181,7 @@ test("more ids than 100 are refused before anything is sent", async () => {
 });
 
 test("one hostile id among others is one null, and the others are there", async () => {
-  const service = await startFake(() => ({ json: { id: 1, uuid: "u" } }));
-  const { ask } = await startGateway({ upstream: service });
+  const { ask, service } = await startBefore(() => ({ json: { id: 1, uuid: "u" } }));
   const ids = [IDS["Experiment"], globalId("Experiment:../x/1"), IDS["Job"]];
   const query = "query ($ids: [ID!]!) { entities(ids: $ids) { ... on Trackable { uuid } } }";
   const message = `ids[1]: expected a name without blanks, control characters and / \\ ? # %, got ".."`;
@@ -205,8 +202,7 @@ test.each([
 });
 
 test("a refusal quotes no more than the beginning of what came, and no control character", async () => {
-  const service = await startFake(() => undefined);
-  const { ask } = await startGateway({ upstream: service });
+  const { ask } = await startBefore(() => undefined);
   const { errors } = await ask("query ($x: ID!) { experiment(id: $x) { uuid } }", {
     x: `\n\u001b[31m${"a".repeat(10_000)}`,
   });
@@ -237,8 +233,7 @@ describe("whatever is given as an id, a request stays below its project", () => 
   );
 
   test("as a global id and as a dotted name", async () => {
-    const service = await startFake(() => ({ json: { id: 1, uuid: "u" } }));
-    const { ask } = await startGateway({ upstream: service });
+    const { ask, service } = await startBefore(() => ({ json: { id: 1, uuid: "u" } }));
     await fc.assert(
       fc.asyncProperty(id, async (x) => {
         const before = service.seen().length;

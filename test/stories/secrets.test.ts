@@ -11,8 +11,9 @@ import { describe, expect, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
 import { everyNth } from "../support/cases.ts";
 import { type Seen, startFake, type Told } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { listen, openPort } from "../support/listen.ts";
+import { post } from "../support/raw-requests.ts";
 
 /** What must never be repeated. None has a character that is refused anyway, and each is written differently in a URL. */
 const TOKEN = "c4nary.Token+t0=";
@@ -101,11 +102,7 @@ const mutations = (): readonly string[] => [
 async function sayAll(url: string, these = mutations()): Promise<string> {
   const said = await Promise.all(
     these.map(async (query) => {
-      const response = await fetch(`${url}/graphql`, {
-        method: "POST",
-        headers: { "content-type": "application/json", authorization: `token ${TOKEN}` },
-        body: JSON.stringify({ query }),
-      });
+      const response = await post(`${url}/graphql`, { query }, { authorization: `token ${TOKEN}` });
       return `${JSON.stringify([...response.headers])} ${await response.text()}`;
     }),
   );
@@ -269,8 +266,7 @@ describe("what the caller got wrong is not repeated", () => {
 
   /** Everything that comes back and is logged when a body is sent with some headers. */
   async function replyTo(body: string, headers: Record<string, string> = {}) {
-    const service = await startFake(() => willing);
-    const { url, logged } = await startGateway({ upstream: service, env: { LOG_LEVEL: "debug" } });
+    const { url, logged, service } = await startBefore(() => willing, { LOG_LEVEL: "debug" });
     const response = await fetch(`${url}/graphql`, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },

@@ -1,6 +1,6 @@
 import { startFake } from "./fake.ts";
 import { type Answer, startGateway } from "./gateway.ts";
-import { globalId } from "./ids.ts";
+import lists from "./child-lists.json" with { type: "json" };
 
 export interface ListPage {
   readonly nodes: readonly { readonly internalId: string }[];
@@ -14,20 +14,8 @@ export interface ListPage {
   readonly totalCount: number | null;
 }
 
-/** The fields that are lists, and where the service has them. */
-export const CHILD_LISTS = {
-  "Experiment.statuses": [`experiment(id: "ada.mnist.42")`, "statuses", "ada/mnist/experiments/42/statuses"],
-  "Experiment.metrics": [`experiment(id: "ada.mnist.42")`, "metrics", "ada/mnist/experiments/42/metrics"],
-  "Experiment.jobs": [`experiment(id: "ada.mnist.42")`, "jobs", "ada/mnist/experiments/42/jobs"],
-  "ExperimentJob.statuses": [
-    `experimentJob(id: "${globalId("ExperimentJob:ada/mnist/42/7")}")`,
-    "statuses",
-    "ada/mnist/experiments/42/jobs/7/statuses/",
-  ],
-  "Job.statuses": [`job(id: "ada.mnist.jobs.3")`, "statuses", "ada/mnist/jobs/3/statuses/"],
-  "BuildJob.statuses": [`buildJob(id: "ada.mnist.builds.9")`, "statuses", "ada/mnist/builds/9/statuses"],
-  "Group.statuses": [`group(id: "ada.mnist.5")`, "statuses", "ada/mnist/groups/5/statuses"],
-} as const;
+/** The fields that are lists: what they are of, their names, and where the service has them. */
+export const CHILD_LISTS = lists;
 
 export type ChildList = keyof typeof CHILD_LISTS;
 
