@@ -1,10 +1,11 @@
 import { parseValue, valueFromASTUntyped } from "graphql";
 import { expect, test } from "vitest";
-import { connectAgent } from "../support/agent.ts";
-import { startDemoGateway, still, tokenOf } from "../support/demo-gateway.ts";
+import { startAgent } from "../support/agent.ts";
+import { still } from "../support/demo-gateway.ts";
 import { readPage } from "../docs/page.ts";
 /* What answers each question of docs/agents.md: a part of the result that is true of the demo. */
 import ANSWERS from "./answers.json" with { type: "json" };
+import { RELEASE_04 } from "../support/gateway.ts";
 
 /** How a file of data says that there are others beside these items, or words around a text. */
 const MATCHERS: Readonly<Record<string, (given: never) => unknown>> = {
@@ -27,14 +28,8 @@ const calls = [...readPage("docs/agents.md").text.matchAll(/^\| [^|]+\? \| `(\w+
   ([, tool = "", args = ""]) => ({ tool, input: valueFromASTUntyped(parseValue(`{ ${args} }`)) }),
 );
 
-async function startAgent() {
-  const env = { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" };
-  const gateway = await startDemoGateway({ env, now: still });
-  return connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
-}
-
 test("twelve questions are answered by a call each", async () => {
-  const { use } = await startAgent();
+  const { use } = await startAgent({ env: RELEASE_04, now: still });
   expect(calls).toHaveLength(ANSWERS.length);
   for (const [index, { tool, input }] of calls.entries())
     expect({ tool, ...(await use(tool, input as Record<string, unknown>)) }).toMatchObject({
@@ -44,7 +39,7 @@ test("twelve questions are answered by a call each", async () => {
 });
 
 test("projects are found of another owner as well", async () => {
-  const { use } = await startAgent();
+  const { use } = await startAgent({ env: RELEASE_04, now: still });
   const { result } = await use("FindProjects", { owner: "grace" });
   expect(result).toMatchObject({ data: { projects: { nodes: [{ uniqueName: "grace.vision" }] } } });
 });

@@ -7,6 +7,7 @@ import { type Gateway, startGateway } from "../support/gateway.ts";
 import { PATIENT } from "../support/patience.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import { openSocket } from "../support/doors.ts";
+import { post } from "../support/raw-requests.ts";
 
 const DOCUMENTS = 40;
 
@@ -37,50 +38,22 @@ const webSocket =
     await all;
   };
 
+/** A door that takes a request for each document. */
 const http =
-  (requestOf: (number: number) => readonly [path: string, init: RequestInit]): Door =>
+  (send: (url: string, number: number) => Promise<Response>): Door =>
   async ({ url }, numbers, answered) => {
-    const ask = async (number: number) => {
-      const [path, init] = requestOf(number);
-      answered(await (await fetch(`${url}${path}`, init)).text());
-    };
-    await Promise.all(numbers.map(ask));
+    await Promise.all(numbers.map(async (number) => answered(await (await send(url, number)).text())));
   };
 
-const JSON_TYPE = { "content-type": "application/json" };
+const EVENTS = { accept: "text/event-stream" };
+const calling = (number: number) => ({ name: "graphql_query", arguments: { query: query(number) } });
 
 const DOORS: readonly (readonly [name: string, door: Door])[] = [
   ["a WebSocket", webSocket("heavy")],
-  [
-    "POST",
-    http((number) => [
-      "/graphql",
-      { method: "POST", headers: JSON_TYPE, body: JSON.stringify({ query: query(number) }) },
-    ]),
-  ],
-  ["GET", http((number) => [`/graphql?query=${encodeURIComponent(query(number))}`, {}])],
-  [
-    "event streams",
-    http((number) => [
-      "/graphql",
-      {
-        method: "POST",
-        headers: { ...JSON_TYPE, accept: "text/event-stream" },
-        body: JSON.stringify({ query: subscription(number) }),
-      },
-    ]),
-  ],
-  [
-    "/mcp",
-    http((number) => [
-      "/mcp",
-      {
-        method: "POST",
-        headers: MCP_HEADERS,
-        body: rpc("tools/call", { name: "graphql_query", arguments: { query: query(number) } }),
-      },
-    ]),
-  ],
+  ["POST", http((url, number) => post(`${url}/graphql`, { query: query(number) }))],
+  ["GET", http((url, number) => fetch(`${url}/graphql?query=${encodeURIComponent(query(number))}`))],
+  ["event streams", http((url, number) => post(`${url}/graphql`, { query: subscription(number) }, EVENTS))],
+  ["/mcp", http((url, number) => post(`${url}/mcp`, rpc("tools/call", calling(number)), MCP_HEADERS))],
 ];
 
 test.each(DOORS)("documents are read in turns, however many come at once: %s", async (_name, send) => {

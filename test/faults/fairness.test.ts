@@ -1,11 +1,10 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test, vi } from "vitest";
-import { pathIn, startFake } from "../support/fake.ts";
+import { startFake } from "../support/fake.ts";
 import { startRaw } from "./framing.ts";
 import { metricOf, reaches } from "../support/figures.ts";
-import { type Gateway, RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
+import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
 import { startHoldingRecords } from "../support/holding.ts";
-import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 import {
   ASK_STATUS,
@@ -19,63 +18,6 @@ import {
   statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-
-describe("what one caller asks for changes nothing for another", () => {
-  const entitiesOf = (...names: readonly string[]) =>
-    `{ entities(ids: ${JSON.stringify(names.map(globalId))}) { ... on Run { rawStatus } } }`;
-  const KINDS = { Experiment: "experiments", Job: "jobs", BuildJob: "builds", Group: "groups" };
-  const LONG_ID = "999999999999999999";
-
-  /** A service like 0.4: names with dots fit none of its routes, numbers that are too long none of its columns. */
-  async function startLists() {
-    const { service, ...gateway } = await startBefore(({ path, headers }) => {
-      const { pathname, searchParams } = new URL(path, "http://service");
-      if (!/^\/api\/v1\/[-\w]+\/[-\w]+\/\w+(?:\/\d+\/)?$/.test(pathname))
-        return { text: "<h1>Not Found</h1>", status: 404, headers: { "content-type": "text/html" } };
-      if (headers["authorization"] !== "token g00d")
-        return { json: { detail: "Invalid token." }, status: 403 };
-      if (path.includes(LONG_ID)) return { json: ["value out of range"], status: 400 };
-      const ids = searchParams.get("query")?.replace("id:", "").split("|");
-      const rows = ids?.map((each) => ({ id: Number(each), last_status: "running" }));
-      return { json: rows ? { count: rows.length, next: null, results: rows } : RUNNING_RECORD };
-    }, RELEASE_04);
-    return { service, gateway };
-  }
-
-  /** The requests that another caller causes before and after this one asked for two of the same kind. */
-  async function beforeAndAfter(
-    [kind, list]: readonly [string, string],
-    { names, token }: { readonly names: readonly string[]; readonly token: string },
-  ) {
-    const { service, gateway } = await startLists();
-    const asked = async () => {
-      const answer = await askFor(gateway, entitiesOf(`${kind}:ada/mnist/1`, `${kind}:ada/mnist/2`), "g00d");
-      expect(firstCodeOf(answer)).toBe("ok");
-      return service
-        .seen()
-        .splice(0)
-        .map(({ path }) => decodeURIComponent(pathIn(path)));
-    };
-    const before = await asked();
-    await askFor(gateway, entitiesOf(...names.map((name) => `${kind}:${name}`)), token);
-    expect(service.seen().splice(0).length).toBeGreaterThan(0);
-    expect(before).toEqual([`ada/mnist/${list}?query=id:1|2&limit=100`]);
-    return { before, after: await asked() };
-  }
-
-  const ELSEWHERE = ["no.such/mnist/1", "no.such/mnist/2"];
-  const TOO_LONG = ["ada/mnist/1", `ada/mnist/${LONG_ID}`];
-
-  test.each(
-    Object.entries(KINDS).flatMap((kind) => [
-      { kind, what: "of an owner that cannot be, with an invalid token", names: ELSEWHERE, token: "invalid" },
-      { kind, what: "of a number that cannot be", names: TOO_LONG, token: "g00d" },
-    ]),
-  )("$kind.0 $what", async ({ kind, ...asked }) => {
-    const { before, after } = await beforeAndAfter(kind, asked);
-    expect(after).toEqual(before);
-  });
-});
 
 describe("one token beside another", () => {
   const answersTo = (

@@ -5,23 +5,14 @@ import { startBefore } from "../support/gateway.ts";
 import { POLYAXON } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject } from "./rows.ts";
+import SELECTIONS from "./selections.json" with { type: "json" };
 
 /*
  * Selections are groups of experiments that somebody chose. Release 0.4.4 lists their experiments by the parameter `group` and
  * their metrics as those of a group; the key `group` of its filters finds only experiments that a search started.
  */
 
-const GROUPS = [
-  { id: 1, unique_name: "ada.mnist.1", group_type: "study" },
-  { id: 2, unique_name: "ada.mnist.2", group_type: "study" },
-  { id: 4, unique_name: "ada.mnist.4", group_type: "selection" },
-];
-const EXPERIMENTS = [
-  { id: 10, unique_name: "ada.mnist.1.10", experiment_group: "ada.mnist.1", groups: [1, 4] },
-  { id: 11, unique_name: "ada.mnist.1.11", experiment_group: "ada.mnist.1", groups: [1] },
-  { id: 20, unique_name: "ada.mnist.2.20", experiment_group: "ada.mnist.2", groups: [2, 4] },
-  { id: 30, unique_name: "ada.mnist.30", experiment_group: null, groups: [4] },
-];
+const { groups: GROUPS, experiments: EXPERIMENTS } = SELECTIONS;
 
 const page = (results: readonly object[]): Told => ({
   json: { count: results.length, next: null, results },

@@ -33,31 +33,13 @@ const UNFIT_IN_ID = UNFIT.flatMap((text) => [
 ]);
 
 /** Ids that are right, one of each kind. */
-const IDS: Readonly<Record<string, string>> = Object.fromEntries(
-  [
-    "Experiment:ada/mnist/42",
-    "ExperimentJob:ada/mnist/42/7",
-    "Job:ada/mnist/3",
-    "BuildJob:ada/mnist/9",
-    "Group:ada/mnist/5",
-    "Project:ada/mnist",
-    "User:ada",
-    "Node:node-1",
-    "Cluster:",
-  ].map((address) => [address.split(":", 1)[0], globalId(address)]),
-);
+const IDS: Readonly<Record<string, string>> = TEXTS.ids;
 const idsBut = (...kinds: readonly string[]) =>
   Object.entries(IDS).flatMap(([kind, id]) => (kinds.includes(kind) ? [] : [id]));
 
 /** The name of an experiment does not tell whether it is a group. */
 const AMBIGUOUS = "ada.mnist.42";
-const NAMES = [
-  AMBIGUOUS,
-  "ada.mnist.5.42",
-  "ada.mnist.jobs.3",
-  "ada.mnist.builds.9",
-  "ada.mnist.42.7.master",
-];
+const NAMES = TEXTS.names;
 
 interface Door {
   /** Takes the text as `$x`. */
@@ -69,14 +51,6 @@ const anyId = [...UNFIT, ...NO_IDS, ...UNFIT_IN_ID];
 const anyButProject = anyId.filter((text) => text !== "ada.mnist");
 const anyButRun = [...anyId, ...idsBut("Experiment", "Job", "BuildJob", "Group"), AMBIGUOUS];
 
-/** Look-ups of one kind, with the names that are right. */
-const LOOK_UPS: Readonly<Record<string, readonly string[]>> = {
-  experiment: ["ada.mnist.42", "ada.mnist.5.42"],
-  job: ["ada.mnist.jobs.3"],
-  buildJob: ["ada.mnist.builds.9"],
-  group: ["ada.mnist.42"],
-  experimentJob: ["ada.mnist.42.7.master"],
-};
 const kindOf = (field: string) => field.replace(/^./, (letter) => letter.toUpperCase());
 const idDoors = (fields: readonly string[], selection: string, texts: readonly string[], type = "query") =>
   fields.map((field): Door => ({ query: `${type} ($x: ID!) { ${field} { ${selection} } }`, texts }));
@@ -87,7 +61,8 @@ const EXPERIMENT = `experiment(id: "ada.mnist.42")`;
 const COMMANDS = ["stop", "bookmark", "archive", "delete"].map((verb) => `${verb}Runs(ids: [$x])`);
 
 const doors: readonly Door[] = [
-  ...Object.entries(LOOK_UPS).flatMap(([field, names]) => [
+  // Look-ups of one kind, with the names that are right.
+  ...Object.entries<readonly string[]>(TEXTS.lookUps).flatMap(([field, names]) => [
     ...idDoors([`${field}(id: $x)`], "uuid", [
       ...anyId,
       ...idsBut(kindOf(field)),
@@ -146,14 +121,7 @@ describe("a text that cannot name anything is refused before anything is sent", 
 const beyond = [-2_147_483_649, -1, 0, 2_147_483_648, 1.5, Number.MAX_SAFE_INTEGER, "1", true, [], {}];
 
 describe("a number outside its bounds is refused before anything is sent, and one at its bounds is taken", () => {
-  test.each([
-    ["statuses(first: $x) { totalCount }", 1, 500],
-    ["metrics(first: $x) { totalCount }", 1, 500],
-    ["jobs(first: $x) { totalCount }", 1, 500],
-    ["logs(maxBytes: $x) { text }", 1, 1_048_576],
-    ["logs(tailLines: $x) { text }", 1, 5_000],
-    ["metricSeries(maxPoints: $x) { name }", 2, 5_000],
-  ])("in %s: %i to %i", async (field, least, most) => {
+  test.each(TEXTS.numbers)("in $field: $least to $most", async ({ field, least, most }) => {
     const { service, codes } = await open();
     const query = `query ($x: Int) { ${EXPERIMENT} { ${field} } }`;
     for (const number of [...beyond, least - 1, most + 1])

@@ -1,12 +1,5 @@
 import { createServer } from "node:net";
-import {
-  getNamedType,
-  type GraphQLField,
-  type GraphQLObjectType,
-  isLeafType,
-  isObjectType,
-  isRequiredArgument,
-} from "graphql";
+import { getNamedType, type GraphQLObjectType, isLeafType, isObjectType, isRequiredArgument } from "graphql";
 import { describe, expect, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
 import { everyNth } from "../support/cases.ts";
@@ -14,6 +7,7 @@ import { type Seen, startFake, type Told } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import { listen, openPort } from "../support/listen.ts";
 import { post } from "../support/raw-requests.ts";
+import { commands } from "../support/commands.ts";
 
 /** What must never be repeated. None has a character that is refused anyway, and each is written differently in a URL. */
 const TOKEN = "c4nary.Token+t0=";
@@ -48,17 +42,6 @@ const FORMS = [...new Set([TOKEN, PASSWORD, `${PIN}`, NEW_TOKEN].flatMap(formsOf
 /** The forms of the secrets that a text holds. */
 const hits = (words: string) => FORMS.filter((form) => words.includes(form));
 
-const ARGUMENTS: Readonly<Record<string, string>> = {
-  Experiment: `id: "ada.mnist.3"`,
-  BuildJob: `id: "ada.mnist.builds.7"`,
-  Job: `id: "ada.mnist.jobs.5"`,
-  Group: `id: "ada.mnist.2"`,
-};
-const INPUTS: Readonly<Record<string, string>> = {
-  login: `input: { username: "ada", password: "${PASSWORD}" }`,
-  createExperimentMetric: `input: { values: [{ name: "loss", value: 0.5 }] }`,
-};
-
 /** All that can be selected without arguments, so many objects deep; not the log, which is passed on as it is. */
 function selectionOf(type: GraphQLObjectType, depth: number): string {
   const fields = Object.values(type.getFields()).flatMap((field) => {
@@ -70,18 +53,12 @@ function selectionOf(type: GraphQLObjectType, depth: number): string {
   return `{ __typename ${fields.join(" ")} }`;
 }
 
-function operationOf({ name, args, type }: GraphQLField<unknown, unknown>): string {
-  const kind = Object.keys(ARGUMENTS).find((each) => name.includes(each)) ?? "";
-  const given = args.map((arg) => {
-    if (arg.name === "username") return `username: "linus"`;
-    return arg.name === "id" ? ARGUMENTS[kind] : (INPUTS[name] ?? `input: { description: "Best" }`);
-  });
-  const payload = getNamedType(type);
-  return `mutation { ${name}(${given.join(", ")}) ${isObjectType(payload) ? selectionOf(payload, 3) : ""} }`;
-}
-
-/** Every mutation of the schema with all that it can tell. */
-const operations = Object.values(schema.getMutationType()?.getFields() ?? {}).map(operationOf);
+/** Every command of the document with all that it can tell. */
+const operations = commands.map(({ name, mutation }) => {
+  const payload = getNamedType(schema.getMutationType()?.getFields()[name]?.type);
+  const given = mutation.replace('"ada-demo"', JSON.stringify(PASSWORD));
+  return `mutation { ${given} ${isObjectType(payload) ? selectionOf(payload, 3) : ""} }`;
+});
 
 const isLogin = (operation: string) => operation.startsWith("mutation { login(");
 
