@@ -1,8 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { failure, outcomeOf } from "../support/errors.ts";
 import type { Told } from "../support/fake.ts";
-import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 import {
   ASK_STATUS,
   askOf,
@@ -117,38 +116,4 @@ test.each([
   const { answer, calls } = await askOf(told, LIMIT);
   expect(answer).toEqual(failedStatus("UPSTREAM_BAD_RESPONSE", message, { upstream: STATUS_UPSTREAM }));
   expect(calls).toEqual([STATUS_CALL]);
-});
-
-test.each([
-  [
-    "without JSON: it has failed, perhaps late",
-    { text: "", headers: { "content-type": "text/html" } },
-    "UPSTREAM_ERROR",
-  ],
-  [
-    "in JSON: it does not take the method",
-    { json: { detail: 'Method "POST" not allowed.' } },
-    "UPSTREAM_UNSUPPORTED",
-  ],
-])("a server answers a command with 405 %s", async (_, told, code) => {
-  const { ask, service } = await startBefore(() => ({ ...told, status: 405 }));
-  const route = "{owner}/{project}/jobs/{id}/stop";
-  const isFailed = code === "UPSTREAM_ERROR";
-  expect(
-    outcomeOf(await ask(`mutation { stopJob(id: "ada.mnist.jobs.3", force: true) { job { id } } }`)),
-  ).toEqual({
-    data: { stopJob: null },
-    errors: [
-      failure(
-        "stopJob",
-        code,
-        isFailed ? `The server failed at POST ${route}.` : `This server does not offer POST ${route}.`,
-        {
-          upstream: { method: "POST", route, status: 405 },
-          ...(isFailed && { outcome: "unknown" }),
-        },
-      ),
-    ],
-  });
-  expect(service.calls()).toEqual(["POST ada/mnist/jobs/3/stop"]);
 });

@@ -4,7 +4,6 @@ import {
   CHILD_LISTS,
   type ChildList,
   idsOfPage,
-  type ListPage,
   listErrorsOf,
   openList,
   rowsOf,
@@ -13,7 +12,7 @@ import {
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
-import { listIn } from "../support/listed.ts";
+import { type Listed, listIn } from "../support/listed.ts";
 import { startRows } from "./rows.ts";
 import FORGED from "./forged-cursors.json" with { type: "json" };
 
@@ -163,7 +162,7 @@ describe.each(["Experiment.statuses", "Experiment.jobs", "Job.statuses"] as cons
       let after: string | null = null;
       let [pages, hasNext] = [0, true];
       for (; hasNext; pages++) {
-        const { pageInfo, ...found }: ListPage = await page({ ...(first && { first }), after });
+        const { pageInfo, ...found }: Listed = await page({ ...(first && { first }), after });
         walked.push(...idsOfPage({ ...found, pageInfo }));
         after = pageInfo.endCursor;
         hasNext = pageInfo.hasNextPage;

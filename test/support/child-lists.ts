@@ -1,18 +1,7 @@
 import { startFake } from "./fake.ts";
 import { type Answer, startGateway } from "./gateway.ts";
 import lists from "./child-lists.json" with { type: "json" };
-
-export interface ListPage {
-  readonly nodes: readonly { readonly internalId: string }[];
-  readonly pageInfo: {
-    readonly hasNextPage: boolean;
-    readonly hasPreviousPage: boolean;
-    readonly startCursor: string | null;
-    readonly endCursor: string | null;
-  };
-  readonly edges: readonly { readonly cursor: string; readonly node: { readonly internalId: string } }[];
-  readonly totalCount: number | null;
-}
+import type { Listed } from "./listed.ts";
 
 /** The fields that are lists: what they are of, their names, and where the service has them. */
 export const CHILD_LISTS = lists;
@@ -40,7 +29,7 @@ interface WantedPage {
   readonly after?: string | null;
 }
 
-export type PageAnswer = Answer<{ thing: { page: ListPage | null } }>;
+export type PageAnswer = Answer<{ thing: { page: Listed | null } }>;
 
 /** What went wrong with a page: the whole error but its place in the text. */
 export const listErrorsOf = ({ errors }: PageAnswer) =>
@@ -55,7 +44,7 @@ export async function openList(
   const { ask } = await startGateway({ upstream: service, env });
   const tryPage = async (wanted: WantedPage = {}) =>
     (await ask(childListOperation(list), wanted, { headers: { "x-request-id": "story-1" } })) as PageAnswer;
-  const page = async (wanted: WantedPage = {}): Promise<ListPage> => {
+  const page = async (wanted: WantedPage = {}): Promise<Listed> => {
     const answer = await tryPage(wanted);
     if (!answer.data.thing.page) throw new Error(`no page: ${JSON.stringify(answer.errors)}`);
     return answer.data.thing.page;
@@ -65,7 +54,7 @@ export async function openList(
 
 export const rowsOf = (length: number) => Array.from({ length }, (_, index) => ({ id: index + 1 }));
 
-export const idsOfPage = ({ nodes }: ListPage) => nodes.map(({ internalId }) => Number(internalId));
+export const idsOfPage = ({ nodes }: Listed) => nodes.map(({ internalId }) => Number(internalId));
 
 /**
  * A service that pages by `limit` and `offset`, as known servers do: links are made from a Host header, which may
