@@ -5,6 +5,7 @@ import { pageOf, type Seen, type Told } from "../support/fake.ts";
 import { startBefore } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
 import TOLD from "./summary.json" with { type: "json" };
+import REFUSED from "./refused.json" with { type: "json" };
 
 /** A gateway before a service with these experiments of `ada/mnist`. */
 async function startRuns(
@@ -220,19 +221,7 @@ test("a failure in the middle is an error, no shorter summary", async () => {
   ]);
 });
 
-test.each([
-  ["summary(scan: 0) { scanned }", "summary", "scan: expected 1 to 10000, got 0"],
-  [
-    "summary { groups(by: []) { count } }",
-    "summary.groups",
-    `by: expected 1 to 5 different names, such as ["lr", "status"], got 0`,
-  ],
-  [
-    `summary { groups(by: ["lr", "lr"]) { count } }`,
-    "summary.groups",
-    `by: expected 1 to 5 different names, such as ["lr", "status"], got 2`,
-  ],
-])("%s is refused", async (field, path, message) => {
+test.each(REFUSED)("$field is refused", async ({ field, path, message }) => {
   const { list } = await startRuns(TOLD.rows);
   const { errors } = outcomeOf(await list("", field));
   expect(errors).toEqual([failure(`project.experiments.${path}`, "BAD_USER_INPUT", message)]);

@@ -21,8 +21,6 @@ export interface Shape {
   readonly connection: (typeof CONNECTIONS)[number];
 }
 
-type NamedShape = Omit<Shape, "encoding"> & { readonly encoding: string };
-
 /**
  * Where a body breaks off. `framing`: fewer bytes than were promised; `encoding`: the compressed stream is incomplete,
  * its framing is right; `reset`: half of it, then a reset.
@@ -62,8 +60,8 @@ export async function encode(body: Buffer, encoding: Shape["encoding"]): Promise
   return ENCODERS[encoding](body);
 }
 
-/** The bytes of an answer in this shape. `body` is encoded already, in whatever is named; `held` sends half of it and keeps silent. */
-export function wireOf(shape: NamedShape, body: Buffer, cut: Cut | "held" | null = null): Wire {
+/** The bytes of an answer in this shape. `body` is encoded already; `held` sends half of it and keeps silent. */
+export function wireOf(shape: Shape, body: Buffer, cut: Cut | "held" | null = null): Wire {
   const { framing, encoding, connection } = shape;
   const half = Math.ceil(body.length / 2);
   const sent = cut === null ? body : body.subarray(0, half);
@@ -94,8 +92,6 @@ export function wireOf(shape: NamedShape, body: Buffer, cut: Cut | "held" | null
 
 /** A request as it came, and what its answer is written to. */
 export interface RawExchange {
-  readonly method: string;
-  readonly path: string;
   /** The first line and the headers. */
   readonly head: string;
   readonly socket: Socket;
@@ -115,11 +111,7 @@ function takeRequest(received: Buffer) {
   const begin = end + 4;
   const length = Number(CONTENT_LENGTH.exec(head)?.[1] ?? 0);
   if (received.length < begin + length) return null;
-  const [method = "", path = ""] = head.split(" ", 2);
-  return {
-    asked: { method, path, head },
-    rest: received.subarray(begin + length),
-  };
+  return { head, rest: received.subarray(begin + length) };
 }
 
 /** Listens on a free port. `answer` decides what is written, and what becomes of the connection. */
@@ -163,8 +155,8 @@ export async function startRawService(answer: (exchange: RawExchange) => unknown
       for (let next = takeRequest(received); next; next = takeRequest(received)) {
         received = next.rest;
         busy.add(socket);
-        seen.push(`${next.asked.method} ${next.asked.path.replace("/api/v1/", "")}`);
-        void answer({ ...next.asked, socket, send, write: (text) => void socket.write(text) });
+        seen.push(next.head.split(" ", 2).join(" ").replace("/api/v1/", ""));
+        void answer({ head: next.head, socket, send, write: (text) => void socket.write(text) });
       }
     });
   });

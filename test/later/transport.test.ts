@@ -1,6 +1,4 @@
-import { request } from "node:http";
-import { createGunzip } from "node:zlib";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { gate } from "../support/gate.ts";
 import { startGateway } from "../support/gateway.ts";
 import { partsOf, type PieceJson } from "../support/pieces.ts";
@@ -105,27 +103,14 @@ test.each([
 test("compressed pieces are sent when they are there", async () => {
   const { opened, open } = gate();
   const { url } = await start(opened);
-  const sent = request(`${url}/graphql`, {
-    method: "POST",
-    headers: { ...HEADERS, accept: "multipart/mixed", "accept-encoding": "gzip" },
-  });
-  onTestFinished(() => void sent.destroy());
-  const text = await new Promise<string>((resolve, reject) => {
-    sent.once("error", reject).once("response", (response) => {
-      expect(response.headers["content-encoding"]).toBe("gzip");
-      let read = "";
-      response
-        .pipe(createGunzip())
-        .on("data", (bytes: Buffer) => {
-          read += bytes.toString();
-          // The service has not answered for the second piece yet.
-          if (read.includes(FIRST)) open();
-        })
-        .once("end", () => resolve(read))
-        .once("error", reject);
-    });
-    sent.end(JSON.stringify({ query: QUERY }));
-  });
+  const response = await ask(url, "multipart/mixed", QUERY, { "accept-encoding": "gzip" });
+  expect(response.headers.get("content-encoding")).toBe("gzip");
+  let text = "";
+  for await (const bytes of response.body ?? []) {
+    text += Buffer.from(bytes).toString();
+    // The service has not answered for the second piece yet.
+    if (text.includes(FIRST)) open();
+  }
   expect(text).toBe(parts(FIRST, SECOND));
 });
 

@@ -1,4 +1,5 @@
-import { startBefore } from "../support/gateway.ts";
+import { pageOf } from "../support/fake.ts";
+import { RELEASE_04, startBefore } from "../support/gateway.ts";
 
 /**
  * A gateway before a server of release 0.4 whose lists all have these rows, paged by offset, and the filters which that
@@ -10,14 +11,8 @@ export async function startRows(
   record?: Readonly<Record<string, unknown>>,
 ) {
   const { service, ...gateway } = await startBefore(
-    ({ path }) => {
-      const { pathname, searchParams } = new URL(path, "http://service");
-      if (/\/\d+\/$/.test(pathname)) return record && { json: record };
-      const offset = Number(searchParams.get("offset"));
-      const results = rows.slice(offset, offset + Number(searchParams.get("limit") ?? 20));
-      return { json: { count: rows.length, next: null, results } };
-    },
-    { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
+    (seen) => (/\/\d+\/$/.test(seen.path) ? record && { json: record } : pageOf(rows, seen)),
+    { ...RELEASE_04, ...env },
   );
   const filters = () =>
     service.seen().map(({ path }) => new URL(path, "http://service").searchParams.get("query"));
