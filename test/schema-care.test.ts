@@ -79,31 +79,17 @@ function check({
   };
 }
 
-test("without a release there is nothing to compare with", () => {
-  expect(check({ now: committed })).toEqual({
-    passes: true,
-    said: ["No release to compare the schema with."],
-    faults: [],
-  });
-});
+const NOTHING = "Since 1.0.0: nothing that could break a client";
+const ADDED = withField("pageNumber: Int");
+const ANOTHER = "schema/released.graphql: expected the subgraph of the tag v1.0.0, got another";
 
-test("a clone without tags is compared with the released schema, which agrees with the tag where there is one", () => {
-  const now = withField("pageNumber: Int");
-  const passes = { passes: true, said: ["Since 1.0.0: nothing that could break a client"], faults: [] };
-  expect(check({ released: committed, tagged: null, now })).toEqual(passes);
-  expect(check({ released: now, tagged: committed, now })).toEqual({
-    ...passes,
-    passes: false,
-    faults: ["schema/released.graphql: expected the subgraph of the tag v1.0.0, got another"],
-  });
-});
-
-test("what only adds breaks nobody", () => {
-  expect(check({ released: committed, now: withField("pageNumber: Int") })).toEqual({
-    passes: true,
-    said: ["Since 1.0.0: nothing that could break a client"],
-    faults: [],
-  });
+test.each<[string, Repository, string, string?]>([
+  ["without a release", { now: committed }, "No release to compare the schema with."],
+  ["in a clone without tags", { released: committed, tagged: null, now: ADDED }, NOTHING],
+  ["where the tag has another schema", { released: ADDED, tagged: committed, now: ADDED }, NOTHING, ANOTHER],
+  ["where something was only added", { released: committed, now: ADDED }, NOTHING],
+])("%s the schema is compared with what is there", (_, repository, said, fault) => {
+  expect(check(repository)).toEqual({ passes: !fault, said: [said], faults: fault ? [fault] : [] });
 });
 
 test("a field, a key and an input that were narrowed or removed are named", () => {

@@ -1,16 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { connectAgent, type Era } from "../support/agent.ts";
-import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { connectAgent, type Era, startAgent } from "../support/agent.ts";
+import { tokenOf } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { RELEASE_04, startGateway } from "../support/gateway.ts";
 import { manifest } from "../support/manifest.ts";
 import { operationsIn } from "../support/raw-requests.ts";
 
-async function start(env: Record<string, string> = {}, options: Parameters<typeof connectAgent>[1] = {}) {
-  const gateway = await startDemoGateway({ env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4", ...env } });
-  const agent = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada"), ...options });
-  return { ...gateway, ...agent };
-}
+const start = (env: Record<string, string> = {}, options: Parameters<typeof startAgent>[1] = {}) =>
+  startAgent({ env: { ...RELEASE_04, ...env } }, options);
 
 const READING =
   `StartPage ExperimentPage NestedRunGraph StatusTimeline MetricChart SearchPage BuildPage ClusterPage

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { type ProfileName, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import NOT_OFFERED from "./not-offered.json" with { type: "json" };
@@ -55,10 +55,9 @@ describe("keys that no record of a server has", () => {
   });
 
   test("do not prove that a record exists: a look-up reads it, and shows them if they are there after all", async () => {
-    const service = await startFake(({ path }) =>
+    const { ask, service } = await startBefore(({ path }) =>
       path.includes("/1/") ? { json: { id: 1, framework: "pytorch" } } : undefined,
     );
-    const { ask } = await startGateway({ upstream: service });
     const answer = await ask(`{
       there: experiment(id: "ada.mnist.1") { framework }
       gone: experiment(id: "ada.mnist.2") { framework }

@@ -1,11 +1,9 @@
 import { expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
-import { startRecords } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore } from "../support/gateway.ts";
 
 const ask = async (record: object, selection: string) => {
-  const service = await startRecords({ "ada/mnist/experiments/42/": { id: 42, ...record } });
-  const gateway = await startGateway({ upstream: service });
+  const { service, ...gateway } = await startBefore({ "ada/mnist/experiments/42/": { id: 42, ...record } });
   const answer = await gateway.ask(`{ experiment(id: "ada.mnist.42") { ${selection} } }`);
   expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/"]);
   return answer;

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import {
   askFor,
@@ -9,12 +9,12 @@ import {
   OUTPUTS_OF_42,
   RUNNING_ANSWER,
   RUNNING_RECORD,
+  statusesOf,
+  upTo,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 import { refusal } from "../support/throttling.ts";
-
-const fieldsOf = (count: number) =>
-  `{ ${Array.from({ length: count }, (_, id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`).join(" ")} }`;
+import { joined } from "../support/sharing.ts";
 
 /** A service that is away until it is told otherwise: 20 reads have opened the circuit. */
 async function startAway(env: Record<string, string> = {}) {
@@ -25,7 +25,7 @@ async function startAway(env: Record<string, string> = {}) {
   });
   const hand = handClock();
   const gateway = await startGateway({ upstream: service, clock: hand.clock, env });
-  await gateway.ask(fieldsOf(20));
+  await gateway.ask(statusesOf(upTo(20)));
   return { service, gateway, hand, be: (next: typeof state) => (state = next) };
 }
 
@@ -36,20 +36,15 @@ async function startRefusingOnce() {
   const spy = vi.spyOn(Date, "now").mockImplementation(() => began + hand.clock.now());
   onTestFinished(() => spy.mockRestore());
   let asked = 0;
-  const service = await startFake(({ method }) => {
-    if (method !== "GET") return refusal(45);
-    return ++asked === 1 ? refusal(40) : { json: RUNNING_RECORD };
-  });
-  const gateway = await startGateway({
-    upstream: service,
-    clock: hand.clock,
-    env: { REQUEST_TIMEOUT_MS: "60000" },
-  });
-  const readsInFlight = async (shared: number): Promise<void> => {
-    const line = new RegExp(`rungraph_shared_reads_total\\{[^}]*in flight[^}]*\\} ${shared}\n`);
-    await vi.waitUntil(async () => line.test(await (await fetch(`${gateway.url}/metrics`)).text()), PATIENT);
-  };
-  return { service, gateway, hand, readsInFlight };
+  const { service, ...gateway } = await startBefore(
+    ({ method }) => {
+      if (method !== "GET") return refusal(45);
+      return ++asked === 1 ? refusal(40) : { json: RUNNING_RECORD };
+    },
+    { REQUEST_TIMEOUT_MS: "60000" },
+    { clock: hand.clock },
+  );
+  return { service, gateway, hand };
 }
 
 test("downloads, and those that the open circuit rejects, leave nothing behind that later reads wait for", async () => {
@@ -70,7 +65,7 @@ test("downloads, and those that the open circuit rejects, leave nothing behind t
 test("reads that the open circuit rejects are not sent, and do not count", async () => {
   const { service, gateway, hand, be } = await startAway({ UPSTREAM_RATE_LIMIT: "40/60" });
   expect(service.seen()).toHaveLength(20);
-  const { errors } = await gateway.ask(fieldsOf(60));
+  const { errors } = await gateway.ask(statusesOf(upTo(60)));
   expect(new Set(errors?.map(({ extensions }) => extensions["code"]))).toEqual(
     new Set(["UPSTREAM_UNAVAILABLE"]),
   );
@@ -80,12 +75,12 @@ test("reads that the open circuit rejects are not sent, and do not count", async
 });
 
 test("a read that has joined another one waits for longer than that", async () => {
-  const { service, gateway, hand, readsInFlight } = await startRefusingOnce();
+  const { service, gateway, hand } = await startRefusingOnce();
   const one = askFor(gateway);
   await vi.waitUntil(() => hand.timers().includes(40_000), PATIENT);
   hand.advance(30_000);
   const other = askFor(gateway);
-  await readsInFlight(1);
+  await joined(gateway, 1);
   // Its refusal prolongs the pause, to 75 s.
   await askFor(
     gateway,
