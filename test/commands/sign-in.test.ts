@@ -26,7 +26,8 @@ describe("login", () => {
 
   test("sends no token, and reads the user with the new one; the other fields are their caller's", async () => {
     const service = await startDoor();
-    const { ask } = await startGateway({ upstream: service, token: "t0ken" });
+    const env = { CACHE_TTL_MS: "60000" };
+    const { ask } = await startGateway({ upstream: service, token: "t0ken", env });
     const grant = `grantSuperuser(username: "grace") { user { isSuperuser } }`;
     const answer = await ask(
       `mutation ($username: String!, $password: String!) {
@@ -56,6 +57,9 @@ describe("login", () => {
       ["POST ada/mnist/experiments/3/stop", "token t0ken", ""],
       ["GET ada/mnist/experiments/3/", "token t0ken", ""],
     ]);
+    // What the new token shows is kept for nobody who comes with another one.
+    await ask(login, ada);
+    expect(await ask("{ viewer { username } }")).toEqual({ data: { viewer: { username: "grace" } } });
   });
 
   const upstream = { method: "POST", route: "users/token/" };

@@ -3,7 +3,8 @@ import { Callers } from "../../src/caller.ts";
 
 const MINUTE_MS = 60_000;
 
-test("a token that the service goes on accepting stays proven", () => {
+/** Callers, and how time passes for them. */
+function startCallers() {
   let now = 1_000;
   vi.spyOn(performance, "now").mockImplementation(() => now);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -15,7 +16,11 @@ test("a token that the service goes on accepting stays proven", () => {
     now += ms;
     vi.advanceTimersByTime(ms);
   };
-  const callers = new Callers();
+  return { callers: new Callers(), pass };
+}
+
+test("a token that the service goes on accepting stays proven", () => {
+  const { callers, pass } = startCallers();
   /** A request that the service accepts: the standing with which it came. */
   const request = () => {
     const caller = callers.of("t0ken", "192.0.2.1");
@@ -30,4 +35,14 @@ test("a token that the service goes on accepting stays proven", () => {
   }
   pass(11 * MINUTE_MS);
   expect(request()).toBe("unproven");
+});
+
+test("a caller is remembered as long as it has something under way", () => {
+  const { callers, pass } = startCallers();
+  const places = callers.quota({ total: 10, perCaller: 1 });
+  const caller = callers.of("t0ken", "192.0.2.1");
+  places.add(caller, 1);
+  pass(30 * MINUTE_MS);
+  callers.of(null, "192.0.2.2");
+  expect(places.fullFor(callers.of("t0ken", "192.0.2.1"))).toBe("caller");
 });
