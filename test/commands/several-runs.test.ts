@@ -116,23 +116,26 @@ describe("where the server takes one command for the experiments of a project", 
 
   test("what one project refuses does not hide what another one has done, or the command of a single run", async () => {
     const { ask, service } = await start(startMany());
-    const ids = "ada.mnist.experiments.2 bob.words.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5";
+    const ids =
+      "ada.mnist.experiments.2 bob.words.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5 ada.mnist.experiments.404";
     const mutation = (selection: string) =>
       ask(`mutation { deleteRuns(ids: ${JSON.stringify(ids.split(" "))}) { ${selection} } }`);
     const answer = await mutation("outcomes deletedIds");
     expect(answer.data).toEqual({
       deleteRuns: {
-        outcomes: ["DONE", "REFUSED", "DONE", "DONE"],
+        outcomes: ["DONE", "REFUSED", "DONE", "DONE", "NOT_SENT"],
         deletedIds: [
           globalId("Experiment:ada/mnist/2"),
           null,
           globalId("Experiment:ada/mnist/4"),
           globalId("Job:eve/x/5"),
+          null,
         ],
       },
     });
     expect(errorsOf(answer)).toMatchObject([
       { at: "deleteRuns.deletedIds.1", code: "FORBIDDEN", message: "No." },
+      { at: "deleteRuns.deletedIds.4", code: "NOT_FOUND" },
     ]);
     const commands = [
       "DELETE ada/mnist/experiments/delete",

@@ -1,11 +1,13 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Told } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
 import {
   ASK_STATUS,
+  askFor,
   askOf,
   failedStatus,
+  firstCodeOf,
   jsonText,
   RECORD_TEXT,
   recordTextOf,
@@ -116,4 +118,11 @@ test.each([
   const { answer, calls } = await askOf(told, LIMIT);
   expect(answer).toEqual(failedStatus("UPSTREAM_BAD_RESPONSE", message, { upstream: STATUS_UPSTREAM }));
   expect(calls).toEqual([STATUS_CALL]);
+});
+
+test("what was read of an answer that is too long is given back: the caller may hold as much again", async () => {
+  const env = { MAX_JSON_BYTES: "1000000", MAX_UPSTREAM_BYTES: "1500000" };
+  const gateway = await startBefore(() => jsonText(recordTextOf(1_100_000)), env);
+  const codes = [await askFor(gateway), await askFor(gateway)].map(firstCodeOf);
+  expect(codes).toEqual(["UPSTREAM_BAD_RESPONSE", "UPSTREAM_BAD_RESPONSE"]);
 });

@@ -222,14 +222,17 @@ describe("a service that fails again and again", () => {
     expect(service.calls(/^POST/)).toEqual(["POST ada/mnist/experiments/1/stop"]);
   });
 
-  test("is tried without a token when a login waits for it", async () => {
-    const { service, gateway } = await startOpen();
+  test("is tried with reads without a token when a login waits for it, also the second time", async () => {
+    const { service, gateway, pass } = await startOpen();
+    const login = `mutation { login(input: { username: "ada", password: "x" }) { token } }`;
+    expect((await gateway.ask(login)).data).toEqual({ login: null });
+    pass(5_100);
     service.heal();
     service.fail(/POST/, say({ json: { token: "n3w" } }));
-    const login = `mutation { login(input: { username: "ada", password: "x" }) { token } }`;
     expect(await gateway.ask(login)).toEqual({ data: { login: { token: "n3w" } } });
     const tried = service.seen().slice(20);
     expect(tried.map(({ method, headers, body }) => [method, headers["authorization"], body])).toEqual([
+      ["GET", undefined, ""],
       ["GET", undefined, ""],
       ["POST", undefined, expect.any(String)],
     ]);

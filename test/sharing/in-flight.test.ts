@@ -1,4 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
+import { Callers } from "../../src/caller.ts";
+import { HeldBytes } from "../../src/held.ts";
+import { RequestScope } from "../../src/request-scope.ts";
+import { Entry } from "../../src/rest/session/entry.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { reaches } from "../support/figures.ts";
 import { gate } from "../support/gate.ts";
@@ -127,30 +131,50 @@ describe("equal operations of one token at the same time", () => {
   });
 });
 
-test("what starts after a command reads anew, although an equal read from before it is in flight", async () => {
-  const held = gate();
-  let isStopped = false;
-  const { service, ...gateway } = await startBefore(async ({ method }) => {
-    const status = isStopped ? "stopped" : "running";
-    if (method === "POST") isStopped = true;
-    else if (!isStopped) await held.opened;
-    return { json: { id: 42, last_status: status } };
-  });
-  const before = askFor(gateway);
-  await vi.waitUntil(() => service.seen().length === 1, PATIENT);
-  const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;
-  const stopped = { experiment: { status: "STOPPED" } };
-  expect(await askFor(gateway, stop)).toEqual({ data: { stopExperiment: stopped } });
-  expect(await askFor(gateway)).toEqual({ data: stopped });
-  held.open();
-  expect(await before).toEqual(RUNNING_ANSWER);
-  expect(service.inOrder()).toEqual([
-    STATUS_CALL,
-    "POST ada/mnist/experiments/42/stop",
-    STATUS_CALL,
-    STATUS_CALL,
-  ]);
+const STOPPED = { experiment: { status: "STOPPED" } };
+
+test("the bytes of an answer are given back when all have left before it is parsed", () => {
+  const callers = new Callers();
+  const identity = { caller: callers.of("t0ken", "192.0.2.1"), requestId: "1", traceparent: null };
+  const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
+  const heldBytes = new HeldBytes(1_000_000, callers);
+  const held = heldBytes.open(scope);
+  const entry = new Entry({} as Entry["target"], true, 0, held);
+  const read = { scope, held, positions: 1, resolve: () => {} } as unknown as Parameters<Entry["join"]>[0];
+  entry.join(read);
+  entry.hold(60_000);
+  scope.end("left");
+  entry.leave(read);
+  expect(heldBytes.quota.taken).toBe(60_000);
+  entry.succeed({});
+  expect(heldBytes.quota.taken).toBe(0);
 });
+
+test.each([
+  ["a command", 200, STOPPED, [STATUS_CALL, STATUS_CALL]],
+  ["one that failed, and may have been done,", 500, null, [STATUS_CALL]],
+])(
+  "what starts after %s reads anew, although an equal read from before it is in flight",
+  async (_, status, payload, reads) => {
+    const held = gate();
+    let isStopped = false;
+    const service = await startFake(async ({ method }) => {
+      const json = { id: 42, last_status: isStopped ? "stopped" : "running" };
+      if (method === "POST") isStopped = true;
+      else if (!isStopped) await held.opened;
+      return { json, status: method === "POST" ? status : 200 };
+    });
+    const gateway = await startGateway({ upstream: service });
+    const before = askFor(gateway);
+    await vi.waitUntil(() => service.seen().length === 1, PATIENT);
+    const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;
+    expect((await askFor(gateway, stop)).data).toEqual({ stopExperiment: payload });
+    expect(await askFor(gateway)).toEqual({ data: STOPPED });
+    held.open();
+    expect(await before).toEqual(RUNNING_ANSWER);
+    expect(service.inOrder()).toEqual([STATUS_CALL, "POST ada/mnist/experiments/42/stop", ...reads]);
+  },
+);
 
 describe("the operation whose request others wait for", () => {
   const askUntil = (url: string, signal: AbortSignal) =>
