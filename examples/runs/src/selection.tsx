@@ -121,7 +121,7 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
   const [, tag] = useMutation(tagMutation);
   const [isBusy, setBusy] = useState(false);
   const [{ done, failed, error, undo }, setOutcome] = useState(NOTHING);
-  const { select } = useSelected();
+  const { select, archive: markArchived } = useSelected();
   const stopQuestion = useRef<HTMLDialogElement>(null);
   const archiveQuestion = useRef<HTMLDialogElement>(null);
   const names = runs.map(({ uniqueName }) => uniqueName);
@@ -199,9 +199,11 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
 
   /** Those that are archived leave the list, and what is selected. */
   async function archiveAll() {
-    const restore = (archived: readonly Chosen[]) =>
-      act("Restored", PORTION, archiveSend(false), { to: archived });
-    select(await act("Archived", PORTION, archiveSend(true), { back: restore }), false);
+    const restore = async (archived: readonly Chosen[]) =>
+      markArchived(await act("Restored", PORTION, archiveSend(false), { to: archived }), false);
+    const taken = await act("Archived", PORTION, archiveSend(true), { back: restore });
+    markArchived(taken, true);
+    select(taken, false);
   }
 
   /** By the button that was pressed: the tags are added, or removed. */

@@ -100,9 +100,13 @@ export const readingOf = (address: Address) => {
   };
 };
 
-/** Whether what was read is another view than the one that is wanted. */
-export const isOther = (read: View | undefined, { order, filter }: View) =>
-  JSON.stringify([read?.order, read?.filter]) !== JSON.stringify([order, filter]);
+type Reading = View & { readonly first: number };
+
+/** Whether what was read is another view than the one that is wanted, or less of it. */
+export const isOther = (read: Reading, wanted: Reading) =>
+  JSON.stringify([read.order, read.filter]) !== JSON.stringify([wanted.order, wanted.filter]) ||
+  read.first < wanted.first ||
+  (wanted.values && !read.values);
 
 /** What a list is narrowed to, as it was typed. */
 export const conditionsIn = ({ words, status, tag, parameter, bound }: Address): readonly string[] =>
