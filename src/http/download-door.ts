@@ -46,7 +46,7 @@ interface DownloadTask {
 
 /** The requested range is outside of the file. */
 export class OutsideOfFile extends InputError {
-  /** The `content-range` header, which tells the length of the file. */
+  /** The `content-range` header, which has the length of the file. */
   readonly length: string | undefined;
 
   constructor(length: string | undefined) {

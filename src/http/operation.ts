@@ -115,7 +115,7 @@ export interface OperationSource {
   readonly pacing: Pacing;
   /** Called for each upstream request; null if nobody counts them. */
   readonly onRequest: (() => void) | null;
-  /** Null unless the result tells how it came about. */
+  /** Null unless the result shows how it came about. */
   readonly journal: Journal | null;
 }
 

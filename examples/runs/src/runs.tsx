@@ -42,7 +42,7 @@ interface RunsProps {
   /** Whether other pages were asked for and have not come yet. */
   readonly isOld: boolean;
   readonly address: Address;
-  /** Reads the list anew. */
+  /** Reads the list again. */
   readonly onChange: () => void;
 }
 

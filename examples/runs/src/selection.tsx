@@ -61,7 +61,7 @@ const tagMutation = graphql(`
 interface Chosen {
   readonly id: string;
   readonly uniqueName: string;
-  /** What the list tells, if it shows the run. */
+  /** What the list says, if it shows the run. */
   readonly isBookmarked?: boolean | null;
   readonly tags?: readonly string[] | null;
 }
@@ -71,14 +71,14 @@ interface SelectionProps {
   /** How many of them are in the list as it is now. */
   readonly shown: number;
   readonly address: Address;
-  /** Reads the list anew. */
+  /** Reads the list again. */
   readonly onChange: () => void;
 }
 
 /** Runs that the gateway takes at once. */
 const PORTION = 100;
 
-/** Names that a question tells; of more, their number. */
+/** Names that a question lists; of more, their number. */
 const NAMED = 12;
 
 interface Payload {
@@ -104,7 +104,7 @@ const NOTHING: Outcome = { done: "", failed: [] };
 
 type Became = "done" | "over" | "failed";
 
-/** What became of one of them; over: it had finished before, so that its record is told and nothing was sent. */
+/** What became of one of them; over: it had finished before, so that its record is returned and nothing was sent. */
 function becameOf(payload: Answer["payload"], at: number): Became {
   const outcome = payload?.outcomes[at];
   if (outcome === "DONE") return "done";
@@ -113,7 +113,7 @@ function becameOf(payload: Answer["payload"], at: number): Became {
 
 type Send = (ids: readonly string[]) => Promise<Answer>;
 
-/** What can be done with the runs that are selected. What became of each is told. */
+/** What can be done with the runs that are selected. What became of each is shown. */
 export function Selection({ runs, shown, address, onChange }: SelectionProps) {
   const [, stop] = useMutation(stopMutation);
   const [, archive] = useMutation(archiveMutation);

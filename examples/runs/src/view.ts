@@ -127,7 +127,7 @@ export const unfiltered = (address: Address): Address => ({
 
 export const hiddenIn = ({ hide }: Address): readonly string[] => partsOf(hide);
 
-/** What is shown of each metric beside its last value. */
+/** What is shown of each metric in addition to its last value. */
 export const VALUES = ["best", "smallest", "largest"] as const;
 
 export const valuesIn = ({ values }: Address) => VALUES.filter((each) => partsOf(values).includes(each));
