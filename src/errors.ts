@@ -199,7 +199,7 @@ export class UpstreamError extends Failure {
   }
 }
 
-/** The failure of one of several commands. Where it ends the operation, so that no result tells of the others, it does. */
+/** The failure of one of several commands. Where it ends the operation, so that no result has the others, it does. */
 export class OneOfSeveral extends UpstreamError {
   readonly #outcomes: readonly string[];
 

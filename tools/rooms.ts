@@ -5,10 +5,10 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 7_255,
+  graphql: 7_264,
   http: 4_303,
-  engine: 3_314,
-  "rest/api": 2_529,
+  engine: 3_318,
+  "rest/api": 2_534,
   "rest/client": 2_255,
   "rest/session": 1_666,
   observability: 1_006,
@@ -16,10 +16,10 @@ const LIMITS = {
   live: 684,
   "ground and top": 1_981,
   "redis, workers, reload": 0,
-  src: 25_652,
+  src: 25_670,
   demo: 3_590,
-  test: 27_909,
-  docs: 3_272,
+  test: 27_319,
+  docs: 3_271,
   settings: 42,
   "files of src": 175,
   "run-time packages": 22,

@@ -105,7 +105,7 @@ export interface FailedPlace {
   count: number;
 }
 
-/** Maximum places of one operation that are told. */
+/** Maximum places of one operation that are reported. */
 const MAX_PLACES = 5;
 const MAX_FIELD_LENGTH = 200;
 

@@ -8,7 +8,7 @@ import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
 import { clientOf, type ClientName, createOperationCounts } from "./operation-counts.ts";
 
-/** What is told of every request. */
+/** What is recorded of every request. */
 interface RequestReport {
   readonly requestId: string;
   readonly caller: Pick<Caller, "token" | "key" | "standing">;

@@ -10,8 +10,8 @@ const start = (env: Record<string, string> = {}, options: Parameters<typeof star
   startAgent({ env: { ...RELEASE_04, ...env } }, options);
 
 const READING =
-  `StartPage ExperimentPage NestedRunGraph StatusTimeline MetricChart SearchPage BuildPage ClusterPage
-  GroupGraph BestRuns Origin ProjectPage RunLog Bookmarks OutputFiles SearchSummary CompareRuns FindRuns WhyFailed
+  `StartPage ExperimentPage NestedRunGraph StatusTimeline MetricChart GroupPage BuildPage ClusterPage
+  GroupGraph BestRuns Origin ProjectPage RunLog Bookmarks OutputFiles GroupSummary CompareRuns FindRuns WhyFailed
   FindProjects ActiveRuns ProjectSummary MachineLoad FindJobs graphql_query graphql_schema`.split(/\s+/);
 
 interface BestRuns {

@@ -98,7 +98,7 @@ describe("a filter by a group", () => {
         failure(
           at,
           "BAD_USER_INPUT",
-          `${argument}: expected a selection as the only Group of a list of a project, got ada.mnist.4 beside others`,
+          `${argument}: expected a selection as the only Group of a list of a project, got ada.mnist.4 with others`,
         ),
       ]);
     },

@@ -163,7 +163,7 @@ test("`after` beside `tailLines` is refused before anything is sent", async () =
   const log = await startLog("one\n");
   expect(outcomeOf(await log.ask(READ_LOG, { after: opaque("byte:0"), tailLines: 1 }))).toEqual({
     data: { experiment: { logs: null } },
-    errors: [failure("experiment.logs", "BAD_USER_INPUT", "after: expected none beside tailLines, got both")],
+    errors: [failure("experiment.logs", "BAD_USER_INPUT", "after: expected none with tailLines, got both")],
   });
   expect(log.calls()).toEqual([]);
 });

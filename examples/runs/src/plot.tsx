@@ -91,7 +91,7 @@ function axesOf(element: HTMLElement, { axis, isLog }: Drawing): uPlot.Axis[] {
   ];
 }
 
-/** Curves on a canvas, by uPlot. What it tells stands in words beside it: see `Chart`. */
+/** Curves on a canvas, by uPlot. What it shows stands in words beside it: see `Chart`. */
 export function Plot({ label, curves, drawing, range, across, chosen, onRange, onRead }: PlotProps) {
   const box = useRef<HTMLDivElement>(null);
   const made = useRef<uPlot>(null);

@@ -34,7 +34,7 @@ export class Moments {
     return this.count === 0 ? null : told(this.#mean * this.#unit);
   }
 
-  /** Standard deviation of a sample (divided by n - 1); null of fewer than two numbers, and where it is too large to be told. */
+  /** Standard deviation of a sample (divided by n - 1); null of fewer than two numbers, and where it is too large to be a number. */
   standardDeviation(): number | null {
     return this.count < 2 ? null : told(Math.sqrt(this.#squares / (this.count - 1)) * this.#unit);
   }

@@ -100,7 +100,7 @@ export interface Rows {
 /** A table under way. */
 interface Table {
   readonly columns: readonly string[];
-  /** Number of runs that it tells of; null when unknown. */
+  /** Number of runs that it describes; null when unknown. */
   readonly total: number | null;
   /** Its rows as text, some at a time. Each piece is made when it is read. */
   readonly pieces: AsyncGenerator<string, undefined>;

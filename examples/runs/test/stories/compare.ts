@@ -258,12 +258,15 @@ test.runIf(hasBrowser)("a comparison is worked with by keyboard alone", async ()
 });
 
 test.runIf(hasBrowser)("a run that does not exist is told, beside the comparison of the others", async () => {
-  const { page } = await openAt("#compare=ada.mnist.1.44,ada.mnist.999,ada.mnist.42,ada.mnist.1.43");
+  const { page } = await openAt("#compare=ada.mnist.1.44,ada.mnist.999,ada.mnist.42,ada.mnist.1.43,x");
   await page.getByRole("heading", { name: "3 runs compared" }).waitFor();
   await page.getByRole("columnheader", { name: "ada.mnist.42" }).waitFor();
-  expect(await alertOf(page)).toMatch(/^Not compared, because there is no such run:\s+ada\.mnist\.999 ×$/);
+  expect(await alertOf(page)).toMatch(
+    /^Not compared, because there is no such run:\s+ada\.mnist\.999 ×\s+x ×$/,
+  );
   expect(await faultsOf(page)).toEqual([]);
-  await page.getByRole("link", { name: "Compare without ada.mnist.999" }).click();
+  for (const name of ["ada.mnist.999", "x"])
+    await page.getByRole("link", { name: `Compare without ${name}`, exact: true }).click();
   await expect.poll(() => page.getByRole("alert").count(), SHOWN).toBe(0);
   await page.getByRole("link", { name: "Compare without ada.mnist.42" }).click();
   await page.getByRole("columnheader", { name: "ada.mnist.42" }).waitFor({ state: "detached" });
@@ -302,5 +305,7 @@ test.runIf(hasBrowser)("a comparison looks well in every size and mode", async (
     const { x = 0, width = 999 } = (await page.getByRole("columnheader", { name: run }).boundingBox()) ?? {};
     expect(x + width).toBeLessThan(390);
   }
+  const name = await page.getByRole("rowheader", { name: "accuracy" }).boundingBox();
+  expect(name?.height).toBeLessThan(50);
   expect(complaints).toEqual([]);
 });
