@@ -18,7 +18,7 @@ const LIMITS = {
   "redis, workers, reload": 0,
   src: 25_895,
   demo: 3_590,
-  test: 27_909,
+  test: 27_903,
   docs: 3_272,
   settings: 42,
   "files of src": 175,
