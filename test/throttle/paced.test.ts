@@ -165,12 +165,6 @@ describe("a service that answers 20 requests a minute", () => {
     expect(all).toEqual(watchers.map(() => ["RATE_LIMITED", "an event"]));
   });
 
-  test("is asked for by each token for itself", async () => {
-    const { service, gateway } = await startPaced();
-    await Promise.all(["ada", "bob", "eve"].map((token) => gateway.ask(statusesOf(upTo(15)), {}, { token })));
-    expect([service.seen().length, service.refused()]).toEqual([45, 0]);
-  });
-
   test("counts what is sent, not what callers have given up", async () => {
     const answers = gate();
     const { service, ...gateway } = await startBefore(
