@@ -152,3 +152,17 @@ test.runIf(hasBrowser)("a run, a build, a machine and files look well in every s
   await looksWell(opened, "machine");
   expect(complaints).toEqual([]);
 });
+
+test.skipIf(!hasBrowser)("a project tells its groups once they are asked for", async () => {
+  const { page, calls, complaints } = await openAt("#list=ada.mnist");
+  await page.getByText("12 of 46 runs are loaded.", { exact: true }).waitFor();
+  const lists = () => calls().filter((call) => call.includes("/groups?"));
+  expect(lists()).toEqual([]);
+  await page.getByText("Groups", { exact: true }).click();
+  const group = page.getByRole("link").filter({ hasText: "Around the best corner" });
+  await group.waitFor();
+  expect(lists()).toEqual(["GET ada/mnist/groups?sort=-created_at%2C-updated_at&limit=20"]);
+  await group.click();
+  await page.getByRole("heading", { name: "ada.mnist.2" }).waitFor();
+  expect(complaints).toEqual([]);
+});
