@@ -207,21 +207,6 @@ describe("a service that fails again and again", () => {
     },
   );
 
-  test("is tried by a read when a command waits for it, and gets the command once", async () => {
-    const { service, gateway } = await startOpen();
-    service.heal();
-    const hold = holdAll();
-    service.fail(/users\/$/, hold.fault);
-    const stopping = gateway.ask(
-      `mutation { stopExperiment(id: "ada.mnist.1", force: true) { experiment { status } } }`,
-    );
-    await hold.arrived(1);
-    expect(service.calls().slice(20)).toEqual(["GET users/"]);
-    hold.release();
-    expect(await stopping).toEqual({ data: { stopExperiment: { experiment: { status: "RUNNING" } } } });
-    expect(service.calls(/^POST/)).toEqual(["POST ada/mnist/experiments/1/stop"]);
-  });
-
   test("is tried with reads without a token when a login waits for it, also the second time", async () => {
     const { service, gateway, pass } = await startOpen();
     const login = `mutation { login(input: { username: "ada", password: "x" }) { token } }`;

@@ -1,17 +1,13 @@
-import type { ServerResponse } from "node:http";
 import { describe, expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { startRaw } from "./framing.ts";
 import { metricOf, reaches } from "../support/figures.ts";
 import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
 import { startHoldingRecords } from "../support/holding.ts";
-import { listen } from "../support/listen.ts";
 import {
-  ASK_STATUS,
   askFor,
   experimentIn,
   firstCodeOf,
-  OUTPUTS_OF_42,
   RUNNING_ANSWER,
   RUNNING_RECORD,
   statusesOf,
@@ -101,41 +97,6 @@ describe("one token beside another", () => {
     expect(service.seen()).toEqual(["heavy", "heavy", "heavy", "light"]);
     const answers = await service.releaseUntil([light, ...heavy]);
     expect(new Set(answers.map(firstCodeOf))).toEqual(new Set(["ok"]));
-  });
-
-  test("starts a download, although the other has had its share of them", async () => {
-    const held: ServerResponse[] = [];
-    const url = await listen(({ url: path = "" }, response) => {
-      if (!path.includes("/outputs")) return void response.end(JSON.stringify(RUNNING_RECORD));
-      response.writeHead(200).write("begun ");
-      held.push(response);
-    });
-    const gateway = await startGateway({
-      upstream: { url },
-      env: { MAX_DOWNLOADS: "3", MAX_DOWNLOADS_PER_TOKEN: "2" },
-    });
-    const download = (token: string) =>
-      fetch(`${gateway.url}${OUTPUTS_OF_42}`, { headers: { authorization: `token ${token}` } });
-    // The service accepts them: others share the places of their address.
-    for (const token of ["heavy", "light", "another"]) await askFor(gateway, ASK_STATUS, token);
-    const heavy = [await download("heavy"), await download("heavy")];
-    const refused = await download("heavy");
-    expect(refused.status).toBe(429);
-    expect(await refused.json()).toMatchObject({
-      errors: [{ extensions: { code: "RATE_LIMITED", retryAfterSeconds: expect.any(Number) as number } }],
-    });
-    const light = await download("light");
-    expect(light.status).toBe(200);
-    const shed = await download("another");
-    expect(shed.status).toBe(503);
-    expect(await shed.json()).toMatchObject({ errors: [{ extensions: { code: "SERVICE_OVERLOADED" } }] });
-    expect(held).toHaveLength(3);
-    for (const response of held) response.end("and ended");
-    for (const response of [...heavy, light]) expect(await response.text()).toBe("begun and ended");
-    const next = download("heavy");
-    await vi.waitUntil(() => held.length === 4, PATIENT);
-    held[3]?.end("and ended");
-    expect(await (await next).text()).toBe("begun and ended");
   });
 });
 

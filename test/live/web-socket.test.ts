@@ -48,12 +48,16 @@ test.each([
   ["without a token", {}, RUN_UPDATED, "UNAUTHENTICATED"],
   ["that is not valid", ADA, "subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"],
   ["that is a query", ADA, "{ __typename }", "BAD_REQUEST"],
-] as const)("a request %s is an error of its own code", async (_, params, query, code) => {
-  const { url, inOrder } = await startLive([]);
-  const results = clientOf(url, params).iterate({ query, variables });
-  await expect(results.next()).rejects.toMatchObject([{ extensions: { code } }]);
-  expect(inOrder()).toEqual([]);
-});
+] as const)(
+  "a request %s is an error of its own code, with a request id of its own",
+  async (_, params, query, code) => {
+    const { url, inOrder } = await startLive([]);
+    const results = clientOf(url, params, { "x-request-id": "mine" }).iterate({ query, variables });
+    const requestId = expect.not.stringMatching("mine") as string;
+    await expect(results.next()).rejects.toMatchObject([{ extensions: { code, requestId } }]);
+    expect(inOrder()).toEqual([]);
+  },
+);
 
 /** The status with which the gateway rejects a connection; 101 when it accepts. */
 const statusOf = (url: string, path: string, origin?: string) =>

@@ -155,18 +155,31 @@ describe("all places for operations", () => {
     expect(await Promise.all(others.map(({ code }) => code))).toEqual(["ok", "ok", "ok"]);
   });
 
-  test("are for strangers elsewhere also while others wait for their pace", async () => {
-    const service = await startFake(({ headers }) =>
-      headers["authorization"] === "token ada" ? { json: RUNNING_RECORD } : refusal(20),
-    );
+  test("are for strangers elsewhere also while others wait for their pace, who give way only where that frees a place", async () => {
+    const answering = gate();
+    let refused = 0;
+    const service = await startFake(async ({ headers, path }) => {
+      if (/cold/.test(`${headers["authorization"]}`) && ++refused <= 2) return refusal(20);
+      if (experimentIn(path) > 42) await answering.opened;
+      return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
+    });
+    const { clock, advance } = handClock();
     const env = { MAX_OPERATIONS: "2", TRUSTED_PROXIES: "1" };
-    const gateway = await startGateway({ upstream: service, env, clock: handClock().clock });
-    const askFrom = (host: number, token: string) =>
-      gateway.ask(ASK_STATUS, {}, { token, headers: { "x-forwarded-for": `10.0.0.${host}` } });
-    const waiting = ["cold1", "cold2"].map(async (token) => firstCodeOf(await askFrom(1, token)));
-    await vi.waitUntil(() => service.seen().length === 2, PATIENT);
-    expect(await askFrom(2, "ada")).toEqual(RUNNING_ANSWER);
+    const gateway = await startGateway({ upstream: service, env, clock });
+    const askFrom = async (host: number, token: string, query = ASK_STATUS) =>
+      firstCodeOf(await gateway.ask(query, {}, { token, headers: { "x-forwarded-for": `10.0.0.${host}` } }));
+    for (const token of ["one", "two", "three"]) await askFrom(3, token);
+    const waiting = ["cold1", "cold2"].map((token) => askFrom(1, token));
+    await vi.waitUntil(() => service.seen().length === 5, PATIENT);
+    expect(await askFrom(2, "ada")).toBe("ok");
     expect(await Promise.race(waiting)).toBe("SERVICE_OVERLOADED");
+    const known = ["one", "two"].map((token) => askFrom(3, token, statusOf(43)));
+    await vi.waitUntil(() => service.seen().length === 8, PATIENT);
+    expect(await askFrom(3, "three")).toBe("SERVICE_OVERLOADED");
+    answering.open();
+    expect(await Promise.all(known)).toEqual(["ok", "ok"]);
+    advance(20_000);
+    expect((await Promise.all(waiting)).toSorted()).toEqual(["SERVICE_OVERLOADED", "ok"]);
   });
 
   test("are for a known token also when strangers have asked in the same moment", async () => {

@@ -199,22 +199,6 @@ describe("the operation whose request others wait for", () => {
     expect(service.seen()).toHaveLength(1);
   });
 
-  test("may see another leave, which cancels nothing", async () => {
-    const service = await startHoldingRecords();
-    const gateway = await startGateway({ upstream: service });
-    const first = askFor(gateway);
-    await service.arrived(1);
-    const leaving = new AbortController();
-    const other = askUntil(gateway.url, leaving.signal);
-    await joined(gateway, 1);
-    leaving.abort();
-    await other;
-    await reaches(gateway, "rungraph_operations_running", 1);
-    service.release();
-    expect(await first).toEqual(RUNNING_ANSWER);
-    expect(service.seen()).toHaveLength(1);
-  });
-
   test("may reach its limit of requests, which is no limit of others", async () => {
     const service = await startHoldingRecords();
     const gateway = await startGateway({

@@ -104,14 +104,14 @@ export async function startService(tls: Tls | null = null) {
 /** A proxy whose tunnels all lead to this service, whatever host and port is asked for. */
 export async function startProxy(
   { port: servicePort }: { readonly port: number },
-  options: { readonly credentials?: string } = {},
+  options: { readonly credentials?: string; readonly opened?: Promise<void> } = {},
 ) {
   const requests: { readonly line: string; readonly headers: IncomingMessage["headers"] }[] = [];
   const server = createServer((request, response) => {
     requests.push({ line: `${request.method} ${request.url}`, headers: request.headers });
     response.writeHead(501).end();
   });
-  server.on("connect", (request: IncomingMessage, client: Socket) => {
+  server.on("connect", async (request: IncomingMessage, client: Socket) => {
     const { method, url = "", headers } = request;
     requests.push({ line: `${method} ${url}`, headers });
     const expected = options.credentials;
@@ -119,6 +119,7 @@ export async function startProxy(
       client.end("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n");
       return;
     }
+    await options.opened;
     const service = connect(servicePort, "127.0.0.1", () => {
       client.write("HTTP/1.1 200 Connection established\r\n\r\n");
       service.pipe(client).pipe(service);

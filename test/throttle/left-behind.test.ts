@@ -1,7 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { reaches } from "../support/figures.ts";
-import { gate } from "../support/gate.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import {
@@ -12,11 +10,9 @@ import {
   RUNNING_ANSWER,
   RUNNING_RECORD,
   statusesOf,
-  statusOf,
   upTo,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-import { begin } from "../support/readers.ts";
 import { refusal } from "../support/throttling.ts";
 import { joined } from "../support/sharing.ts";
 
@@ -94,25 +90,4 @@ test("a read that has joined another one waits for longer than that", async () =
   hand.advance(45_000);
   expect(await other).toEqual(RUNNING_ANSWER);
   expect(service.calls()).toHaveLength(3);
-});
-
-test("a caller that leaves while it waits for its pace gives back its place once: there are no more than before", async () => {
-  const answers = gate();
-  const service = await startFake(async ({ path }) => {
-    if (experimentIn(path) === 100) await answers.opened;
-    return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
-  });
-  const hand = handClock();
-  const env = { MAX_OPERATIONS: "1", UPSTREAM_RATE_LIMIT: "4/60", REQUEST_TIMEOUT_MS: "120000" };
-  const gateway = await startGateway({ upstream: service, clock: hand.clock, env });
-  for (const token of ["bob", "eve"]) await askFor(gateway, statusOf(1), token);
-  const leaver = begin(gateway.url, { path: "/graphql", graphql: statusesOf(upTo(5)) });
-  await vi.waitUntil(() => hand.timers().length > 0, PATIENT);
-  leaver.destroy();
-  await reaches(gateway, "rungraph_operations_running", 0);
-  const only = askFor(gateway, statusOf(100), "bob");
-  await reaches(gateway, "rungraph_operations_running", 1);
-  expect(firstCodeOf(await askFor(gateway, statusOf(1), "eve"))).toBe("SERVICE_OVERLOADED");
-  answers.open();
-  expect(firstCodeOf(await only)).toBe("ok");
 });

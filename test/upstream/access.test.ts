@@ -159,27 +159,19 @@ describe("with UPSTREAM_PROXY", () => {
 
   test("a command whose caller leaves before its tunnel is open is not sent when it is", async () => {
     const tunnel = gate();
-    let [tunnels, sent] = [0, ""];
-    const proxy = createServer((socket) => {
-      tunnels++;
-      socket.once("data", async () => {
-        await tunnel.opened;
-        socket.on("data", (piece) => (sent += piece.toString())).write("HTTP/1.1 200 OK\r\n\r\n");
-      });
-    });
-    const url = `http://${SERVICE_HOST}`;
-    const UPSTREAM_PROXY = `http://127.0.0.1:${await openPort(proxy)}`;
-    const env = { UPSTREAM_URL: url, UPSTREAM_PROXY, UPSTREAM_CONNECT_TIMEOUT_MS: "60000" };
-    const gateway = await startGateway({ upstream: { url }, env: { ...env, UPSTREAM_CONNECTIONS: "1" } });
-    const send = (graphql: string) => begin(gateway.url, { path: "/graphql", graphql });
-    const leaver = send(`mutation { stopJob(id: "ada.mnist.jobs.3", force: true) { job { id } } }`);
-    await vi.waitUntil(() => tunnels === 1, PATIENT);
+    const service = await startService();
+    const proxy = await startProxy(service, { opened: tunnel.opened });
+    const env = { UPSTREAM_URL: service.url, UPSTREAM_PROXY: proxy.url, UPSTREAM_CONNECTIONS: "1" };
+    const more = { UPSTREAM_CONNECT_TIMEOUT_MS: "60000" };
+    const gateway = await startGateway({ upstream: service, env: { ...env, ...more } });
+    const stop = `mutation { stopJob(id: "ada.mnist.jobs.3", force: true) { job { id } } }`;
+    const leaver = begin(gateway.url, { path: "/graphql", graphql: stop });
+    await vi.waitUntil(() => proxy.lines().length === 1, PATIENT);
     leaver.destroy();
     await reaches(gateway, "rungraph_operations_running", 0);
-    send("{ viewer { isSuperuser } }");
     tunnel.open();
-    await vi.waitUntil(() => sent !== "", PATIENT);
-    expect(sent).toMatch(/^GET /);
+    expect((await gateway.ask("{ viewer { isSuperuser } }")).errors).toBeUndefined();
+    expect(service.seen().map(({ path }) => path)).toEqual(["/api/v1/users/"]);
   });
 
   test("the gateway warns at the start when the proxy refuses, without its credentials", async () => {
