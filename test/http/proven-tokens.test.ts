@@ -5,10 +5,7 @@ test("a token that the service goes on accepting stays proven", () => {
   let now = 1_000;
   vi.spyOn(performance, "now").mockImplementation(() => now);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  onTestFinished(() => {
-    vi.useRealTimers();
-    vi.restoreAllMocks();
-  });
+  onTestFinished(() => void vi.useRealTimers().restoreAllMocks());
   const callers = new Callers();
   /** A request that the service accepts, so many minutes after the last one: the standing with which it came. */
   const requestAfter = (minutes: number) => {
