@@ -11,7 +11,7 @@ const PROVEN_MS = 600_000;
 const REMEMBERED_MS = 600_000;
 const FORGET_MS = 60_000;
 
-/** Maximum callers that are remembered: so many that are proven, and so many others. Whoever is forgotten begins anew. */
+/** Maximum callers that are remembered: so many that are proven, and so many others. A caller who is forgotten begins again. */
 const MAX_CALLERS = 10_000;
 
 /**

@@ -147,7 +147,7 @@ const SECTIONS = {
       "How long a response of the service is kept for other operations of the same token, in milliseconds; 0: not at all. See [operations.md](operations.md#shared-reads).",
     ),
     STALE_MAX_AGE_MS: whole({ from: 0, to: 3_600_000, fallback: 0 }).describe(
-      "How old an earlier response to the same token may be that answers while the service refuses (429), fails or is unavailable, in milliseconds; 0: none does. `extensions.stale` tells where. See [operations.md](operations.md#a-service-that-throttles).",
+      "Maximum age of an earlier response to the same token that answers while the service refuses (429), fails or is unavailable, in milliseconds; 0: none does. `extensions.stale` lists where. See [operations.md](operations.md#a-service-that-throttles).",
     ),
   },
   "Limits of one operation": {
@@ -197,7 +197,7 @@ export const SETTING_SECTIONS: Readonly<Record<string, z.core.$ZodShape>> = SECT
 /** The names of all settings. */
 export const SETTINGS: readonly string[] = Object.keys(Environment.shape);
 
-/** What a gateway runs under: the settings as they were read, and the bounds beside them. */
+/** What a gateway runs under: the settings as they were read, and the bounds in addition to them. */
 export type Config = z.output<typeof Environment> & Bounds;
 
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */
@@ -219,13 +219,8 @@ export function readConfig(environment: Variables): Config {
 }
 
 /** Reads `TYPE_NAMES` alone. Throws `ConfigError`. */
-export function readTypeNames(environment: Variables): Renames {
-  const { TYPE_NAMES, TYPE_NAMES_FILE } = environment;
-  const { values, faults } = readNames({ TYPE_NAMES, TYPE_NAMES_FILE }, SETTINGS);
-  const result = Environment.pick({ TYPE_NAMES: true }).safeParse(values);
-  if (result.success && faults.length === 0) return result.data.TYPE_NAMES;
-  throw new ConfigError([...faults, ...faultsIn(result)].join("\n"));
-}
+export const readTypeNames = ({ TYPE_NAMES, TYPE_NAMES_FILE }: Variables): Renames =>
+  readConfig({ TYPE_NAMES, TYPE_NAMES_FILE }).TYPE_NAMES;
 
 const faultsIn = ({ error }: z.ZodSafeParseResult<unknown>): string[] =>
   (error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`);

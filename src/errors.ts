@@ -147,12 +147,8 @@ export type ErrorCode = keyof typeof TABLE;
 
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeRow>> = TABLE;
 
-/** HTTP statuses for violations of HTTP's own rules. They replace the status of the code. */
-const HTTP_STATUSES = { origin: 403, "body too long": 413, "media type": 415, range: 416 };
-
 /** The HTTP status of a response that holds only an error of this code. */
-export const statusOf = (code: ErrorCode, rule?: keyof typeof HTTP_STATUSES): number =>
-  rule ? HTTP_STATUSES[rule] : ERROR_CODES[code].status;
+export const statusOf = (code: ErrorCode): number => ERROR_CODES[code].status;
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
@@ -203,7 +199,7 @@ export class UpstreamError extends Failure {
   }
 }
 
-/** The failure of one of several commands. Where it ends the operation, so that no result tells of the others, it does. */
+/** The failure of one of several commands. Where it ends the operation, so that no result has the others, it does. */
 export class OneOfSeveral extends UpstreamError {
   readonly #outcomes: readonly string[];
 

@@ -235,6 +235,7 @@ export function createGateway({
     origins,
     maxBodyBytes: maxBytes,
     requestTimeoutMs,
+    publicError: toPublic,
     onError: events.unexpected,
     takeTurn: turns.take,
   });

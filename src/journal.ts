@@ -34,7 +34,7 @@ type What =
   | ({ readonly kind: "end" } & Ending)
   /** A link of a place cost no request. */
   | { readonly kind: "free"; readonly place: ResultPlace }
-  /** Rows were compared for a place, because the service cannot be told these arguments. */
+  /** Rows were compared for a place, because the service cannot filter by these arguments. */
   | {
       readonly kind: "scan";
       readonly place: ResultPlace;
@@ -42,7 +42,7 @@ type What =
       readonly rows: number;
     };
 
-/** What happened in one operation whose result tells how it came about. */
+/** What happened in one operation whose result shows how it came about. */
 export class Journal {
   /** `note` is null for what concerns no read; `at` is by `performance.now()`. */
   readonly events: { readonly note: Note | null; readonly at: number; readonly what: What }[] = [];

@@ -7,7 +7,7 @@ import type { Profile } from "./rest/api/profile.ts";
 import { describeServer } from "./rest/api/server.ts";
 import type { Dialect } from "./rest/client/request.ts";
 
-/** What the server can do, how it is spoken to, and what callers are told of it. */
+/** What the server can do, how it is spoken to, and what callers see of it. */
 export function describeService(config: Config, fallback: Profile, upstreamUrl: URL) {
   const server = describeServer(config.UPSTREAM_PROFILE ?? fallback);
   const { profile, override, limits } = server;

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { TYPESCRIPT } from "./support/typescript.ts";
@@ -26,10 +26,19 @@ interface Repository {
   readonly version?: string;
   /** What the changelog says of the unreleased version. */
   readonly changes?: string;
+  /** Further files of it. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** What the check says in a repository that released one schema and now has another. */
-function check({ released, tagged = released ?? null, now, version = "1.0.1", changes = "" }: Repository) {
+function check({
+  released,
+  tagged = released ?? null,
+  now,
+  version = "1.0.1",
+  changes = "",
+  files = {},
+}: Repository) {
   const folder = mkdtempSync(join(tmpdir(), "rungraph-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const git = (...args: string[]) =>
@@ -55,6 +64,10 @@ function check({ released, tagged = released ?? null, now, version = "1.0.1", ch
   }
   write(now);
   if (released !== undefined) writeFileSync(join(folder, "schema/released.graphql"), `# 1.0.0\n${released}`);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
   const { status, stdout, stderr } = spawnSync(process.execPath, [...TYPESCRIPT, script], {
     cwd: folder,
     encoding: "utf8",
@@ -66,31 +79,17 @@ function check({ released, tagged = released ?? null, now, version = "1.0.1", ch
   };
 }
 
-test("without a release there is nothing to compare with", () => {
-  expect(check({ now: committed })).toEqual({
-    passes: true,
-    said: ["No release to compare the schema with."],
-    faults: [],
-  });
-});
+const NOTHING = "Since 1.0.0: nothing that could break a client";
+const ADDED = withField("pageNumber: Int");
+const ANOTHER = "schema/released.graphql: expected the subgraph of the tag v1.0.0, got another";
 
-test("a clone without tags is compared with the released schema, which agrees with the tag where there is one", () => {
-  const now = withField("pageNumber: Int");
-  const passes = { passes: true, said: ["Since 1.0.0: nothing that could break a client"], faults: [] };
-  expect(check({ released: committed, tagged: null, now })).toEqual(passes);
-  expect(check({ released: now, tagged: committed, now })).toEqual({
-    ...passes,
-    passes: false,
-    faults: ["schema/released.graphql: expected the subgraph of the tag v1.0.0, got another"],
-  });
-});
-
-test("what only adds breaks nobody", () => {
-  expect(check({ released: committed, now: withField("pageNumber: Int") })).toEqual({
-    passes: true,
-    said: ["Since 1.0.0: nothing that could break a client"],
-    faults: [],
-  });
+test.each<[string, Repository, string, string?]>([
+  ["without a release", { now: committed }, "No release to compare the schema with."],
+  ["in a clone without tags", { released: committed, tagged: null, now: ADDED }, NOTHING],
+  ["where the tag has another schema", { released: ADDED, tagged: committed, now: ADDED }, NOTHING, ANOTHER],
+  ["where something was only added", { released: committed, now: ADDED }, NOTHING],
+])("%s the schema is compared with what is there", (_, repository, said, fault) => {
+  expect(check(repository)).toEqual({ passes: !fault, said: [said], faults: fault ? [fault] : [] });
 });
 
 test("a field, a key and an input that were narrowed or removed are named", () => {
@@ -121,6 +120,28 @@ test("a field, a key and an input that were narrowed or removed are named", () =
   expect(check(repository).faults).toEqual(faults.slice(-1));
   for (const version of ["1.0.0", "2.0.0"])
     expect(check({ ...repository, version })).toMatchObject({ passes: true, faults: [] });
+});
+
+test("a setting, a code, a metric and an export that are gone are named, and so is a metric with other labels", () => {
+  const names = ["PORT", "FORBIDDEN", "rungraph_downloads_total what, code", "createGateway"];
+  const kept = ["HOST", "NOT_FOUND", "rungraph_circuit_open", "Log"];
+  const lines = "| `HOST` | x |\n| `NOT_FOUND` | 404 |\n| `rungraph_circuit_open` | gauge |  |\n";
+  const files = {
+    "schema/released-names.txt": `${[...names, ...kept].join("\n")}\n`,
+    "docs/settings.md": lines,
+    "docs/errors.md": lines,
+    "docs/operations.md": `${lines}| \`rungraph_downloads_total\` | counter | \`what\` |\n`,
+    "src/index.ts": 'export type { Log } from "./log.ts";\n',
+  };
+  const { said, faults } = check({ released: committed, now: committed, files });
+  const gone = ["PORT", "FORBIDDEN", "rungraph_downloads_total", "createGateway"];
+  expect(said).toEqual([
+    "Since 1.0.0: 4 that could break a client",
+    ...gone.map((name) => `  breaking  ${name}: is gone, or has other labels`),
+  ]);
+  expect(faults).toHaveLength(5);
+  const changes = `### Removed\n\n${gone.map((name) => `- \`${name}\``).join("\n")}`;
+  expect(check({ released: committed, now: committed, files, changes, version: "2.0.0" }).faults).toEqual([]);
 });
 
 test("a new value of an enum is dangerous: it is named, and passes", () => {

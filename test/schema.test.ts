@@ -22,6 +22,8 @@ import { schema } from "../src/graphql/schema.ts";
 import { pathToArray } from "graphql/jsutils/Path.js";
 import { startDemoGateway } from "./support/demo-gateway.ts";
 import { EXISTING_ROOTS, operation, VARIABLES } from "./support/random-operations.ts";
+import { MCP_HEADERS, rpc } from "./support/agent.ts";
+import { post } from "./support/raw-requests.ts";
 
 const isFederations = (name: string) => /^_[^_]/.test(name);
 
@@ -64,11 +66,7 @@ test("the schema of 1.0 is small, and has one way for each thing", () => {
 
 test("an agent reads at most 32 kB to know all tools", async () => {
   const { url } = await startDemoGateway({ env: { MCP: "write" } });
-  const response = await fetch(`${url}/mcp`, {
-    method: "POST",
-    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
-  });
+  const response = await post(`${url}/mcp`, rpc("tools/list"), MCP_HEADERS);
   expect((await response.text()).length).toBeLessThanOrEqual(32_000);
 });
 

@@ -11,7 +11,7 @@ export type Bounds = typeof FIXED & ReturnType<typeof followingFrom>;
 export const boundsFor = (settings: Given): Bounds => ({ ...FIXED, ...followingFrom(settings) });
 
 /** The bounds that are the same everywhere. */
-export const FIXED = {
+const FIXED = {
   /** Longest time in which a caller reads 64 kB: whoever is slower than an old phone network holds memory of others. */
   READ_TIMEOUT_MS: 10_000,
   /** Parsed documents and their plans: some hundreds, more than the frontends of one service have. */

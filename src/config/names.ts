@@ -1,32 +1,11 @@
 import { readFileSync } from "node:fs";
-import { FIXED } from "./bounds.ts";
 
 /** Environment variables. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-const SCALING = "see docs/scaling.md";
-
-/** What is true instead of the settings that are gone since 0.4. */
-const GONE: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(Object.entries(FIXED).map(([name, bound]) => [name, `it is fixed at ${bound}`])),
-  UPSTREAM_HEADERS_TIMEOUT_MS: "it is two thirds of UPSTREAM_TIMEOUT_MS",
-  UPSTREAM_QUEUE: "it is 40 times UPSTREAM_CONNECTIONS",
-  MAX_SUBSCRIPTIONS_PER_TOKEN: "it is a tenth of MAX_SUBSCRIPTIONS",
-  MAX_ALIASES: "tokens of the document, MAX_FIELDS and MAX_DEPTH bound a selection",
-  MAX_TOOL_RESULT_BYTES: "it is fixed at 100000",
-  APQ: "it is on unless TRUSTED_DOCUMENTS is set",
-  RELOAD_INTERVAL_MS: "restart the gateway when a file has changed, see docs/operations.md",
-  WORKERS: SCALING,
-  REDIS_URL: SCALING,
-  REDIS_URL_FILE: SCALING,
-  REDIS_CA_FILE: SCALING,
-  REDIS_PREFIX: SCALING,
-  REDIS_TIMEOUT_MS: SCALING,
-  REDIS_SHARED_READS: SCALING,
-};
-
-/** Names that no other program has. A misspelt one could leave the gateway open, or without its service. */
-const OURS = /^(?:UPSTREAM|MAX|LIVE|TRUSTED)_/i;
+/** Names of ours, some of which are gone since 0.4. A misspelt one could leave the gateway open, or without its service. */
+const OURS =
+  /^(?:UPSTREAM|MAX|LIVE|TRUSTED|REDIS)_|^(?:APQ|RELOAD_INTERVAL_MS|WORKERS|READ_TIMEOUT_MS|(?:DOCUMENT_)?CACHE_BYTES)$/i;
 
 /** What Kubernetes and Docker add for a service such as `upstream`; its address is a URL in `UPSTREAM_PORT`. */
 const SERVICE_LINK = /_SERVICE_HOST$|_SERVICE_PORT(?:_\w+)?$|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)?$/;
@@ -51,8 +30,7 @@ export function readNames(environment: Variables, settings: readonly string[]) {
       if (fault) faults.push(`${name}: expected a file with ${setting}, ${fault}`);
       else files.set(setting, name);
       values[setting] ??= text;
-    } else if (GONE[name] !== undefined) faults.push(`${name} is gone since 0.4: ${GONE[name]}`);
-    else if (OURS.test(name) && !SERVICE_LINK.test(name))
+    } else if (OURS.test(name) && !SERVICE_LINK.test(name))
       faults.push(`${name}: unknown setting; see docs/settings.md`);
   }
   return { values, files, faults };

@@ -1,4 +1,4 @@
-import { GraphQLError, type GraphQLErrorExtensions } from "graphql";
+import { GraphQLError, type GraphQLErrorExtensions, Kind } from "graphql";
 import {
   Cancelled,
   type ErrorCode,
@@ -25,7 +25,11 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
 
   if (cause instanceof Failure) {
     const { paths } = located?.extensions ?? {};
-    return convert(cause.message, { code: cause.code, ...cause.facts, ...(paths ? { paths } : {}) });
+    const [asked] = located?.nodes ?? [];
+    // What is missing is an endpoint of the server, which does not tell the field.
+    const isNamed = cause.code === "CAPABILITY_UNAVAILABLE" && asked?.kind === Kind.FIELD;
+    const message = isNamed ? `${asked.name.value}: ${cause.message}` : cause.message;
+    return convert(message, { code: cause.code, ...cause.facts, ...(paths ? { paths } : {}) });
   }
   if (cause instanceof InputError) return convert(cause.message, { code: "BAD_USER_INPUT" });
   if (cause instanceof Cancelled) return convert("The request was cancelled.", { code: "REQUEST_CANCELLED" });
@@ -101,7 +105,7 @@ export interface FailedPlace {
   count: number;
 }
 
-/** Maximum places of one operation that are told. */
+/** Maximum places of one operation that are reported. */
 const MAX_PLACES = 5;
 const MAX_FIELD_LENGTH = 200;
 

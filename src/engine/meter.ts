@@ -61,7 +61,7 @@ export class Meter {
   #held: Held | null = null;
   /** The fields whose memory is counted. */
   #heldFields = 0;
-  /** Errors that were told, and how many there were when the limit was. */
+  /** Errors that were reported, and how many there were when the limit was. */
   #told = 0;
   #bounded = 0;
   #reason: unknown;
@@ -117,7 +117,7 @@ export class Meter {
   }
 
   /**
-   * The errors of a result, or of a part of it, without those above the limit, which is told instead. Those with an unknown
+   * The errors of a result, or of a part of it, without those above the limit, which is reported instead. Those with an unknown
    * outcome stay.
    */
   boundErrors(errors: GraphQLError[]): GraphQLError[] {

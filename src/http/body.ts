@@ -1,14 +1,15 @@
 import type { IncomingMessage } from "node:http";
-import { type Rejection, rejectionFor } from "./rejection.ts";
+import type { GraphQLError } from "graphql";
+import { rejection } from "../engine/errors.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
-const NOT_JSON = rejectionFor("BAD_REQUEST", "media type", "Expected a body of application/json.");
-const NOT_PLAIN = rejectionFor("BAD_REQUEST", "media type", "Expected a body without Content-Encoding.");
-const READ_BEFORE = rejectionFor(
-  "INTERNAL_SERVER_ERROR",
-  undefined,
+const WRONG_TYPE = { status: 415 };
+const NOT_JSON = rejection("Expected a body of application/json.", "BAD_REQUEST", WRONG_TYPE);
+const NOT_PLAIN = rejection("Expected a body without Content-Encoding.", "BAD_REQUEST", WRONG_TYPE);
+const READ_BEFORE = rejection(
   "Expected the body of the request, which the server has read before the gateway.",
+  "INTERNAL_SERVER_ERROR",
 );
 
 /**
@@ -19,10 +20,10 @@ const READ_BEFORE = rejectionFor(
 export function readBody(
   request: IncomingMessage,
   maxBytes: number,
-  onBody: (body: Buffer | Rejection | null) => void,
+  onBody: (body: Buffer | GraphQLError | null) => void,
 ): void {
   const tooLong = () =>
-    rejectionFor("OPERATION_TOO_LARGE", "body too long", `Expected a body of at most ${maxBytes} bytes.`);
+    rejection(`Expected a body of at most ${maxBytes} bytes.`, "OPERATION_TOO_LARGE", { status: 413 });
   const { "content-type": type = "", "content-length": length = 0 } = request.headers;
   if (!JSON_TYPE.test(type)) return onBody(NOT_JSON);
   if (Number(length) > maxBytes) return onBody(tooLong());
@@ -34,7 +35,7 @@ export function readBody(
   const chunks: Buffer[] = [];
   let size = 0;
   let isSettled = false;
-  const settle = (body: Buffer | Rejection | null) => {
+  const settle = (body: Buffer | GraphQLError | null) => {
     if (isSettled) return;
     isSettled = true;
     request.off("data", add);

@@ -66,7 +66,7 @@ function callAll(callbacks: Callbacks): void {
 
 /**
  * Closes the connection of a response that is not complete. By HTTP/1.0 a body without a length ends with its connection: only
- * a reset tells that it is not whole. Any other body shows it, and what was written of it still arrives.
+ * a reset shows that it is not whole. Any other body shows it, and what was written of it still arrives.
  */
 export function breakOff({ req: { httpVersion, socket } }: ServerResponse): void {
   if (httpVersion === "1.0") reset(socket);

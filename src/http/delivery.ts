@@ -112,6 +112,7 @@ export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs 
     response: ServerResponse,
     { status, headers, body }: Sent<AsyncIterable<Uint8Array>>,
     caller: Caller,
+    onPart: (bytes: number) => void = () => {},
   ): Promise<void> => {
     // The body needs no cancelling: it starts with the first read.
     if (isOver(response)) return;
@@ -119,6 +120,7 @@ export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs 
     response.writeHead(status, headers);
     // Leaving the loop cancels the source of the body.
     for await (const part of body) {
+      onPart(part.length);
       if (isOver(response)) break;
       count(part.length);
       const last = await writeAllButLast(response, part, count);

@@ -226,23 +226,17 @@ const RETRY = { retryAfterSeconds: 1 };
 
 const overloaded = () => new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
 
-const allTaken = (what: string) =>
-  new UpstreamError("SERVICE_OVERLOADED", `The gateway has as many ${what} as it may have.`);
-
-const REJECTIONS: Readonly<Record<Full, (what: string) => UpstreamError>> = {
-  caller: (what) =>
-    new UpstreamError("RATE_LIMITED", `This caller has as many ${what} as one may have.`, RETRY),
-  address: (what) =>
-    new UpstreamError(
-      "RATE_LIMITED",
-      `Callers at this address whose tokens the service has not accepted yet have as many ${what} as they may have.`,
-      RETRY,
-    ),
-  strangers: allTaken,
-  gateway: allTaken,
-};
-
 function errorOf(full: Full, kind: PlaceKind): UpstreamError {
-  const isGatewayFull = full === "gateway" || full === "strangers";
-  return kind === "operation" && isGatewayFull ? overloaded() : REJECTIONS[full](KINDS[kind].name);
+  const { name } = KINDS[kind];
+  if (full === "caller")
+    return new UpstreamError("RATE_LIMITED", `This caller has as many ${name} as one may have.`, RETRY);
+  if (full === "address")
+    return new UpstreamError(
+      "RATE_LIMITED",
+      `Callers at this address whose tokens the service has not accepted yet have as many ${name} as they may have.`,
+      RETRY,
+    );
+  return kind === "operation"
+    ? overloaded()
+    : new UpstreamError("SERVICE_OVERLOADED", `The gateway has as many ${name} as it may have.`);
 }

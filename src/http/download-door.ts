@@ -1,15 +1,16 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
-import { addPlaces, type FailedPlace, withExtensions } from "../engine/errors.ts";
+import { addPlaces, type FailedPlace } from "../engine/errors.ts";
 import type { DownloadReport } from "../observability/telemetry.ts";
 import { openRequestSpan, traceIdOf } from "../observability/tracing.ts";
-import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
+import { UpstreamError } from "../errors.ts";
 import { RequestScope } from "../request-scope.ts";
 import type { Identify } from "./identity.ts";
 import { breakOff, onceOver } from "./connection.ts";
 import { PRIVATE } from "./graphql/encoding.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
+import { codeOf, reject } from "./rejection.ts";
 
 export interface DownloadDoorSettings {
   readonly publicError: (error: unknown) => GraphQLError;
@@ -17,13 +18,6 @@ export interface DownloadDoorSettings {
   readonly doors: Doors;
   readonly delivery: Delivery;
   readonly onDownload: (report: DownloadReport, headers: IncomingHttpHeaders) => void;
-}
-
-/** A request for a download. */
-export interface Admission {
-  readonly scope: RequestScope;
-  /** Takes a place among the downloads. Throws `UpstreamError` without a token, and when there is none. */
-  readonly admit: () => void;
 }
 
 /** What is sent: the head, which is known before the body begins, and the body, which is read at the caller's pace. */
@@ -41,18 +35,8 @@ interface DownloadTask {
   readonly what: DownloadReport["what"];
   /** The path without ids, for spans. */
   readonly route: string;
-  readonly open: (admission: Admission) => Promise<OpenedDownload>;
-}
-
-/** The requested range is outside of the file. */
-export class OutsideOfFile extends InputError {
-  /** The `content-range` header, which tells the length of the file. */
-  readonly length: string | undefined;
-
-  constructor(length: string | undefined) {
-    super("Range: expected bytes that the file has, got others");
-    this.length = length;
-  }
+  /** `admit` takes a place among the downloads. It throws `UpstreamError` without a token, and when there is none. */
+  readonly open: (scope: RequestScope, admit: () => void) => Promise<OpenedDownload>;
 }
 
 /** Names a file: in ASCII, and as it is where that is not the same (RFC 6266). */
@@ -76,16 +60,12 @@ export function createDownloadDoor({
   delivery,
   onDownload,
 }: DownloadDoorSettings) {
-  const admissionOf = (scope: RequestScope): Admission => ({
-    scope,
-    admit: () => {
-      if (scope.token === null) {
-        throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
-      }
-      const rejection = doors.admit("download", scope);
-      if (rejection) throw rejection;
-    },
-  });
+  const admit = (scope: RequestScope): void => {
+    if (scope.token === null)
+      throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
+    const rejection = doors.admit("download", scope);
+    if (rejection) throw rejection;
+  };
 
   const serve = async (
     request: IncomingMessage,
@@ -111,16 +91,18 @@ export function createDownloadDoor({
     onceOver(response, () => scope.end("left"));
     response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
     try {
-      const { status, headers, body, cancel, failureOf } = await span.run(() => open(admissionOf(scope)));
+      const { status, headers, body, cancel, failureOf } = await span.run(() =>
+        open(scope, () => admit(scope)),
+      );
       /** What made the body break off; stays null when the caller disconnects. */
       let failure: unknown = null;
       if (request.method === "HEAD") {
         cancel();
         response.writeHead(status, headers).end();
       } else {
-        const counting = countBytes(body, (length) => (bytes += length));
+        const sent = { status, headers, body };
         const sending = span.run(() =>
-          delivery.stream(response, { status, headers, body: counting }, caller),
+          delivery.stream(response, sent, caller, (length) => (bytes += length)),
         );
         await sending.catch((error: unknown) => {
           if (!scope.ended) failure = failureOf(error);
@@ -135,14 +117,9 @@ export function createDownloadDoor({
         report(isComplete ? "OK" : error ? codeOf(error) : "REQUEST_CANCELLED", error);
       });
     } catch (cause) {
-      const error = withExtensions(publicError(cause), { requestId });
-      const { retryAfterSeconds } = error.extensions;
-      const isOutside = cause instanceof OutsideOfFile;
+      const error = publicError(cause);
       report(codeOf(error), error);
-      if (isOutside && cause.length) response.setHeader("content-range", cause.length);
-      if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
-      response.writeHead(statusOf(codeOf(error), isOutside ? "range" : undefined), JSON_TYPE);
-      response.end(JSON.stringify({ errors: [error] }));
+      reject(response, "graphql", error, requestId);
     }
   };
 
@@ -152,24 +129,9 @@ export function createDownloadDoor({
   };
 }
 
-async function* countBytes(
-  stream: AsyncIterable<Uint8Array>,
-  onBytes: (length: number) => void,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of stream) {
-    onBytes(chunk.length);
-    yield chunk;
-  }
-}
-
-const codeOf = ({ extensions: { code } }: GraphQLError): ErrorCode =>
-  isErrorCode(code) ? code : "INTERNAL_SERVER_ERROR";
-
 /** Keeps browsers from rendering the output of a run as a page of this origin. */
 const NO_RENDERING = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox",
   "cache-control": PRIVATE,
 };
-
-const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };

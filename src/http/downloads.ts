@@ -6,13 +6,13 @@ import { InputError } from "../errors.ts";
 import { plainPath } from "../rest/api/endpoint.ts";
 import { mapFailure } from "../rest/client/failure.ts";
 import {
-  type Admission,
   createDownloadDoor,
   type DownloadDoorSettings,
   named,
   type OpenedDownload,
-  OutsideOfFile,
 } from "./download-door.ts";
+import { rejection } from "../engine/errors.ts";
+import type { RequestScope } from "../request-scope.ts";
 import type { Server } from "../rest/api/server.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
@@ -47,7 +47,8 @@ export function createDownloads({ client, server, ...settings }: DownloadSetting
   const open = async (
     request: IncomingMessage,
     { id, what }: { readonly id: string; readonly what: Download },
-    { scope, admit }: Admission,
+    scope: RequestScope,
+    admit: () => void,
   ): Promise<OpenedDownload> => {
     const { name, request: target } = find(id, what, request.url ?? "", admit);
     // HEAD is asked as GET and cut off: errors have their reasons in bodies, and not every server knows HEAD.
@@ -55,7 +56,11 @@ export function createDownloads({ client, server, ...settings }: DownloadSetting
     const { stream, status, bodyHeaders } = await client.stream({ ...target, range }, scope);
     if (status === 416) {
       stream.destroy();
-      throw new OutsideOfFile(bodyHeaders["content-range"]);
+      const { "content-range": length } = bodyHeaders;
+      throw rejection("Range: expected bytes that the file has, got others", "BAD_USER_INPUT", {
+        status: 416,
+        headers: length ? { "content-range": length } : {},
+      });
     }
     return {
       status,
@@ -74,7 +79,7 @@ export function createDownloads({ client, server, ...settings }: DownloadSetting
     serve(request, response, {
       what: file.what,
       route: `/downloads/{id}/${what}`,
-      open: (admission) => open(request, file, admission),
+      open: (...admission) => open(request, file, ...admission),
     });
     return true;
   };
@@ -82,25 +87,9 @@ export function createDownloads({ client, server, ...settings }: DownloadSetting
 
 /** The path that the query of a URL names. Throws `InputError` unless it names one plain path. */
 function pathOf(url: string): string {
-  const [given, ...others] = url
-    .replace(/^[^?]*\??/, "")
-    .split("&")
-    .flatMap((part) => (part.startsWith("path=") ? [part.slice("path=".length)] : []));
-  if (given === undefined || others.length > 0) {
-    throw new InputError(
-      `path: expected one query parameter, got ${given === undefined ? "none" : "several"}`,
-    );
-  }
-  return plainPath("path", decoded(given));
-}
-
-/** Decodes a value of a query as browsers and `URLSearchParams` write it. */
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value.replaceAll("+", " "));
-  } catch {
-    throw new InputError(`path: expected percent-encoded UTF-8, got ${JSON.stringify(value.slice(0, 60))}`);
-  }
+  const [path, ...others] = new URLSearchParams(url.slice(url.indexOf("?"))).getAll("path");
+  if (path !== undefined && others.length === 0) return plainPath("path", path);
+  throw new InputError(`path: expected one query parameter, got ${path === undefined ? "none" : "several"}`);
 }
 
 const HEADERS: Record<Download, (name: string) => Record<string, string>> = {

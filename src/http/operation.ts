@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
-import type { Operation, OperationFacts } from "../engine/engine.ts";
+import type { GraphQLError, GraphQLSchema } from "graphql";
+import type { Engine, Operation, OperationFacts } from "../engine/engine.ts";
 import { Journal } from "../journal.ts";
 import { explainer } from "../observability/explain.ts";
-import type { Held } from "../held.ts";
+import type { Held, HeldBytes } from "../held.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan, traceIdOf } from "../observability/tracing.ts";
 import type { OpenStream } from "../engine/subscription.ts";
@@ -21,6 +22,7 @@ import {
   type SharedSettings,
 } from "../rest/session/session.ts";
 import type { Server } from "../rest/api/server.ts";
+import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
 
 /** The state of one GraphQL request. */
@@ -72,7 +74,7 @@ export function createOperations({ contexts, isExplainable, telemetry }: Setting
             if (rejection) throw rejection;
             scope.keepPlace();
           }
-          return new OperationContext(contexts, { request, scope, pacing, onRequest: null, journal });
+          return new OperationContext(contexts, { request, scope, pacing, journal });
         },
         extensions: journal && explainer(journal, began, isExplained),
       },
@@ -112,11 +114,11 @@ export interface ContextSettings {
 export interface OperationSource {
   readonly request: IncomingMessage;
   readonly scope: RequestScope;
-  readonly pacing: Pacing;
-  /** Called for each upstream request; null if nobody counts them. */
-  readonly onRequest: (() => void) | null;
-  /** Null unless the result tells how it came about. */
-  readonly journal: Journal | null;
+  readonly pacing?: Pacing;
+  /** Called for each upstream request. */
+  readonly onRequest?: () => void;
+  /** Where the result tells how it came about. */
+  readonly journal?: Journal | null;
 }
 
 /**
@@ -145,7 +147,7 @@ export class OperationContext implements Context {
     this.lookAhead = settings.lookAhead;
     this.#settings = settings;
     this.#source = source;
-    const { journal } = source;
+    const { journal = null } = source;
     this.at = journal && ((place) => new NotedContext(this, place, journal));
   }
 
@@ -179,7 +181,7 @@ export class OperationContext implements Context {
   }
 
   #doInTurns<Result>(steps: Steps<Result>): Promise<Result> {
-    const { scope, pacing } = this.#source;
+    const { scope, pacing = UNPACED } = this.#source;
     return new Promise((resolve, reject) => {
       const advance = (): void => {
         try {
@@ -199,7 +201,7 @@ export class OperationContext implements Context {
   }
 
   #openSession(): Session {
-    const { request, scope, pacing, onRequest, journal } = this.#source;
+    const { request, scope, pacing = UNPACED, onRequest, journal = null } = this.#source;
     const { client, shared, bounds: common } = this.#settings;
     const isFresh = wantsFresh(request);
     const bounds = onRequest ? { ...common, onRequest } : common;
@@ -228,17 +230,18 @@ export function createSubscriptions({ contexts, requestTimeoutMs, ...settings }:
       const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
       asking.passOn(scope);
       held?.passTo(scope);
-      const source = { request, scope: asking, pacing: UNPACED, onRequest: null, journal: null };
       const onRequest = () => live.spend(caller);
       return {
         scope,
-        context: Object.assign(new OperationContext(contexts, source), { live: live.of(caller) }),
+        context: Object.assign(new OperationContext(contexts, { request, scope: asking }), {
+          live: live.of(caller),
+        }),
         openEvent: () => {
           const event = new RequestScope(identity, requestTimeoutMs);
           return {
             scope: event,
             openContext: (pacing) =>
-              new OperationContext(contexts, { request, scope: event, pacing, onRequest, journal: null }),
+              new OperationContext(contexts, { request, scope: event, pacing, onRequest }),
           };
         },
       };
@@ -247,4 +250,16 @@ export function createSubscriptions({ contexts, requestTimeoutMs, ...settings }:
   };
 }
 
-export type OpenOperation = ReturnType<typeof createOperations>;
+type OpenOperation = ReturnType<typeof createOperations>;
+
+/** What every protocol of GraphQL runs operations with. */
+export interface ProtocolSettings {
+  readonly schema: GraphQLSchema;
+  readonly engine: Engine;
+  readonly heldBytes: HeldBytes;
+  readonly publicError: (error: unknown) => GraphQLError;
+  readonly delivery: Delivery;
+  readonly doors: Doors;
+  readonly openOperation: OpenOperation;
+  readonly openStream: ReturnType<typeof createSubscriptions>["openStream"];
+}

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { context } from "@opentelemetry/api";
 import cors from "cors";
+import type { GraphQLError } from "graphql";
+import { rejection } from "../engine/errors.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
@@ -8,12 +10,11 @@ import type { Telemetry } from "../observability/telemetry.ts";
 import { readBody } from "./body.ts";
 import type { Identify } from "./identity.ts";
 import type { Caller } from "../caller.ts";
-import { UpstreamError } from "../errors.ts";
 import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
-import type { Doors, Place, PlaceKind } from "./doors.ts";
+import { type Doors, Place, type PlaceKind } from "./doors.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
-import { type Protocol, reject, type Rejection, rejectionBy, rejectionFor } from "./rejection.ts";
+import { codeOf, type Protocol, reject } from "./rejection.ts";
 import { openRequest, type RequestState } from "./operation.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
 import { hasValidUrl, isAmong, isOwnLocalPage, type Origins, readTarget } from "./target.ts";
@@ -40,17 +41,11 @@ export interface RouterSettings {
   readonly maxBodyBytes: number;
   readonly doors: Doors;
   readonly requestTimeoutMs: number;
+  readonly publicError: (error: unknown) => GraphQLError;
   /** Receives what made a request fail unexpectedly. */
   readonly onError: (error: unknown) => void;
   /** Does work when it is the caller's turn. */
   readonly takeTurn: (caller: Caller, work: () => void) => void;
-}
-
-/** How the requests of a protocol are served. */
-interface Served {
-  readonly protocol: Protocol;
-  readonly execute: Execute;
-  readonly maxBytes: number;
 }
 
 const EXPOSED_HEADERS =
@@ -59,11 +54,9 @@ const EXPOSED_HEADERS =
 /** Longest message of an agent, in bytes. The protocol's package takes 100 times longer to read one than the parser of JSON. */
 const MAX_MESSAGE_BYTES = 65_536;
 
-const OTHER_ORIGIN = rejectionFor(
-  "BAD_REQUEST",
-  "origin",
-  "Expected no Origin or one of CORS_ORIGINS, got another.",
-);
+const OTHER_ORIGIN = rejection("Expected no Origin or one of CORS_ORIGINS, got another.", "BAD_REQUEST", {
+  status: 403,
+});
 
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings) {
@@ -81,20 +74,21 @@ export function createRouter(settings: RouterSettings) {
   });
 
   const rejectAs = (
-    rejection: Rejection,
+    cause: unknown,
     protocol: Protocol,
     { requestId }: Identity,
     response: ServerResponse,
   ): void => {
-    reject(response, protocol, rejection, requestId);
-    telemetry.rejected(rejection.code);
+    const error = settings.publicError(cause);
+    reject(response, protocol, error, requestId);
+    telemetry.rejected(codeOf(error));
   };
 
   /** Serves the requests of a protocol: each takes its place, then its body is read, then it is executed. */
-  const serve = (served: Served): Listener => {
+  const serve = (protocol: Protocol, execute: Execute, maxBytes: number): Listener => {
     /** The kind of place for a request: it may be a subscription if it accepts an event stream, and there is room for one. */
     const kindOf = ({ headers }: IncomingMessage, { caller }: Identity): PlaceKind =>
-      served.protocol === "graphql" && acceptsEvents(headers.accept) && doors.hasRoom("stream", caller)
+      protocol === "graphql" && acceptsEvents(headers.accept) && doors.hasRoom("stream", caller)
         ? "stream"
         : "operation";
 
@@ -108,54 +102,51 @@ export function createRouter(settings: RouterSettings) {
       const state = openRequest(identity, requestTimeoutMs);
       state.scope.hold(place);
       // A turn does the work of many requests, in the trace of whoever began it.
-      const execute = context.bind(context.active(), () => {
+      const begin = context.bind(context.active(), () => {
         onceOver(response, () => state.scope.end("left"));
-        served.execute(response, body, state).catch((error: unknown) => {
+        execute(response, body, state).catch((error: unknown) => {
           settings.onError(error);
           response.req.socket.destroy();
         });
       });
-      atEndOfTurn(() => atEndOfTurn(() => takeTurn(identity.caller, execute)));
+      atEndOfTurn(() => atEndOfTurn(() => takeTurn(identity.caller, begin)));
     };
 
     return (request, response) => {
       const identity = identify(request);
       const place = doors.take(kindOf(request, identity), identity.caller);
-      if (place instanceof UpstreamError)
-        return rejectAs(rejectionBy(place), served.protocol, identity, response);
+      if (!(place instanceof Place)) return rejectAs(place, protocol, identity, response);
       if (request.method !== "POST") return run(identity, place, response, null);
       let isRead = false;
-      readBody(request, served.maxBytes, (body) => {
+      readBody(request, maxBytes, (body) => {
         isRead = true;
         place.markUsed();
         if (Buffer.isBuffer(body)) return run(identity, place, response, body);
         place.release();
-        if (body) rejectAs(body, served.protocol, identity, response);
+        if (body) rejectAs(body, protocol, identity, response);
       });
       // A body that does not come keeps nobody out.
       atEndOfTurn(() => isRead || place.markIdle(() => refuse(request.socket, 408)));
     };
   };
 
-  const { maxBodyBytes: maxBytes } = settings;
-  const serveGraphql = serve({ protocol: "graphql", execute: graphql, maxBytes });
+  const { maxBodyBytes } = settings;
+  const serveGraphql = serve("graphql", graphql, maxBodyBytes);
 
   /** Whether a page may be served: one that no setting names may be one that rebinds DNS. */
   const isKnownPage = ({ origin, host }: IncomingHttpHeaders): boolean =>
     origin === undefined || isAmong(settings.origins, origin) || isOwnLocalPage(origin, host);
 
-  /** Without sessions, MCP has only POST. */
-  const guardMcp = (execute: Execute): Listener => {
-    const served: Served = { protocol: "mcp", execute, maxBytes: Math.min(maxBytes, MAX_MESSAGE_BYTES) };
-    const serveMessage = serve(served);
-    return (request, response) => {
+  const guarded =
+    (serveMessage: Listener): Listener =>
+    (request, response) => {
       const { method, headers } = request;
+      // Without sessions, MCP has only POST.
       if (method !== "POST") response.writeHead(405, { allow: "POST" }).end();
       else if (isKnownPage(headers)) serveMessage(request, response);
-      else rejectAs(OTHER_ORIGIN, served.protocol, identify(request), response);
+      else rejectAs(OTHER_ORIGIN, "mcp", identify(request), response);
     };
-  };
-  const serveMcp = mcp && guardMcp(mcp);
+  const serveMcp = mcp && guarded(serve("mcp", mcp, Math.min(maxBodyBytes, MAX_MESSAGE_BYTES)));
 
   const route: Listener = (request, response) => {
     const [path] = (request.url ?? "").split("?", 1);

@@ -21,7 +21,7 @@ export const SOCKET_LIMITS = {
   connectionsCheckingInterval: 1_000,
   /** Maximum time without any activity on the socket while a response is written. */
   timeout: 30_000,
-  /** Time that a connection waits for its next request. Node tells it in `Keep-Alive`, and waits a second longer itself. */
+  /** Time that a connection waits for its next request. Node sends it in `Keep-Alive`, and waits a second longer itself. */
   keepAliveTimeout: 75_000,
 };
 

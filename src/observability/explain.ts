@@ -217,7 +217,7 @@ function explained(
     reads,
     // Links that cost no request: what is selected of them is part of the reference.
     free: { links: free.size, ...firstOf(free) },
-    // Rows that the gateway compared, and the arguments that the service could not be told.
+    // Rows that the gateway compared, and the arguments that the service could not filter by.
     ...(scans.size > 0 && {
       scans: [...scans].map(([place, scan]) => ({ ...firstOf(new Set([place])), ...scan })),
     }),
@@ -258,7 +258,7 @@ function firstOf(places: ReadonlySet<Place>) {
   return { fields, moreFields: places.size - fields.length };
 }
 
-/** Maximum places that are told, and characters of the paths that are looked at: aliases can be as long as the document. */
+/** Maximum places that are reported, and characters of the paths that are looked at: aliases can be as long as the document. */
 const MAX_STALE = 500;
 const MAX_CHARACTERS = 100_000;
 

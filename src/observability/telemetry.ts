@@ -8,7 +8,7 @@ import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
 import { clientOf, type ClientName, createOperationCounts } from "./operation-counts.ts";
 
-/** What is told of every request. */
+/** What is recorded of every request. */
 interface RequestReport {
   readonly requestId: string;
   readonly caller: Pick<Caller, "token" | "key" | "standing">;
@@ -54,39 +54,28 @@ interface Load extends Pressure {
   readonly waitingBytes: number;
 }
 
-/** What other parts count: metrics by name, with their help. */
-const LOADS: readonly (readonly [name: string, help: string, read: (load: Load) => number])[] = [
-  [
+/** What other parts count: the metrics of the current load, with their help. */
+const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>> = {
+  circuit: [
     "rungraph_circuit_open",
     "1 while the circuit breaker is open: at most one upstream request in 5 seconds is sent.",
-    ({ circuit }) => (circuit === "open" ? 1 : 0),
   ],
-  ["rungraph_upstream_requests_running", "Upstream requests in flight.", ({ running }) => running],
-  [
-    "rungraph_upstream_requests_waiting",
-    "Upstream requests that wait for a connection.",
-    ({ waiting }) => waiting,
-  ],
-  [
+  running: ["rungraph_upstream_requests_running", "Upstream requests in flight."],
+  waiting: ["rungraph_upstream_requests_waiting", "Upstream requests that wait for a connection."],
+  shed: [
     "rungraph_upstream_requests_shed_total",
     "Operations rejected because too many upstream requests waited.",
-    ({ shed }) => shed,
   ],
-  [
+  retries: [
     "rungraph_upstream_retries_total",
     "Retries of failed upstream requests, without those that the service throttled.",
-    ({ retries }) => retries,
   ],
-  ["rungraph_operations_running", "GraphQL operations in execution.", ({ operations }) => operations],
-  ["rungraph_downloads_running", "Downloads in flight.", ({ downloads }) => downloads],
-  ["rungraph_subscriptions_running", "Open subscriptions.", ({ subscriptions }) => subscriptions],
-  ["rungraph_polls_running", "Things that are polled for subscriptions.", ({ polls }) => polls],
-  [
-    "rungraph_waiting_bytes",
-    "Bytes of responses that wait for their readers.",
-    ({ waitingBytes }) => waitingBytes,
-  ],
-];
+  operations: ["rungraph_operations_running", "GraphQL operations in execution."],
+  downloads: ["rungraph_downloads_running", "Downloads in flight."],
+  subscriptions: ["rungraph_subscriptions_running", "Open subscriptions."],
+  polls: ["rungraph_polls_running", "Things that are polled for subscriptions."],
+  waitingBytes: ["rungraph_waiting_bytes", "Bytes of responses that wait for their readers."],
+};
 
 /** The metrics of the process. All its gateways share them, because nothing ends what collects them. */
 let ofProcess: Registry | null = null;
@@ -172,10 +161,12 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     "Reads that needed no upstream request of their own.",
     ["from"],
   );
-  for (const [name, help, read] of LOADS) {
+  for (const [key, [name, help]] of Object.entries(LOADS)) {
     const collect = function (this: Pick<Counter, "reset" | "inc">): void {
+      // Safe: the keys are those of the load.
+      const value = load()[key as keyof Load];
       this.reset();
-      this.inc(read(load()));
+      this.inc(typeof value === "number" ? value : Number(value === "open"));
     };
     // The registry keeps the metric and collects it on each scrape.
     void new (name.endsWith("_total") ? Counter : Gauge)({ name, help, registers, collect });

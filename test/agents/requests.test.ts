@@ -4,6 +4,7 @@ import { connectAgent, MCP_HEADERS, rpc } from "../support/agent.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
 import { JSON_BODY, sendPlainly, sendTo } from "../support/raw-requests.ts";
+import MESSAGES from "./messages.json" with { type: "json" };
 
 const LIST = rpc("tools/list");
 
@@ -91,10 +92,9 @@ describe("a message", () => {
   });
 
   test.each([
-    ["{", "Expected a JSON object as the body, got text that is no JSON"],
-    ["7", "Expected a JSON object as the body, got number."],
-    [`[${LIST},${LIST}]`, "Expected a JSON object as the body, got an array: no batches."],
-  ])("that is none (case %#) is 400", async (body, message) => {
+    ...MESSAGES.none,
+    { body: `[${LIST},${LIST}]`, message: "Expected a JSON object as the body, got an array: no batches." },
+  ])("that is none (case %#) is 400", async ({ body, message }) => {
     const { post } = await start();
     const { status, answer } = await post(body);
     expect({ status, answer }).toEqual({
@@ -115,18 +115,15 @@ describe("a message", () => {
     },
   );
 
-  test.each([
-    ["an unknown method", rpc("nothing"), -32_601],
-    ["an unknown tool", rpc("tools/call", { name: "nothing", arguments: {} }), -32_602],
-    ["a tool that every object has", rpc("tools/call", { name: "constructor", arguments: {} }), -32_602],
-    ["no name", rpc("tools/call"), -32_602],
-    ["a resource that is none", rpc("resources/read", { uri: "%" }), -32_602],
-  ])("with %s is an error of JSON-RPC, and runs nothing", async (_, body, code) => {
-    const { post, calls, logged } = await start();
-    expect((await post(body)).answer).toMatchObject({ id: 1, error: { code } });
-    expect(calls()).toEqual([]);
-    expect(logged()).not.toContain("unexpected");
-  });
+  test.each(MESSAGES.wrong)(
+    "with $what is an error of JSON-RPC, and runs nothing",
+    async ({ method, params, code }) => {
+      const { post, calls, logged } = await start();
+      expect((await post(rpc(method, params))).answer).toMatchObject({ id: 1, error: { code } });
+      expect(calls()).toEqual([]);
+      expect(logged()).not.toContain("unexpected");
+    },
+  );
 
   test("that is nested deeply is answered", async () => {
     const { post, logged } = await start();
@@ -148,7 +145,7 @@ describe("a message", () => {
 describe("what the gateway rejects before a message is read", () => {
   const tooLong = (bytes: number) =>
     errorOf(-32_000, `Expected a body of at most ${bytes} bytes.`, { code: "OPERATION_TOO_LARGE" });
-  const wrongType = errorOf(-32_000, "Expected a body of application/json.", { code: "BAD_REQUEST" });
+  const wrongType = errorOf(-32_600, "Expected a body of application/json.", { code: "BAD_REQUEST" });
 
   test.each([
     ["longer than the setting", "100", "application/json", 100, 413, tooLong(100)],
@@ -203,7 +200,7 @@ describe("pages", () => {
       const { status, text } = await send(origin, to);
       expect({ status, answer: JSON.parse(text) as unknown }).toEqual({
         status: 403,
-        answer: errorOf(-32_000, "Expected no Origin or one of CORS_ORIGINS, got another.", {
+        answer: errorOf(-32_600, "Expected no Origin or one of CORS_ORIGINS, got another.", {
           code: "BAD_REQUEST",
         }),
       });

@@ -1,20 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { connectAgent, type Era } from "../support/agent.ts";
-import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { connectAgent, type Era, startAgent } from "../support/agent.ts";
+import { tokenOf } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { RELEASE_04, startGateway } from "../support/gateway.ts";
 import { manifest } from "../support/manifest.ts";
 import { operationsIn } from "../support/raw-requests.ts";
 
-async function start(env: Record<string, string> = {}, options: Parameters<typeof connectAgent>[1] = {}) {
-  const gateway = await startDemoGateway({ env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4", ...env } });
-  const agent = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada"), ...options });
-  return { ...gateway, ...agent };
-}
+const start = (env: Record<string, string> = {}, options: Parameters<typeof startAgent>[1] = {}) =>
+  startAgent({ env: { ...RELEASE_04, ...env } }, options);
 
 const READING =
-  `StartPage ExperimentPage NestedRunGraph StatusTimeline MetricChart SearchPage BuildPage ClusterPage
-  GroupGraph BestRuns Origin ProjectPage RunLog Bookmarks OutputFiles SearchSummary CompareRuns FindRuns WhyFailed
+  `StartPage ExperimentPage NestedRunGraph StatusTimeline MetricChart GroupPage BuildPage ClusterPage
+  GroupGraph BestRuns Origin ProjectPage RunLog Bookmarks OutputFiles GroupSummary CompareRuns FindRuns WhyFailed
   FindProjects ActiveRuns ProjectSummary MachineLoad FindJobs graphql_query graphql_schema`.split(/\s+/);
 
 interface BestRuns {
@@ -204,24 +201,5 @@ describe("limits", () => {
     const twice = select('a: declaration(name: "text") b: declaration(name: "text")');
     expect((await use("graphql_query", { query: twice })).result).toMatchObject({ errors: [TOO_LONG] });
     expect((await ask(twice)).errors).toBe(undefined);
-  });
-
-  test("an error names the tools that help, in words of their own", async () => {
-    const { client } = await start();
-    const texts = async (name: string, input: Record<string, unknown>) =>
-      (await client.callTool({ name, arguments: input })).content.map((each) =>
-        each.type === "text" ? each.text : "",
-      );
-    const [, missing] = await texts("WhyFailed", { id: "ada.mnist.experiments.999" });
-    expect(missing).toBe("FindProjects lists projects. FindRuns lists the runs of one, also by words.");
-    const [, nonsense] = await texts("BestRuns", { id: "nonsense", metric: "loss", direction: "ASC" });
-    expect(nonsense).toBe(
-      "FindProjects lists the names of projects and groups. FindRuns lists the names and ids of runs. graphql_schema shows what an argument takes.",
-    );
-    const [, direction] = await texts("BestRuns", { id: "ada.mnist.1", metric: "loss" });
-    expect(direction).toBe("graphql_schema shows what an argument takes.");
-    const [, field] = await texts("graphql_query", { query: "{ experimnt { id } }" });
-    expect(field).toBe("graphql_schema shows the fields of a type.");
-    expect(await texts("StartPage", {})).toHaveLength(1);
   });
 });

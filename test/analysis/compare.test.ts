@@ -1,33 +1,16 @@
 import { expect, test } from "vitest";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startRecords } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { turnsOf } from "../support/turns.ts";
+import COMPARED from "./compared.json" with { type: "json" };
 
 const run = (id: number, given: object) => ({ id, unique_name: `ada.mnist.${id}`, user: "ada", ...given });
 
-const RECORDS = {
-  "ada/mnist/experiments/1/": run(1, {
-    build_job: "ada.mnist.builds.1",
-    tags: ["a"],
-    declarations: { lr: 0.1, layers: [1, 2] },
-    last_metric: { loss: 1, acc: 0.5 },
-  }),
-  "ada/mnist/experiments/2/": run(2, {
-    build_job: "ada.mnist.builds.2",
-    tags: ["a"],
-    declarations: { lr: 0.2, layers: [1, 2], deep: true },
-    last_metric: { loss: "NaN", acc: 0.5 },
-  }),
-};
-
-async function startComparing() {
-  const service = await startRecords(RECORDS);
-  return { ...(await startGateway({ upstream: service })), calls: service.calls };
-}
+const startComparing = () => startBefore(COMPARED.records);
 
 test("tells what differs, with a request for each run", async () => {
-  const { ask, calls } = await startComparing();
+  const { ask, service } = await startComparing();
   const answer = await ask(`{
     compareRuns(ids: ["ada.mnist.1", "ada.mnist.2"]) {
       runs { uniqueName }
@@ -36,20 +19,8 @@ test("tells what differs, with a request for each run", async () => {
       metrics { name values }
     }
   }`);
-  expect(answer).toEqual({
-    data: {
-      compareRuns: {
-        runs: [{ uniqueName: "ada.mnist.1" }, { uniqueName: "ada.mnist.2" }],
-        origin: [{ name: "buildJob", values: ["ada.mnist.builds.1", "ada.mnist.builds.2"], differs: true }],
-        parameters: [
-          { name: "deep", values: [null, true] },
-          { name: "lr", values: [0.1, 0.2] },
-        ],
-        metrics: [{ name: "loss", values: [1, null] }],
-      },
-    },
-  });
-  expect(calls().toSorted()).toEqual(["GET ada/mnist/experiments/1/", "GET ada/mnist/experiments/2/"]);
+  expect(answer).toEqual({ data: { compareRuns: COMPARED.differences } });
+  expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", "GET ada/mnist/experiments/2/"]);
 });
 
 test("tells also what is the same when asked, and null wherever a run has no value", async () => {
@@ -60,34 +31,11 @@ test("tells also what is the same when asked, and null wherever a run has no val
       metrics { name differs }
     }
   }`);
-  const layers = [1, 2];
-  expect(data).toEqual({
-    compareRuns: {
-      parameters: [
-        { name: "deep", values: [true, null, true], differs: true },
-        { name: "layers", values: [layers, layers, layers], differs: false },
-        { name: "lr", values: [0.2, 0.1, 0.2], differs: true },
-      ],
-      metrics: [
-        { name: "acc", differs: false },
-        { name: "loss", differs: true },
-      ],
-    },
-  });
+  expect(data).toEqual({ compareRuns: COMPARED.all });
 });
 
 test("names the runs that are not there and compares the others; null is a value, and no number is not the same as none", async () => {
-  const service = await startRecords({
-    "ada/mnist/experiments/1/": run(1, {
-      declarations: { model: { lr: 0.1, opt: "adam" }, seed: null },
-      last_metric: { loss: "NaN" },
-    }),
-    "ada/mnist/experiments/2/": run(2, {
-      declarations: { model: { lr: 0.2, opt: "adam" } },
-      last_metric: {},
-    }),
-  });
-  const { ask } = await startGateway({ upstream: service });
+  const { ask, service } = await startBefore(COMPARED.unlike.records);
   const ids = ["ada.mnist.7", "ada.mnist.1", "ada.mnist.experiments.8", "ada.mnist.2"];
   const answer = await ask(
     `query ($ids: [ID!]!) { compareRuns(ids: $ids) {
@@ -95,19 +43,7 @@ test("names the runs that are not there and compares the others; null is a value
     } }`,
     { ids },
   );
-  expect(answer).toEqual({
-    data: {
-      compareRuns: {
-        runs: [{ uniqueName: "ada.mnist.1" }, { uniqueName: "ada.mnist.2" }],
-        missing: ["ada.mnist.7", "ada.mnist.experiments.8"],
-        parameters: [
-          { name: "model.lr", values: [0.1, 0.2], arePresent: [true, true] },
-          { name: "seed", values: [null, null], arePresent: [true, false] },
-        ],
-        metrics: [{ name: "loss", values: [null, null], arePresent: [true, false] }],
-      },
-    },
-  });
+  expect(answer).toEqual({ data: { compareRuns: COMPARED.unlike.told } });
   expect(service.calls()).toEqual([1, 2, 7, 8].map((id) => `GET ada/mnist/experiments/${id}/`));
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { row } from "../support/exported.ts";
-import { pageOf, startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { pageOf } from "../support/fake.ts";
+import { RELEASE_04, startBefore } from "../support/gateway.ts";
 import { findPython, runPython } from "../support/python.ts";
 import { seeded } from "../support/seeded.ts";
 
@@ -68,8 +68,7 @@ test.skipIf(python === null).each([1, 2, 3])(
     const rows = runs.map(({ loss, ...declarations }, index) =>
       row(index + 1, { created_at: "2026-01-01T00:00:00Z", declarations, last_metric: { loss } }),
     );
-    const service = await startFake((seen) => pageOf(rows, seen));
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const { ask } = await startBefore((seen) => pageOf(rows, seen), RELEASE_04);
     // Safe: these fields are asked for.
     const { data } = (await ask(`{ project(id: "ada.mnist") { experiments { summary {
     metrics { ${STATISTICS} }

@@ -1,19 +1,20 @@
 import { expect, test } from "vitest";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { row } from "../support/exported.ts";
-import { pageOf, type Seen, startFake, type Told } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { pageOf, type Seen, type Told } from "../support/fake.ts";
+import { startBefore } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
+import TOLD from "./summary.json" with { type: "json" };
+import REFUSED from "./refused.json" with { type: "json" };
 
 /** A gateway before a service with these experiments of `ada/mnist`. */
 async function startRuns(
   rows: readonly object[],
   { env = {}, answer }: { env?: Record<string, string>; answer?: (seen: Seen) => Told | undefined } = {},
 ) {
-  const service = await startFake((seen) => answer?.(seen) ?? pageOf(rows, seen));
-  const { ask, url } = await startGateway({
-    upstream: service,
-    env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
+  const { ask, url, service } = await startBefore((seen) => answer?.(seen) ?? pageOf(rows, seen), {
+    UPSTREAM_PROFILE: "polyaxon-0.4",
+    ...env,
   });
   const list = (args: string, fields: string) =>
     ask(`{ project(id: "ada.mnist") { experiments${args} { ${fields} } } }`);
@@ -21,38 +22,12 @@ async function startRuns(
   return { list, get, calls: service.calls };
 }
 
-const [ada, bob] = [{ user: "ada" }, { user: "bob" }];
-const declared = (lr: number, seed: number, others: object = {}) => ({
-  declarations: { lr, seed, net: "cnn", ...others },
-});
-const metrics = (loss: unknown, others: object = {}) => ({ last_metric: { loss, ...others } });
-
-const ROWS = [
-  row(1, {
-    ...ada,
-    last_status: "succeeded",
-    tags: ["a", "b"],
-    ...declared(0.1, 1),
-    ...metrics(1, { note: "x" }),
-  }),
-  row(2, {
-    ...ada,
-    last_status: "succeeded",
-    tags: ["a"],
-    ...declared(0.1, 2),
-    ...metrics(2, { note: "y" }),
-  }),
-  row(3, { ...bob, last_status: "failed", tags: null, ...declared(0.01, 1), ...metrics("NaN") }),
-  row(4, { ...bob, last_status: "running", tags: [], ...declared(0.01, 2, { deep: true }), ...metrics(1) }),
-  row(5, { ...bob, last_status: "created", declarations: null, last_metric: null }),
-];
-
 const summaryOf = (summary: object | null) => ({ data: { project: { experiments: { summary } } } });
 
 const WHOLE = "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500";
 
 test("a summary alone is one request, and tells statuses, parameters, metrics and the best", async () => {
-  const { list, calls } = await startRuns(ROWS);
+  const { list, calls } = await startRuns(TOLD.rows);
   const answer = await list(
     "",
     `summary {
@@ -65,64 +40,12 @@ test("a summary alone is one request, and tells statuses, parameters, metrics an
       none: best(metric: "note", direction: DESC) { uniqueName }
     }`,
   );
-  const statuses = { SUCCEEDED: 2, FAILED: 1, RUNNING: 1, CREATED: 1 };
-  const parameter = (
-    name: string,
-    values: [unknown, number][],
-    min: unknown = null,
-    max: unknown = null,
-  ) => ({
-    name,
-    count: values.reduce((sum, [, count]) => sum + count, 0),
-    distinctCount: values.length,
-    values: values.map(([value, count]) => ({ value, count })),
-    min,
-    max,
-  });
-  const loss = { mean: 4 / 3, standardDeviation: Math.sqrt(1 / 3), min: 1, max: 2, median: 1 };
-  const nothing = { mean: null, standardDeviation: null, min: null, max: null, median: null };
-  expect(answer).toEqual(
-    summaryOf({
-      scanned: 5,
-      total: 5,
-      isComplete: true,
-      statuses: Object.entries(statuses).map(([status, count]) => ({ status, count })),
-      parameters: [
-        parameter("deep", [[true, 1]]),
-        parameter(
-          "lr",
-          [
-            [0.1, 2],
-            [0.01, 2],
-          ],
-          0.01,
-          0.1,
-        ),
-        parameter("net", [["cnn", 4]]),
-        parameter(
-          "seed",
-          [
-            [1, 2],
-            [2, 2],
-          ],
-          1,
-          2,
-        ),
-      ],
-      metrics: [
-        { name: "loss", count: 3, leftOut: 1, ...loss },
-        { name: "note", count: 0, leftOut: 2, ...nothing },
-      ],
-      best: { uniqueName: "ada.mnist.1" },
-      worst: { uniqueName: "ada.mnist.2" },
-      none: null,
-    }),
-  );
+  expect(answer).toEqual(summaryOf(TOLD.whole));
   expect(calls()).toEqual([WHOLE]);
 });
 
 test("groups are told by parameter, status, user and tag, with statistics of each", async () => {
-  const { list, calls } = await startRuns(ROWS.slice(0, 4));
+  const { list, calls } = await startRuns(TOLD.rows.slice(0, 4));
   const answer = await list(
     "",
     `summary {
@@ -131,34 +54,14 @@ test("groups are told by parameter, status, user and tag, with statistics of eac
       named: groups(by: ["param.lr", "status"], metrics: []) { count }
     }`,
   );
-  const lr = (value: number, statuses: string[], loss: object) => ({
-    values: [{ name: "lr", value }],
-    count: 2,
-    statuses: statuses.map((status) => ({ status, count: 2 / statuses.length })),
-    metrics: [{ name: "loss", ...loss }],
-  });
-  const tag = (value: string | null, user: string, count: number) => ({
-    values: [{ value }, { value: user }],
-    count,
-    metrics: [],
-  });
-  expect(answer).toEqual(
-    summaryOf({
-      lr: [
-        lr(0.1, ["SUCCEEDED"], { mean: 1.5, count: 2, leftOut: 0 }),
-        lr(0.01, ["FAILED", "RUNNING"], { mean: 1, count: 1, leftOut: 1 }),
-      ],
-      tag: [tag("a", "ada", 2), tag(null, "bob", 2), tag("b", "ada", 1)],
-      named: [{ count: 2 }, { count: 1 }, { count: 1 }],
-    }),
-  );
+  expect(answer).toEqual(summaryOf(TOLD.groups));
   expect(calls()).toEqual([WHOLE]);
 });
 
 test("runs are counted by group, also beside a parameter of this name", async () => {
   const rows = [
-    { ...ROWS[0], experiment_group: "ada.mnist.7", declarations: { group: "control" } },
-    { ...ROWS[1], experiment_group: null },
+    { ...TOLD.rows[0], experiment_group: "ada.mnist.7", declarations: { group: "control" } },
+    { ...TOLD.rows[1], experiment_group: null },
   ];
   const { list } = await startRuns(rows);
   const group = (name: string) => `groups(by: ["${name}"], metrics: []) { values { name value } }`;
@@ -174,7 +77,7 @@ test("runs are counted by group, also beside a parameter of this name", async ()
 });
 
 test("names that every object has are names like others", async () => {
-  const { list } = await startRuns(ROWS.slice(0, 1));
+  const { list } = await startRuns(TOLD.rows.slice(0, 1));
   const names = ["__proto__", "constructor"];
   const answer = await list(
     "",
@@ -211,42 +114,7 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
        importance(metric: "loss") { name count correlation }
      }`,
   );
-  const group = (...given: readonly unknown[]) => ({
-    values: given.map((value) => ({ name: "model.lr", value })),
-    count: 1,
-  });
-  expect(answer).toMatchObject({
-    data: {
-      project: {
-        experiments: {
-          nodes: [
-            {
-              declarations: [
-                { name: "model.b.1", value: 1 },
-                { name: "model.lr", value: 0.1 },
-              ],
-            },
-            { declarations: [{ name: "model.lr", value: 0.3 }] },
-            { declarations: [{ name: "model.lr", value: null }] },
-            { declarations: [] },
-          ],
-          summary: {
-            parameters: [
-              { name: "model", count: 1 },
-              { name: "model.b.1", count: 1 },
-              { name: "model.lr", count: 3 },
-            ],
-            groups: [group(0.1), group(0.3), group(null), group()],
-            importance: [
-              { name: "model.lr", count: 2, correlation: 1 },
-              { name: "model", count: 1, correlation: null },
-              { name: "model.b.1", count: 1, correlation: null },
-            ],
-          },
-        },
-      },
-    },
-  });
+  expect(answer).toMatchObject({ data: { project: { experiments: TOLD.names } } });
   const LIST = "GET ada/mnist/experiments";
   expect(calls()).toEqual([LIST, `${LIST}?limit=500`, WHOLE]);
   const table = await get("ada.mnist/runs.csv?columns=param.model.lr,param.model");
@@ -257,22 +125,24 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
   expect(all.split("\r\n")[0]).toMatch(/,param\.model,param\.model\.b\.1,param\.model\.lr,metric\.loss$/);
 });
 
-test("means and deviations of numbers as large as there are have no infinite squares", async () => {
-  const of = (...losses: number[]) => losses.map((loss, index) => row(index + 1, metrics(loss)));
+test("means, deviations and medians of numbers as large as there are are finite, or null", async () => {
+  const of = (...losses: number[]) => losses.map((loss, index) => row(index + 1, { last_metric: { loss } }));
   const statistics = async (rows: readonly object[]) => {
     const { list } = await startRuns(rows);
-    return list("", "summary { metrics { mean standardDeviation } }");
+    return list("", "summary { metrics { mean standardDeviation median } }");
   };
   expect(await statistics(of(1e308, 1.5e308))).toEqual(
     summaryOf({
-      metrics: [{ mean: 1.25e308, standardDeviation: expect.closeTo(3.535533905932738e307, -294) }],
+      metrics: [
+        { mean: 1.25e308, standardDeviation: expect.closeTo(3.535533905932738e307, -294), median: 1.25e308 },
+      ],
     }),
   );
   expect(await statistics(of(3, -1e308, 1e308))).toEqual(
-    summaryOf({ metrics: [{ mean: expect.closeTo(0, -293), standardDeviation: 1e308 }] }),
+    summaryOf({ metrics: [{ mean: expect.closeTo(0, -293), standardDeviation: 1e308, median: 3 }] }),
   );
   expect(await statistics(of(-1.7e308, 1.7e308))).toEqual(
-    summaryOf({ metrics: [{ mean: 0, standardDeviation: null }] }),
+    summaryOf({ metrics: [{ mean: 0, standardDeviation: null, median: 0 }] }),
   );
 });
 
@@ -291,7 +161,7 @@ test("importance is the rank correlation of a metric with each parameter that ha
 });
 
 test("a page and two summaries read the list in its order and once as a whole", async () => {
-  const { list, calls } = await startRuns(ROWS, { env: { MAX_PAGE_SIZE: "2" } });
+  const { list, calls } = await startRuns(TOLD.rows, { env: { MAX_PAGE_SIZE: "2" } });
   const { data } = await list(
     "(first: 1, order: { field: CREATED_AT })",
     `nodes { uniqueName } summary { scanned isComplete } again: summary { statuses { count } } part: summary(scan: 3) { scanned total isComplete }`,
@@ -319,7 +189,7 @@ test("a page and two summaries read the list in its order and once as a whole", 
 });
 
 test("the page that the arguments name is not read where only figures are selected", async () => {
-  const { list, calls } = await startRuns(ROWS);
+  const { list, calls } = await startRuns(TOLD.rows);
   const cursor = await list("(first: 2, order: { field: CREATED_AT })", "pageInfo { endCursor }");
   expect(cursor.errors).toBeUndefined();
   const after = JSON.stringify(listIn(cursor, "project.experiments").pageInfo.endCursor);
@@ -332,7 +202,9 @@ test("the page that the arguments name is not read where only figures are select
 });
 
 test("ends at the limit of upstream requests, and says so", async () => {
-  const { list, calls } = await startRuns(ROWS, { env: { MAX_PAGE_SIZE: "1", MAX_UPSTREAM_REQUESTS: "3" } });
+  const { list, calls } = await startRuns(TOLD.rows, {
+    env: { MAX_PAGE_SIZE: "1", MAX_UPSTREAM_REQUESTS: "3" },
+  });
   expect(await list("", "summary { scanned total isComplete }")).toEqual(
     summaryOf({ scanned: 3, total: 5, isComplete: false }),
   );
@@ -340,7 +212,7 @@ test("ends at the limit of upstream requests, and says so", async () => {
 });
 
 test("a failure in the middle is an error, no shorter summary", async () => {
-  const { list } = await startRuns(ROWS, {
+  const { list } = await startRuns(TOLD.rows, {
     env: { MAX_PAGE_SIZE: "2" },
     answer: ({ path }) => (path.includes("offset=2") ? { status: 403, json: {} } : undefined),
   });
@@ -351,20 +223,8 @@ test("a failure in the middle is an error, no shorter summary", async () => {
   ]);
 });
 
-test.each([
-  ["summary(scan: 0) { scanned }", "summary", "scan: expected 1 to 10000, got 0"],
-  [
-    "summary { groups(by: []) { count } }",
-    "summary.groups",
-    `by: expected 1 to 5 different names, such as ["lr", "status"], got 0`,
-  ],
-  [
-    `summary { groups(by: ["lr", "lr"]) { count } }`,
-    "summary.groups",
-    `by: expected 1 to 5 different names, such as ["lr", "status"], got 2`,
-  ],
-])("%s is refused", async (field, path, message) => {
-  const { list } = await startRuns(ROWS);
+test.each(REFUSED)("$field is refused", async ({ field, path, message }) => {
+  const { list } = await startRuns(TOLD.rows);
   const { errors } = outcomeOf(await list("", field));
   expect(errors).toEqual([failure(`project.experiments.${path}`, "BAD_USER_INPUT", message)]);
 });

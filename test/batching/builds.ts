@@ -1,5 +1,5 @@
-import { pathIn, startFake, type Told } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { pathIn, type Told } from "../support/fake.ts";
+import { type Answer, startBefore } from "../support/gateway.ts";
 
 export const upTo = (last: number) => Array.from({ length: last }, (_, index) => `${index + 1}`);
 
@@ -37,27 +37,26 @@ export interface BuildAnswers {
 
 /** A service whose experiment n has the build n of its own, behind a gateway that may batch. */
 export async function startBuilds({ byIds = buildRows, alone = wholeBuild, env = {} }: BuildAnswers = {}) {
-  const service = await startFake(({ path, headers }) => {
-    const { pathname, searchParams } = new URL(path, "http://service");
-    const [, project = "", kind, id] = /^\/api\/v1\/ada\/(\w+)\/(\w+)(?:\/(\d+)\/)?$/.exec(pathname) ?? [];
-    if (kind === "builds" && id) return alone(id);
-    if (kind === "builds") {
-      return byIds(
-        searchParams.get("query")?.replace("id:", "").split("|") ?? [],
-        `${headers["authorization"]}`,
-      );
-    }
-    if (kind !== "experiments") return undefined;
-    const results = upTo(Number(searchParams.get("limit"))).map((each) => ({
-      id: Number(each),
-      build_job: `ada.${project}.builds.${each}`,
-    }));
-    return { json: { count: results.length, next: null, previous: null, results } };
-  });
-  const gateway = await startGateway({
-    upstream: service,
-    env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
-  });
+  const { service, ...gateway } = await startBefore(
+    ({ path, headers }) => {
+      const { pathname, searchParams } = new URL(path, "http://service");
+      const [, project = "", kind, id] = /^\/api\/v1\/ada\/(\w+)\/(\w+)(?:\/(\d+)\/)?$/.exec(pathname) ?? [];
+      if (kind === "builds" && id) return alone(id);
+      if (kind === "builds") {
+        return byIds(
+          searchParams.get("query")?.replace("id:", "").split("|") ?? [],
+          `${headers["authorization"]}`,
+        );
+      }
+      if (kind !== "experiments") return undefined;
+      const results = upTo(Number(searchParams.get("limit"))).map((each) => ({
+        id: Number(each),
+        build_job: `ada.${project}.builds.${each}`,
+      }));
+      return { json: { count: results.length, next: null, previous: null, results } };
+    },
+    { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
+  );
   return {
     ...gateway,
     seen: service.seen,

@@ -1,19 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { UNKNOWN_LIST } from "./builds.ts";
-import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
-import { pathIn, startFake, type Told } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startTwo } from "../support/demo-gateway.ts";
+import { pathIn, type Told } from "../support/fake.ts";
+import { RELEASE_02, RELEASE_04, startBefore } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
 
 describe("metrics of the experiments of a group", () => {
-  /** The demo behind a gateway that may batch and one that may not. */
-  async function startBoth() {
-    const demo = await startDemoService({ now: still });
-    const token = tokenOf(demo, "ada");
-    const batching = await startGateway({ upstream: demo, token, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-    const single = await startGateway({ upstream: demo, token, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
-    return { batching, single, calls: () => callsOf(demo) };
-  }
+  /** A gateway that may batch and one that may not. */
+  const startBoth = () => startTwo({ env: RELEASE_04 }, { env: RELEASE_02 });
 
   test.each([
     [
@@ -27,63 +21,61 @@ describe("metrics of the experiments of a group", () => {
       'metrics(first: 1) { nodes { values(names: ["loss"]) { value } } } metricSeries { name values }',
     ],
   ])("take one request, %s", async (_, fields) => {
-    const { batching, single, calls } = await startBoth();
+    const ask = await startBoth();
     const document = `{ group(id: "ada.mnist.1") { experiments(first: 24) { nodes { uniqueName ${fields} } } } }`;
-    const answer = await batching.ask(document);
-    expect(calls()).toEqual(["GET ada/mnist/experiments?group=1&limit=24", "GET ada/mnist/groups/1/metrics"]);
+    const { answer, calls, expected, expectedCalls } = await ask(document);
+    expect(calls).toEqual(["GET ada/mnist/experiments?group=1&limit=24", "GET ada/mnist/groups/1/metrics"]);
     expect(answer.errors).toBeUndefined();
-    expect(answer).toEqual(await single.ask(document));
-    expect(calls().length).toBeGreaterThanOrEqual(25);
+    expect(answer).toEqual(expected);
+    expect(expectedCalls.length).toBeGreaterThanOrEqual(25);
   });
 
   test("behind a cursor are asked for alone, and go on where the page of the group ended", async () => {
-    const { batching, single, calls } = await startBoth();
+    const ask = await startBoth();
     const page = `query ($after: String, $of: String!) { group(id: "ada.mnist.1") { experiments(query: $of) { nodes {
       internalId metrics(first: 3, after: $after) { nodes { internalId } pageInfo { endCursor hasNextPage } }
     } } } }`;
-    const first = await batching.ask(page, { of: "id:9|10" });
-    expect(first).toEqual(await single.ask(page, { of: "id:9|10" }));
-    calls();
+    const { answer: first, expected } = await ask(page, { of: "id:9|10" });
+    expect(first).toEqual(expected);
     // A cursor belongs to the list of one experiment.
     const [of = {}] = listIn(first, "group.experiments").nodes;
     const { endCursor: after } = listIn({ data: of }, "metrics").pageInfo;
     const further = { of: `id:${of["internalId"]}`, after };
-    const second = await batching.ask(page, further);
-    expect(calls()).toEqual([
+    const second = await ask(page, further);
+    expect(second.calls).toEqual([
       `GET ada/mnist/experiments/${of["internalId"]}/metrics?limit=3&offset=3`,
       `GET ada/mnist/experiments?group=1&query=id%3A${of["internalId"]}`,
     ]);
-    expect(second).toEqual(await single.ask(page, further));
+    expect(second.answer).toEqual(second.expected);
   });
 
   test("of several groups take one request for each; those of no group are asked for alone", async () => {
-    const { batching, single, calls } = await startBoth();
+    const ask = await startBoth();
     const document = `{ project(id: "ada.mnist") {
       experiments(query: "id:1|9|10|42|47|48") { nodes { uniqueName metrics(first: 1) { totalCount } } }
     } }`;
-    const answer = await batching.ask(document);
-    expect(calls()).toEqual([
+    const { answer, calls, expected } = await ask(document);
+    expect(calls).toEqual([
       "GET ada/mnist/experiments/1/metrics?limit=1",
       "GET ada/mnist/experiments/42/metrics?limit=1",
       "GET ada/mnist/experiments?query=id%3A1%7C9%7C10%7C42%7C47%7C48",
       "GET ada/mnist/groups/1/metrics",
       "GET ada/mnist/groups/2/metrics",
     ]);
-    expect(answer).toEqual(await single.ask(document));
+    expect(answer).toEqual(expected);
   });
 
   /** A service with the experiments 1 and 2 in group 5, whose list of the group's metrics answers as told. */
   async function startGroup(told: Told) {
     const recorded = (id: number, experiment: number) => ({ id, experiment, values: { loss: id } });
-    const service = await startFake(({ path }) => {
+    const { service, ...gateway } = await startBefore(({ path }) => {
       if (path.endsWith("/groups/5/metrics")) return told;
       const experiment = Number(/experiments\/(\d)\/metrics/.exec(path)?.[1] ?? 0);
       const results = experiment
         ? [recorded(experiment, experiment), recorded(10 + experiment, experiment)]
         : [1, 2].map((id) => ({ id, experiment_group: "ada.mnist.5" }));
       return { json: { count: 2, next: null, previous: null, results } };
-    });
-    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    }, RELEASE_04);
     return {
       ...gateway,
       calls: () =>

@@ -138,6 +138,21 @@ describe("a server that does not take the filter", () => {
     expect(calls()).toEqual(alone(upTo(3)));
   });
 
+  test.each([REFUSED_FILTER, UNKNOWN_LIST])(
+    "is not one that refuses it for records which cannot be read at all (case %#)",
+    async (told) => {
+      const { ask, calls } = await startBuilds({
+        byIds: (ids) => (ids.includes("9") ? told : buildRows(ids)),
+        alone: (id) => (id === "9" ? undefined : wholeBuild(id)),
+      });
+      const [one, nine] = [1, 9].map((id) => `of${id}: buildJob(id: "ada.mnist.builds.${id}") { status }`);
+      await ask(`{ ${one} ${nine} }`);
+      calls();
+      await ask(buildsOf(3));
+      expect(calls()).toEqual([byIds(upTo(3))]);
+    },
+  );
+
   test("is asked for no record twice, although the whole of it is wanted elsewhere", async () => {
     const { ask, calls } = await startBuilds({ byIds: () => REFUSED_FILTER });
     const { data, errors } = await ask<object, object>(`{

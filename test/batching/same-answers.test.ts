@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
-import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
+import { callsOf, startDemoService, startTwo, tokenOf } from "../support/demo-gateway.ts";
 import { sortedErrorsOf } from "../support/errors.ts";
-import { startGateway } from "../support/gateway.ts";
+import { RELEASE_04, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { profileFile } from "../support/tracker.ts";
 import { operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
+import ENTITIES from "./entities.json" with { type: "json" };
 
 test("entities are found by their ids, those of a kind and project together, in order, each failing alone", async () => {
   const demo = await startDemoService();
@@ -15,24 +16,11 @@ test("entities are found by their ids, those of a kind and project together, in 
     token: tokenOf(demo, "grace"),
     env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
   });
-  const runs: readonly (readonly [id: string, name: string | null, status?: string])[] = [
-    ["Experiment:ada/mnist/42", "ada.mnist.42", "succeeded"],
-    ["Job:ada/mnist/1", "ada.mnist.jobs.1", "succeeded"],
-    ["Experiment:ada/mnist/999", null],
-    ["Experiment:ada/mnist/9", "ada.mnist.1.9", "succeeded"],
-    ["Group:ada/mnist/1", "ada.mnist.1", "running"],
-    ["Experiment:grace/vision/8", "grace.vision.8", "succeeded"],
-    ["Job:ada/mnist/3", "ada.mnist.jobs.3", "failed"],
-    ["Job:ada/speech/8", null],
-    ["Group:ada/mnist/2", "ada.mnist.2", "running"],
-  ];
   const answer = await gateway.ask<{ entities: readonly unknown[] }, object>(
     `query ($ids: [ID!]!) { entities(ids: $ids) { ... on Run { uniqueName rawStatus } } }`,
-    { ids: runs.map(([id]) => globalId(id)) },
+    { ids: ENTITIES.map(({ address }) => globalId(address)) },
   );
-  expect(answer.data.entities).toEqual(
-    runs.map(([, uniqueName, rawStatus]) => uniqueName && { uniqueName, rawStatus }),
-  );
+  expect(answer.data.entities).toEqual(ENTITIES.map(({ told }) => told));
   expect(sortedErrorsOf(answer)).toMatchObject([
     { at: "entities.2", code: "NOT_FOUND" },
     { at: "entities.7", code: "FORBIDDEN" },
@@ -72,33 +60,24 @@ function aloneOf(call: string): string[] {
 }
 
 test("batching changes no answer and no error, and costs a request only where records are wanted again", async () => {
-  const demo = await startDemoService({ now: still });
-  const token = tokenOf(demo, "ada");
   const wide = { MAX_UPSTREAM_REQUESTS: "100000", MAX_DEPTH: "40" };
-  const batching = await startGateway({
-    upstream: demo,
-    token,
-    env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...wide },
-  });
   const withoutBatches = {
     extends: "polyaxon-0.4",
     endpoints: { optional: { groupMetrics: null } },
     filters: { ids: null },
   };
-  const single = await startGateway({
-    upstream: demo,
-    token,
-    env: { UPSTREAM_PROFILE: profileFile(JSON.stringify(withoutBatches)), ...wide },
-  });
-
+  const UPSTREAM_PROFILE = profileFile(JSON.stringify(withoutBatches));
+  const ask = await startTwo({ env: { ...RELEASE_04, ...wide } }, { env: { UPSTREAM_PROFILE, ...wide } });
   let batches = 0;
 
   await fc.assert(
     fc.asyncProperty(operation(MATERIAL), async (document) => {
-      const together = await batching.ask<object, object>(document, VARIABLES);
-      const asked = callsOf(demo);
-      const apart = await single.ask<object, object>(document, VARIABLES);
-      const askedApart = callsOf(demo);
+      const {
+        answer: together,
+        calls: asked,
+        expected: apart,
+        expectedCalls: askedApart,
+      } = await ask(document, VARIABLES);
       expect(withoutPorts(together.data)).toEqual(withoutPorts(apart.data));
       expect(sortedErrorsOf(together)).toEqual(sortedErrorsOf(apart));
       expect(new Set(asked).size).toBe(asked.length);

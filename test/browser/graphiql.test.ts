@@ -182,7 +182,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       await page.getByLabel("or a token").fill(token);
       await click(page, page.getByRole("button", { name: "Use token" }));
     };
-    await give("wr0ng");
+    await give(`-H "authorization: Bearer wr0ng"`);
     await page.getByText("The service does not take this token: Invalid token").waitFor();
     await give("a ☃");
     await page.getByText("A token is one word").waitFor();

@@ -114,23 +114,26 @@ describe("where the server takes one command for the experiments of a project", 
 
   test("what one project refuses does not hide what another one has done, or the command of a single run", async () => {
     const { ask, service } = await start(startMany());
-    const ids = "ada.mnist.experiments.2 bob.words.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5";
+    const ids =
+      "ada.mnist.experiments.2 bob.words.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5 ada.mnist.experiments.404";
     const mutation = (selection: string) =>
       ask(`mutation { deleteRuns(ids: ${JSON.stringify(ids.split(" "))}) { ${selection} } }`);
     const answer = await mutation("outcomes deletedIds");
     expect(answer.data).toEqual({
       deleteRuns: {
-        outcomes: ["DONE", "REFUSED", "DONE", "DONE"],
+        outcomes: ["DONE", "REFUSED", "DONE", "DONE", "NOT_SENT"],
         deletedIds: [
           globalId("Experiment:ada/mnist/2"),
           null,
           globalId("Experiment:ada/mnist/4"),
           globalId("Job:eve/x/5"),
+          null,
         ],
       },
     });
     expect(errorsOf(answer)).toMatchObject([
       { at: "deleteRuns.deletedIds.1", code: "FORBIDDEN", message: "No." },
+      { at: "deleteRuns.deletedIds.4", code: "NOT_FOUND" },
     ]);
     const sent = () => service.calls().filter((call) => call.startsWith("DELETE"));
     const paths = ["ada/mnist/experiments/delete", "bob/words/experiments/3/", "eve/x/jobs/5/"];
@@ -141,6 +144,27 @@ describe("where the server takes one command for the experiments of a project", 
     });
     expect(sent()).toHaveLength(6);
   });
+});
+
+test("a command for many at which the server fails may not be offered by it, and what became of the runs is unknown", async () => {
+  const lost = { text: "", status: 405, headers: { "content-type": "text/html" } };
+  const rows = [1, 2].map((id) => ({ id, last_status: "running", started_at: null, finished_at: null }));
+  const listed = { json: { count: 2, next: null, results: rows } };
+  const service = await startFake(({ method }) => (method === "GET" ? listed : lost));
+  const { ask } = await startGateway({ upstream: service, env });
+  const ids = `["ada.mnist.experiments.1", "ada.mnist.experiments.2"]`;
+  for (const [name, method, field, route] of [
+    ["stopRuns", "POST", "runs { id }", "{owner}/{project}/experiments/stop"],
+    ["deleteRuns", "DELETE", "deletedIds", "{owner}/{project}/experiments/delete"],
+  ] as const) {
+    const answer = await ask(`mutation { done: ${name}(ids: ${ids}) { outcomes ${field} } }`);
+    expect(answer.data).toMatchObject({ done: { outcomes: ["UNKNOWN", "UNKNOWN"] } });
+    const message = `The server failed at ${method} ${route}, or does not offer it.`;
+    expect(errorsOf(answer)).toMatchObject([{ code: "UPSTREAM_ERROR", outcome: "unknown", message }]);
+  }
+  const list = "GET ada/mnist/experiments?query=id%3A1%7C2&limit=100";
+  const sent = ["POST ada/mnist/experiments/stop", list, "DELETE ada/mnist/experiments/delete"];
+  expect(service.inOrder()).toEqual([list, ...sent]);
 });
 
 test("after the first refusal of a throttle nothing more of a mutation is sent, and each run is told what became of it", async () => {

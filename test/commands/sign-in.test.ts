@@ -14,16 +14,20 @@ describe("login", () => {
   const login = `mutation ($username: String!, $password: String!) { ${LOGIN} }`;
   const ada = { username: "ada", password: "ada-demo" };
 
-  test("sends no token, and reads the user with the new one; the other fields are their caller's", async () => {
-    // It signs in whoever asks, and knows people by their tokens.
-    const service = await startFake(({ path, headers }) => {
+  /** It signs in whoever asks, and knows people by their tokens. */
+  const startDoor = () =>
+    startFake(({ path, headers }) => {
       if (path.endsWith("users/token/")) return { json: { token: "n3w" } };
       if (!path.endsWith("users/"))
         return { json: { id: 3, description: `for ${headers["authorization"]}` } };
       const username = headers["authorization"] === "token n3w" ? "ada" : "grace";
       return { json: { username, email: `${username}@example.com`, is_superuser: username === "ada" } };
     });
-    const { ask } = await startGateway({ upstream: service, token: "t0ken" });
+
+  test("sends no token, and reads the user with the new one; the other fields are their caller's", async () => {
+    const service = await startDoor();
+    const env = { CACHE_TTL_MS: "60000" };
+    const { ask } = await startGateway({ upstream: service, token: "t0ken", env });
     const grant = `grantSuperuser(username: "grace") { user { isSuperuser } }`;
     const answer = await ask(
       `mutation ($username: String!, $password: String!) {
@@ -53,6 +57,9 @@ describe("login", () => {
       ["POST ada/mnist/experiments/3/stop", "token t0ken", ""],
       ["GET ada/mnist/experiments/3/", "token t0ken", ""],
     ]);
+    // What the new token shows is kept for nobody who comes with another one.
+    await ask(login, ada);
+    expect(await ask("{ viewer { username } }")).toEqual({ data: { viewer: { username: "grace" } } });
   });
 
   const refusals = readRecording("0.2.0-reads").flatMap(({ case: name, status, json }): [string, Told][] =>

@@ -35,7 +35,7 @@ test("a name at which the server crashes is told to be taken, and any other fail
     ["updateExperiment", "ada.mnist.3", "{owner}/{project}/experiments/{id}/"],
     ["updateProject", "ada.mnist", "{owner}/{project}"],
   ] as const) {
-    const facts = { upstream: { method: "PATCH", route, status: 405 } };
+    const facts = { upstream: { method: "PATCH", route, status: 405 }, outcome: "unknown" };
     expect(outcomeOf(await update(field, id, `name: "base", description: "x"`))).toEqual({
       data: { done: null },
       errors: [failure("done", "BAD_USER_INPUT", message, facts)],
@@ -165,16 +165,19 @@ describe("the options of a restart", () => {
       const field = `restartExperiment(id: "ada.mnist.3", input: ${input}) { __typename }`;
       return errorsOf(await ask(`mutation ${variables} { ${field} }`));
     };
-    expect(await restart("{ seeds: [1, 9007199254740993] }")).toMatchObject([
-      { message: expect.stringContaining("which are kept, got 9007199254740993; write it as text") },
-    ]);
+    for (const digits of ["9007199254740993", "-9007199254740993.0", "90071992547409931e-1", "1e400"])
+      expect(await restart(`{ seeds: [1, ${digits}] }`)).toMatchObject([
+        { message: expect.stringContaining(`which are kept, got ${digits}; write it as text`) },
+      ]);
     expect(await restart("{ seed: $seed }", "($seed: Float = 9007199254740993)")).toMatchObject([
       { code: "BAD_USER_INPUT" },
     ]);
     expect(service.seen()).toEqual([]);
-    await restart(`{ seed: "9007199254740993", high: 1e300, last: 9007199254740991 }`);
+    await restart(
+      `{ seed: "9007199254740993", high: 1e300, last: 9007199254740991, pi: 3.14159265358979323 }`,
+    );
     expect(service.seen()[0]?.body).toBe(
-      `{"config":{"declarations":{"seed":"9007199254740993","high":1e+300,"last":9007199254740991}}}`,
+      `{"config":{"declarations":{"seed":"9007199254740993","high":1e+300,"last":9007199254740991,"pi":3.141592653589793}}}`,
     );
   });
 });

@@ -6,6 +6,7 @@ import { clientOf } from "../live/socket-client.ts";
 import { openRaw } from "../http/raw-socket.ts";
 import { connectAgent } from "../support/agent.ts";
 import { BUILT } from "../support/built.ts";
+import { startFake } from "../support/fake.ts";
 import type { Answer } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { type GatewayProcess, startGatewayProcess } from "../support/gateway-process.ts";
@@ -86,6 +87,32 @@ test("an agent lists the tools and uses one", async () => {
   expect(await agent.names()).toContain("graphql_query");
   const { result } = await agent.use("graphql_query", { query: WHO });
   expect(result).toEqual({ data: { viewer: { username: "ada" } } });
+});
+
+test("integers that a number does not keep are values under their names, whatever has them", async () => {
+  const [row, other] = ["9007199254740993", "1"].map(
+    (seed, index) =>
+      `{"id": ${index + 1}, "declarations": {"a": {"seed": ${seed}}}, "last_metric": {"n": ${seed}}}`,
+  );
+  const headers = { "content-type": "application/json" };
+  const service = await startFake(() => ({ text: `{"count": 2, "results": [${row}, ${other}]}`, headers }));
+  const { url, kill } = await startGatewayProcess(service.url, { UPSTREAM_PROFILE: "polyaxon-0.4" });
+  const query = `{ project(id: "ada.mnist") { experiments { summary {
+    parameters { name values { value } } metrics { name max }
+  } } } }`;
+  const authorized = { authorization: "token t0ken" };
+  const told = await sendTo(`${url}/graphql`, {
+    body: operationText(query, {}),
+    headers: { ...JSON_BODY, ...authorized },
+  });
+  const seed = "rawJSON" in JSON ? "9007199254740993" : `"9007199254740993"`;
+  expect(told.text).toContain(`"parameters":[{"name":"a.seed","values":[{"value":${seed}},{"value":1}]}]`);
+  expect(told.text).toContain(`"metrics":[{"name":"n","max":9007199254740992}]`);
+  const exported = await fetch(`${url}/export/ada.mnist/runs.csv`, { headers: authorized });
+  expect(await exported.text()).toMatch(
+    /,param\.a\.seed,metric\.n\r\n.*,9007199254740993,9007199254740993\r\n/,
+  );
+  await kill();
 });
 
 test("an offer of HTTP/2 is declined by an answer", async () => {

@@ -5,7 +5,6 @@ import { faultsOf } from "../support/faults-of.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { STORY_SETTINGS } from "../support/story-settings.ts";
-import GONE from "./gone-settings.json" with { type: "json" };
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
 
 describe("settings", () => {
@@ -61,20 +60,19 @@ describe("settings", () => {
     expect(faultsOf(environment as Record<string, string>)).toEqual(faults);
   });
 
-  test.each(["MAX_DEPHT", "max_depth", "UPSTREAM_COLOR", "LIVE_RELOADING", "TRUSTED_DOCUMENT"])(
-    "%s is none, and is told",
-    (name) => {
-      expect(faultsOf({ [name]: "canary" })).toEqual([`${name}: unknown setting; see docs/settings.md`]);
-      expect(faultsOf({ [name]: " " })).toEqual([]);
-    },
-  );
-
-  test.each(Object.entries(GONE))("%s is gone, and the start says what is so instead", (name, instead) => {
-    expect(faultsOf({ [name]: "canary", PORT: "canary" })).toEqual([
-      `${name} is gone since 0.4: ${instead}`,
-      "PORT: expected a whole number from 0 to 65535",
-    ]);
-    expect(faultsOf({ [name]: "" })).toEqual([]);
+  test.each([
+    "MAX_DEPHT",
+    "max_depth",
+    "MAX_TOKENS",
+    "WORKERS",
+    "READ_TIMEOUT_MS",
+    "REDIS_URL",
+    "UPSTREAM_COLOR",
+    "LIVE_RELOADING",
+    "TRUSTED_DOCUMENT",
+  ])("%s is none, and is told", (name) => {
+    expect(faultsOf({ [name]: "canary" })).toEqual([`${name}: unknown setting; see docs/settings.md`]);
+    expect(faultsOf({ [name]: " " })).toEqual([]);
   });
 
   test("of other programs, and what Kubernetes tells of a service of such a name, are passed over", () => {

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-
-const codesOf = ({ errors = [] }: { readonly errors?: readonly { readonly extensions: object }[] }) =>
-  errors.map(({ extensions }) => ("code" in extensions ? extensions.code : null));
+import { codesOf } from "../support/errors.ts";
 
 test("a null for @include is an error of its own request, and of no later one with the same document", async () => {
   const { ask } = await startDemoGateway();

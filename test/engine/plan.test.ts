@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { startBroken } from "../support/broken.ts";
 import { cases } from "../support/cases.ts";
-import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { startTwo } from "../support/demo-gateway.ts";
+import type { Answer } from "../support/gateway.ts";
 import { nullAt } from "../support/pieces.ts";
 import {
   EXISTING_ROOTS,
@@ -51,17 +51,14 @@ function comparable(document: string, { data, errors = [] }: Answer<object>): st
 const isName = (key: string | number): boolean => typeof key === "string";
 
 /** Asks a planned gateway and one of graphql-js, in front of a service at which some addresses fail. */
-async function startBoth(share: number, env: Record<string, string> = {}, kept: RegExp | null = null) {
-  const demo = await startDemoService({ now: still });
-  const upstream = await startBroken(demo.url, share, kept);
-  const given = { upstream, token: tokenOf(demo, "ada"), env: { MAX_DEPTH: "30", ...env } };
-  const planned = await startGateway(given);
-  const reference = await startGateway({ ...given, planner: referencePlanner });
+async function startBoth(share: number, more: Record<string, string> = {}, kept: RegExp | null = null) {
+  const env = { MAX_DEPTH: "30", ...more };
+  const ask = await startTwo({ env }, { env, planner: referencePlanner }, ({ url }) =>
+    startBroken(url, share, kept),
+  );
   return async (document: string) => {
-    const answer = comparable(document, await planned.ask<object, object>(document, VARIABLES));
-    const calls = callsOf(demo);
-    const expected = comparable(document, await reference.ask<object, object>(document, VARIABLES));
-    return { answer, calls, expected, expectedCalls: callsOf(demo) };
+    const { answer, expected, ...calls } = await ask(document, VARIABLES);
+    return { ...calls, answer: comparable(document, answer), expected: comparable(document, expected) };
   };
 }
 

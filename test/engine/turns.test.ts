@@ -1,13 +1,13 @@
-import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { WebSocket } from "ws";
+import { expect, test, vi } from "vitest";
 import { MCP_HEADERS, rpc } from "../support/agent.ts";
 import { atEndOfTurn, nextTurn } from "../../src/engine/turns.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { PATIENT } from "../support/patience.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
+import { openSocket } from "../support/doors.ts";
+import { post } from "../support/raw-requests.ts";
 
 const DOCUMENTS = 40;
 
@@ -24,14 +24,8 @@ type Door = (
 
 const webSocket =
   (token: string): Door =>
-  async ({ url }, numbers, answered) => {
-    const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws");
-    onTestFinished(() => socket.terminate());
-    const send = (message: object) => socket.send(JSON.stringify(message));
-    socket.once("open", () =>
-      send({ type: "connection_init", payload: { authorization: `token ${token}` } }),
-    );
-    await once(socket, "message");
+  async (gateway, numbers, answered) => {
+    const { socket, tell } = await openSocket(gateway, { token });
     let count = 0;
     const all = new Promise<void>((resolve) => {
       socket.on("message", (message: Buffer) => {
@@ -40,54 +34,26 @@ const webSocket =
       });
     });
     for (const number of numbers)
-      send({ type: "subscribe", id: `${number}`, payload: { query: subscription(number) } });
+      tell({ type: "subscribe", id: `${number}`, payload: { query: subscription(number) } });
     await all;
   };
 
+/** A door that takes a request for each document. */
 const http =
-  (requestOf: (number: number) => readonly [path: string, init: RequestInit]): Door =>
+  (send: (url: string, number: number) => Promise<Response>): Door =>
   async ({ url }, numbers, answered) => {
-    const ask = async (number: number) => {
-      const [path, init] = requestOf(number);
-      answered(await (await fetch(`${url}${path}`, init)).text());
-    };
-    await Promise.all(numbers.map(ask));
+    await Promise.all(numbers.map(async (number) => answered(await (await send(url, number)).text())));
   };
 
-const JSON_TYPE = { "content-type": "application/json" };
+const EVENTS = { accept: "text/event-stream" };
+const calling = (number: number) => ({ name: "graphql_query", arguments: { query: query(number) } });
 
 const DOORS: readonly (readonly [name: string, door: Door])[] = [
   ["a WebSocket", webSocket("heavy")],
-  [
-    "POST",
-    http((number) => [
-      "/graphql",
-      { method: "POST", headers: JSON_TYPE, body: JSON.stringify({ query: query(number) }) },
-    ]),
-  ],
-  ["GET", http((number) => [`/graphql?query=${encodeURIComponent(query(number))}`, {}])],
-  [
-    "event streams",
-    http((number) => [
-      "/graphql",
-      {
-        method: "POST",
-        headers: { ...JSON_TYPE, accept: "text/event-stream" },
-        body: JSON.stringify({ query: subscription(number) }),
-      },
-    ]),
-  ],
-  [
-    "/mcp",
-    http((number) => [
-      "/mcp",
-      {
-        method: "POST",
-        headers: MCP_HEADERS,
-        body: rpc("tools/call", { name: "graphql_query", arguments: { query: query(number) } }),
-      },
-    ]),
-  ],
+  ["POST", http((url, number) => post(`${url}/graphql`, { query: query(number) }))],
+  ["GET", http((url, number) => fetch(`${url}/graphql?query=${encodeURIComponent(query(number))}`))],
+  ["event streams", http((url, number) => post(`${url}/graphql`, { query: subscription(number) }, EVENTS))],
+  ["/mcp", http((url, number) => post(`${url}/mcp`, rpc("tools/call", calling(number)), MCP_HEADERS))],
 ];
 
 test.each(DOORS)("documents are read in turns, however many come at once: %s", async (_name, send) => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { startRecords } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore } from "../support/gateway.ts";
 import { ASK_STATUS, RUNNING_RECORD, STATUS_CALL } from "../support/one-read.ts";
 import { askInPieces, merge } from "../support/pieces.ts";
+import { post as send } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 
 /** A list that cannot be null, with more ids than it takes, beside an experiment that is missing and one that is there. */
@@ -15,14 +15,9 @@ const QUERY = `query ($ids: [ID!]!) {
 const variables = { ids: Array.from({ length: 101 }, (_, index) => `ada.mnist.jobs.${index + 1}`) };
 
 async function startWorld() {
-  const service = await startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
-  const gateway = await startGateway({ upstream: service });
+  const { service, ...gateway } = await startBefore({ "ada/mnist/experiments/42/": RUNNING_RECORD });
   const post = async (params: object) => {
-    const response = await fetch(`${gateway.url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: "token t0ken" },
-      body: JSON.stringify({ query: QUERY, variables, ...params }),
-    });
+    const response = await send(`${gateway.url}/graphql`, { query: QUERY, variables, ...params });
     const { data, errors } = (await response.json()) as {
       data?: unknown;
       errors?: readonly { path?: readonly unknown[]; extensions: { code: string } }[];

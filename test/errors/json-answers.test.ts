@@ -4,6 +4,7 @@ import { cases } from "../support/cases.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { firstCodeOf } from "../support/one-read.ts";
+import TEXTS from "./json-texts.json" with { type: "json" };
 
 /** A gateway in front of a service that answers as told. */
 async function start() {
@@ -25,19 +26,8 @@ async function start() {
   };
 }
 
-const READ = [
-  ..."0|-7|1E+5|9007199254740991|-0.12345678901234567890|1234567890123456789e-18|[[]]|{}".split("|"),
-  ...String.raw`"\"\\\/\b\f\n\r\t"|"\uD83D\uDE00"|"é€😀"|{"":0}|{"a":1,"a":2}`.split("|"),
-  '{"NaN": "NaN", "Infinity": ["-Infinity"]}',
-  String.raw`["\"NaN", "\\", "Infinity\\\"NaN"]`,
-];
-
 const REFUSED = [
-  ..." |nul|True|undefined|nan|+Infinity|+NaN|--Infinity|Infinit|NaNN|xNaN|Na N|1NaN|NaN1|-Infinity-".split(
-    "|",
-  ),
-  ...String.raw`"|a|\"a\"|"NaN|[1,]|[1]]|{NaN:1}|{"a":1,}|{} x|1,2`.split("|"),
-  "\u00A0[]",
+  ...TEXTS.refused,
   Buffer.from([0x5b, 0xff, 0x5d]),
   Buffer.from("[1]", "utf16le"),
   ...["[", '{"a":', '[{"":'].map((open) => open.repeat(20_000)),
@@ -53,7 +43,7 @@ const written = (value: unknown): Written => ({ written: JSON.stringify(value), 
 describe("an answer of the service", () => {
   test("is read when it is JSON, and UPSTREAM_BAD_RESPONSE when it is none", async () => {
     const { valueOf } = await start();
-    for (const text of READ) expect(await valueOf(text)).toEqual({ value: JSON.parse(text) });
+    for (const text of TEXTS.read) expect(await valueOf(text)).toEqual({ value: JSON.parse(text) });
     for (const text of REFUSED) expect([text, await valueOf(text)]).toEqual([text, "UPSTREAM_BAD_RESPONSE"]);
   });
 

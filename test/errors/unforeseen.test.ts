@@ -12,6 +12,7 @@ import {
   SECRET_TOKEN,
 } from "../support/one-read.ts";
 import { NO_DEADLINES } from "../support/patience.ts";
+import { post } from "../support/raw-requests.ts";
 
 describe("an exception that nobody foresaw is masked and logged", () => {
   test.each(["development", "test", "production"])("with NODE_ENV %s", async (environment) => {
@@ -38,15 +39,11 @@ describe("an exception that nobody foresaw is masked and logged", () => {
       log,
     });
     onTestFinished(() => gateway.close());
-    const response = await fetch(`${await listen(gateway.handle)}/graphql`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        authorization: `token ${SECRET_TOKEN}`,
-        "x-request-id": "story-1",
-      },
-      body: JSON.stringify({ query: ASK_STATUS }),
-    });
+    const response = await post(
+      `${await listen(gateway.handle)}/graphql`,
+      { query: ASK_STATUS },
+      { authorization: `token ${SECRET_TOKEN}`, "x-request-id": "story-1" },
+    );
     expect(await response.json()).toEqual(
       failedStatus("INTERNAL_SERVER_ERROR", "Something went wrong in the gateway."),
     );

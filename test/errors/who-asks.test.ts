@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startRecords } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore } from "../support/gateway.ts";
 import {
   ASK_STATUS,
   failedStatus,
@@ -9,20 +8,18 @@ import {
   SECRET_TOKEN,
   STATUS_PATH,
 } from "../support/one-read.ts";
+import UNUSABLE from "./unusable-tokens.json" with { type: "json" };
+
+const RECORDS = { "ada/mnist/experiments/42/": RUNNING_RECORD };
 
 describe("who asks", () => {
   test.each([
-    ["no header", {}],
-    ["another scheme", { authorization: "Basic YWRhOmFkYQ==" }],
-    ["no scheme", { authorization: SECRET_TOKEN }],
-    ["no token", { authorization: "token " }],
-    ["two tokens", { authorization: `token ${SECRET_TOKEN} ${SECRET_TOKEN}` }],
-    ["a character that no token has", { authorization: `token ${SECRET_TOKEN};` }],
-    ["a token of 4,097 characters", { authorization: `token ${"x".repeat(4_097)}` }],
-  ])("without a token that can be used nothing is sent: %s", async (_, headers) => {
-    const service = await startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
-    const { ask } = await startGateway({ upstream: service, token: null });
-    const answer = await ask(ASK_STATUS, {}, { headers: { ...headers, "x-request-id": "story-1" } });
+    ...UNUSABLE.map(({ what, authorization }) => [what, authorization] as const),
+    ["a token of 4,097 characters", `token ${"x".repeat(4_097)}`] as const,
+  ])("without a token that can be used nothing is sent: %s", async (_, authorization) => {
+    const { ask, service } = await startBefore(RECORDS, {}, { token: null });
+    const headers = { ...(authorization !== null && { authorization }), "x-request-id": "story-1" };
+    const answer = await ask(ASK_STATUS, {}, { headers });
     expect(answer).toEqual(
       failedStatus(
         "UNAUTHENTICATED",
@@ -35,8 +32,7 @@ describe("who asks", () => {
   test.each(["token", "TOKEN", "Bearer", "bearer", "Token  "])(
     "a token behind the word %j is sent behind the word `token`",
     async (scheme) => {
-      const service = await startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
-      const { ask } = await startGateway({ upstream: service, token: null });
+      const { ask, service } = await startBefore(RECORDS, {}, { token: null });
       const headers = { authorization: `${scheme} ${SECRET_TOKEN}` };
       expect(await ask(ASK_STATUS, {}, { headers })).toEqual(RUNNING_ANSWER);
       expect(service.seen().map((seen) => seen.headers["authorization"])).toEqual([`token ${SECRET_TOKEN}`]);
@@ -44,8 +40,7 @@ describe("who asks", () => {
   );
 
   test("of the caller's headers the service sees the token and the request id, and nothing else", async () => {
-    const service = await startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
-    const { ask } = await startGateway({ upstream: service, token: SECRET_TOKEN });
+    const { ask, service } = await startBefore(RECORDS, {}, { token: SECRET_TOKEN });
     await ask(
       ASK_STATUS,
       {},

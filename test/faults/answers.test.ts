@@ -2,16 +2,15 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { runs } from "../../src/rest/api/kinds.ts";
 import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Answer, startBefore } from "../support/gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { mainIn } from "../support/main-process.ts";
 import { NO_DEADLINES } from "../support/patience.ts";
 import { askAt } from "../support/raw-requests.ts";
+import { jsonText } from "../support/one-read.ts";
 
-const JSON_TYPE = { "content-type": "application/json" };
-
-/** A service that has one answer for everything. */
-const startWith = (text: string, status = 200) => startFake(() => ({ text, status, headers: JSON_TYPE }));
+/** A gateway before a service that has one answer for everything. */
+const startWith = (text: string) => startBefore(() => jsonText(text));
 
 const times = (count: number, item: string) => Array<string>(count).fill(item).join(",");
 const namesOf = (count: number) =>
@@ -36,10 +35,9 @@ const unusable = (place: string) => [
 describe("values of a wrong type, however many,", () => {
   test("are one fault in a list of strings, which reads as null; the record is there", async () => {
     const config = `{"version": "x", "build": {"image": "python", "build_steps": [${times(2_000, "1")}]}}`;
-    const service = await startWith(
+    const { ask, logged } = await startWith(
       `{"id": 42, "name": "base", "tags": ["a", ${times(2_000, "1")}], "config": ${config}}`,
     );
-    const { ask, logged } = await startGateway({ upstream: service });
     const query = `{ experiment(id: "ada.mnist.42") { name tags config { version build { image buildSteps } } } }`;
     const readable = { version: null, build: { image: "python", buildSteps: null } };
     expect(await ask(query)).toEqual({
@@ -51,8 +49,7 @@ describe("values of a wrong type, however many,", () => {
   test("make a list unusable beyond a thousand of them, which the first one is blamed for", async () => {
     const page = (rows: number) => `{"results": [${times(rows, '{"id": 1, "status": 7, "message": 7}')}]}`;
     let text = page(500);
-    const service = await startFake(() => ({ text, headers: JSON_TYPE }));
-    const { ask } = await startGateway({ upstream: service, env: { MAX_PAGE_SIZE: "500" } });
+    const { ask } = await startBefore(() => jsonText(text), { MAX_PAGE_SIZE: "500" });
     const query = `{ experiment(id: "ada.mnist.42") { statuses { nodes { rawStatus } } } }`;
     expect(await ask(query)).toEqual({
       data: { experiment: { statuses: { nodes: Array.from({ length: 500 }, () => ({ rawStatus: null })) } } },
@@ -62,8 +59,7 @@ describe("values of a wrong type, however many,", () => {
   });
 
   test("make a list unusable when a row cannot be had, which that row is blamed for", async () => {
-    const service = await startWith(`{"results": [{"id": 1, "status": 7}, {"id": "2"}]}`);
-    const { ask } = await startGateway({ upstream: service });
+    const { ask } = await startWith(`{"results": [{"id": 1, "status": 7}, {"id": "2"}]}`);
     const query = `{ experiment(id: "ada.mnist.42") { statuses { nodes { rawStatus } } } }`;
     expect(codesOf((await ask(query)) as Answer<unknown>)).toEqual([unusable("results.1.id")]);
   });
@@ -73,8 +69,7 @@ describe("values of a wrong type, however many,", () => {
     ["a machine without a name", `[{"name": "n1"}, {"uuid": "x"}]`, ["nodes.*.name"]],
     ["no list", `{"name": "n1"}`, ["nodes"]],
   ])("leave the cluster its other values when its machines are %s", async (_, nodes, places) => {
-    const service = await startWith(`{"uuid": "c1", "nodes": ${nodes}}`);
-    const { ask, logged } = await startGateway({ upstream: service });
+    const { ask, logged } = await startWith(`{"uuid": "c1", "nodes": ${nodes}}`);
     expect(await ask(`{ cluster { uuid nodes { name } } }`)).toEqual({
       data: { cluster: { uuid: "c1", nodes: null } },
     });
@@ -84,13 +79,13 @@ describe("values of a wrong type, however many,", () => {
 
 test("an object of values has at most 10,000 names; with more it reads as null", async () => {
   let names = 10_000;
-  const service = await startFake(({ path }) => ({
-    text: path.includes("groups")
-      ? `{"id": 5, "name": "search", "hptuning": {"concurrency": 2, "matrix": {${namesOf(names)}}}}`
-      : `{"id": 42, "name": "base", "last_metric": {${namesOf(names)}}}`,
-    headers: JSON_TYPE,
-  }));
-  const { ask } = await startGateway({ upstream: service });
+  const { ask } = await startBefore(({ path }) =>
+    jsonText(
+      path.includes("groups")
+        ? `{"id": 5, "name": "search", "hptuning": {"concurrency": 2, "matrix": {${namesOf(names)}}}}`
+        : `{"id": 42, "name": "base", "last_metric": {${namesOf(names)}}}`,
+    ),
+  );
   const query = `{
     experiment(id: "ada.mnist.42") { name latestMetrics(names: ["n9999"]) { value } lastMetricValue(name: "n9999") }
     group(id: "ada.mnist.5") { name hptuning { concurrency matrix { name } } }
@@ -112,7 +107,8 @@ test("an object of values has at most 10,000 names; with more it reads as null",
 test("an error body that names a long field for each of its messages is told in our words", async () => {
   // What it says, written out, is longer than the memory of the gateway.
   const deep = `{"${"k".repeat(160)}":`.repeat(190);
-  const service = await startWith(`${deep}[${times(9_000, '""')}]${"}".repeat(190)}`, 400);
+  const text = `${deep}[${times(9_000, '""')}]${"}".repeat(190)}`;
+  const service = await startFake(() => ({ ...jsonText(text), status: 400 }));
   const program = ["--max-old-space-size=128", mainIn(BUILT)];
   const { url, kill } = await startGatewayProcess(service.url, NO_DEADLINES, program);
   onTestFinished(kill);

@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { startDemoGateway, still } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import SELECTED from "./selected.json" with { type: "json" };
@@ -184,8 +184,7 @@ describe("what is completed is counted while it is made", () => {
   });
 
   test("what may have been done is told of all the same, however many errors there are", async () => {
-    const service = await startFake(() => ({ json: {}, status: 302 }));
-    const { ask } = await startGateway({ upstream: service, env: { MAX_UPSTREAM_REQUESTS: "1000" } });
+    const { ask } = await startBefore(() => ({ json: {}, status: 302 }), { MAX_UPSTREAM_REQUESTS: "1000" });
     const stops = times(6, (index) => `of${index}: stopRuns(ids: $ids, force: true) { runs { id } }`);
     const ids = Array.from({ length: 100 }, (_, id) => `ada.mnist.jobs.${id + 1}`);
     const { errors = [] } = await ask(`mutation ($ids: [ID!]!) { ${stops} }`, { ids });

@@ -69,7 +69,7 @@ export function holdAll() {
   const held: (() => void)[] = [];
   let arrivals: (() => void)[] = [];
   const fault: Fault = ({ response, right }) => {
-    held.push(() => void say(right)({ response, right } as never));
+    held.push(() => void say(right)({ response, right }));
     for (const arrived of arrivals) arrived();
   };
   return {

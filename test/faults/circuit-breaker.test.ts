@@ -3,9 +3,9 @@ import { describe, expect, test, vi } from "vitest";
 import { BREAKER, BROKEN, counted, holdAll, inTurn, startBreakable } from "./breakable.ts";
 import type { Fault, Trouble } from "../support/fault-server.ts";
 import { hang, reset, say } from "./faults.ts";
-import { metricOf } from "../support/figures.ts";
+import { metricOf, reaches } from "../support/figures.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
-import { OUTPUTS_OF_42, statusOf } from "../support/one-read.ts";
+import { OUTPUTS_OF_42, statusesOf, statusOf, upTo } from "../support/one-read.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { begin } from "../support/readers.ts";
 import { startDeaf } from "./silent-ports.ts";
@@ -119,11 +119,7 @@ describe("a service that fails again and again", () => {
         REQUEST_TIMEOUT_MS: `${deadlineMs}`,
       });
       service.fail(/./, hang, (call) => call === 1);
-      const fields = Array.from(
-        { length: 25 },
-        (_, id) => `e${id}: experiment(id: "ada.mnist.${id}") { status }`,
-      );
-      const { errors } = (await gateway.ask(`{ ${fields.join(" ")} }`)) as Answer<unknown>;
+      const { errors } = (await gateway.ask(statusesOf(upTo(25)))) as Answer<unknown>;
       expect(counted(errors?.map(({ extensions }) => String(extensions["code"])) ?? [])).toEqual({
         UPSTREAM_TIMEOUT: 25,
       });
@@ -142,23 +138,15 @@ describe("a service that fails again and again", () => {
     return scene;
   }
 
-  /** Until so many requests wait in the queue. */
-  const allWait = ({ gateway }: Awaited<ReturnType<typeof startOpen>>, count: number) =>
-    vi.waitUntil(
-      async () => (await metricOf(gateway, "rungraph_upstream_requests_waiting")) === count,
-      PATIENT,
-    );
-
   test("is asked by nobody else while it is tried: all wait, and are answered when it is back", async () => {
-    const scene = await startOpen();
-    const { service, many, gateway } = scene;
+    const { service, many, gateway } = await startOpen();
     const hold = holdAll();
     service.fail(/./, hold.fault);
     const waiting = many(11);
-    await allWait(scene, 11);
+    await reaches(gateway, "rungraph_upstream_requests_waiting", 11);
     const headers = { authorization: "token t0ken" };
     const download = fetch(gateway.url + OUTPUTS_OF_42, { headers });
-    await vi.waitUntil(async () => (await metricOf(gateway, "rungraph_downloads_running")) === 1, PATIENT);
+    await reaches(gateway, "rungraph_downloads_running", 1);
     await hold.arrived(1);
     expect(service.calls()).toHaveLength(21);
     service.heal();
@@ -234,14 +222,17 @@ describe("a service that fails again and again", () => {
     expect(service.calls(/^POST/)).toEqual(["POST ada/mnist/experiments/1/stop"]);
   });
 
-  test("is tried without a token when a login waits for it", async () => {
-    const { service, gateway } = await startOpen();
+  test("is tried with reads without a token when a login waits for it, also the second time", async () => {
+    const { service, gateway, pass } = await startOpen();
+    const login = `mutation { login(input: { username: "ada", password: "x" }) { token } }`;
+    expect((await gateway.ask(login)).data).toEqual({ login: null });
+    pass(5_100);
     service.heal();
     service.fail(/POST/, say({ json: { token: "n3w" } }));
-    const login = `mutation { login(input: { username: "ada", password: "x" }) { token } }`;
     expect(await gateway.ask(login)).toEqual({ data: { login: { token: "n3w" } } });
     const tried = service.seen().slice(20);
     expect(tried.map(({ method, headers, body }) => [method, headers["authorization"], body])).toEqual([
+      ["GET", undefined, ""],
       ["GET", undefined, ""],
       ["POST", undefined, expect.any(String)],
     ]);

@@ -1,10 +1,10 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test, vi } from "vitest";
-import { pathIn, startFake } from "../support/fake.ts";
-import { metricOf } from "../support/figures.ts";
-import { type Gateway, startGateway } from "../support/gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { startRaw } from "./framing.ts";
+import { metricOf, reaches } from "../support/figures.ts";
+import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
 import { startHoldingRecords } from "../support/holding.ts";
-import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 import {
   ASK_STATUS,
@@ -14,68 +14,10 @@ import {
   OUTPUTS_OF_42,
   RUNNING_ANSWER,
   RUNNING_RECORD,
+  statusesOf,
   statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-import { startRaw } from "./raw-service.ts";
-
-describe("what one caller asks for changes nothing for another", () => {
-  const entitiesOf = (...names: readonly string[]) =>
-    `{ entities(ids: ${JSON.stringify(names.map(globalId))}) { ... on Run { rawStatus } } }`;
-  const KINDS = { Experiment: "experiments", Job: "jobs", BuildJob: "builds", Group: "groups" };
-  const LONG_ID = "999999999999999999";
-
-  /** A service like 0.4: names with dots fit none of its routes, numbers that are too long none of its columns. */
-  async function startLists() {
-    const service = await startFake(({ path, headers }) => {
-      const { pathname, searchParams } = new URL(path, "http://service");
-      if (!/^\/api\/v1\/[-\w]+\/[-\w]+\/\w+(?:\/\d+\/)?$/.test(pathname))
-        return { text: "<h1>Not Found</h1>", status: 404, headers: { "content-type": "text/html" } };
-      if (headers["authorization"] !== "token g00d")
-        return { json: { detail: "Invalid token." }, status: 403 };
-      if (path.includes(LONG_ID)) return { json: ["value out of range"], status: 400 };
-      const ids = searchParams.get("query")?.replace("id:", "").split("|");
-      const rows = ids?.map((each) => ({ id: Number(each), last_status: "running" }));
-      return { json: rows ? { count: rows.length, next: null, results: rows } : RUNNING_RECORD };
-    });
-    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-    return { service, gateway };
-  }
-
-  /** The requests that another caller causes before and after this one asked for two of the same kind. */
-  async function beforeAndAfter(
-    [kind, list]: readonly [string, string],
-    { names, token }: { readonly names: readonly string[]; readonly token: string },
-  ) {
-    const { service, gateway } = await startLists();
-    const asked = async () => {
-      const answer = await askFor(gateway, entitiesOf(`${kind}:ada/mnist/1`, `${kind}:ada/mnist/2`), "g00d");
-      expect(firstCodeOf(answer)).toBe("ok");
-      return service
-        .seen()
-        .splice(0)
-        .map(({ path }) => decodeURIComponent(pathIn(path)));
-    };
-    const before = await asked();
-    await askFor(gateway, entitiesOf(...names.map((name) => `${kind}:${name}`)), token);
-    expect(service.seen().splice(0).length).toBeGreaterThan(0);
-    expect(before).toEqual([`ada/mnist/${list}?query=id:1|2&limit=100`]);
-    return { before, after: await asked() };
-  }
-
-  const ELSEWHERE = ["no.such/mnist/1", "no.such/mnist/2"];
-  const TOO_LONG = ["ada/mnist/1", `ada/mnist/${LONG_ID}`];
-
-  test.each(
-    Object.entries(KINDS).flatMap((kind) => [
-      { kind, what: "of an owner that cannot be, with an invalid token", names: ELSEWHERE, token: "invalid" },
-      { kind, what: "of a number that cannot be", names: TOO_LONG, token: "g00d" },
-    ]),
-  )("$kind.0 $what", async ({ kind, ...asked }) => {
-    const { before, after } = await beforeAndAfter(kind, asked);
-    expect(after).toEqual(before);
-  });
-});
 
 describe("one token beside another", () => {
   const answersTo = (
@@ -84,10 +26,7 @@ describe("one token beside another", () => {
   ) => Array.from({ length: count }, (_, turn) => askFor(gateway, statusOf(from + turn), token));
 
   const waiting = (gateway: Gateway, count: number) =>
-    vi.waitUntil(
-      async () => (await metricOf(gateway, "rungraph_upstream_requests_waiting")) === count,
-      PATIENT,
-    );
+    reaches(gateway, "rungraph_upstream_requests_waiting", count);
 
   test.each([
     ["whom the service knows", ["heavy", "light"]],
@@ -201,20 +140,18 @@ describe("one token beside another", () => {
 });
 
 test("a caller's operations hold no more of the service's answers than MAX_UPSTREAM_BYTES, and keep what they have", async () => {
-  const service = await startFake(({ path }) => ({
-    json: { ...RUNNING_RECORD, id: experimentIn(path), description: "x".repeat(50_000) },
-  }));
-  const gateway = await startGateway({
-    upstream: service,
-    env: { MAX_UPSTREAM_BYTES: "110000", MAX_UPSTREAM_WIDTH: "1" },
-  });
-  const aliases = [1, 2, 3, 4].map((id) => `e${id}: experiment(id: "ada.mnist.${id}") { status }`);
-  const { data, errors } = await askFor(gateway, `{ ${aliases.join(" ")} }`);
+  const { service, ...gateway } = await startBefore(
+    ({ path }) => ({
+      json: { ...RUNNING_RECORD, id: experimentIn(path), description: "x".repeat(50_000) },
+    }),
+    { MAX_UPSTREAM_BYTES: "110000", MAX_UPSTREAM_WIDTH: "1" },
+  );
+  const { data, errors } = await askFor(gateway, statusesOf([1, 2, 3, 4]));
   const running = { status: "RUNNING" };
-  expect(data).toEqual({ e1: running, e2: running, e3: null, e4: null });
+  expect(data).toEqual({ of1: running, of2: running, of3: null, of4: null });
   expect(errors?.map(({ path, extensions }) => [path?.[0], extensions["code"]])).toEqual([
-    ["e3", "REQUEST_LIMIT_EXCEEDED"],
-    ["e4", "REQUEST_LIMIT_EXCEEDED"],
+    ["of3", "REQUEST_LIMIT_EXCEEDED"],
+    ["of4", "REQUEST_LIMIT_EXCEEDED"],
   ]);
   // The third is refused while it comes, the fourth is not asked for.
   expect(service.calls()).toEqual([1, 2, 3].map((id) => `GET ada/mnist/experiments/${id}/`));

@@ -28,22 +28,22 @@ export const mangle = (over: (json: unknown) => unknown): Fault =>
   });
 
 /** Breaks the connection before a byte of the answer. */
-export const reset: Fault = ({ request }) => request.socket.resetAndDestroy();
+export const reset: Fault = ({ response }) => response.req.socket.resetAndDestroy();
 
 /** Breaks the connection in the middle of the body. */
-export const resetMidBody: Fault = ({ request, response, right }) => {
+export const resetMidBody: Fault = ({ response, right }) => {
   const body = bodyOf(right);
   response.writeHead(200, { ...headersOf(right), "content-length": body.length });
-  response.write(body.subarray(0, body.length / 2), () => request.socket.resetAndDestroy());
+  response.write(body.subarray(0, body.length / 2), () => response.req.socket.resetAndDestroy());
 };
 
 /** Promises more bytes than there are, and then hangs up or keeps silent. */
 export const promiseTooMuch =
   (then: "hangs up" | "is silent"): Fault =>
-  ({ request, response, right }) => {
+  ({ response, right }) => {
     const body = bodyOf(right);
     response.writeHead(200, { ...headersOf(right), "content-length": body.length + 100 });
-    response.write(body, () => then === "hangs up" && request.socket.end());
+    response.write(body, () => then === "hangs up" && response.req.socket.end());
   };
 
 /** The right answer, a byte at a time. */
@@ -91,5 +91,5 @@ export async function bombOf(megabytes: number): Promise<Buffer> {
 /** Sends on to another address. */
 export const redirect =
   (status: number, location: (request: IncomingMessage) => string): Fault =>
-  ({ request, response }) =>
-    tell(response, { status, text: "", headers: { location: location(request) } });
+  ({ response }) =>
+    tell(response, { status, text: "", headers: { location: location(response.req) } });

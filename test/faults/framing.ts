@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { brotliCompress, constants, deflate, gzip } from "node:zlib";
+import { onTestFinished } from "vitest";
 
 /*
  * A service over plain sockets: node:http chooses framing itself and hides where a body ends. A request is taken apart
@@ -19,8 +20,6 @@ export interface Shape {
   readonly encoding: (typeof ENCODINGS)[number];
   readonly connection: (typeof CONNECTIONS)[number];
 }
-
-type NamedShape = Omit<Shape, "encoding"> & { readonly encoding: string };
 
 /**
  * Where a body breaks off. `framing`: fewer bytes than were promised; `encoding`: the compressed stream is incomplete,
@@ -61,8 +60,8 @@ export async function encode(body: Buffer, encoding: Shape["encoding"]): Promise
   return ENCODERS[encoding](body);
 }
 
-/** The bytes of an answer in this shape. `body` is encoded already, in whatever is named; `held` sends half of it and keeps silent. */
-export function wireOf(shape: NamedShape, body: Buffer, cut: Cut | "held" | null = null): Wire {
+/** The bytes of an answer in this shape. `body` is encoded already; `held` sends half of it and keeps silent. */
+export function wireOf(shape: Shape, body: Buffer, cut: Cut | "held" | null = null): Wire {
   const { framing, encoding, connection } = shape;
   const half = Math.ceil(body.length / 2);
   const sent = cut === null ? body : body.subarray(0, half);
@@ -93,9 +92,8 @@ export function wireOf(shape: NamedShape, body: Buffer, cut: Cut | "held" | null
 
 /** A request as it came, and what its answer is written to. */
 export interface RawExchange {
-  readonly method: string;
-  readonly path: string;
-  readonly body: string;
+  /** The first line and the headers. */
+  readonly head: string;
   readonly socket: Socket;
   /** Writes an answer as fast as it is taken. */
   readonly send: (wire: Wire) => Promise<void>;
@@ -113,11 +111,7 @@ function takeRequest(received: Buffer) {
   const begin = end + 4;
   const length = Number(CONTENT_LENGTH.exec(head)?.[1] ?? 0);
   if (received.length < begin + length) return null;
-  const [method = "", path = ""] = head.split(" ", 2);
-  return {
-    asked: { method, path, body: received.toString("utf8", begin, begin + length) },
-    rest: received.subarray(begin + length),
-  };
+  return { head, rest: received.subarray(begin + length) };
 }
 
 /** Listens on a free port. `answer` decides what is written, and what becomes of the connection. */
@@ -161,8 +155,8 @@ export async function startRawService(answer: (exchange: RawExchange) => unknown
       for (let next = takeRequest(received); next; next = takeRequest(received)) {
         received = next.rest;
         busy.add(socket);
-        seen.push(`${next.asked.method} ${next.asked.path.replace("/api/v1/", "")}`);
-        void answer({ ...next.asked, socket, send, write: (text) => void socket.write(text) });
+        seen.push(next.head.split(" ", 2).join(" ").replace("/api/v1/", ""));
+        void answer({ head: next.head, socket, send, write: (text) => void socket.write(text) });
       }
     });
   });
@@ -188,6 +182,13 @@ export async function startRawService(answer: (exchange: RawExchange) => unknown
 }
 
 export type RawService = Awaited<ReturnType<typeof startRawService>>;
+
+/** The same, closed when the test ends. */
+export async function startRaw(answer: (exchange: RawExchange) => unknown): Promise<RawService> {
+  const service = await startRawService(answer);
+  onTestFinished(() => service.close());
+  return service;
+}
 
 /** An answer of JSON with its length. */
 export function jsonWire(json: unknown, shape: Partial<Shape> = {}): Wire {

@@ -2,7 +2,7 @@ import dns from "node:dns";
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { everyNth } from "../support/cases.ts";
+import { everyNth, tableIn } from "../support/cases.ts";
 import {
   lookUp,
   lostHosts,
@@ -26,20 +26,29 @@ import {
   trickle,
 } from "./faults.ts";
 import { withDeadline } from "../support/patience.ts";
+import STATUSES from "./statuses.json" with { type: "json" };
 
 const once = (call: number) => call === 1;
 
 const PAGE = "<!DOCTYPE html><html><body>c4nary of /srv/tracking at db.internal</body></html>";
 
-const html = (status: number): Fault =>
-  say({ status, text: PAGE, headers: { "content-type": "text/html; charset=utf-8" } });
+interface StatusFault {
+  readonly status: number;
+  readonly page?: boolean;
+  readonly retryAfter?: string;
+  readonly once?: boolean;
+}
 
-const detail = (status: number, retryAfter?: string): Fault =>
-  say({
-    status,
-    json: { detail: "c4nary/srv" },
-    ...(retryAfter !== undefined && { headers: { "retry-after": retryAfter } }),
-  });
+/** Answers with another status, and a page or a detail. */
+const answering = ({ status, page, retryAfter, once: isOnce }: StatusFault): MatrixFault => {
+  const told = page
+    ? { text: PAGE, headers: { "content-type": "text/html; charset=utf-8" } }
+    : {
+        json: { detail: "c4nary/srv" },
+        ...(retryAfter !== undefined && { headers: { "retry-after": retryAfter } }),
+      };
+  return at(say({ status, ...told }), isOnce ? once : undefined);
+};
 
 const bomb = bombOf(200);
 
@@ -89,33 +98,12 @@ const FAULTS: Readonly<Record<string, MatrixFault>> = {
     hasDeadline: true,
     bring: ({ service, route, deadlineMs }) => service.fail(route, trickle(deadlineMs / 8)),
   },
-  "500": at(html(500)),
-  "502 once, then 200": at(html(502), once),
-  "503 once, then 200": at(html(503), once),
-  "504 once, then 200": at(html(504), once),
-  "503 always": at(html(503)),
-  "503 with Retry-After: 1, once": at(detail(503, "1"), once),
-  "503 with Retry-After: 3600": at(detail(503, "3600")),
-  "429 with Retry-After: 1, once": at(detail(429, "1"), once),
-  "429 with Retry-After: 3600": at(detail(429, "3600")),
-  "429 with Retry-After: a date that is over": at(detail(429, "Wed, 21 Oct 2015 07:28:00 GMT")),
-  "429 with Retry-After: nonsense": at(detail(429, "soon")),
-  "400": at(detail(400)),
-  "401": at(detail(401)),
-  "403": at(detail(403)),
-  "404": at(detail(404)),
-  "404 with a page": at(html(404)),
-  "409": at(detail(409)),
-  "422": at(detail(422)),
-  "418": at(detail(418)),
   "half of the JSON": at(garble((body) => body.subarray(0, -2))),
   "200 with nothing": garbled(""),
   "a byte order mark in front": at(garble((body) => `\uFEFF${body.toString()}`)),
   "latin-1": at(
     garble((body) => Buffer.from(body.toString().replace("{", '{"note": "pässword", '), "latin1")),
   ),
-  "a page with 200": at(html(200)),
-  "a page with 502": at(html(502)),
   "a string": garbled('"c4nary"'),
   "a list of nothing": garbled("[]"),
   "an object of nothing": garbled("{}"),
@@ -146,13 +134,12 @@ const FAULTS: Readonly<Record<string, MatrixFault>> = {
       ),
   },
   "redirect in a loop": at(redirect(301, ({ url = "" }) => url)),
+  ...Object.fromEntries(
+    Object.entries<StatusFault>(STATUSES).map(([name, fault]) => [name, answering(fault)]),
+  ),
 };
 
-/** The cells of each line of the table that a text has. */
-const linesOf = (text: string): string[][] =>
-  [...text.matchAll(/^\| (.*) \|$/gm)].map(([, line = ""]) => line.split("|").map((cell) => cell.trim()));
-
-const [operations, ...rows] = linesOf(readFileSync(new URL("./matrix.md", import.meta.url), "utf8"));
+const [operations, ...rows] = tableIn(readFileSync(new URL("./matrix.md", import.meta.url), "utf8"));
 
 test("the table has the faults and the operations that are tried here", () => {
   expect(operations).toEqual(["fault", ...MATRIX_OPERATIONS]);

@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { metricOf, settled } from "../support/figures.ts";
-import { wireOf } from "./framing.ts";
+import { reaches, settled } from "../support/figures.ts";
+import { startRaw, wireOf } from "./framing.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import {
@@ -15,7 +15,6 @@ import {
   statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-import { startRaw } from "./raw-service.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
 
 describe("many requests on one connection that is closed", () => {
@@ -112,13 +111,13 @@ test("callers who leave while their requests wait for a connection free the queu
   });
   const first = askFor(gateway, statusOf(1));
   await service.arrived(1);
-  const waiting = () => metricOf(gateway, "rungraph_upstream_requests_waiting");
+  const waiting = (count: number) => reaches(gateway, "rungraph_upstream_requests_waiting", count);
   const leavers = [2, 3, 4].map((id) => begin(gateway.url, { path: "/graphql", graphql: statusOf(id) }));
-  await vi.waitUntil(async () => (await waiting()) === 3, PATIENT);
+  await waiting(3);
   for (const leaver of leavers) leaver.destroy();
-  await vi.waitUntil(async () => (await waiting()) === 0, PATIENT);
+  await waiting(0);
   const others = [5, 6, 7].map((id) => askFor(gateway, statusOf(id)));
-  await vi.waitUntil(async () => (await waiting()) === 3, PATIENT);
+  await waiting(3);
   const answers = await service.releaseUntil([first, ...others]);
   expect(answers.map(firstCodeOf)).toEqual(["ok", "ok", "ok", "ok"]);
   expect(service.seen()).toHaveLength(4);

@@ -11,7 +11,7 @@ import { expect, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
 import { cases } from "../support/cases.ts";
 import { startFake } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
 import { readRecording, RECORDINGS } from "../support/replay.ts";
 import { seeded } from "../support/seeded.ts";
 import ODD_VALUES from "./odd-values.json" with { type: "json" };
@@ -213,8 +213,7 @@ test("poison in thousands of recorded answers makes no slip of ours", async () =
 
 test("a JSON value may have any key: `then` makes no promise of it", async () => {
   const odd: unknown = JSON.parse(`{ "then": "that", "toJSON": 1 }`);
-  const service = await startFake(() => ({ json: { id: 5, declarations: { odd }, config: odd } }));
-  const { ask } = await startGateway({ upstream: service });
+  const { ask } = await startBefore(() => ({ json: { id: 5, declarations: { odd }, config: odd } }));
   expect(
     await ask(`{ experiment(id: "alice.mnist.5") { declaration(name: "odd") config { raw } } }`),
   ).toEqual({

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { counted, holdAll, startBreakable } from "./breakable.ts";
 import { globalId } from "../support/ids.ts";
 import { PATIENT } from "../support/patience.ts";
+import { statusesOf, upTo } from "../support/one-read.ts";
 
 describe("when the service is busy:", () => {
   const env = { UPSTREAM_CONNECTIONS: "2", UPSTREAM_QUEUE: "3" };
@@ -31,11 +32,7 @@ describe("when the service is busy:", () => {
     const { service, gateway } = await startBreakable({ MAX_UPSTREAM_WIDTH: "4" });
     const hold = holdAll();
     service.fail(/./, hold.fault);
-    const fields = Array.from(
-      { length: 12 },
-      (_, id) => `e${id}: experiment(id: "ada.mnist.${id + 1}") { status }`,
-    );
-    const asked = gateway.ask<object, unknown>(`{ ${fields.join(" ")} }`);
+    const asked = gateway.ask<object, unknown>(statusesOf(upTo(12)));
     for (let turn = 0; turn < 3; turn++) {
       await hold.arrived(4);
       // Whoever would come beside the four had come before this answer.

@@ -2,14 +2,10 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { Worker } from "node:worker_threads";
 import { onTestFinished } from "vitest";
-import { openPort } from "../support/listen.ts";
+import { openServer } from "../support/listen.ts";
 
 /** A port that takes connections, counts them, and says nothing. */
-export async function startCounter() {
-  let connections = 0;
-  const port = await openPort(createServer(() => connections++));
-  return { port, url: `http://127.0.0.1:${port}`, connections: () => connections };
-}
+export const startCounter = () => openServer(createServer());
 
 /** Listens in a thread that blocks at once: what connects waits in the queue of the system, which holds two. */
 const LISTEN_AND_BLOCK = `

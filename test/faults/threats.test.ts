@@ -1,10 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { codesOf } from "../support/errors.ts";
-import { startRecords } from "../support/fake.ts";
-import { startFaultServer } from "../support/fault-server.ts";
-import { say } from "./faults.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
-import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
+import type { Told } from "../support/fake.ts";
+import { type Answer, startBefore } from "../support/gateway.ts";
+import { ASK_STATUS, jsonText, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
 import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 
 const RECORDS = { "ada/mnist/experiments/42/": RUNNING_RECORD };
@@ -24,16 +22,15 @@ describe("an answer of the service cannot bring the gateway down", () => {
     ],
     ["a record with a deep text of YAML", JSON.stringify({ id: 42, content: nested(20_000) })],
   ])("by its depth: %s", async (_, text) => {
-    const service = await startFaultServer(() => ({ text, headers: { "content-type": "application/json" } }));
-    const { ask } = await startGateway({ upstream: service });
+    let told: Told = jsonText(text);
+    const { ask } = await startBefore(() => told);
     const query = `{ experiment(id: "ada.mnist.42") { name declarations { name value } config { cmd: version } } gateway { __typename } }`;
     const answer = (await ask(query)) as Answer<{ gateway: object }>;
     expect(codesOf(answer)).not.toContain("INTERNAL_SERVER_ERROR");
     expect(answer.data.gateway).toEqual({ __typename: "GatewayInfo" });
-    service.fail(/./, say({ status: 400, text, headers: { "content-type": "application/json" } }));
+    told = { ...jsonText(text), status: 400 };
     expect(codesOf((await ask(ASK_STATUS)) as Answer<unknown>)).toEqual(["BAD_USER_INPUT"]);
-    service.heal();
-    service.fail(/./, say({ json: RUNNING_RECORD }));
+    told = { json: RUNNING_RECORD };
     expect(await ask(ASK_STATUS)).toEqual(RUNNING_ANSWER);
   });
 });
@@ -48,7 +45,7 @@ describe("a request cannot bring the gateway down", () => {
     ["deep variables", `{"query": "${query}", "variables": {"id": ${nested(100_000)}}}`],
     ["deep extensions", `{"query": "{ __typename }", "extensions": ${nested(40_000, OBJECTS)}}`],
   ])("by the depth of its JSON: %s", async (_, body) => {
-    const { url, ask } = await startGateway({ upstream: await startRecords(RECORDS) });
+    const { url, ask } = await startBefore(RECORDS);
     const { status, text } = await sendTo(`${url}/graphql`, { body, headers: JSON_BODY });
     expect(status).toBeLessThan(500);
     expect(text).not.toMatch(/INTERNAL_SERVER_ERROR| {4}at |node_modules/);

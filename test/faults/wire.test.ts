@@ -1,47 +1,20 @@
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import fc from "fast-check";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { ASK_STATUS, askFor, RUNNING_RECORD } from "../support/one-read.ts";
-import { startRaw } from "./raw-service.ts";
+import { startRaw } from "./framing.ts";
+import PARTS from "./wire-parts.json" with { type: "json" };
 
 /** What may stand in a response, right and wrong. */
-const STATUS_LINES = [
-  ..."200 OK|100 Continue|101 Switching Protocols|103 Early Hints|204 No Content|304 Not Modified".split("|"),
-  ..."000 None|99 None|999 None|1000 None|abc|200".split("|"),
-].map((status) => `HTTP/1.1 ${status}`);
-STATUS_LINES.push("HTTP/1.0 200 OK", "HTTP/2.0 200 OK", "");
-const ofName = (name: string, values: string) => values.split("|").map((value) => `${name}: ${value}`);
-const HEADERS = [
-  "Content-Type: application/json",
-  ...ofName("Content-Length", "9|5|900|-1|99999999999999999999|9, 9"),
-  ...ofName("Transfer-Encoding", "chunked|gzip, chunked|nonsense"),
-  ...ofName("Connection", "close|keep-alive|upgrade"),
-  ...ofName("Keep-Alive", "timeout=0|timeout=-9"),
-  ...ofName("Content-Encoding", "gzip|deflate|br|__proto__"),
-  ..."Upgrade: websocket|Retry-After: 99999999999|Trailer: x|no colon|: no name".split("|"),
-  "Set-Cookie: a\u0000b",
-  `X-Long: ${"x".repeat(20_000)}`,
-];
-const BODIES = [
-  '{"id": 3}',
-  "",
-  '9\r\n{"id": 3}\r\n0\r\n\r\n',
-  '9\r\n{"id": 3}\r\n',
-  "ffffffffffffffffff\r\n",
-  "zz\r\n",
-  "-1\r\n",
-  '9;ext="x"\r\n{"id": 3}\r\n0\r\nTrailer: x\r\n\r\n',
-  "\u0000\u0001\u0002",
-  'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"id": 4}',
-];
+const HEADERS = [...PARTS.headers, "Set-Cookie: a\u0000b", `X-Long: ${"x".repeat(20_000)}`];
 const ENDS = ["keeps", "ends", "destroys", "resets"] as const;
 
 const response = fc.record({
-  status: fc.constantFrom(...STATUS_LINES),
+  status: fc.constantFrom(...PARTS.statusLines),
   headers: fc.uniqueArray(fc.constantFrom(...HEADERS), { maxLength: 5 }),
-  body: fc.constantFrom(...BODIES),
+  body: fc.constantFrom(...PARTS.bodies),
   end: fc.constantFrom(...ENDS),
   /** An answer can come in pieces, and more than one of it. */
   cut: fc.nat({ max: 200 }),
@@ -59,31 +32,18 @@ const ENDINGS: Readonly<Record<Response["end"], (socket: Socket) => unknown>> = 
 /** A service that answers each request with the same bytes, whatever it was asked. */
 async function startWire() {
   let told: Response | null = null;
-  const sockets = new Set<Socket>();
   const received = new Set<unknown>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => {}).on("close", () => sockets.delete(socket));
-    socket.on("data", (chunk) => {
-      const [, id] = /x-request-id: (\S+)/i.exec(chunk.toString("latin1")) ?? [];
-      if (id) received.add(id);
-      if (!told) return;
-      const { status, headers, body, end, cut, times } = told;
-      const bytes = Buffer.from(
-        `${[status, ...headers, "", ""].join("\r\n")}${body}`.repeat(times),
-        "latin1",
-      );
-      socket.write(bytes.subarray(0, cut));
-      setImmediate(() => socket.write(bytes.subarray(cut), () => ENDINGS[end](socket)));
-    });
-  });
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((closed) => server.close(closed));
+  const { url } = await startRaw(({ head, socket }) => {
+    received.add(/x-request-id: (\S+)/i.exec(head)?.[1]);
+    if (!told) return;
+    const { status, headers, body, end, cut, times } = told;
+    const text = `${[status, ...headers, "", ""].join("\r\n")}${body}`.repeat(times);
+    const bytes = Buffer.from(text, "latin1");
+    socket.write(bytes.subarray(0, cut));
+    setImmediate(() => socket.write(bytes.subarray(cut), () => ENDINGS[end](socket)));
   });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     /** Whether a request with this id has arrived. On a busy machine some are given up before they are sent. */
     hasReceived: (requestId: unknown) => received.has(requestId),
     tell: (next: Response) => {

@@ -1,21 +1,48 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Callers } from "../../src/caller.ts";
 
-test("a token that the service goes on accepting stays proven", () => {
+const MINUTE_MS = 60_000;
+
+/** Callers, and how time passes for them. */
+function startCallers() {
   let now = 1_000;
   vi.spyOn(performance, "now").mockImplementation(() => now);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  onTestFinished(() => void vi.useRealTimers().restoreAllMocks());
-  const callers = new Callers();
-  /** A request that the service accepts, so many minutes after the last one: the standing with which it came. */
-  const requestAfter = (minutes: number) => {
-    now += minutes * 60_000;
-    vi.advanceTimersByTime(minutes * 60_000);
+  onTestFinished(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+  const pass = (ms: number): void => {
+    now += ms;
+    vi.advanceTimersByTime(ms);
+  };
+  return { callers: new Callers(), pass };
+}
+
+test("a token that the service goes on accepting stays proven", () => {
+  const { callers, pass } = startCallers();
+  /** A request that the service accepts: the standing with which it came. */
+  const request = () => {
     const caller = callers.of("t0ken", "192.0.2.1");
     const { standing } = caller;
     caller.prove();
     return standing;
   };
-  const standings = [0, 6, 6, 6, 11].map(requestAfter);
-  expect(standings).toEqual(["unproven", "proven", "proven", "proven", "unproven"]);
+  expect(request()).toBe("unproven");
+  for (let minutes = 6; minutes <= 30; minutes += 6) {
+    pass(6 * MINUTE_MS);
+    expect(request()).toBe("proven");
+  }
+  pass(11 * MINUTE_MS);
+  expect(request()).toBe("unproven");
+});
+
+test("a caller is remembered as long as it has something under way", () => {
+  const { callers, pass } = startCallers();
+  const places = callers.quota({ total: 10, perCaller: 1 });
+  const caller = callers.of("t0ken", "192.0.2.1");
+  places.add(caller, 1);
+  pass(30 * MINUTE_MS);
+  callers.of(null, "192.0.2.2");
+  expect(places.fullFor(callers.of("t0ken", "192.0.2.1"))).toBe("caller");
 });

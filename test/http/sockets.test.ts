@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import type { ServerResponse } from "node:http";
-import { promisify } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import pino from "pino";
@@ -61,7 +60,10 @@ async function start(
     /** How often a connection was silent for too long. */
     silences: () => silences,
     connections: () => connections,
-    open: promisify(server.getConnections.bind(server)),
+    open: () =>
+      new Promise<number>((resolve, reject) =>
+        server.getConnections((fault, count) => (fault ? reject(fault) : resolve(count))),
+      ),
     ask: async () => {
       const options = { method: "POST", headers: { ...HEADERS, ...JSON_BODY }, body: BODY };
       return (await fetch(`http://127.0.0.1:${port}/graphql`, options)).json();

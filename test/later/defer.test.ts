@@ -1,16 +1,14 @@
 import { expect, test } from "vitest";
-import { startRecords } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { askInPieces, merge } from "../support/pieces.ts";
 import { BUILD, DEFERRED, EXPERIMENT, PIECES, SIGNED_IN, startBuilt } from "./build-of-a-run.ts";
 import REFUSED from "./refused.json" with { type: "json" };
 
 async function start(experiment: object = EXPERIMENT) {
-  const upstream = await startRecords({
+  const { service: upstream, ...gateway } = await startBefore({
     "ada/mnist/experiments/3/": experiment,
     "ada/mnist/builds/7/": BUILD,
   });
-  const gateway = await startGateway({ upstream });
   const ask = (query: string, variables = {}) => askInPieces(gateway.url, { query, variables }, SIGNED_IN);
   return { ask, calls: upstream.inOrder, gateway };
 }

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { RELEASE_02, startBefore } from "../support/gateway.ts";
 import { askInPieces, merge } from "../support/pieces.ts";
 import { SIGNED_IN } from "./build-of-a-run.ts";
 
@@ -12,12 +11,11 @@ async function start() {
     last_status: "running",
     build_job: `ada.mnist.builds.${id}`,
   }));
-  const upstream = await startFake(({ path }) => {
+  const { url, service: upstream } = await startBefore(({ path }) => {
     if (path.includes("experiments")) return { json: { count: 3, next: null, previous: null, results } };
     const id = Number(/builds\/(\d+)/.exec(path)?.[1]);
     return id === 2 ? undefined : { json: { id, description: `Build ${id}.` } };
-  });
-  const { url } = await startGateway({ upstream, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+  }, RELEASE_02);
   const ask = (nodes: string, variables = {}) => {
     const list = `project(id: "ada.mnist") { experiments(first: 3) { ${nodes} } }`;
     const query = nodes.includes("$")

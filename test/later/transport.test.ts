@@ -1,10 +1,9 @@
-import { request } from "node:http";
-import { createGunzip } from "node:zlib";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { gate } from "../support/gate.ts";
 import { startGateway } from "../support/gateway.ts";
 import { partsOf, type PieceJson } from "../support/pieces.ts";
 import { SIGNED_IN, startBuilt } from "./build-of-a-run.ts";
+import { post } from "../support/raw-requests.ts";
 
 const QUERY = `{ experiment(id: "ada.mnist.3") { status ... @defer(label: "build") { buildJob { description } } } }`;
 const STREAM = `{ entities(ids: ["RXhwZXJpbWVudDphZGEvbW5pc3QvMw", "?"]) @stream(initialCount: 1) { id } }`;
@@ -14,12 +13,8 @@ const start = async (opened?: Promise<void>) =>
 
 const HEADERS = { ...SIGNED_IN, "content-type": "application/json", "x-request-id": "story" };
 
-const post = (url: string, accept: string, query = QUERY, headers: Record<string, string> = {}) =>
-  fetch(`${url}/graphql`, {
-    method: "POST",
-    headers: { ...HEADERS, accept, ...headers },
-    body: JSON.stringify({ query }),
-  });
+const ask = (url: string, accept: string, query = QUERY, headers: Record<string, string> = {}) =>
+  post(`${url}/graphql`, { query }, { ...HEADERS, accept, ...headers });
 
 const FIRST = `{"data":{"experiment":{"status":"RUNNING"}},"pending":[{"id":"0","path":["experiment"],"label":"build"}],"hasNext":true}`;
 const SECOND = `{"incremental":[{"id":"0","data":{"buildJob":{"description":"A build."}}}],"completed":[{"id":"0"}],"hasNext":false}`;
@@ -42,7 +37,7 @@ describe("pieces come in the form that the caller accepts", () => {
     "multipart/mixed;incrementalSpec=v0.2,application/graphql-response+json,application/json;q=0.9",
   ])("%s", async (accept) => {
     const { url } = await start();
-    const response = await post(url, accept);
+    const response = await ask(url, accept);
     expect([response.status, response.headers.get("content-type")]).toEqual([200, TYPE]);
     expect(response.headers.get("cache-control")).toBe("private, no-store");
     expect(response.headers.get("x-request-id")).toBe("story");
@@ -52,7 +47,7 @@ describe("pieces come in the form that the caller accepts", () => {
   test("as of August 2022, each part has its path", async () => {
     const { url } = await start();
     const accept = 'multipart/mixed; boundary="-"; deferSpec=20220824, application/json';
-    const response = await post(url, accept);
+    const response = await ask(url, accept);
     expect(response.headers.get("content-type")).toBe(TYPE);
     expect(await response.text()).toBe(
       parts(
@@ -60,7 +55,7 @@ describe("pieces come in the form that the caller accepts", () => {
         `{"incremental":[{"data":{"buildJob":{"description":"A build."}},"path":["experiment"],"label":"build"}],"hasNext":false}`,
       ),
     );
-    const streamed = await post(url, accept, STREAM);
+    const streamed = await ask(url, accept, STREAM);
     expect(await streamed.text()).toContain(
       `{"incremental":[{"items":[null],"path":["entities",1],"errors":[`,
     );
@@ -68,7 +63,7 @@ describe("pieces come in the form that the caller accepts", () => {
 
   test("text/event-stream, also by GET", async () => {
     const { url } = await start();
-    const response = await post(url, "text/event-stream");
+    const response = await ask(url, "text/event-stream");
     expect(response.headers.get("content-type")).toBe("text/event-stream");
     expect(await textOf(response)).toBe(events(FIRST, SECOND));
     const got = await fetch(`${url}/graphql?${new URLSearchParams({ query: QUERY })}`, {
@@ -84,7 +79,7 @@ describe("pieces come in the form that the caller accepts", () => {
     "*/*",
   ])("%s: one whole result", async (accept) => {
     const { url } = await start();
-    const response = await post(url, accept);
+    const response = await ask(url, accept);
     expect(response.headers.get("content-type")).toContain("application/json");
     expect(await response.json()).toEqual({
       data: { experiment: { status: "RUNNING", buildJob: { description: "A build." } } },
@@ -100,7 +95,7 @@ test.each([
   ["multipart/mixed, application/json", String],
 ])("a result with no later part comes, to a caller who accepts %s, in one piece", async (accept, form) => {
   const { url } = await start();
-  const response = await post(url, accept, QUERY.replace("@defer(", "@defer(if: false, "));
+  const response = await ask(url, accept, QUERY.replace("@defer(", "@defer(if: false, "));
   expect(response.status).toBe(200);
   expect((await textOf(response)).trimEnd()).toBe(form(WHOLE).trimEnd());
 });
@@ -108,33 +103,20 @@ test.each([
 test("compressed pieces are sent when they are there", async () => {
   const { opened, open } = gate();
   const { url } = await start(opened);
-  const sent = request(`${url}/graphql`, {
-    method: "POST",
-    headers: { ...HEADERS, accept: "multipart/mixed", "accept-encoding": "gzip" },
-  });
-  onTestFinished(() => void sent.destroy());
-  const text = await new Promise<string>((resolve, reject) => {
-    sent.once("error", reject).once("response", (response) => {
-      expect(response.headers["content-encoding"]).toBe("gzip");
-      let read = "";
-      response
-        .pipe(createGunzip())
-        .on("data", (bytes: Buffer) => {
-          read += bytes.toString();
-          // The service has not answered for the second piece yet.
-          if (read.includes(FIRST)) open();
-        })
-        .once("end", () => resolve(read))
-        .once("error", reject);
-    });
-    sent.end(JSON.stringify({ query: QUERY }));
-  });
+  const response = await ask(url, "multipart/mixed", QUERY, { "accept-encoding": "gzip" });
+  expect(response.headers.get("content-encoding")).toBe("gzip");
+  let text = "";
+  for await (const bytes of response.body ?? []) {
+    text += Buffer.from(bytes).toString();
+    // The service has not answered for the second piece yet.
+    if (text.includes(FIRST)) open();
+  }
   expect(text).toBe(parts(FIRST, SECOND));
 });
 
 test("the report and the explanation of an operation are of all its pieces", async () => {
   const { url, logged } = await start();
-  const response = await post(url, "multipart/mixed", QUERY, { "x-rungraph-explain": "1" });
+  const response = await ask(url, "multipart/mixed", QUERY, { "x-rungraph-explain": "1" });
   const pieces: PieceJson[] = [];
   for await (const part of partsOf(response)) pieces.push(part);
   const requestsOf = ({ extensions }: PieceJson) => extensions?.["explain"];

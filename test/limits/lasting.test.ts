@@ -56,8 +56,8 @@ async function readOn(world: World, received: IncomingMessage): Promise<number> 
   return bytes;
 }
 
-test("a download that is read slowly but steadily arrives whole", async () => {
-  const world = await startWorld({ env: ONE_DOWNLOAD });
+test("a download that is read slowly but steadily arrives whole, also where it is longer than all that may wait", async () => {
+  const world = await startWorld({ env: { ...ONE_DOWNLOAD, MAX_WAITING_BYTES: "1000000" } });
   await world.accept("ada");
   const { received } = await unread(world);
   received.on("error", () => {});

@@ -5,49 +5,16 @@ import { startGateway } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
 import { startProfile } from "../support/profiles.ts";
 import { inProject, startRows } from "./rows.ts";
-
-const EVERY_RUN = `id internalId uuid uniqueName name description status rawStatus phase isFinished createdAt updatedAt
-  startedAt finishedAt user { username } project { uniqueName } tags isBookmarked`;
-
-/** What the rows of a list hold of each kind, and what only the whole record holds. */
-const ROWS = {
-  Experiment: {
-    list: 'experiments(first: 3, query: "id:42|9|43")',
-    calls: "ada/mnist/experiments?query=id%3A42%7C9%7C43&limit=3",
-    within: `original { uniqueName } experimentGroup { uniqueName } buildJob { uniqueName } declarations { name value }
-      latestMetrics { name value } lastMetricValue(name: "loss")`,
-    beyond: "config { kind run { cmd } } resources jobCount isClone hasTensorboard",
-  },
-  Job: {
-    list: "jobs(first: 6)",
-    calls: "ada/mnist/jobs?limit=6",
-    within: "original { uniqueName } buildJob { uniqueName }",
-    beyond: "config { kind run { cmd } } isClone resources nodeScheduled { name }",
-  },
-  BuildJob: {
-    list: "buildJobs(first: 5)",
-    calls: "ada/mnist/builds?limit=5",
-    within: "",
-    beyond: "config { kind } resources nodeScheduled { name } jobCount experimentCount dockerfile commit",
-  },
-  Group: {
-    list: "groups(first: 2)",
-    calls: "ada/mnist/groups?limit=2",
-    within: "concurrency searchAlgorithm",
-    beyond:
-      "content hptuning { concurrency } currentIteration experimentCounts { total running } hasTensorboard",
-  },
-} as const;
+import KINDS from "./partial-rows.json" with { type: "json" };
 
 describe("the rows of a list are partial records", () => {
-  test.each(Object.keys(ROWS) as (keyof typeof ROWS)[])(
-    "%s: what is in the row costs nothing more, what is beyond it one request for each record",
-    async (kind) => {
+  test.each(KINDS.rows)(
+    "$kind: what is in the row costs nothing more, what is beyond it one request for each record",
+    async ({ kind, list, calls: listCall, within, beyond }) => {
       const { ask, calls } = await startProfile("polyaxon-0.2");
-      const { list, calls: listCall, within, beyond } = ROWS[kind];
       const nodesOf = async (fields: string) => {
         const answer = await ask(
-          `{ project(id: "ada.mnist") { list: ${list} { nodes { ${EVERY_RUN} ${fields} } } } }`,
+          `{ project(id: "ada.mnist") { list: ${list} { nodes { ${KINDS.everyRun} ${fields} } } } }`,
         );
         expect(answer.errors).toBeUndefined();
         return listIn(answer, "project.list").nodes;
@@ -64,7 +31,7 @@ describe("the rows of a list are partial records", () => {
       // The same that the records tell when they are looked up.
       const ids = nodes.map(({ id }) => id);
       const { data } = await ask<{ entities: unknown }, object>(
-        `query ($ids: [ID!]!) { entities(ids: $ids) { ... on ${kind} { ${EVERY_RUN} ${within} ${beyond} } } }`,
+        `query ($ids: [ID!]!) { entities(ids: $ids) { ... on ${kind} { ${KINDS.everyRun} ${within} ${beyond} } } }`,
         { ids },
       );
       expect(nodes).toEqual(data.entities);

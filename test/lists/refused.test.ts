@@ -20,7 +20,7 @@ const TOO_LONG: readonly Row[] = (
   [
     [
       `filter: {declarations: {name: "lr", values: "[${"1,".repeat(1_000)}1]"}}`,
-      "filter: expected at most 2000 characters that the server cannot be told, got 2005",
+      "filter: expected at most 2000 characters that the server cannot filter by, got 2005",
     ],
     [`filter: {words: "${"a".repeat(201)}"}`, "filter.words: expected at most 200 characters, got 201"],
     [

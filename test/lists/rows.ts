@@ -1,5 +1,5 @@
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { pageOf } from "../support/fake.ts";
+import { RELEASE_04, startBefore } from "../support/gateway.ts";
 
 /**
  * A gateway before a server of release 0.4 whose lists all have these rows, paged by offset, and the filters which that
@@ -10,17 +10,10 @@ export async function startRows(
   env: Record<string, string> = {},
   record?: Readonly<Record<string, unknown>>,
 ) {
-  const service = await startFake(({ path }) => {
-    const { pathname, searchParams } = new URL(path, "http://service");
-    if (/\/\d+\/$/.test(pathname)) return record && { json: record };
-    const offset = Number(searchParams.get("offset"));
-    const results = rows.slice(offset, offset + Number(searchParams.get("limit") ?? 20));
-    return { json: { count: rows.length, next: null, results } };
-  });
-  const gateway = await startGateway({
-    upstream: service,
-    env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
-  });
+  const { service, ...gateway } = await startBefore(
+    (seen) => (/\/\d+\/$/.test(seen.path) ? record && { json: record } : pageOf(rows, seen)),
+    { ...RELEASE_04, ...env },
+  );
   const filters = () =>
     service.seen().map(({ path }) => new URL(path, "http://service").searchParams.get("query"));
   return { ...gateway, service, calls: service.calls, filters };

@@ -5,6 +5,7 @@ import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { type Listed, listIn } from "../support/listed.ts";
 import { profileFile } from "../support/tracker.ts";
 import { startRows } from "./rows.ts";
+import COMPARED from "./compared.json" with { type: "json" };
 
 /*
  * What the language of servers cannot say is found by a scan of the list, which tells how much it read and never counts what it
@@ -32,26 +33,8 @@ const pageOf = async (ask: Asking, variables: object): Promise<Listed> =>
 const idsOf = ({ nodes }: Listed) => nodes.map(({ internalId }) => Number(internalId));
 
 describe("parameters are compared with", () => {
-  const rows = [
-    { dropout: 0.5, act: "relu", flag: true, layers: [64, 32] },
-    { dropout: 0.25, act: "tanh", flag: false, layers: [64] },
-    { dropout: "0.5", act: "0.5", flag: "true", layers: "[64, 32]" },
-    { dropout: 1, act: "sigmoid", nothing: null },
-    null,
-    {},
-  ];
-  test.each([
-    ["a number", { name: "dropout", values: ["0.5"] }, [1, 3]],
-    ["a number in another spelling", { name: "dropout", values: ["5e-1", "1.0"] }, [1, 4]],
-    ["a boolean", { name: "flag", values: ["true"] }, [1, 3]],
-    ["a list", { name: "layers", values: ["[64,32]"] }, [1]],
-    ["null", { name: "nothing", values: ["null"] }, [4]],
-    ["texts and numbers", { name: "act", values: ["tanh", "0.5"] }, [2, 3]],
-    ["a bound", { name: "dropout", atLeast: 0.5 }, [1, 4]],
-    ["bounds", { name: "dropout", greaterThan: 0.25, lessThan: 1 }, [1]],
-    ["a bound and values", { name: "dropout", atMost: 0.5, values: ["0.25", "1"] }, [2]],
-    ["what no run has", { name: "constructor", values: ["1"] }, []],
-  ])("%s", async (_, declarations, ids) => {
+  const { rows, cases: compared } = COMPARED.parameters;
+  test.each(compared)("$what", async ({ declarations, ids }) => {
     const { ask, service } = await startRuns(rows);
     const page = await pageOf(ask, { filter: { declarations } });
     expect(idsOf(page)).toEqual(ids);
@@ -81,32 +64,8 @@ test("what the server can compare narrows the scan, and texts alone need none", 
 });
 
 describe("texts and names that the server cannot be told are compared here", () => {
-  const rows = [
-    { name: "a,b", user: "m.curie", tags: ["lr:0.1", "x"], last_status: "a|b" },
-    { name: null, user: null, tags: null, last_status: "failed" },
-    { name: " a", user: "~x", tags: ["x", "a..b"], last_status: "a" },
-  ].map((row, index) => ({
-    id: index + 1,
-    ...row,
-    declarations: index === 1 ? null : { "model.lr": "a:b", range: "x", "a|b": index },
-    last_metric: index === 1 ? null : { "val.loss": index, "a, b": "NaN", top__5: 2 - index },
-  }));
-  test.each<[filter: object, ids: number[], compared: string, said?: string | null]>([
-    [{ names: ["a,b", "x"] }, [1], "names"],
-    [{ names: [" a"] }, [3], "names"],
-    [{ notNames: ["a,b"] }, [2, 3], "notNames"],
-    [{ users: ["~x"] }, [3], "users"],
-    [{ rawStatuses: ["a|b"] }, [1], "rawStatuses"],
-    [{ tags: ["lr:0.1", "a..b"] }, [1, 3], "tags"],
-    [{ allTags: ["x", "a..b"] }, [3], "allTags", "tags:x"],
-    [{ notTags: ["lr:0.1"], statuses: ["FAILED"] }, [2, 3], "notTags", "status:failed"],
-    [{ metrics: [{ name: "val.loss", atLeast: 1 }] }, [3], "metrics[0]"],
-    [{ metrics: [{ name: "val.loss" }, { name: "top__5", lessThan: 2 }] }, [3], "metrics[0]|metrics[1]"],
-    [{ metrics: [{ name: "a, b" }] }, [], "metrics[0]"],
-    [{ declarations: [{ name: "model.lr", values: ["a:b"] }] }, [1, 3], "declarations[0]"],
-    [{ declarations: [{ name: "range", values: ["x"] }] }, [1, 3], "declarations[0]"],
-    [{ declarations: [{ name: "a|b", atLeast: 1 }] }, [3], "declarations[0]"],
-  ])("%j", async (filter, ids, compared, said = null) => {
+  const { rows, cases: texts } = COMPARED.texts;
+  test.each(texts)("$filter", async ({ filter, ids, compared, said }) => {
     const { ask, filters, service } = await startRows(rows, { EXPLAIN: "on" });
     const answer = await ask(LIST, { filter }, { headers: { "x-rungraph-explain": "1" } });
     const page = listIn(answer, "project.experiments");
@@ -115,14 +74,8 @@ describe("texts and names that the server cannot be told are compared here", () 
     expect(filters()).toEqual([said]);
     expect(service.seen()[0]?.path).toMatch(/&limit=500$/);
     const { extensions } = answer as unknown as { extensions: { explain: { scans: object[] } } };
-    expect(extensions.explain.scans).toEqual([
-      {
-        fields: ["project.experiments"],
-        moreFields: 0,
-        compared: compared.split("|").map((each) => `filter.${each}`),
-        rows: 3,
-      },
-    ]);
+    const scan = { fields: ["project.experiments"], moreFields: 0, compared, rows: 3 };
+    expect(extensions.explain.scans).toEqual([scan]);
   });
 });
 

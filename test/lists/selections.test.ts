@@ -1,27 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
-import { type Seen, startFake, type Told } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import type { Seen, Told } from "../support/fake.ts";
+import { startBefore } from "../support/gateway.ts";
 import { POLYAXON } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject } from "./rows.ts";
+import SELECTIONS from "./selections.json" with { type: "json" };
 
 /*
  * Selections are groups of experiments that somebody chose. Release 0.4.4 lists their experiments by the parameter `group` and
  * their metrics as those of a group; the key `group` of its filters finds only experiments that a search started.
  */
 
-const GROUPS = [
-  { id: 1, unique_name: "ada.mnist.1", group_type: "study" },
-  { id: 2, unique_name: "ada.mnist.2", group_type: "study" },
-  { id: 4, unique_name: "ada.mnist.4", group_type: "selection" },
-];
-const EXPERIMENTS = [
-  { id: 10, unique_name: "ada.mnist.1.10", experiment_group: "ada.mnist.1", groups: [1, 4] },
-  { id: 11, unique_name: "ada.mnist.1.11", experiment_group: "ada.mnist.1", groups: [1] },
-  { id: 20, unique_name: "ada.mnist.2.20", experiment_group: "ada.mnist.2", groups: [2, 4] },
-  { id: 30, unique_name: "ada.mnist.30", experiment_group: null, groups: [4] },
-];
+const { groups: GROUPS, experiments: EXPERIMENTS } = SELECTIONS;
 
 const page = (results: readonly object[]): Told => ({
   json: { count: results.length, next: null, results },
@@ -53,11 +44,7 @@ function answer({ path }: Seen): Told | undefined {
   return page(members.map(({ id }) => ({ id, experiment: id, values: { loss: id / 100 } })));
 }
 
-async function startSelections(profile = "polyaxon-0.4") {
-  const service = await startFake(answer);
-  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: profile } });
-  return { ask, calls: service.calls };
-}
+const startSelections = (UPSTREAM_PROFILE = "polyaxon-0.4") => startBefore(answer, { UPSTREAM_PROFILE });
 
 const filtered = (filter: string) => inProject(`experiments(filter: ${filter}) { nodes { internalId } }`);
 
@@ -69,10 +56,10 @@ describe("a filter by a group", () => {
   test.each(POLYAXON)(
     "is the server's parameter, which finds those of a selection, with %s",
     async (profile) => {
-      const { ask, calls } = await startSelections(profile);
+      const { ask, service } = await startSelections(profile);
       expect(await ask(filtered('{groups: "ada.mnist.4"}'))).toEqual(found("10", "20", "30"));
       await ask(filtered('{groups: "ada.mnist.4", statuses: FAILED}'));
-      expect(calls()).toEqual([
+      expect(service.calls()).toEqual([
         "GET ada/mnist/experiments?group=4",
         "GET ada/mnist/experiments?group=4&query=status%3Afailed",
       ]);
@@ -80,19 +67,19 @@ describe("a filter by a group", () => {
   );
 
   test("of several searches is written as a condition once their records show that none is a selection", async () => {
-    const { ask, calls } = await startSelections();
+    const { ask, service } = await startSelections();
     const filter = '{groups: ["ada.mnist.1", "ada.mnist.2"]}';
     expect(await ask(filtered(filter))).toEqual(found("10", "11", "20"));
-    expect(calls()).toEqual([
+    expect(service.calls()).toEqual([
       "GET ada/mnist/experiments?query=group%3A1%7C2",
       "GET ada/mnist/groups?query=id%3A1%7C2&limit=100",
     ]);
   });
 
   test("of several groups is asked for at once where the server has no selections", async () => {
-    const { ask, calls } = await startSelections("polyaxon-0.2");
+    const { ask, service } = await startSelections("polyaxon-0.2");
     expect(await ask(filtered('{groups: ["ada.mnist.1", "ada.mnist.2"]}'))).toEqual(found("10", "11", "20"));
-    expect(calls()).toEqual(["GET ada/mnist/experiments?query=group%3A1%7C2"]);
+    expect(service.calls()).toEqual(["GET ada/mnist/experiments?query=group%3A1%7C2"]);
   });
 
   test.each([
@@ -111,17 +98,17 @@ describe("a filter by a group", () => {
         failure(
           at,
           "BAD_USER_INPUT",
-          `${argument}: expected a selection as the only Group of a list of a project, got ada.mnist.4 beside others`,
+          `${argument}: expected a selection as the only Group of a list of a project, got ada.mnist.4 with others`,
         ),
       ]);
     },
   );
 
   test("can be left out, and builds likewise", async () => {
-    const { ask, calls } = await startSelections();
+    const { ask, service } = await startSelections();
     await ask(filtered('{notGroups: ["ada.mnist.1"]}'));
     await ask(filtered('{builds: ["ada.mnist.builds.1"], notBuilds: ["ada.mnist.builds.2"]}'));
-    expect(calls()).toEqual([
+    expect(service.calls()).toEqual([
       "GET ada/mnist/experiments?query=build%3A1%2Cbuild%3A%7E2",
       "GET ada/mnist/experiments?query=group%3A%7E1",
       "GET ada/mnist/groups/1/",
@@ -129,16 +116,16 @@ describe("a filter by a group", () => {
   });
 
   test("is a condition where the server has no parameter for it", async () => {
-    const { ask, calls } = await startSelections(
+    const { ask, service } = await startSelections(
       profileFile("extends: polyaxon-0.2\nfilters: {group: null}", "no-parameter.yaml"),
     );
     expect(await ask(filtered('{groups: "ada.mnist.1"}'))).toEqual(found("10", "11"));
-    expect(calls()).toEqual(["GET ada/mnist/experiments?query=group%3A1"]);
+    expect(service.calls()).toEqual(["GET ada/mnist/experiments?query=group%3A1"]);
   });
 });
 
 test("the metrics of the experiments of a selection are one request, whichever search started them", async () => {
-  const { ask, calls } = await startSelections();
+  const { ask, service } = await startSelections();
   const node = (internalId: string, value: number) => ({ internalId, metricSeries: [{ values: [value] }] });
   expect(
     await ask(
@@ -147,5 +134,5 @@ test("the metrics of the experiments of a selection are one request, whichever s
   ).toEqual({
     data: { group: { experiments: { nodes: [node("10", 0.1), node("20", 0.2), node("30", 0.3)] } } },
   });
-  expect(calls()).toEqual(["GET ada/mnist/experiments?group=4", "GET ada/mnist/groups/4/metrics"]);
+  expect(service.calls()).toEqual(["GET ada/mnist/experiments?group=4", "GET ada/mnist/groups/4/metrics"]);
 });

@@ -2,15 +2,11 @@ import { describe, expect, test } from "vitest";
 import { failure, sortedErrorsOf } from "../support/errors.ts";
 import { turnsOf } from "../support/turns.ts";
 import { inProject, startRows } from "./rows.ts";
+import WORDS from "./words.json" with { type: "json" };
 
 /* Servers search no texts. Runs are found by words in a scan of the list. */
 
-const ROWS = [
-  { id: 1, name: "Baseline", description: "Small kernels, digits of MNIST", tags: ["prod"] },
-  { id: 2, name: null, description: "The BASELINE again, with dropout", tags: ["digits"] },
-  { id: 3, name: "wide", description: null, tags: null },
-  { id: 4, tags: ["wide-kernels", "Größe"] },
-];
+const { rows: ROWS, found: FOUND } = WORDS;
 
 const queryOf = (list: string, args: string) =>
   inProject(`list: ${list}(${args}) { totalCount scan { rowsRead isComplete } nodes { internalId } }`);
@@ -28,15 +24,7 @@ const found = (ids: readonly number[]) => ({
 });
 
 describe("a run is found by", () => {
-  test.each([
-    ["a word of its name or description, in any case", "baseline", [1, 2]],
-    ["words that stand in different texts of it", "digits baseline", [1, 2]],
-    ["a part of a word", "kern", [1, 4]],
-    ["a tag", "  prod ", [1]],
-    ["letters in another spelling", "GR\u004f\u0308\u00dfe", [4]],
-    ["a word that none has", "constructor", []],
-    ["no number or null that a text shows", "null", []],
-  ])("%s", async (_, words, ids) => {
+  test.each(FOUND)("$what", async ({ words, ids }) => {
     const { ask, service } = await startRows(ROWS);
     const answer = await ask(queryOf("experiments", `filter: { words: ${JSON.stringify(words)} }`));
     expect(answer).toEqual(found(ids));

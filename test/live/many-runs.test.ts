@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { Rate } from "../../src/rate.ts";
 import { globalId } from "../support/ids.ts";
-import { FIRST_POLL, startLive, update } from "../support/live-service.ts";
+import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 
 const experiments = (count: number) =>
@@ -78,7 +78,7 @@ test("a typed filter of watched runs is written into each poll, and checked befo
   const watcher = await watching({ kind: "EXPERIMENT", filter });
   advance(FIRST_POLL);
   expect(await watcher.next()).toEqual({ data: { runsUpdated: { run: { uniqueName: "ada.mnist.1" } } } });
-  const written = encodeURIComponent("status:running,metric.loss:<0.5,independent:true");
+  const written = encodeURIComponent("status:running,metric.loss:<0.5,metric.loss:>=-1e308,independent:true");
   expect(await requests(1)).toEqual([`GET ada/mnist/experiments?query=${written}`]);
 });
 
@@ -100,6 +100,23 @@ test("500 watched runs begin with half of the requests that a token has in a min
   const calls = await requests(sent);
   expect(calls).toHaveLength(17);
   expect(new Set(calls).size).toBe(17);
+});
+
+test("what events read counts as well: polls wait until there is room again", async () => {
+  const { subscribe, advance, requests, timers } = await startLive(experiments(1), {
+    env: { LIVE_REQUESTS_PER_MINUTE: "2" },
+    answer: ({ path }) =>
+      /metrics/.test(path) ? { json: { count: 0, next: null, results: [] } } : undefined,
+  });
+  const watcher = await subscribe({
+    query: `subscription ($id: ID!) { runUpdated(id: $id) { run { ... on Experiment { metrics { nodes { id } } } } } }`,
+    variables: { id: experimentId(1) },
+  });
+  advance(FIRST_POLL);
+  expect(await watcher.next()).toEqual({ data: { runUpdated: { run: { metrics: { nodes: [] } } } } });
+  advance(40_000);
+  expect(timers()).toContain(60_020);
+  expect(await requests(2)).toHaveLength(2);
 });
 
 test("whatever is polled and when, no minute has more requests than allowed", () => {

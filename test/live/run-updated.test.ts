@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
-import { FIRST_POLL, startLive, update } from "../support/live-service.ts";
+import { FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
 import { withoutPings } from "../support/patience.ts";
 
 const READ = "GET ada/mnist/experiments/1/";
 
-test("twenty watchers of a run share one request per poll, are told its change, and end with it", async () => {
+test("twenty watchers of a run, by its id or its name, share one request per poll, are told its change, and end with it", async () => {
   const run = { id: 1, last_status: "running" };
-  const { watch, advance, reach, requests, timers } = await startLive([run]);
-  const watchers = await Promise.all(Array.from({ length: 20 }, () => watch(1)));
+  const { watch, subscribe, advance, reach, requests, timers } = await startLive([run]);
+  const byName = { query: RUN_UPDATED, variables: { id: "ada.mnist.experiments.1" } };
+  const watchers = await Promise.all([subscribe(byName), ...Array.from({ length: 19 }, () => watch(1))]);
   const next = () => Promise.all(watchers.map((watcher) => watcher.next()));
   advance(FIRST_POLL);
   expect(await next()).toEqual(watchers.map(() => update(1, "RUNNING")));

@@ -2,10 +2,15 @@ import { createClient } from "graphql-ws";
 import { onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 
-/** A client of graphql-ws that does not try again, signed in by `connectionParams`. */
-export function clientOf(url: string, connectionParams: Record<string, unknown>) {
+/** A client of graphql-ws that does not try again, signed in by `connectionParams`; its connection has `headers`. */
+export function clientOf(url: string, connectionParams: Record<string, unknown>, headers = {}) {
   const address = `${url.replace("http:", "ws:")}/graphql`;
-  const client = createClient({ url: address, webSocketImpl: WebSocket, connectionParams, retryAttempts: 0 });
+  const webSocketImpl = class extends WebSocket {
+    constructor(at: string, protocol: string) {
+      super(at, protocol, { headers });
+    }
+  };
+  const client = createClient({ url: address, webSocketImpl, connectionParams, retryAttempts: 0 });
   onTestFinished(() => void client.dispose());
   return client;
 }

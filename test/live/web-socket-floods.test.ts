@@ -1,17 +1,13 @@
-import { once } from "node:events";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { WebSocket } from "ws";
+import { expect, test, vi } from "vitest";
 import { startLive } from "../support/live-service.ts";
 import { PATIENT, withoutPings } from "../support/patience.ts";
+import { openSocket } from "../support/doors.ts";
 
 test("a client that sends and does not read is disconnected when 4 MB wait for it, which is no fault of the gateway", async () => {
   withoutPings();
   const { url } = await startLive([]);
   const told = vi.spyOn(console, "error");
-  const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws");
-  onTestFinished(() => socket.terminate());
-  socket.once("open", () => socket.send(JSON.stringify({ type: "connection_init" })));
-  await once(socket, "message");
+  const { socket } = await openSocket({ url }, { token: null });
   socket.pause();
   const ping = JSON.stringify({ type: "ping", payload: { text: "x".repeat(1_000) } });
   const lost = vi.fn<() => void>();
@@ -23,10 +19,7 @@ test("a client that sends and does not read is disconnected when 4 MB wait for i
 
 test("many messages that come at once are read one in each turn of the event loop", async () => {
   const { url } = await startLive([]);
-  const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws");
-  onTestFinished(() => socket.terminate());
-  socket.once("open", () => socket.send(JSON.stringify({ type: "connection_init" })));
-  await once(socket, "message");
+  const { socket } = await openSocket({ url }, { token: null });
   const answered = vi.fn<() => void>();
   socket.on("message", answered);
   let turns = 0;

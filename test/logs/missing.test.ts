@@ -1,9 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { codesOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { LOG_CALL, LOG_ROUTE, type LogAnswer, READ_LOG, readWindowOf } from "../support/logs.ts";
 import { withDeadline } from "../support/patience.ts";
@@ -15,8 +14,7 @@ describe("a log that cannot be had", () => {
     ["none was written is null without an error", { json: { id: 42 } }, { internalId: "42", logs: null }, []],
     ["its record is missing is NOT_FOUND", undefined, null, ["NOT_FOUND"]],
   ])("because %s", async (_, record, experiment, codes) => {
-    const service = await startFake(({ path }) => (path.endsWith("/logs/") ? MISSING : record));
-    const { ask } = await startGateway({ upstream: service });
+    const { ask, service } = await startBefore(({ path }) => (path.endsWith("/logs/") ? MISSING : record));
     const answer = await ask(`{ experiment(id: "ada.mnist.42") { internalId logs { text } } }`);
     expect([answer.data, codesOf(answer)]).toEqual([{ experiment }, codes]);
     expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/", LOG_CALL]);
@@ -32,8 +30,7 @@ describe("a log that cannot be had", () => {
       "UPSTREAM_BAD_RESPONSE",
     ],
   ])("because it %s keeps the service's reason", async (_, told, code) => {
-    const service = await startFake(() => told);
-    const { ask, logged } = await startGateway({ upstream: service });
+    const { ask, logged } = await startBefore(() => told);
     const { data, errors } = (await ask(READ_LOG)) as LogAnswer;
     expect(data).toEqual({ experiment: { logs: null } });
     expect(errors?.map(({ extensions }) => [extensions["code"], extensions["upstream"]])).toEqual([

@@ -3,11 +3,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
-import { type Gateway, startGateway } from "../support/gateway.ts";
+import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
 import { LOG_CALL, type LogWindow, READ_LOG, readWindowOf, startEndless, startLog } from "../support/logs.ts";
 import { watchWindows } from "./watched-window.ts";
+import WINDOWS from "./windows.json" with { type: "json" };
 
 describe("a window from the start of a log", () => {
   test("is the whole log when it fits", async () => {
@@ -32,31 +32,22 @@ describe("a window from the start of a log", () => {
   });
 
   test.each([
-    ["ends before a character that does not fit", "ab€cd", 4, "ab", ["ab"], true],
-    ["reaches the end exactly: there is no more", "one\ntwo\n", 8, "one\ntwo\n", ["one", "two"], false],
-    ["is narrower than its first character: it is that character", "😀ab", 1, "😀", ["😀"], true],
-    ["of an empty log is empty", "", 9, "", [], false],
-    ["without a line end at its end has its last line", "one\ntwo", 9, "one\ntwo", ["one", "two"], false],
-    ["keeps empty lines", "\n\none\n\n", 9, "\n\none\n\n", ["", "", "one", ""], false],
-    [
-      "shows signs of replacement for bytes that are no UTF-8",
-      Buffer.from([0x61, 0xff, 0x62, 0x80, 0x63, 0xc3, 0x28, 0x0a]),
-      99,
-      "a\uFFFDb\uFFFDc\uFFFD(\n",
-      ["a\uFFFDb\uFFFDc\uFFFD("],
-      false,
-    ],
-  ])("%s", async (_, written, maxBytes, text, lines, hasMore) => {
-    const log = await startLog(written);
-    expect(await readWindowOf(log, { maxBytes })).toMatchObject({ text, lines, hasMore });
+    ...WINDOWS,
+    {
+      what: "shows signs of replacement for bytes that are no UTF-8",
+      written: Buffer.from([0x61, 0xff, 0x62, 0x80, 0x63, 0xc3, 0x28, 0x0a]),
+      maxBytes: 99,
+      told: { text: "a\uFFFDb\uFFFDc\uFFFD(\n", hasMore: false },
+    },
+  ])("$what", async ({ written, maxBytes, told }) => {
+    expect(await readWindowOf(await startLog(written), { maxBytes })).toMatchObject(told);
   });
 
   test("is read from a log that arrives compressed", async () => {
-    const service = await startFake(() => ({
+    const gateway = await startBefore(() => ({
       text: gzipSync("one\ntwo\n"),
       headers: { "content-encoding": "gzip", "content-type": "text/plain" },
     }));
-    const gateway = await startGateway({ upstream: service });
     expect(await readWindowOf(gateway, { maxBytes: 4 })).toMatchObject({
       text: "one\n",
       hasMore: true,
@@ -172,7 +163,7 @@ test("`after` beside `tailLines` is refused before anything is sent", async () =
   const log = await startLog("one\n");
   expect(outcomeOf(await log.ask(READ_LOG, { after: opaque("byte:0"), tailLines: 1 }))).toEqual({
     data: { experiment: { logs: null } },
-    errors: [failure("experiment.logs", "BAD_USER_INPUT", "after: expected none beside tailLines, got both")],
+    errors: [failure("experiment.logs", "BAD_USER_INPUT", "after: expected none with tailLines, got both")],
   });
   expect(log.calls()).toEqual([]);
 });
@@ -204,27 +195,25 @@ const ENOUGH = 32;
 // Not through the door: what is held meanwhile can be seen only between two pieces.
 describe("a window holds little more than its bytes", () => {
   const watch = watchWindows();
-  /** 128 megabytes. */
-  const long = { pieces: "ofSocket", count: 128 * 16 } as const;
-
-  test("behind a long part of the log that it skips", async () => {
-    const { window, megabytes } = await watch({
-      ...long,
-      wanted: { fromByte: 127 * MEGABYTE, maxBytes: 8 },
-    });
-    expect(window).toMatchObject({ text: "lin\nlin\n", startByte: 127 * MEGABYTE, hasMore: true });
-    expect(megabytes).toBeLessThan(ENOUGH);
-  });
-
-  test("behind the end of the log", async () => {
-    const { window, megabytes } = await watch({ ...long, wanted: { fromByte: 1e12, maxBytes: 8 } });
-    expect(window).toMatchObject({ text: "", startByte: 128 * MEGABYTE, endByte: 128 * MEGABYTE });
-    expect(megabytes).toBeLessThan(ENOUGH);
-  });
-
-  test("at the end of a long log", async () => {
-    const { window, megabytes } = await watch({ ...long, wanted: { tailLines: 2, maxBytes: 65_536 } });
-    expect(window).toMatchObject({ text: "lin\nlin\n", endByte: 128 * MEGABYTE });
+  test.each([
+    [
+      "behind a long part of the log that it skips",
+      { fromByte: 127 * MEGABYTE, maxBytes: 8 },
+      { text: "lin\nlin\n", startByte: 127 * MEGABYTE, hasMore: true },
+    ],
+    [
+      "behind the end of the log",
+      { fromByte: 1e12, maxBytes: 8 },
+      { text: "", startByte: 128 * MEGABYTE, endByte: 128 * MEGABYTE },
+    ],
+    [
+      "at the end of a long log",
+      { tailLines: 2, maxBytes: 65_536 },
+      { text: "lin\nlin\n", endByte: 128 * MEGABYTE },
+    ],
+  ])("%s", async (_, wanted, told) => {
+    const { window, megabytes } = await watch({ pieces: "ofSocket", count: 128 * 16, wanted });
+    expect(window).toMatchObject(told);
     expect(megabytes).toBeLessThan(ENOUGH);
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { startPaging } from "../support/child-lists.ts";
 import { startFake, startRecords } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
 import { turnsOf } from "../support/turns.ts";
 
 const METRICS = "ada/mnist/experiments/42/metrics";
@@ -188,11 +188,10 @@ describe("metricSeries", () => {
 
 test("many series of a long list are made in small pieces, and are all the same", async () => {
   const results = Array.from({ length: 90_000 }, (_, second) => recording(second, { loss: second % 7 }));
-  const service = await startRecords({ [METRICS]: { results } });
-  const { ask } = await startGateway({
-    upstream: service,
-    env: { MAX_JSON_BYTES: "100000000", CACHE_TTL_MS: "600000", CACHE_BYTES: "100000000" },
-  });
+  const { ask, service } = await startBefore(
+    { [METRICS]: { results } },
+    { MAX_JSON_BYTES: "100000000", CACHE_TTL_MS: "600000", CACHE_BYTES: "100000000" },
+  );
   const fields = Array.from(
     { length: 150 },
     (_, index) =>
@@ -222,12 +221,11 @@ test("many series of a long list are made in small pieces, and are all the same"
 });
 
 test("metrics and latestMetrics keep any name, a value as it came and a number when it is one", async () => {
-  const service = await startFake(({ path }) => ({
+  const { ask } = await startBefore(({ path }) => ({
     text: path.endsWith("metrics")
       ? `{"count": 1, "results": [{"id": 1, "values": {"__proto__": 1, "constructor": "high"}}]}`
       : `{"id": 42, "name": 7, "last_metric": {"__proto__": {"a": 1}, "constructor": 2}}`,
   }));
-  const { ask } = await startGateway({ upstream: service });
   const answer = await ask(`{ experiment(id: "ada.mnist.42") {
     latestMetrics { name value raw }
     proto: lastMetricValue(name: "__proto__")

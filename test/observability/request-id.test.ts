@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { clientOf } from "../live/socket-client.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -37,6 +38,20 @@ describe("the request id", () => {
       expect(operationsIn(logged()).map(({ requestId }) => requestId)).toEqual([made]);
     },
   );
+});
+
+test("each operation by WebSocket has a request id of its own, whatever its connection had", async () => {
+  const { url } = await startDemoGateway();
+  const client = clientOf(url, {}, { "x-request-id": "caller-4711" });
+  const ids = ["caller-4711"];
+  for (const _ of [1, 2])
+    await client
+      .iterate({ query: "subscription { canary }" })
+      .next()
+      .catch((errors: readonly { extensions: { requestId: string } }[]) =>
+        ids.push(errors[0]?.extensions.requestId ?? "none"),
+      );
+  expect([ids.length, new Set(ids).size]).toEqual([3, 3]);
 });
 
 describe("the trace context", () => {

@@ -95,7 +95,7 @@ describe("the command", () => {
       code: 1,
       out: "",
       err: `The settings cannot be used:
-MAX_TOKENS is gone since 0.4: it is fixed at 4000
+MAX_TOKENS: unknown setting; see docs/settings.md
 PORT: expected a whole number from 0 to 65535
 `,
     });

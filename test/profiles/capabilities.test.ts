@@ -39,7 +39,7 @@ describe("capabilities", () => {
       failure(
         at,
         "CAPABILITY_UNAVAILABLE",
-        `The server behind this gateway does not offer GET ${endpoint}: it lacks the capability \`${capability}\`.`,
+        `${at.split(".").at(-1)}: The server behind this gateway does not offer GET ${endpoint}: it lacks the capability \`${capability}\`.`,
       );
     const logs = "{owner}/{project}/experiments/{experiment}/jobs/{id}/logs";
     expect(sortedErrorsOf(answer)).toEqual([

@@ -60,7 +60,7 @@ describe("rows that a profile spells differently", () => {
         ["resume", "copy"].map((verb) => ({
           at: `${verb}Job`,
           code: "CAPABILITY_UNAVAILABLE",
-          message: `The server behind this gateway does not offer POST {owner}/{project}/jobs/{id}/${verb}.`,
+          message: `${verb}Job: The server behind this gateway does not offer POST {owner}/{project}/jobs/{id}/${verb}.`,
         })),
       );
       expect(calls()).toEqual(["POST ada/mnist/jobs/1/restart"]);

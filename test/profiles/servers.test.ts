@@ -141,7 +141,7 @@ describe("a server that only a file describes", () => {
     const lacking = (at: string, what: string) => [
       `project.${at}`,
       "CAPABILITY_UNAVAILABLE",
-      `The server behind this gateway does not offer ${what}.`,
+      `${at}: The server behind this gateway does not offer ${what}.`,
     ];
     expect(errorsOf(answer)).toEqual([
       lacking("experiments", "the order CREATED_DESC"),
@@ -153,7 +153,7 @@ describe("a server that only a file describes", () => {
         "resumeExperiment",
         "CAPABILITY_UNAVAILABLE",
         expect.stringMatching(
-          / does not offer POST \{owner\}\/\{project\}\/experiments\/\{id\}\/resume\/\.$/,
+          /^resumeExperiment: .* does not offer POST \{owner\}\/\{project\}\/experiments\/\{id\}\/resume\/\.$/,
         ),
       ],
     ]);
@@ -225,11 +225,15 @@ describe("a file that extends a built-in profile", () => {
     }`);
     expect(answer.data).toEqual({ experiment: { status: "SUCCEEDED", metrics: null }, cluster: null });
     expect(errorsOf(answer)).toEqual([
-      ["cluster", "CAPABILITY_UNAVAILABLE", "The server behind this gateway does not offer GET cluster/."],
+      [
+        "cluster",
+        "CAPABILITY_UNAVAILABLE",
+        "cluster: The server behind this gateway does not offer GET cluster/.",
+      ],
       [
         "experiment.metrics",
         "CAPABILITY_UNAVAILABLE",
-        "The server behind this gateway does not offer GET {owner}/{project}/experiments/{id}/metrics.",
+        "metrics: The server behind this gateway does not offer GET {owner}/{project}/experiments/{id}/metrics.",
       ],
     ]);
     const { errors } = await ask(`mutation { copyJob(id: "ada.mnist.jobs.1") { job { id } } }`);

@@ -8,6 +8,7 @@ import { firstCodeOf } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 import { askInPieces } from "../support/pieces.ts";
 import { subscribe } from "../support/subscriber.ts";
+import { post } from "../support/raw-requests.ts";
 
 const MANY_FILES = Array.from({ length: 4_000 }, (_, index) => [`${index}`, index]);
 
@@ -72,9 +73,7 @@ describe("what a request brings counts against it as well, before anything is do
     ["a message of an agent", "mcp", tool, "application/json, text/event-stream"],
   ])("%s", async (_, path, body, accept) => {
     const { url, service } = await start();
-    const headers = { "content-type": "application/json", accept, authorization: "token t0ken" };
-    const sent = { method: "POST", headers, body: JSON.stringify(body) };
-    const response = await fetch(`${url}/${path}`, sent);
+    const response = await post(`${url}/${path}`, body, { accept });
     expect(await response.text()).toContain("REQUEST_LIMIT_EXCEEDED");
     expect(service.calls()).toEqual([]);
   });

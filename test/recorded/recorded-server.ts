@@ -1,4 +1,3 @@
-import { startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { type Line, lineOf, readRecording, startReplay } from "../support/replay.ts";
 
@@ -11,12 +10,6 @@ export const ALICE = "b".repeat(40);
 export async function startRecorded(lines: readonly Line[] = recordedReads) {
   const upstream = await startReplay(lines);
   return { ...(await startGateway({ upstream, token: ALICE })), calls: upstream.calls };
-}
-
-/** The gateway in front of records that no recording holds. */
-export async function startMade(records: Record<string, unknown>) {
-  const upstream = await startRecords(records);
-  return { ...(await startGateway({ upstream })), calls: upstream.calls };
 }
 
 /** The record that was recorded under this name. All of them are objects. */

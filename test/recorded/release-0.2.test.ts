@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { outcomeOf, sortedErrorsOf } from "../support/errors.ts";
 import { globalId } from "../support/ids.ts";
-import { recordedAs, ALICE, recordedReads, startMade, startRecorded } from "./recorded-server.ts";
+import { recordedAs, ALICE, recordedReads, startRecorded } from "./recorded-server.ts";
 import type { Line } from "../support/replay.ts";
+import { startBefore } from "../support/gateway.ts";
+import TIMES from "./times.json" with { type: "json" };
 
 test("a server that sees no token answers 200 without a name or 403: both are UNAUTHENTICATED", async () => {
   // The gateway always sends its caller's token: here it reaches a server that overlooks it.
@@ -64,49 +66,31 @@ test("one name is an experiment or a group, as the field says; a reference to a 
   ]);
 });
 
-const times = (created_at: string, started_at: string, finished_at: string) => ({
-  created_at,
-  started_at,
-  finished_at,
-});
-
-test.each([
-  [
-    "without a fraction where that is zero, as recorded",
-    times(
-      "2026-03-01T10:29:00+01:00",
-      "2026-03-01T10:31:19.520785+01:00",
-      "2026-03-01T10:32:51.539053+01:00",
-    ),
-    92.0183,
-  ],
-  [
-    "of several time zones",
-    times("2026-03-01T09:29:00.000001Z", "2026-03-01T10:31:19+01:00", "2026-03-01T09:32:51Z"),
-    92,
-  ],
-])("timestamps %s pass through unchanged; durations reckon with them", async (_, stamps, seconds) => {
-  const { ask } = await startMade(experimentAs(3, stamps));
-  const fields = "createdAt startedAt finishedAt durationSeconds";
-  expect(outcomeOf(await ask(`{ experiment(id: "alice.mnist.3") { ${fields} } }`))).toEqual({
-    data: {
-      experiment: {
-        createdAt: stamps.created_at,
-        startedAt: stamps.started_at,
-        finishedAt: stamps.finished_at,
-        durationSeconds: expect.closeTo(seconds, 2),
+test.each(TIMES)(
+  "timestamps $what pass through unchanged; durations reckon with them",
+  async ({ times: stamps, seconds }) => {
+    const { ask } = await startBefore(experimentAs(3, stamps));
+    const fields = "createdAt startedAt finishedAt durationSeconds";
+    expect(outcomeOf(await ask(`{ experiment(id: "alice.mnist.3") { ${fields} } }`))).toEqual({
+      data: {
+        experiment: {
+          createdAt: stamps.created_at,
+          startedAt: stamps.started_at,
+          finishedAt: stamps.finished_at,
+          durationSeconds: expect.closeTo(seconds, 2),
+        },
       },
-    },
-    errors: [],
-  });
-});
+      errors: [],
+    });
+  },
+);
 
 test("a status that nobody has seen is OTHER, its text is kept, and the timestamps tell the phase", async () => {
   const jobAs = (id: number) => ({
     ...recordedAs(`job detail ${id}`),
     last_status: "preempted",
   });
-  const { ask } = await startMade({
+  const { ask } = await startBefore({
     "alice/mnist/jobs/1/": jobAs(1),
     "alice/mnist/jobs/2/": jobAs(2),
     "alice/mnist/jobs/2/statuses/": { results: [{ id: 1, status: "preempted" }] },

@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { outcomeOf } from "../support/errors.ts";
-import { recordedAs, startMade } from "./recorded-server.ts";
+import { recordedAs } from "./recorded-server.ts";
+import CONFIG from "./config-0.5.json" with { type: "json" };
+import { startBefore } from "../support/gateway.ts";
 
 /** A recorded record as releases from 0.5 on write it: `config` and `declarations` under other names. */
 function renewed(name: string, keys: object) {
@@ -8,43 +10,15 @@ function renewed(name: string, keys: object) {
   return { ...rest, ...keys };
 }
 
-const startRenewed = (keys: object) =>
-  startMade({ "alice/mnist/experiments/1/": renewed("experiment detail 1", keys) });
-
-const CONTENT = `---
-version: 1
-kind: experiment
-build:
-  image: python:3.6
-  build_steps:
-    - pip install -U numpy
-run:
-  cmd: python train.py --lr={{ lr }}
-`;
-const run = { cmd: "python train.py --lr={{ lr }}" };
-const written = {
-  version: 1,
-  kind: "experiment",
-  build: { image: "python:3.6", build_steps: ["pip install -U numpy"] },
-  run,
-};
-const shown = {
-  version: 1,
-  kind: "experiment",
-  build: { image: "python:3.6", buildSteps: ["pip install -U numpy"] },
-  run,
-  raw: written,
-};
-
 test("from 0.5 on, `params` are the declarations, and `content`, YAML or JSON, is the configuration", async () => {
-  const { ask, calls } = await startMade({
+  const { ask, service } = await startBefore({
     "alice/mnist/experiments/1/": renewed("experiment detail 1", {
-      content: CONTENT,
+      content: CONFIG.content,
       params: { lr: 0.01, layers: [64, 32] },
     }),
-    "alice/mnist/jobs/1/": renewed("job detail 1", { content: JSON.stringify(written) }),
-    "alice/mnist/builds/1/": renewed("build detail 1", { content: CONTENT }),
-    "alice/mnist/groups/1/": { ...recordedAs("group detail 1"), content: CONTENT },
+    "alice/mnist/jobs/1/": renewed("job detail 1", { content: JSON.stringify(CONFIG.written) }),
+    "alice/mnist/builds/1/": renewed("build detail 1", { content: CONFIG.content }),
+    "alice/mnist/groups/1/": { ...recordedAs("group detail 1"), content: CONFIG.content },
   });
   const config = "config { version kind build { image buildSteps } run { cmd } raw }";
   const answer = await ask(`{
@@ -61,21 +35,21 @@ test("from 0.5 on, `params` are the declarations, and `content`, YAML or JSON, i
           { name: "layers", value: [64, 32] },
           { name: "lr", value: 0.01 },
         ],
-        config: shown,
+        config: CONFIG.shown,
       },
-      job: { name: "prep", config: shown },
-      buildJob: { config: shown },
-      group: { content: CONTENT },
+      job: { name: "prep", config: CONFIG.shown },
+      buildJob: { config: CONFIG.shown },
+      group: { content: CONFIG.content },
     },
     errors: [],
   });
-  expect(calls()).toEqual(
+  expect(service.calls()).toEqual(
     ["builds", "experiments", "groups", "jobs"].map((list) => `GET alice/mnist/${list}/1/`),
   );
 });
 
 test("a record with old and new keys is read by the old ones", async () => {
-  const { ask } = await startMade({
+  const { ask } = await startBefore({
     "alice/mnist/experiments/1/": {
       ...recordedAs("experiment detail 1"),
       content: "kind: other",
@@ -104,7 +78,11 @@ test("what a content says is not repeated in a warning of the process", async ()
   const listen = ({ message }: Error) => void warned.push(message);
   process.on("warning", listen);
   onTestFinished(() => void process.off("warning", listen));
-  const { ask } = await startRenewed({ content: "run:\n  cmd: !vault train --password=xyzzy\n" });
+  const { ask } = await startBefore({
+    "alice/mnist/experiments/1/": renewed("experiment detail 1", {
+      content: "run:\n  cmd: !vault train --password=xyzzy\n",
+    }),
+  });
   const answer = await ask(`{ experiment(id: "alice.mnist.1") { config { run { cmd } } } }`);
   expect(answer.data).toEqual({ experiment: { config: { run: { cmd: "train --password=xyzzy" } } } });
   expect(warned.filter((message) => message.includes("xyzzy"))).toEqual([]);

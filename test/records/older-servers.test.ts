@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { type ProfileName, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import NOT_OFFERED from "./not-offered.json" with { type: "json" };
@@ -55,10 +55,9 @@ describe("keys that no record of a server has", () => {
   });
 
   test("do not prove that a record exists: a look-up reads it, and shows them if they are there after all", async () => {
-    const service = await startFake(({ path }) =>
+    const { ask, service } = await startBefore(({ path }) =>
       path.includes("/1/") ? { json: { id: 1, framework: "pytorch" } } : undefined,
     );
-    const { ask } = await startGateway({ upstream: service });
     const answer = await ask(`{
       there: experiment(id: "ada.mnist.1") { framework }
       gone: experiment(id: "ada.mnist.2") { framework }
@@ -87,7 +86,8 @@ describe("what a server does not offer is null with one error, and it is not ask
     const { ask, calls } = await startProfile(profile as ProfileName);
     const type = /^\w+(?:Project|Runs)\(/.test(field) ? "mutation" : "query";
     const answer = await ask(`${type} { it: ${field} }`);
-    const message = `The server behind this gateway does not offer ${what}: it lacks the capability \`${capability}\`.`;
+    const asked = /\.([a-z]\w*)[.\d]*$/i.exec(at)?.[1] ?? /^\w+/.exec(field)?.[0];
+    const message = `${asked}: The server behind this gateway does not offer ${what}: it lacks the capability \`${capability}\`.`;
     expect(errorsOf(answer)).toEqual([failure(`it${at}`, "CAPABILITY_UNAVAILABLE", message)]);
     const { it } = answer.data as { it: object | null };
     expect(Object.values(it ?? { it }).flat()).toContain(null);

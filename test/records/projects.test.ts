@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { errorsOf, outcomeOf, sortedErrorsOf } from "../support/errors.ts";
-import { pageOf, startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { pageOf } from "../support/fake.ts";
+import { RELEASE_02, startBefore } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { startProfile } from "../support/profiles.ts";
 
@@ -60,12 +60,11 @@ describe("a project of release 0.2, whose record never comes when it has many ru
   }));
 
   async function startWithoutRecords() {
-    const service = await startFake(({ path }) => {
+    const { ask, service } = await startBefore(({ path }) => {
       const [, of = "", list = ""] = /^\/api\/v1\/ada(\/p\d+)?(?:\/(\w+))?\?/.exec(path) ?? [];
       if (path.startsWith("/api/v1/ada?")) return pageOf(rows, { path });
       return of && of !== "/p999" ? { json: { count: COUNTS[list], results: [{ id: 1 }] } } : undefined;
-    });
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+    }, RELEASE_02);
     return { ask, calls: service.calls };
   }
   const lengthOf = (project: string, list: string) => `GET ada/${project}/${list}?limit=1`;

@@ -1,8 +1,12 @@
 import { describe, expect, test, vi } from "vitest";
+import { Callers } from "../../src/caller.ts";
+import { HeldBytes } from "../../src/held.ts";
+import { RequestScope } from "../../src/request-scope.ts";
+import { Entry } from "../../src/rest/session/entry.ts";
 import { startFake, type Told } from "../support/fake.ts";
-import { metricOf } from "../support/figures.ts";
+import { reaches } from "../support/figures.ts";
 import { gate } from "../support/gate.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Answer, RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import {
   ASK_STATUS,
@@ -14,10 +18,12 @@ import {
   RUNNING_ANSWER,
   RUNNING_RECORD,
   STATUS_CALL,
+  statusesOf,
   statusOf,
 } from "../support/one-read.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { joined } from "../support/sharing.ts";
+import { post } from "../support/raw-requests.ts";
 
 /** Where the reads of an explained operation came from. */
 interface Explained extends Answer<unknown> {
@@ -39,11 +45,10 @@ describe("equal operations of one token at the same time", () => {
     ["the window of a log", TAIL, { text: "one\ntwo\n" }, TAIL_ANSWER, "GET ada/mnist/jobs/3/logs"],
   ])("share %s", async (_, query, told, answer, call) => {
     const answered = gate();
-    const service = await startFake(async () => {
+    const { service, ...gateway } = await startBefore(async () => {
       await answered.opened;
       return told;
     });
-    const gateway = await startGateway({ upstream: service });
     const answers = times(20, () => askFor(gateway, query));
     await joined(gateway, 19);
     answered.open();
@@ -53,12 +58,11 @@ describe("equal operations of one token at the same time", () => {
 
   test("share the lists that replace many reads, and whatever else is equal in them", async () => {
     const answered = gate();
-    const service = await startFake(async ({ path }) => {
+    const { service, ...gateway } = await startBefore(async ({ path }) => {
       await answered.opened;
       const results = [1, 2].map((id) => ({ id, last_status: "running" }));
       return { json: path.includes("query=") ? { count: 2, next: null, results } : RUNNING_RECORD };
-    });
-    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    }, RELEASE_04);
     const two = `a: experiment(id: "ada.mnist.1") { status } b: experiment(id: "ada.mnist.2") { status }`;
     const answers = [`{ ${two} }`, `{ ${two} c: job(id: "ada.mnist.jobs.42") { status } }`].map((query) =>
       askFor(gateway, query),
@@ -89,11 +93,10 @@ describe("equal operations of one token at the same time", () => {
 
   test("share an error; what starts after it asks again", async () => {
     const answered = gate();
-    const service = await startFake(async () => {
+    const { service, ...gateway } = await startBefore(async () => {
       await answered.opened;
       return { json: { detail: "Out of order." }, status: 500 };
     });
-    const gateway = await startGateway({ upstream: service });
     const answers = times(4, () => askFor(gateway));
     await joined(gateway, 3);
     answered.open();
@@ -128,40 +131,54 @@ describe("equal operations of one token at the same time", () => {
   });
 });
 
-test("what starts after a command reads anew, although an equal read from before it is in flight", async () => {
-  const held = gate();
-  let isStopped = false;
-  const service = await startFake(async ({ method }) => {
-    const status = isStopped ? "stopped" : "running";
-    if (method === "POST") isStopped = true;
-    else if (!isStopped) await held.opened;
-    return { json: { id: 42, last_status: status } };
-  });
-  const gateway = await startGateway({ upstream: service });
-  const before = askFor(gateway);
-  await vi.waitUntil(() => service.seen().length === 1, PATIENT);
-  const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;
-  const stopped = { experiment: { status: "STOPPED" } };
-  expect(await askFor(gateway, stop)).toEqual({ data: { stopExperiment: stopped } });
-  expect(await askFor(gateway)).toEqual({ data: stopped });
-  held.open();
-  expect(await before).toEqual(RUNNING_ANSWER);
-  expect(service.inOrder()).toEqual([
-    STATUS_CALL,
-    "POST ada/mnist/experiments/42/stop",
-    STATUS_CALL,
-    STATUS_CALL,
-  ]);
+const STOPPED = { experiment: { status: "STOPPED" } };
+
+test("the bytes of an answer are given back when all have left before it is parsed", () => {
+  const callers = new Callers();
+  const identity = { caller: callers.of("t0ken", "192.0.2.1"), requestId: "1", traceparent: null };
+  const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
+  const heldBytes = new HeldBytes(1_000_000, callers);
+  const held = heldBytes.open(scope);
+  const entry = new Entry({} as Entry["target"], true, 0, held);
+  const read = { scope, held, positions: 1, resolve: () => {} } as unknown as Parameters<Entry["join"]>[0];
+  entry.join(read);
+  entry.hold(60_000);
+  scope.end("left");
+  entry.leave(read);
+  expect(heldBytes.quota.taken).toBe(60_000);
+  entry.succeed({});
+  expect(heldBytes.quota.taken).toBe(0);
 });
 
+test.each([
+  ["a command", 200, STOPPED, [STATUS_CALL, STATUS_CALL]],
+  ["one that failed, and may have been done,", 500, null, [STATUS_CALL]],
+])(
+  "what starts after %s reads anew, although an equal read from before it is in flight",
+  async (_, status, payload, reads) => {
+    const held = gate();
+    let isStopped = false;
+    const service = await startFake(async ({ method }) => {
+      const json = { id: 42, last_status: isStopped ? "stopped" : "running" };
+      if (method === "POST") isStopped = true;
+      else if (!isStopped) await held.opened;
+      return { json, status: method === "POST" ? status : 200 };
+    });
+    const gateway = await startGateway({ upstream: service });
+    const before = askFor(gateway);
+    await vi.waitUntil(() => service.seen().length === 1, PATIENT);
+    const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;
+    expect((await askFor(gateway, stop)).data).toEqual({ stopExperiment: payload });
+    expect(await askFor(gateway)).toEqual({ data: STOPPED });
+    held.open();
+    expect(await before).toEqual(RUNNING_ANSWER);
+    expect(service.inOrder()).toEqual([STATUS_CALL, "POST ada/mnist/experiments/42/stop", ...reads]);
+  },
+);
+
 describe("the operation whose request others wait for", () => {
-  const askUntil = (url: string, signal: AbortSignal, query = ASK_STATUS) =>
-    fetch(`${url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: "token t0ken" },
-      body: JSON.stringify({ query }),
-      signal,
-    }).catch(() => null);
+  const askUntil = (url: string, signal: AbortSignal) =>
+    post(`${url}/graphql`, { query: ASK_STATUS }, {}, signal).catch(() => null);
 
   test("may leave: its request goes on for all the others", async () => {
     const service = await startHoldingRecords();
@@ -174,7 +191,7 @@ describe("the operation whose request others wait for", () => {
     await joined(gateway, 3);
     leaving.abort();
     await first;
-    await vi.waitUntil(async () => (await metricOf(gateway, "rungraph_operations_running")) === 3, PATIENT);
+    await reaches(gateway, "rungraph_operations_running", 3);
     service.release();
     const answers = (await Promise.all(others)) as Explained[];
     expect(answers.map(({ data }) => ({ data }))).toEqual(times(3, () => RUNNING_ANSWER));
@@ -192,7 +209,7 @@ describe("the operation whose request others wait for", () => {
     await joined(gateway, 1);
     leaving.abort();
     await other;
-    await vi.waitUntil(async () => (await metricOf(gateway, "rungraph_operations_running")) === 1, PATIENT);
+    await reaches(gateway, "rungraph_operations_running", 1);
     service.release();
     expect(await first).toEqual(RUNNING_ANSWER);
     expect(service.seen()).toHaveLength(1);
@@ -204,8 +221,7 @@ describe("the operation whose request others wait for", () => {
       upstream: service,
       env: { MAX_UPSTREAM_REQUESTS: "2", MAX_UPSTREAM_WIDTH: "1" },
     });
-    const fields = [1, 2, 3].map((id) => `e${id}: experiment(id: "ada.mnist.${id}") { status }`);
-    const first = askFor(gateway, `{ ${fields.join(" ")} }`);
+    const first = askFor(gateway, statusesOf([1, 2, 3]));
     await service.arrived(1);
     // All but its first request wait for their turn; the third will not be its own.
     const others = [2, 3].map((id) => askFor(gateway, statusOf(id)));
@@ -225,8 +241,7 @@ describe("the operation whose request others wait for", () => {
       return { json: { ...RUNNING_RECORD, id: Number(/(\d+)\/$/.exec(path)?.[1]) } };
     });
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });
-    const fields = times(5, (turn) => `e${turn}: experiment(id: "ada.mnist.${turn + 1}") { status }`);
-    const heavy = askFor(gateway, `{ ${fields.join(" ")} }`);
+    const heavy = askFor(gateway, statusesOf([1, 2, 3, 4, 5]));
     await vi.waitUntil(() => paths.length === 1, PATIENT);
     const light = askFor(gateway, statusOf(5));
     await joined(gateway, 1);

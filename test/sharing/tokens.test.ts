@@ -7,6 +7,7 @@ import { type Fate, startLabelled } from "./labelled-service.ts";
 import { PATIENT } from "../support/patience.ts";
 import { seeded } from "../support/seeded.ts";
 import { sharedReads } from "../support/sharing.ts";
+import { post } from "../support/raw-requests.ts";
 
 const TOKENS = ["ada", "bob", "cleo", "dan", "eve"];
 
@@ -44,12 +45,8 @@ async function play(seed: number) {
 
   const send = (token: string, query: string, onAnswer: (answer: string) => void): void => {
     const caller = new AbortController();
-    const promise = fetch(`${gateway.url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `token ${token}` },
-      body: JSON.stringify({ query }),
-      signal: caller.signal,
-    })
+    const headers = { authorization: `token ${token}` };
+    const promise = post(`${gateway.url}/graphql`, { query }, headers, caller.signal)
       .then((response) => response.text())
       .then(onAnswer, () => {})
       .finally(() => running.delete(promise));

@@ -4,6 +4,7 @@ import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import HOSTILE from "./hostile-representations.json" with { type: "json" };
+import NAMED from "./representations.json" with { type: "json" };
 
 /** Asks for entities as a router does. */
 const entities = (selection: string) =>
@@ -23,33 +24,23 @@ describe("representations", () => {
       ... on User { id username }
       ... on Node { id name }
       ... on Cluster { id }`;
-    const pairs: [kind: string, key: string, name: string, id: string][] = [
-      ["Experiment", "uniqueName", "ada.mnist.42", globalId("Experiment:ada/mnist/42")],
-      ["ExperimentJob", "uniqueName", "ada.mnist.42.22.master", globalId("ExperimentJob:ada/mnist/42/22")],
-      ["Job", "uniqueName", "ada.mnist.jobs.2", globalId("Job:ada/mnist/2")],
-      ["BuildJob", "uniqueName", "ada.mnist.builds.1", globalId("BuildJob:ada/mnist/1")],
-      ["Group", "uniqueName", "ada.mnist.1", globalId("Group:ada/mnist/1")],
-      ["Project", "uniqueName", "ada.mnist", globalId("Project:ada/mnist")],
-      ["User", "username", "ada", globalId("User:ada")],
-      ["Node", "name", "node-1", globalId("Node:node-1")],
-    ];
     const byName = await ask<Entities, object>(entities(selection), {
-      representations: pairs.map(([__typename, key, name]) => ({ __typename, [key]: name })),
+      representations: NAMED.map(({ type, key, name }) => ({ __typename: type, [key]: name })),
     });
     expect(byName).toEqual({
-      data: { _entities: pairs.map(([__typename, key, name, id]) => ({ __typename, id, [key]: name })) },
+      data: { _entities: NAMED.map(({ type, key, name, id }) => ({ __typename: type, id, [key]: name })) },
     });
     // Only where the address does not tell the name, a record is read for it: a key is what somebody else wrote.
     expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/experiments/42/jobs/22/"]);
 
     const byId = await ask<Entities, object>(entities("... on Entity { id }"), {
       representations: [
-        ...pairs.map(([__typename, , , id]) => ({ __typename, id })),
+        ...NAMED.map(({ type, id }) => ({ __typename: type, id })),
         { __typename: "Cluster", id: globalId("Cluster:") },
       ],
     });
     expect(byId.data._entities.map((each) => each?.["id"])).toEqual([
-      ...pairs.map(([, , , id]) => id),
+      ...NAMED.map(({ id }) => id),
       globalId("Cluster:"),
     ]);
     expect(calls()).toEqual([]);

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cases, everyNth } from "../support/cases.ts";
 import { codesOf, failure, outcomeOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore } from "../support/gateway.ts";
 import { globalId, opaque } from "../support/ids.ts";
 import TEXTS from "./hostile-names.json" with { type: "json" };
 
@@ -34,31 +33,13 @@ const UNFIT_IN_ID = UNFIT.flatMap((text) => [
 ]);
 
 /** Ids that are right, one of each kind. */
-const IDS: Readonly<Record<string, string>> = Object.fromEntries(
-  [
-    "Experiment:ada/mnist/42",
-    "ExperimentJob:ada/mnist/42/7",
-    "Job:ada/mnist/3",
-    "BuildJob:ada/mnist/9",
-    "Group:ada/mnist/5",
-    "Project:ada/mnist",
-    "User:ada",
-    "Node:node-1",
-    "Cluster:",
-  ].map((address) => [address.split(":", 1)[0], globalId(address)]),
-);
+const IDS: Readonly<Record<string, string>> = TEXTS.ids;
 const idsBut = (...kinds: readonly string[]) =>
   Object.entries(IDS).flatMap(([kind, id]) => (kinds.includes(kind) ? [] : [id]));
 
 /** The name of an experiment does not tell whether it is a group. */
 const AMBIGUOUS = "ada.mnist.42";
-const NAMES = [
-  AMBIGUOUS,
-  "ada.mnist.5.42",
-  "ada.mnist.jobs.3",
-  "ada.mnist.builds.9",
-  "ada.mnist.42.7.master",
-];
+const NAMES = TEXTS.names;
 
 interface Door {
   /** Takes the text as `$x`. */
@@ -70,14 +51,6 @@ const anyId = [...UNFIT, ...NO_IDS, ...UNFIT_IN_ID];
 const anyButProject = anyId.filter((text) => text !== "ada.mnist");
 const anyButRun = [...anyId, ...idsBut("Experiment", "Job", "BuildJob", "Group"), AMBIGUOUS];
 
-/** Look-ups of one kind, with the names that are right. */
-const LOOK_UPS: Readonly<Record<string, readonly string[]>> = {
-  experiment: ["ada.mnist.42", "ada.mnist.5.42"],
-  job: ["ada.mnist.jobs.3"],
-  buildJob: ["ada.mnist.builds.9"],
-  group: ["ada.mnist.42"],
-  experimentJob: ["ada.mnist.42.7.master"],
-};
 const kindOf = (field: string) => field.replace(/^./, (letter) => letter.toUpperCase());
 const idDoors = (fields: readonly string[], selection: string, texts: readonly string[], type = "query") =>
   fields.map((field): Door => ({ query: `${type} ($x: ID!) { ${field} { ${selection} } }`, texts }));
@@ -88,7 +61,8 @@ const EXPERIMENT = `experiment(id: "ada.mnist.42")`;
 const COMMANDS = ["stop", "bookmark", "archive", "delete"].map((verb) => `${verb}Runs(ids: [$x])`);
 
 const doors: readonly Door[] = [
-  ...Object.entries(LOOK_UPS).flatMap(([field, names]) => [
+  // Look-ups of one kind, with the names that are right.
+  ...Object.entries<readonly string[]>(TEXTS.lookUps).flatMap(([field, names]) => [
     ...idDoors([`${field}(id: $x)`], "uuid", [
       ...anyId,
       ...idsBut(kindOf(field)),
@@ -124,10 +98,9 @@ const doors: readonly Door[] = [
 
 /** A gateway before a service that knows everything, and a question that tells only the errors' codes. */
 async function open() {
-  const service = await startFake(() => ({ json: { id: 1, name: "node-1", results: [] } }));
-  const { ask } = await startGateway({
-    upstream: service,
-    env: { MAX_PAGE_SIZE: "500", MAX_LOG_BYTES: "1048576" },
+  const { ask, service } = await startBefore(() => ({ json: { id: 1, name: "node-1", results: [] } }), {
+    MAX_PAGE_SIZE: "500",
+    MAX_LOG_BYTES: "1048576",
   });
   const codes = async (query: string, x: unknown) => codesOf(await ask(query, { x }));
   return { service, codes };
@@ -148,14 +121,7 @@ describe("a text that cannot name anything is refused before anything is sent", 
 const beyond = [-2_147_483_649, -1, 0, 2_147_483_648, 1.5, Number.MAX_SAFE_INTEGER, "1", true, [], {}];
 
 describe("a number outside its bounds is refused before anything is sent, and one at its bounds is taken", () => {
-  test.each([
-    ["statuses(first: $x) { totalCount }", 1, 500],
-    ["metrics(first: $x) { totalCount }", 1, 500],
-    ["jobs(first: $x) { totalCount }", 1, 500],
-    ["logs(maxBytes: $x) { text }", 1, 1_048_576],
-    ["logs(tailLines: $x) { text }", 1, 5_000],
-    ["metricSeries(maxPoints: $x) { name }", 2, 5_000],
-  ])("in %s: %i to %i", async (field, least, most) => {
+  test.each(TEXTS.numbers)("in $field: $least to $most", async ({ field, least, most }) => {
     const { service, codes } = await open();
     const query = `query ($x: Int) { ${EXPERIMENT} { ${field} } }`;
     for (const number of [...beyond, least - 1, most + 1])
@@ -183,8 +149,7 @@ test("more ids than 100 are refused before anything is sent", async () => {
 });
 
 test("one hostile id among others is one null, and the others are there", async () => {
-  const service = await startFake(() => ({ json: { id: 1, uuid: "u" } }));
-  const { ask } = await startGateway({ upstream: service });
+  const { ask, service } = await startBefore(() => ({ json: { id: 1, uuid: "u" } }));
   const ids = [IDS["Experiment"], globalId("Experiment:../x/1"), IDS["Job"]];
   const query = "query ($ids: [ID!]!) { entities(ids: $ids) { ... on Trackable { uuid } } }";
   const message = `ids[1]: expected a name without blanks, control characters and / \\ ? # %, got ".."`;
@@ -205,8 +170,7 @@ test.each([
 });
 
 test("a refusal quotes no more than the beginning of what came, and no control character", async () => {
-  const service = await startFake(() => undefined);
-  const { ask } = await startGateway({ upstream: service });
+  const { ask } = await startBefore(() => undefined);
   const { errors } = await ask("query ($x: ID!) { experiment(id: $x) { uuid } }", {
     x: `\n\u001b[31m${"a".repeat(10_000)}`,
   });
@@ -237,8 +201,7 @@ describe("whatever is given as an id, a request stays below its project", () => 
   );
 
   test("as a global id and as a dotted name", async () => {
-    const service = await startFake(() => ({ json: { id: 1, uuid: "u" } }));
-    const { ask } = await startGateway({ upstream: service });
+    const { ask, service } = await startBefore(() => ({ json: { id: 1, uuid: "u" } }));
     await fc.assert(
       fc.asyncProperty(id, async (x) => {
         const before = service.seen().length;

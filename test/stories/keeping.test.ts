@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { tokenOf } from "../support/demo-gateway.ts";
 import { outcomeOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { RELEASE_04, startBefore } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listIn } from "../support/listed.ts";
 import { startProfile } from "../support/profiles.ts";
@@ -145,13 +144,12 @@ describe("what somebody else keeps", () => {
 });
 
 test("a row that does not tell its project fails its list, not the others", async () => {
-  const service = await startFake(({ path }) => {
+  const { ask } = await startBefore(({ path }) => {
     const rows = path.includes("bookmarks")
       ? [{ content_object: { id: 1, unique_name: "ada.mnist.jobs.1" } }]
       : [];
     return { json: { count: rows.length, next: null, results: rows } };
-  });
-  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  }, RELEASE_04);
   const lists = "bookmarks(kind: JOB) { totalCount } archives(kind: JOB) { totalCount }";
   expect(outcomeOf(await ask(`{ user(username: "ada") { ${lists} } }`))).toMatchObject({
     data: { user: { bookmarks: null, archives: { totalCount: 0 } } },
@@ -160,13 +158,12 @@ test("a row that does not tell its project fails its list, not the others", asyn
 });
 
 test("an archived run whose record a server no longer shows is still told by its row", async () => {
-  const service = await startFake(({ path, method }) => {
+  const { ask } = await startBefore(({ path, method }) => {
     if (method === "POST") return { text: "" };
     if (path === "/api/v1/users/") return { json: { username: "ada" } };
     const row = { id: 3, project: "ada.mnist", last_status: "failed", deleted: true };
     return path.includes("archives") ? { json: { count: 1, next: null, results: [row] } } : undefined;
-  });
-  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  }, RELEASE_04);
   const archived = await ask(
     `mutation { archiveRuns(ids: ["ada.mnist.jobs.3"]) { outcomes runs { id status } } }`,
   );

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { sortedErrorsOf } from "../support/errors.ts";
-import { startFake, startRecords } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Answer, startBefore } from "../support/gateway.ts";
 
 const experiment = { id: 3, unique_name: "ada.mnist.3", last_status: "running" };
 
@@ -13,7 +12,7 @@ const told = (answer: Answer<unknown>) =>
   });
 
 test("a dangling link is null, a forbidden and a failing one keep what their names tell, with one error each", async () => {
-  const service = await startFake(({ path }) => {
+  const { ask } = await startBefore(({ path }) => {
     if (path.endsWith("experiments/3/")) {
       return {
         json: {
@@ -29,7 +28,6 @@ test("a dangling link is null, a forbidden and a failing one keep what their nam
     }
     return path.endsWith("groups/2/") ? { text: "<h1>crashed</h1>", status: 500 } : undefined;
   });
-  const { ask } = await startGateway({ upstream: service });
   const answer = await ask(`{ experiment(id: "ada.mnist.3") {
       status
       buildJob { status commit dockerfile }
@@ -54,10 +52,9 @@ test("a dangling link is null, a forbidden and a failing one keep what their nam
 });
 
 test("a reference of a shape never seen is one null and one error", async () => {
-  const service = await startRecords({
+  const { ask } = await startBefore({
     "ada/mnist/experiments/3/": { ...experiment, build_job: "build #7" },
   });
-  const { ask } = await startGateway({ upstream: service });
   const answer = await ask(`{ experiment(id: "ada.mnist.3") { status buildJob { id } } }`);
   expect(answer.data).toEqual({ experiment: { status: "RUNNING", buildJob: null } });
   expect(told(answer)).toEqual([
@@ -70,11 +67,10 @@ test("a run that is not there is one null and one error at the run, though its l
   let asked = 0;
   let refuse: (told: undefined) => void = () => {};
   const refused = new Promise<undefined>((resolve) => (refuse = resolve));
-  const service = await startFake(() => {
+  const { ask, service } = await startBefore(() => {
     if (++asked === 3) refuse(undefined);
     return refused;
   });
-  const { ask } = await startGateway({ upstream: service });
   const answer = await ask(
     `{ experiment(id: "ada.mnist.3") { status statuses { totalCount } jobs { totalCount } } }`,
   );
@@ -88,11 +84,10 @@ test("a run that is not there is one null and one error at the run, though its l
 });
 
 test("a machine that left the cluster is found by name only", async () => {
-  const service = await startRecords({
+  const { ask } = await startBefore({
     "ada/mnist/jobs/3/": { id: 3, node_scheduled: "node-9" },
     "cluster/": { nodes: [{ name: "node-1", sequence: 1 }] },
   });
-  const { ask } = await startGateway({ upstream: service });
   const answer = await ask(`{
       name: job(id: "ada.mnist.jobs.3") { nodeScheduled { name } }
       more: job(id: "ada.mnist.jobs.3") { nodeScheduled { name memory } }

@@ -1,38 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
-import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startTwo } from "../support/demo-gateway.ts";
 import { profileFile } from "../support/tracker.ts";
 import { EXISTING_ROOTS, operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
+import MATERIAL from "./look-ahead.json" with { type: "json" };
 
 /** Fields that answer differently from one moment to the next, are only there to refuse, or name what one run has. */
-const LEFT_OUT = new Set([
-  "durationSeconds",
-  "Group.experiments",
-  "User.projects",
-  "User.bookmarks",
-  "User.archives",
-  "ExperimentJob.logs",
-  ...["experiments", "jobs", "buildJobs", "groups"].map((list) => `Project.${list}`),
-  "BuildJob.experiments",
-  "BuildJob.jobs",
-  "Experiment.clones",
-  "Experiment.job",
-]);
-
-/** A server without lists, and so without batches, whose records have the keys of newer ones. */
-const WITH_RECORDS = {
-  endpoints: {
-    optional: {
-      project: "GET {owner}/{project}",
-      codeReference: "GET {owner}/{project}/experiments/{id}/coderef",
-      experimentOutputFolder: "GET {owner}/{project}/experiments/{id}/outputs/tree",
-      jobOutputFolder: "GET {owner}/{project}/jobs/{id}/outputs/tree",
-    },
-  },
-  omitted: { experiments: [], experimentJobs: [], jobs: [], builds: [], groups: [] },
-};
+const LEFT_OUT = new Set(MATERIAL.leftOut);
 
 /** How many requests of one list are missing in the other. */
 function beyond(these: readonly string[], those: readonly string[]): string[] {
@@ -45,23 +20,18 @@ function beyond(these: readonly string[], those: readonly string[]): string[] {
 }
 
 test("the look-ahead changes no answer and adds no request", async () => {
-  const demo = await startDemoService({ now: still });
-  const token = tokenOf(demo, "ada");
-  const env = { UPSTREAM_PROFILE: profileFile(JSON.stringify(WITH_RECORDS)) };
-  const ahead = await startGateway({ upstream: demo, token, env });
-  const lazy = await startGateway({ upstream: demo, token, env, lookAhead: false });
+  // A server without lists, and so without batches, whose records have the keys of newer ones.
+  const env = { UPSTREAM_PROFILE: profileFile(JSON.stringify(MATERIAL.profile)) };
+  const ask = await startTwo({ env }, { env, lookAhead: false });
   const material = { roots: EXISTING_ROOTS, leftOut: LEFT_OUT, depth: 4 };
 
   await fc.assert(
     fc.asyncProperty(operation(material), async (document) => {
-      const withAhead = await ahead.ask<object, object>(document, VARIABLES);
-      const asked = callsOf(demo);
-      const without = await lazy.ask<object, object>(document, VARIABLES);
-      const askedWithout = callsOf(demo);
-      expect(withAhead.errors).toBeUndefined();
-      expect(withoutPorts(withAhead.data)).toEqual(withoutPorts(without.data));
-      expect(beyond(asked, askedWithout)).toEqual([]);
-      expect(new Set(asked).size).toBe(asked.length);
+      const { answer, calls, expected, expectedCalls } = await ask(document, VARIABLES);
+      expect(answer.errors).toBeUndefined();
+      expect(withoutPorts(answer.data)).toEqual(withoutPorts(expected.data));
+      expect(beyond(calls, expectedCalls)).toEqual([]);
+      expect(new Set(calls).size).toBe(calls.length);
     }),
     { numRuns: cases(40, 200) },
   );

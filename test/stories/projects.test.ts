@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { codesOf, errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { globalId } from "../support/ids.ts";
 import { startProfile } from "../support/profiles.ts";
+import REFUSED from "./refused-projects.json" with { type: "json" };
 
 describe("a project", () => {
   test("is created for the caller; what the answer lacks is read", async () => {
@@ -145,15 +146,7 @@ describe("a project", () => {
 });
 
 describe("what cannot be done to a project", () => {
-  test.each([
-    [`updateProject(id: "ada.mnist", input: {})`, "input: expected at least one field to change, got none"],
-    [`updateProject(id: "ada.mnist", input: { name: null })`, "input.name: expected a value, got null"],
-    [
-      `updateProject(id: "ada.mnist", input: { name: "a b" })`,
-      `input.name: expected letters, digits, - and _, got "a b"`,
-    ],
-    [`deleteProject(id: "mnist")`, `id: expected a global id or a name such as ada.mnist, got "mnist"`],
-  ])("%s is refused before anything is sent", async (call, message) => {
+  test.each(REFUSED)("$call is refused before anything is sent", async ({ call, message }) => {
     const { ask, calls } = await startProfile();
     expect(outcomeOf(await ask(`mutation { done: ${call} { __typename } }`))).toEqual({
       data: { done: null },

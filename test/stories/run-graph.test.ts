@@ -2,19 +2,11 @@ import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 import { expect, test } from "vitest";
 import { ExperimentPageDocument, OriginDocument, ProjectPageDocument } from "../generated/graphql.ts";
 import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
-import { startGateway } from "../support/gateway.ts";
+import { RELEASE_04, startGateway } from "../support/gateway.ts";
 import { startProfile } from "../support/profiles.ts";
 import { startRounds } from "./rounds.ts";
 
 const E42 = "ada/mnist/experiments/42";
-
-/** The demo behind a service that answers in rounds. */
-async function startInRounds(rounds: readonly (readonly string[])[]) {
-  const demo = await startDemoService();
-  const service = await startRounds(demo, rounds);
-  const gateway = await startGateway({ upstream: service, token: tokenOf(demo, "ada") });
-  return { ...gateway, ...service };
-}
 
 test.each<
   [page: string, document: TypedDocumentNode<unknown, { id: string }>, calls: readonly string[], id?: string]
@@ -32,6 +24,11 @@ test.each<
     expect(calls()).toEqual(expected.map((path) => `GET ${path}`));
   },
 );
+
+const ofGroup = (selection: string) => `{ group(id: "ada.mnist.1") { ${selection} } }`;
+const FIVE = "ada/mnist/experiments?group=1&limit=5";
+const SOME = "ada/mnist/experiments?group=1&query=status%3Asucceeded&limit=5";
+const METRICS = "ada/mnist/groups/1/metrics";
 
 const LISTS = [`${E42}/`, `${E42}/statuses`, `${E42}/metrics`, `${E42}/jobs`];
 
@@ -59,8 +56,34 @@ test.each([
     } }`,
     [LISTS, ["ada/mnist/builds/2/", "cluster/"]],
   ],
+  [
+    "the experiments of a group with their metrics",
+    ofGroup("experiments(first: 5) { nodes { id metrics { totalCount } } }"),
+    [[FIVE, METRICS]],
+  ],
+  [
+    "the same below interfaces",
+    ofGroup(
+      "experiments(first: 5) { edges { node { ... on Run { ... on Experiment { metricSeries { name } } } } } }",
+    ),
+    [[FIVE, METRICS]],
+  ],
+  [
+    "the same beside the group's own record",
+    ofGroup("status experiments(first: 5) { nodes { metrics { totalCount } } }"),
+    [["ada/mnist/groups/1/", FIVE, METRICS]],
+  ],
+  [
+    "a list of which a filter leaves open how long it is",
+    ofGroup(`experiments(first: 5, query: "status:succeeded") { nodes { metrics { totalCount } } }`),
+    [[SOME], [METRICS]],
+  ],
 ])("%s takes no more rounds than its links make necessary", async (_, document, rounds) => {
-  const { ask, strays, answered } = await startInRounds(rounds);
+  const demo = await startDemoService();
+  const service = await startRounds(demo, rounds);
+  const { strays, answered } = service;
+  const env = String(document).includes("group(") ? RELEASE_04 : {};
+  const { ask } = await startGateway({ upstream: service, token: tokenOf(demo, "ada"), env });
   const { errors } = await ask<unknown, object>(document, { id: "ada.mnist.42" });
   expect({ errors, strays, rounds: answered() }).toEqual({
     errors: undefined,

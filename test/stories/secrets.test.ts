@@ -1,18 +1,14 @@
 import { createServer } from "node:net";
-import {
-  getNamedType,
-  type GraphQLField,
-  type GraphQLObjectType,
-  isLeafType,
-  isObjectType,
-  isRequiredArgument,
-} from "graphql";
+import { getNamedType, type GraphQLObjectType, isLeafType, isObjectType, isRequiredArgument } from "graphql";
 import { describe, expect, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
 import { everyNth } from "../support/cases.ts";
 import { type Seen, startFake, type Told } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { listen, openPort } from "../support/listen.ts";
+import { post } from "../support/raw-requests.ts";
+import { commands } from "../support/commands.ts";
+import MISTAKES from "./mistakes.json" with { type: "json" };
 
 /** What must never be repeated. None has a character that is refused anyway, and each is written differently in a URL. */
 const TOKEN = "c4nary.Token+t0=";
@@ -47,17 +43,6 @@ const FORMS = [...new Set([TOKEN, PASSWORD, `${PIN}`, NEW_TOKEN].flatMap(formsOf
 /** The forms of the secrets that a text holds. */
 const hits = (words: string) => FORMS.filter((form) => words.includes(form));
 
-const ARGUMENTS: Readonly<Record<string, string>> = {
-  Experiment: `id: "ada.mnist.3"`,
-  BuildJob: `id: "ada.mnist.builds.7"`,
-  Job: `id: "ada.mnist.jobs.5"`,
-  Group: `id: "ada.mnist.2"`,
-};
-const INPUTS: Readonly<Record<string, string>> = {
-  login: `input: { username: "ada", password: "${PASSWORD}" }`,
-  createExperimentMetric: `input: { values: [{ name: "loss", value: 0.5 }] }`,
-};
-
 /** All that can be selected without arguments, so many objects deep; not the log, which is passed on as it is. */
 function selectionOf(type: GraphQLObjectType, depth: number): string {
   const fields = Object.values(type.getFields()).flatMap((field) => {
@@ -69,18 +54,12 @@ function selectionOf(type: GraphQLObjectType, depth: number): string {
   return `{ __typename ${fields.join(" ")} }`;
 }
 
-function operationOf({ name, args, type }: GraphQLField<unknown, unknown>): string {
-  const kind = Object.keys(ARGUMENTS).find((each) => name.includes(each)) ?? "";
-  const given = args.map((arg) => {
-    if (arg.name === "username") return `username: "linus"`;
-    return arg.name === "id" ? ARGUMENTS[kind] : (INPUTS[name] ?? `input: { description: "Best" }`);
-  });
-  const payload = getNamedType(type);
-  return `mutation { ${name}(${given.join(", ")}) ${isObjectType(payload) ? selectionOf(payload, 3) : ""} }`;
-}
-
-/** Every mutation of the schema with all that it can tell. */
-const operations = Object.values(schema.getMutationType()?.getFields() ?? {}).map(operationOf);
+/** Every command of the document with all that it can tell. */
+const operations = commands.map(({ name, mutation }) => {
+  const payload = getNamedType(schema.getMutationType()?.getFields()[name]?.type);
+  const given = mutation.replace('"ada-demo"', JSON.stringify(PASSWORD));
+  return `mutation { ${given} ${isObjectType(payload) ? selectionOf(payload, 3) : ""} }`;
+});
 
 const isLogin = (operation: string) => operation.startsWith("mutation { login(");
 
@@ -101,11 +80,7 @@ const mutations = (): readonly string[] => [
 async function sayAll(url: string, these = mutations()): Promise<string> {
   const said = await Promise.all(
     these.map(async (query) => {
-      const response = await fetch(`${url}/graphql`, {
-        method: "POST",
-        headers: { "content-type": "application/json", authorization: `token ${TOKEN}` },
-        body: JSON.stringify({ query }),
-      });
+      const response = await post(`${url}/graphql`, { query }, { authorization: `token ${TOKEN}` });
       return `${JSON.stringify([...response.headers])} ${await response.text()}`;
     }),
   );
@@ -262,54 +237,30 @@ test.each<readonly [string, () => Promise<string>]>([
   expect(hits((await sayAll(url)) + logged())).toEqual([]);
 });
 
-describe("what the caller got wrong is not repeated", () => {
-  const login = "mutation ($input: LoginInput!) { login(input: $input) { token } }";
-  const byParts =
-    'mutation ($password: String!) { login(input: { username: "ada", password: $password }) { token } }';
+const BASIC = `Basic ${Buffer.from(`ada:${PASSWORD}`).toString("base64")}`;
+const FORM = "application/x-www-form-urlencoded";
 
-  /** Everything that comes back and is logged when a body is sent with some headers. */
-  async function replyTo(body: string, headers: Record<string, string> = {}) {
-    const service = await startFake(() => willing);
-    const { url, logged } = await startGateway({ upstream: service, env: { LOG_LEVEL: "debug" } });
-    const response = await fetch(`${url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...headers },
-      body,
-    });
-    const said = `${JSON.stringify([...response.headers])} ${await response.text()} ${logged()}`;
-    return { said, seen: service.seen() };
-  }
+/** A mistake as it is sent. */
+const filledIn = (text: string): string =>
+  text.replaceAll("{PASSWORD}", PASSWORD).replaceAll("{PIN}", `${PIN}`).replaceAll("{TOKEN}", TOKEN);
 
-  const stop = `mutation { stopExperiment(id: "ada.mnist.3", force: true) { experiment { status } } }`;
-  const asks = (query: string, variables: object = {}) => JSON.stringify({ query, variables });
-  const input = { username: "ada", password: PASSWORD };
-
-  test.each<[string, string, Record<string, string>?]>([
-    ["a password with a field too many", asks(login, { input: { ...input, remember: true } })],
-    ["a password with a misspelt field", asks(login, { input: { username: "ada", pasword: PASSWORD } })],
-    ["a password as a number", asks(login, { input: { ...input, password: PIN } })],
-    ["a password as a list", asks(login, { input: { ...input, password: [PASSWORD] } })],
-    ["a password in place of the input", asks(login, { input: PASSWORD })],
-    ["a password as a list, by itself", asks(byParts, { password: [PASSWORD] })],
-    ["half of a request", `{"query": "${login}", "variables": {"input": {"password": "${PASSWORD}"`],
-    [
-      "a form",
-      new URLSearchParams({ query: login, password: PASSWORD }).toString(),
-      { "content-type": "application/x-www-form-urlencoded" },
-    ],
-    ["a batch", JSON.stringify([{ query: login, variables: { input } }])],
-    ["a token of two words", asks(stop), { authorization: `token ${TOKEN} ${TOKEN}` }],
-    ["a token of no scheme", asks(stop), { authorization: TOKEN }],
-    [
-      "a token of another scheme",
-      asks(stop),
-      { authorization: `Basic ${Buffer.from(`ada:${PASSWORD}`).toString("base64")}` },
-    ],
-    ["a token in quotes", asks(stop), { authorization: `token "${TOKEN}"` }],
-  ])("%s", async (_, body, headers) => {
-    const { said, seen } = await replyTo(body, headers);
-    expect(said).toContain("errors");
-    expect(hits(said)).toEqual([]);
-    expect(seen).toEqual([]);
-  });
+test.each<[string, string, Record<string, string>]>([
+  ...MISTAKES.map(({ what, body, authorization }): [string, string, Record<string, string>] => [
+    what,
+    filledIn(body),
+    { authorization: filledIn(authorization) },
+  ]),
+  [
+    "a form",
+    `${new URLSearchParams({ query: "{ __typename }", password: PASSWORD })}`,
+    { "content-type": FORM },
+  ],
+  ["a token of another scheme", JSON.stringify({ query: "{ viewer { id } }" }), { authorization: BASIC }],
+])("what the caller got wrong is not repeated: %s", async (_, body, headers) => {
+  const { url, logged, service } = await startBefore(() => willing, { LOG_LEVEL: "debug" });
+  const response = await post(`${url}/graphql`, body, { authorization: "", ...headers });
+  const said = `${JSON.stringify([...response.headers])} ${await response.text()} ${logged()}`;
+  expect(said).toContain("errors");
+  expect(hits(said)).toEqual([]);
+  expect(service.seen()).toEqual([]);
 });

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake, startRecords, type Told } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listIn } from "../support/listed.ts";
-import { startRounds } from "./rounds.ts";
+import LOOK_UPS from "./look-ups.json" with { type: "json" };
 
 /** Code and place of each error, and the other places where there are several. */
 const errorsIn = ({ errors = [] }: Answer<unknown>) =>
@@ -16,11 +15,10 @@ const errorsIn = ({ errors = [] }: Answer<unknown>) =>
   }));
 
 test("a name is what the service wrote, whatever the caller wrote; only where the address does not tell it is a record read", async () => {
-  const service = await startRecords({
+  const { ask, service } = await startBefore({
     "ada/mnist/experiments/12/": { id: 12, unique_name: "ada.mnist.1.12" },
     "ada/mnist/experiments/12/jobs/7/": { id: 7, unique_name: "ada.mnist.1.12.7.master" },
   });
-  const { ask } = await startGateway({ upstream: service });
   const [experiment, job] = ["ada.mnist.1.12", "ada.mnist.1.12.7.master"].map((uniqueName) => ({
     uniqueName,
   }));
@@ -32,47 +30,19 @@ test("a name is what the service wrote, whatever the caller wrote; only where th
       d: experimentJob(id: "ada.mnist.1.12.7.master") { uniqueName }
     }`),
   ).toEqual({ data: { a: experiment, b: experiment, c: experiment, d: job } });
-  const representations = [
-    ["Experiment", "ada.mnist.1.12"],
-    ["Experiment", "ada.mnist.4242"],
-    ["ExperimentJob", "ada.mnist.1.12.7.master"],
-    ["Job", "ada.mnist.jobs.3"],
-    ["Group", "ada.mnist.1"],
-  ].map(([__typename, uniqueName]) => ({ __typename, uniqueName }));
-  const answer = await ask<unknown, object>(
-    `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Run { uniqueName } ... on ExperimentJob { uniqueName } } }`,
-    { of: representations },
-  );
-  const named = ["ada.mnist.jobs.3", "ada.mnist.1"].map((uniqueName) => ({ uniqueName }));
-  expect(answer.data).toEqual({ _entities: [experiment, null, job, ...named] });
-  expect(errorsIn(answer)).toEqual([{ at: "_entities.1", code: "NOT_FOUND" }]);
   expect([...new Set(service.calls())]).toEqual([
     "GET ada/mnist/experiments/12/",
     "GET ada/mnist/experiments/12/jobs/7/",
-    "GET ada/mnist/experiments/4242/",
   ]);
 });
 
-const LOOK_UPS: readonly (readonly [field: string, call: string])[] = [
-  [`experiment(id: "a.b.9")`, "a/b/experiments/9/"],
-  [`job(id: "a.b.jobs.9")`, "a/b/jobs/9/"],
-  [`buildJob(id: "a.b.builds.9")`, "a/b/builds/9/"],
-  [`group(id: "a.b.9")`, "a/b/groups/9/"],
-  [`experimentJob(id: "a.b.9.8.master")`, "a/b/experiments/9/jobs/8/"],
-  [`node(name: "n")`, "cluster/"],
-  [`run(id: "${globalId("Job:a/b/9")}")`, "a/b/jobs/9/"],
-  [`entity(id: "${globalId("Group:a/b/9")}")`, "a/b/groups/9/"],
-  [`cluster`, "cluster/"],
-];
-
 describe("a look-up of what is not there", () => {
   test.each(LOOK_UPS)(
-    "is NOT_FOUND although only the id is selected, and without a token not asked for: %s",
-    async (field, call) => {
-      const service = await startFake(({ path }) =>
+    "is NOT_FOUND although only the id is selected, and without a token not asked for: $field",
+    async ({ field, call }) => {
+      const { ask, service } = await startBefore(({ path }) =>
         path.endsWith("cluster/") && field.startsWith("node") ? { json: { nodes: [] } } : undefined,
       );
-      const { ask } = await startGateway({ upstream: service });
       const answer = (await ask(`{ it: ${field} { id } }`)) as Answer<unknown>;
       expect(answer.data).toEqual({ it: null });
       expect(errorsIn(answer)).toEqual([{ at: "it", code: "NOT_FOUND" }]);
@@ -106,8 +76,7 @@ describe("a look-up of what is not there", () => {
 });
 
 test("the name of a job of an experiment is that of an object, of no run", async () => {
-  const service = await startRecords({ "a/b/experiments/9/jobs/8/": { id: 8 } });
-  const { ask } = await startGateway({ upstream: service });
+  const { ask } = await startBefore({ "a/b/experiments/9/jobs/8/": { id: 8 } });
   const name = "a.b.9.8.master";
   expect(outcomeOf(await ask(`{ entity(id: "${name}") { __typename } run(id: "${name}") { id } }`))).toEqual({
     data: { entity: { __typename: "ExperimentJob" }, run: null },
@@ -123,8 +92,7 @@ test("the name of a job of an experiment is that of an object, of no run", async
 
 test("the name of a job of an experiment is not found with another role, and need not have the group", async () => {
   const record = { id: 8, unique_name: "a.b.2.9.8.master", last_status: "running" };
-  const service = await startRecords({ "a/b/experiments/9/jobs/8/": record });
-  const { ask } = await startGateway({ upstream: service });
+  const { ask } = await startBefore({ "a/b/experiments/9/jobs/8/": record });
   const { data, errors } = await ask(`{
     whole: experimentJob(id: "a.b.2.9.8.master") { status }
     short: experimentJob(id: "a.b.9.8.master") { status }
@@ -219,41 +187,5 @@ describe("what cannot be had costs no more than itself", () => {
       { extensions: { code: "REQUEST_LIMIT_EXCEEDED", unsentRequests: 9, paths: { length: 9 } } },
     ]);
     expect(service.calls()).toHaveLength(20);
-  });
-});
-
-describe("the experiments of a group and their metrics", () => {
-  /** What went wrong, and how many rounds were answered. */
-  const ask = async (selection: string, rounds: readonly (readonly string[])[]) => {
-    const demo = await startDemoService({ now: still });
-    const service = await startRounds(demo, rounds);
-    const gateway = await startGateway({
-      upstream: service,
-      token: tokenOf(demo, "ada"),
-      env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
-    });
-    const { errors } = await gateway.ask<object, object>(`{ group(id: "ada.mnist.1") { ${selection} } }`);
-    return { errors, strays: service.strays, rounds: service.answered() };
-  };
-  const inRounds = (rounds: number) => ({ errors: undefined, strays: [], rounds });
-  const record = "ada/mnist/groups/1/";
-  const list = "ada/mnist/experiments?group=1&limit=5";
-  const metrics = "ada/mnist/groups/1/metrics";
-
-  test.each([
-    ["experiments(first: 5) { nodes { id metrics { totalCount } } }", [list, metrics]],
-    [
-      "experiments(first: 5) { edges { node { ... on Run { ... on Experiment { metricSeries { name } } } } } }",
-      [list, metrics],
-    ],
-    ["status experiments(first: 5) { nodes { metrics { totalCount } } }", [record, list, metrics]],
-  ])("are asked for side by side, with the group's own record: %s", async (selection, calls) => {
-    expect(await ask(selection, [calls])).toEqual(inRounds(1));
-  });
-
-  test("are asked for one after the other where a filter leaves open how many there are", async () => {
-    const selection = `experiments(first: 5, query: "status:succeeded") { nodes { metrics { totalCount } } }`;
-    const filtered = "ada/mnist/experiments?group=1&query=status%3Asucceeded&limit=5";
-    expect(await ask(selection, [[filtered], [metrics]])).toEqual(inRounds(2));
   });
 });

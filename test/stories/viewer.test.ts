@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
 import { startFake, type Told } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
 
 const LISTS = ["EXPERIMENT", "JOB", "BUILD_JOB", "GROUP", "PROJECT"];
 const BOOKMARKS = `{ viewer { username ${LISTS.map((kind) => `${kind}: bookmarks(kind: ${kind}) { totalCount }`).join(" ")} } }`;
@@ -22,12 +22,11 @@ const CALLS = [
 /** A service that tells the caller only when `me` says so. */
 async function startBookmarks(me: () => Told | Promise<Told>) {
   const lists = { arrived: () => {} };
-  const service = await startFake(({ path }) => {
+  const { ask, service } = await startBefore(({ path }) => {
     if (path.endsWith("/users/")) return me();
     lists.arrived();
     return { json: { count: 0, results: [] } };
-  });
-  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  }, RELEASE_04);
   return { ask, service, lists };
 }
 

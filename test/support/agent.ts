@@ -1,5 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
+import { startDemoGateway, tokenOf } from "./demo-gateway.ts";
 
 /** The revisions of the protocol: with an envelope in each message, and with the handshake of before. */
 export type Era = "auto" | "legacy";
@@ -36,6 +37,16 @@ export async function connectAgent(
       return { text, result: (structuredContent ?? {}) as Record<string, unknown>, isError };
     },
   };
+}
+
+/** The demo behind a gateway that serves agents, and one that is signed in as ada. */
+export async function startAgent(
+  { env, ...others }: NonNullable<Parameters<typeof startDemoGateway>[0]> = {},
+  options: AgentOptions = {},
+) {
+  const gateway = await startDemoGateway({ ...others, env: { MCP: "read", ...env } });
+  const agent = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada"), ...options });
+  return { ...gateway, ...agent };
 }
 
 /** A message of JSON-RPC as the body of a request. */

@@ -7,3 +7,7 @@ export const cases = (few: number, full: number): number => (isFull ? full : few
 /** Every nth of many cases, beginning with another one for each `turn`; in CI all of them, unless told. */
 export const everyNth = <Case>(all: readonly Case[], n: number, turn: number, inFull = 1): Case[] =>
   all.filter((_, index) => (index + turn) % cases(n, inFull) === 0);
+
+/** The cells of each line of the tables of a page. */
+export const tableIn = (page: string): string[][] =>
+  [...page.matchAll(/^\| (.*) \|$/gm)].map(([, line = ""]) => line.split("|").map((cell) => cell.trim()));

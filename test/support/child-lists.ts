@@ -1,33 +1,10 @@
 import { startFake } from "./fake.ts";
 import { type Answer, startGateway } from "./gateway.ts";
-import { globalId } from "./ids.ts";
+import lists from "./child-lists.json" with { type: "json" };
+import type { Listed } from "./listed.ts";
 
-export interface ListPage {
-  readonly nodes: readonly { readonly internalId: string }[];
-  readonly pageInfo: {
-    readonly hasNextPage: boolean;
-    readonly hasPreviousPage: boolean;
-    readonly startCursor: string | null;
-    readonly endCursor: string | null;
-  };
-  readonly edges: readonly { readonly cursor: string; readonly node: { readonly internalId: string } }[];
-  readonly totalCount: number | null;
-}
-
-/** The fields that are lists, and where the service has them. */
-export const CHILD_LISTS = {
-  "Experiment.statuses": [`experiment(id: "ada.mnist.42")`, "statuses", "ada/mnist/experiments/42/statuses"],
-  "Experiment.metrics": [`experiment(id: "ada.mnist.42")`, "metrics", "ada/mnist/experiments/42/metrics"],
-  "Experiment.jobs": [`experiment(id: "ada.mnist.42")`, "jobs", "ada/mnist/experiments/42/jobs"],
-  "ExperimentJob.statuses": [
-    `experimentJob(id: "${globalId("ExperimentJob:ada/mnist/42/7")}")`,
-    "statuses",
-    "ada/mnist/experiments/42/jobs/7/statuses/",
-  ],
-  "Job.statuses": [`job(id: "ada.mnist.jobs.3")`, "statuses", "ada/mnist/jobs/3/statuses/"],
-  "BuildJob.statuses": [`buildJob(id: "ada.mnist.builds.9")`, "statuses", "ada/mnist/builds/9/statuses"],
-  "Group.statuses": [`group(id: "ada.mnist.5")`, "statuses", "ada/mnist/groups/5/statuses"],
-} as const;
+/** The fields that are lists: what they are of, their names, and where the service has them. */
+export const CHILD_LISTS = lists;
 
 export type ChildList = keyof typeof CHILD_LISTS;
 
@@ -52,7 +29,7 @@ interface WantedPage {
   readonly after?: string | null;
 }
 
-export type PageAnswer = Answer<{ thing: { page: ListPage | null } }>;
+export type PageAnswer = Answer<{ thing: { page: Listed | null } }>;
 
 /** What went wrong with a page: the whole error but its place in the text. */
 export const listErrorsOf = ({ errors }: PageAnswer) =>
@@ -67,7 +44,7 @@ export async function openList(
   const { ask } = await startGateway({ upstream: service, env });
   const tryPage = async (wanted: WantedPage = {}) =>
     (await ask(childListOperation(list), wanted, { headers: { "x-request-id": "story-1" } })) as PageAnswer;
-  const page = async (wanted: WantedPage = {}): Promise<ListPage> => {
+  const page = async (wanted: WantedPage = {}): Promise<Listed> => {
     const answer = await tryPage(wanted);
     if (!answer.data.thing.page) throw new Error(`no page: ${JSON.stringify(answer.errors)}`);
     return answer.data.thing.page;
@@ -77,7 +54,7 @@ export async function openList(
 
 export const rowsOf = (length: number) => Array.from({ length }, (_, index) => ({ id: index + 1 }));
 
-export const idsOfPage = ({ nodes }: ListPage) => nodes.map(({ internalId }) => Number(internalId));
+export const idsOfPage = ({ nodes }: Listed) => nodes.map(({ internalId }) => Number(internalId));
 
 /**
  * A service that pages by `limit` and `offset`, as known servers do: links are made from a Host header, which may

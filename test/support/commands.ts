@@ -2,6 +2,7 @@ import { runKinds } from "../../src/rest/api/kinds.ts";
 import { formatReference } from "../../src/rest/api/reference.ts";
 import { type ContractRow, contractRows } from "./contract.ts";
 import { globalId } from "./ids.ts";
+import given from "./command-inputs.json" with { type: "json" };
 
 /** A mutation with an example of its use, and what the service then sees. */
 export interface Command {
@@ -24,7 +25,7 @@ export interface Command {
 }
 
 /** The numbers of examples; of a kind that is not here, the one of its row. */
-const NUMBERS: Readonly<Record<string, string>> = { experiments: "3", jobs: "5", builds: "7", groups: "2" };
+const NUMBERS: Readonly<Record<string, string>> = given.numbers;
 
 /** An example of each kind, by its folder on the service. */
 const EXAMPLES: Readonly<Record<string, { kind: string; name: string; number: string }>> = Object.fromEntries(
@@ -36,28 +37,12 @@ const EXAMPLES: Readonly<Record<string, { kind: string; name: string; number: st
   }),
 );
 
-interface Input {
-  readonly graphql: string;
-  readonly body: object;
-}
-
-const UPDATE: Input = { graphql: `{ description: "Best" }`, body: { description: "Best" } };
-
 /** What mutations take besides the name of what they are about. */
-const INPUTS: Readonly<Record<string, Input>> = {
-  login: {
-    graphql: `{ username: "ada", password: "ada-demo" }`,
-    body: { username: "ada", password: "ada-demo" },
-  },
-  createExperimentMetric: {
-    graphql: `{ values: [{ name: "loss", value: 0.5 }, { name: "epoch", value: 7 }] }`,
-    body: { values: { loss: 0.5, epoch: 7 } },
-  },
-};
+const INPUTS: Readonly<Record<string, { graphql: string; body: object }>> = given.inputs;
 
 function commandOf({ row, method, path, content }: ContractRow, name: string): Command {
   const example = EXAMPLES[path.split("/")[2] ?? ""];
-  const input = method === "PATCH" ? UPDATE : INPUTS[name];
+  const input = method === "PATCH" ? given.update : INPUTS[name];
   const args = [
     ...(example ? [`id: "${example.name}"`] : []),
     ...(path.includes("{username}") ? [`username: "linus"`] : []),

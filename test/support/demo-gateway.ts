@@ -50,3 +50,23 @@ export function callsOf(demo: WatchedDemo): string[] {
   demo.forget();
   return calls.toSorted();
 }
+
+/** Two gateways before one demo that stands still: what each answers to a document, and the requests that it causes. */
+export async function startTwo(
+  one: Omit<GatewayOptions, "upstream">,
+  other: Omit<GatewayOptions, "upstream">,
+  before: (demo: Demo) => { readonly url: string } | Promise<{ readonly url: string }> = (demo) => demo,
+) {
+  const demo = await startDemoService({ now: still });
+  const given = { upstream: await before(demo), token: tokenOf(demo, "ada") };
+  const [first, second] = [
+    await startGateway({ ...given, ...one }),
+    await startGateway({ ...given, ...other }),
+  ];
+  return async (document: string, variables: object = {}) => {
+    const answer = await first.ask<object, object>(document, variables);
+    const calls = callsOf(demo);
+    const expected = await second.ask<object, object>(document, variables);
+    return { answer, calls, expected, expectedCalls: callsOf(demo) };
+  };
+}

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { listen } from "./listen.ts";
+import { openHttp } from "./listen.ts";
 
 /** A request as a fake service saw it. */
 export interface Seen {
@@ -30,7 +30,7 @@ export const onWire = ({ method, path }: Pick<Seen, "method" | "path">): string 
   `${method} ${pathIn(path)}`;
 
 /** Reads a request to its end. */
-export async function seenIn(request: IncomingMessage): Promise<Seen> {
+async function seenIn(request: IncomingMessage): Promise<Seen> {
   const { method = "", url: path = "", headers } = request;
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -51,10 +51,13 @@ export function tell(response: ServerResponse, told: Told): void {
   response.writeHead(told.status ?? 200, headersOf(told)).end(bodyOf(told));
 }
 
-/** A service that answers as told, over real HTTP. What it is not told of is a JSON 404. */
-export async function startFake(answer: (seen: Seen) => Reply | undefined | Promise<Reply | undefined>) {
+/** How a fake service answers a request; what it gives no answer to is a JSON 404. */
+export type Answering = (seen: Seen) => Reply | undefined | Promise<Reply | undefined>;
+
+/** A service that answers as told, over real HTTP. */
+export async function startFake(answer: Answering) {
   const seen: Seen[] = [];
-  const url = await listen(async (request, response) => {
+  const server = await openHttp(async (request, response) => {
     const asked = await seenIn(request);
     seen.push(asked);
     const reply = (await answer(asked)) ?? NOT_FOUND;
@@ -62,7 +65,7 @@ export async function startFake(answer: (seen: Seen) => Reply | undefined | Prom
     else tell(response, reply);
   });
   return {
-    url,
+    ...server,
     seen: () => seen,
     /** `GET ada/mnist/jobs/3/` for each request, in the order of their arrival. */
     inOrder: () => seen.map(onWire),

@@ -1,4 +1,6 @@
+import { vi } from "vitest";
 import type { Gateway } from "./gateway.ts";
+import { PATIENT } from "./patience.ts";
 
 /** Waits until a figure does not change any more while the gateway takes turns of its loop. */
 export async function settled(gateway: Gateway, figure: () => number): Promise<number> {
@@ -14,3 +16,7 @@ export async function metricOf(gateway: Gateway, name: string): Promise<number> 
   const text = await (await fetch(`${gateway.url}/metrics`)).text();
   return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
 }
+
+/** Waits until a figure of `/metrics` is this one. */
+export const reaches = (gateway: Gateway, name: string, value: number) =>
+  vi.waitUntil(async () => (await metricOf(gateway, name)) === value, PATIENT);

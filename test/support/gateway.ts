@@ -6,6 +6,7 @@ import type { Planner } from "../../src/engine/plan/plan.ts";
 import { createGateway } from "../../src/gateway.ts";
 import type { Clock } from "../../src/clock.ts";
 import { configOf } from "./config-of.ts";
+import { type Answering, startFake, startRecords } from "./fake.ts";
 import { listen } from "./listen.ts";
 import { STORY_SETTINGS } from "./story-settings.ts";
 
@@ -74,4 +75,18 @@ export async function startGateway({
       return (await response.json()) as Answer<never>;
     },
   };
+}
+
+/** Settings for a server of one of the known releases. */
+export const RELEASE_02 = { UPSTREAM_PROFILE: "polyaxon-0.2" };
+export const RELEASE_04 = { UPSTREAM_PROFILE: "polyaxon-0.4" };
+
+/** A gateway before a fake service that answers as told, or that has these records. */
+export async function startBefore(
+  answer: Answering | Readonly<Record<string, unknown>>,
+  env: Record<string, string> = {},
+  options: Omit<GatewayOptions, "upstream" | "env"> = {},
+) {
+  const service = await (typeof answer === "function" ? startFake(answer) : startRecords(answer));
+  return { ...(await startGateway({ upstream: service, env, ...options })), service };
 }

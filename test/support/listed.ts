@@ -8,6 +8,7 @@ export interface Listed {
   readonly pageInfo: {
     readonly hasNextPage: boolean;
     readonly hasPreviousPage: boolean;
+    readonly startCursor: string | null;
     readonly endCursor: string | null;
   };
   readonly scan: { readonly rowsRead: number; readonly isComplete: boolean } | null;

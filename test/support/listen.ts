@@ -3,32 +3,51 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { onWebSocket, type UpgradeListener } from "../../src/http/server.ts";
 
-/** Opens a free port for a server of any protocol until the test ends, and gives the port. */
-export async function openPort(server: Server): Promise<number> {
+/** Opens a free port for a server of any protocol until the test ends. */
+export async function openServer(server: Server) {
   const sockets = new Set<Socket>();
+  let connections = 0;
   server.on("connection", (socket: Socket) => {
     // A connection that offered another protocol begins again.
     if (sockets.has(socket)) return;
+    connections++;
     sockets.add(socket.on("error", () => {}).on("close", () => sockets.delete(socket)));
   });
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  onTestFinished(async () => {
+  const open = (at: number) => new Promise<void>((ready) => server.listen(at, "127.0.0.1", ready));
+  const close = async (): Promise<void> => {
     const closed = new Promise((done) => server.close(done));
     for (const socket of sockets) socket.destroy();
     await closed;
-  });
+  };
+  await open(0);
+  onTestFinished(close);
   // A server that listens on TCP has an address of this form.
-  return (server.address() as AddressInfo).port;
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    connections: () => connections,
+    /** Closes the port: who connects is refused. */
+    stop: close,
+    /** Listens again where it listened. */
+    restart: () => open(port),
+  };
 }
 
-/** Listens on a free port until the test ends, and gives the address. */
-export async function listen(listener: RequestListener, upgrade?: UpgradeListener): Promise<string> {
+export const openPort = async (server: Server): Promise<number> => (await openServer(server)).port;
+
+/** A server of HTTP, on a free port until the test ends. */
+export function openHttp(listener: RequestListener, upgrade?: UpgradeListener) {
   const server: HttpServer = createServer(listener);
   if (upgrade) onWebSocket(server, upgrade);
   // A connection that it closed while a request was on its way would be another story.
   server.keepAliveTimeout = 0;
-  return `http://127.0.0.1:${await openPort(server)}`;
+  return openServer(server);
 }
+
+/** The address of such a server. */
+export const listen = async (listener: RequestListener, upgrade?: UpgradeListener): Promise<string> =>
+  (await openHttp(listener, upgrade)).url;
 
 /** The port of an address where it stands as a number: the digits of a hash may contain it. */
 export const portIn = (url: string): RegExp => new RegExp(`(?<![\\w-])${new URL(url).port}(?![\\w-])`);

@@ -5,6 +5,7 @@ import { handClock } from "./hand-clock.ts";
 import { globalId } from "./ids.ts";
 import { PATIENT } from "./patience.ts";
 import { subscribe, type Subscription } from "./subscriber.ts";
+import { reaches } from "./figures.ts";
 
 export interface LiveRun {
   readonly id: number;
@@ -77,13 +78,7 @@ export async function startLive(
       for (const token of tokens) await gateway.ask(READ, { id: experimentId(1) }, { token });
     },
     /** Waits until this many subscriptions are open, by the metrics. */
-    subscriptions: async (count: number): Promise<void> => {
-      const line = `\nrungraph_subscriptions_running ${count}\n`;
-      await vi.waitUntil(
-        async () => (await (await fetch(`${gateway.url}/metrics`)).text()).includes(line),
-        PATIENT,
-      );
-    },
+    subscriptions: (count: number) => reaches(gateway, "rungraph_subscriptions_running", count),
     /** Waits until the service has seen this many requests, and gives them. */
     requests: async (count: number): Promise<string[]> => {
       await vi.waitUntil(() => service.seen().length >= count, PATIENT);

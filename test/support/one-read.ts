@@ -80,5 +80,12 @@ export const askFor = async (
 /** Asks for another experiment. */
 export const statusOf = (id: number) => `{ experiment(id: "ada.mnist.${id}") { status } }`;
 
+/** Asks for these experiments, each in a field of its own. */
+export const statusesOf = (ids: readonly number[]) =>
+  `{ ${ids.map((id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`).join(" ")} }`;
+
+/** The numbers from 1 on. */
+export const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
+
 /** The number of the experiment that a path is about. */
 export const experimentIn = (path = "") => Number(/experiments\/(\d+)/.exec(path)?.[1]);

@@ -1,4 +1,5 @@
 import type { GraphQLFormattedError } from "graphql";
+import { post } from "./raw-requests.ts";
 
 export type Path = readonly (string | number)[];
 
@@ -88,11 +89,8 @@ export async function askInPieces(
   body: object,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<PieceJson[]> {
-  const response = await fetch(`${url}/graphql`, {
-    method: "POST",
-    headers: { "content-type": "application/json", accept: "multipart/mixed, application/json", ...headers },
-    body: JSON.stringify(body),
-  });
+  const accept = "multipart/mixed, application/json";
+  const response = await post(`${url}/graphql`, body, { authorization: "", accept, ...headers });
   if (!response.headers.get("content-type")?.startsWith("multipart"))
     return [(await response.json()) as PieceJson];
   const pieces: PieceJson[] = [];

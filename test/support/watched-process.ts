@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { BUILT } from "./built.ts";
 import { TYPESCRIPT } from "./typescript.ts";
 import type { Condition } from "./watched-gateway.ts";
+import { post } from "./raw-requests.ts";
 
 const PROGRAM = fileURLToPath(new URL("watched-gateway.ts", import.meta.url));
 
@@ -14,14 +15,7 @@ export async function startWatched(upstreamUrl: string) {
   return {
     url,
     post: (body: object, token: string | null = null) =>
-      fetch(`${url}/graphql`, {
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          ...(token && { authorization: `token ${token}` }),
-        },
-        body: JSON.stringify(body),
-      }),
+      post(`${url}/graphql`, body, { authorization: token === null ? "" : `token ${token}` }),
     condition: async (): Promise<Condition> => {
       child.send("condition");
       const [condition] = (await once(child, "message")) as [Condition];

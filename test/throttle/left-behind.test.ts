@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { reaches } from "../support/figures.ts";
+import { gate } from "../support/gate.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import {
   askFor,
@@ -9,12 +11,14 @@ import {
   OUTPUTS_OF_42,
   RUNNING_ANSWER,
   RUNNING_RECORD,
+  statusesOf,
+  statusOf,
+  upTo,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
+import { begin } from "../support/readers.ts";
 import { refusal } from "../support/throttling.ts";
-
-const fieldsOf = (count: number) =>
-  `{ ${Array.from({ length: count }, (_, id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`).join(" ")} }`;
+import { joined } from "../support/sharing.ts";
 
 /** A service that is away until it is told otherwise: 20 reads have opened the circuit. */
 async function startAway(env: Record<string, string> = {}) {
@@ -25,7 +29,7 @@ async function startAway(env: Record<string, string> = {}) {
   });
   const hand = handClock();
   const gateway = await startGateway({ upstream: service, clock: hand.clock, env });
-  await gateway.ask(fieldsOf(20));
+  await gateway.ask(statusesOf(upTo(20)));
   return { service, gateway, hand, be: (next: typeof state) => (state = next) };
 }
 
@@ -36,20 +40,15 @@ async function startRefusingOnce() {
   const spy = vi.spyOn(Date, "now").mockImplementation(() => began + hand.clock.now());
   onTestFinished(() => spy.mockRestore());
   let asked = 0;
-  const service = await startFake(({ method }) => {
-    if (method !== "GET") return refusal(45);
-    return ++asked === 1 ? refusal(40) : { json: RUNNING_RECORD };
-  });
-  const gateway = await startGateway({
-    upstream: service,
-    clock: hand.clock,
-    env: { REQUEST_TIMEOUT_MS: "60000" },
-  });
-  const readsInFlight = async (shared: number): Promise<void> => {
-    const line = new RegExp(`rungraph_shared_reads_total\\{[^}]*in flight[^}]*\\} ${shared}\n`);
-    await vi.waitUntil(async () => line.test(await (await fetch(`${gateway.url}/metrics`)).text()), PATIENT);
-  };
-  return { service, gateway, hand, readsInFlight };
+  const { service, ...gateway } = await startBefore(
+    ({ method }) => {
+      if (method !== "GET") return refusal(45);
+      return ++asked === 1 ? refusal(40) : { json: RUNNING_RECORD };
+    },
+    { REQUEST_TIMEOUT_MS: "60000" },
+    { clock: hand.clock },
+  );
+  return { service, gateway, hand };
 }
 
 test("downloads, and those that the open circuit rejects, leave nothing behind that later reads wait for", async () => {
@@ -70,7 +69,7 @@ test("downloads, and those that the open circuit rejects, leave nothing behind t
 test("reads that the open circuit rejects are not sent, and do not count", async () => {
   const { service, gateway, hand, be } = await startAway({ UPSTREAM_RATE_LIMIT: "40/60" });
   expect(service.seen()).toHaveLength(20);
-  const { errors } = await gateway.ask(fieldsOf(60));
+  const { errors } = await gateway.ask(statusesOf(upTo(60)));
   expect(new Set(errors?.map(({ extensions }) => extensions["code"]))).toEqual(
     new Set(["UPSTREAM_UNAVAILABLE"]),
   );
@@ -80,12 +79,12 @@ test("reads that the open circuit rejects are not sent, and do not count", async
 });
 
 test("a read that has joined another one waits for longer than that", async () => {
-  const { service, gateway, hand, readsInFlight } = await startRefusingOnce();
+  const { service, gateway, hand } = await startRefusingOnce();
   const one = askFor(gateway);
   await vi.waitUntil(() => hand.timers().includes(40_000), PATIENT);
   hand.advance(30_000);
   const other = askFor(gateway);
-  await readsInFlight(1);
+  await joined(gateway, 1);
   // Its refusal prolongs the pause, to 75 s.
   await askFor(
     gateway,
@@ -95,4 +94,25 @@ test("a read that has joined another one waits for longer than that", async () =
   hand.advance(45_000);
   expect(await other).toEqual(RUNNING_ANSWER);
   expect(service.calls()).toHaveLength(3);
+});
+
+test("a caller that leaves while it waits for its pace gives back its place once: there are no more than before", async () => {
+  const answers = gate();
+  const service = await startFake(async ({ path }) => {
+    if (experimentIn(path) === 100) await answers.opened;
+    return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
+  });
+  const hand = handClock();
+  const env = { MAX_OPERATIONS: "1", UPSTREAM_RATE_LIMIT: "4/60", REQUEST_TIMEOUT_MS: "120000" };
+  const gateway = await startGateway({ upstream: service, clock: hand.clock, env });
+  for (const token of ["bob", "eve"]) await askFor(gateway, statusOf(1), token);
+  const leaver = begin(gateway.url, { path: "/graphql", graphql: statusesOf(upTo(5)) });
+  await vi.waitUntil(() => hand.timers().length > 0, PATIENT);
+  leaver.destroy();
+  await reaches(gateway, "rungraph_operations_running", 0);
+  const only = askFor(gateway, statusOf(100), "bob");
+  await reaches(gateway, "rungraph_operations_running", 1);
+  expect(firstCodeOf(await askFor(gateway, statusOf(1), "eve"))).toBe("SERVICE_OVERLOADED");
+  answers.open();
+  expect(firstCodeOf(await only)).toBe("ok");
 });

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { metricOf, settled } from "../support/figures.ts";
+import { metricOf, reaches, settled } from "../support/figures.ts";
 import { gate } from "../support/gate.ts";
-import { type Gateway, startGateway } from "../support/gateway.ts";
+import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import {
   askFor,
@@ -10,17 +10,20 @@ import {
   firstCodeOf,
   RUNNING_ANSWER,
   RUNNING_RECORD,
+  statusesOf,
   statusOf,
+  upTo,
 } from "../support/one-read.ts";
-import { globalId } from "../support/ids.ts";
 import { PATIENT } from "../support/patience.ts";
 import { subscribe, type Subscriber } from "../support/subscriber.ts";
 import { refusal, startThrottling } from "../support/throttling.ts";
+import { post } from "../support/raw-requests.ts";
 
-const fieldsOf = (ids: readonly number[]) =>
-  `{ ${ids.map((id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`).join(" ")} }`;
-
-const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+/** Watches an experiment. */
+const watch = (gateway: Gateway, id: number) =>
+  subscribe(gateway.url, {
+    query: `subscription { runUpdated(id: "ada.mnist.experiments.${id}") { run { status } } }`,
+  });
 
 /** The data of the first event that has any: after a minute those that wait are told why. */
 async function firstData({ next }: Subscriber) {
@@ -65,7 +68,7 @@ async function startPaced(
 describe("a service that answers 20 requests a minute", () => {
   test("is asked for 15 records at once and for the others over the minute, and refuses none", async () => {
     const { hand, service, gateway } = await startPaced();
-    const answer = gateway.ask(fieldsOf(upTo(30)));
+    const answer = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, PATIENT);
     const { data, errors } = await settle(answer, hand, gateway);
     expect(errors).toBeUndefined();
@@ -77,7 +80,7 @@ describe("a service that answers 20 requests a minute", () => {
   test("is not asked by those who cannot wait for all: they learn at once when to come again, and what there is", async () => {
     // Within this time two more would be allowed.
     const { hand, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "30000" });
-    const { data, errors = [] } = await gateway.ask(fieldsOf(upTo(30)));
+    const { data, errors = [] } = await gateway.ask(statusesOf(upTo(30)));
     expect(Object.values(data as object).filter(Boolean)).toHaveLength(15);
     for (const { message, extensions } of errors) {
       expect(message).toBe("The service allows no more requests for now.");
@@ -92,11 +95,10 @@ describe("a service that answers 20 requests a minute", () => {
 
   test("is asked for the operations of a token in turn: a small one does not wait for a large one", async () => {
     const { hand, service, gateway } = await startPaced();
-    const large = gateway.ask(fieldsOf(upTo(30)));
+    const large = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, PATIENT);
     const small = askFor(gateway, statusOf(99));
-    const metrics = async () => (await fetch(`${gateway.url}/metrics`)).text();
-    await vi.waitUntil(async () => (await metrics()).includes("\nrungraph_operations_running 2\n"), PATIENT);
+    await reaches(gateway, "rungraph_operations_running", 2);
     let answered = false;
     void small.then(() => (answered = true));
     const isAnswered = () => answered;
@@ -118,7 +120,7 @@ describe("a service that answers 20 requests a minute", () => {
     });
     for (const token of ["ada", "bob"]) await askFor(gateway, statusOf(99), token);
     const waiting = ["ada", "ada", "bob", "bob"].map((token) =>
-      gateway.ask(fieldsOf(upTo(30)), {}, { token, headers: { "cache-control": "no-cache" } }),
+      gateway.ask(statusesOf(upTo(30)), {}, { token, headers: { "cache-control": "no-cache" } }),
     );
     await vi.waitUntil(() => service.seen().length === 30, PATIENT);
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "eve"))).toBe("ok");
@@ -134,11 +136,10 @@ describe("a service that answers 20 requests a minute", () => {
 
   test("is polled once for three reads of queries that use it up", async () => {
     const { hand, service, gateway } = await startPaced();
-    const query = `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/42")}") { run { status } } }`;
-    const watcher = await subscribe(gateway.url, { query });
+    const watcher = await watch(gateway, 42);
     await hand.reach(20);
     await firstData(watcher);
-    await settle(gateway.ask(fieldsOf(upTo(40))), hand, gateway);
+    await settle(gateway.ask(statusesOf(upTo(40))), hand, gateway);
     const ids = service.seen().map(({ path }) => experimentIn(path));
     const paced = ids.slice(15, ids.indexOf(40));
     const polls = paced.filter((id) => id === 42).length;
@@ -149,16 +150,10 @@ describe("a service that answers 20 requests a minute", () => {
   test("is polled too late for a subscription then, which says so once", async () => {
     const record = { ...RUNNING_RECORD };
     const { hand, gateway } = await startPaced({}, undefined, record);
-    const watchers = await Promise.all(
-      [41, 42, 43].map((id) =>
-        subscribe(gateway.url, {
-          query: `subscription { runUpdated(id: "${globalId(`Experiment:ada/mnist/${id}`)}") { run { status } } }`,
-        }),
-      ),
-    );
+    const watchers = await Promise.all([41, 42, 43].map((id) => watch(gateway, id)));
     await hand.reach(20);
     await Promise.all(watchers.map(firstData));
-    await settle(gateway.ask(fieldsOf(upTo(40))), hand, gateway);
+    await settle(gateway.ask(statusesOf(upTo(40))), hand, gateway);
     record.last_status = "succeeded";
     const codes = watchers.map(async ({ next }) => {
       const told: unknown[] = [];
@@ -172,39 +167,33 @@ describe("a service that answers 20 requests a minute", () => {
 
   test("is asked for by each token for itself", async () => {
     const { service, gateway } = await startPaced();
-    await Promise.all(["ada", "bob", "eve"].map((token) => gateway.ask(fieldsOf(upTo(15)), {}, { token })));
+    await Promise.all(["ada", "bob", "eve"].map((token) => gateway.ask(statusesOf(upTo(15)), {}, { token })));
     expect([service.seen().length, service.refused()]).toEqual([45, 0]);
   });
 
   test("counts what is sent, not what callers have given up", async () => {
     const answers = gate();
-    const service = await startFake(async ({ path }) => {
-      await answers.opened;
-      return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
-    });
-    const gateway = await startGateway({
-      upstream: service,
-      clock: handClock().clock,
-      env: {
+    const { service, ...gateway } = await startBefore(
+      async ({ path }) => {
+        await answers.opened;
+        return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
+      },
+      {
         // 21 at once.
         UPSTREAM_RATE_LIMIT: "30/60",
         UPSTREAM_CONNECTIONS_PER_TOKEN: "1",
       },
-    });
+      { clock: handClock().clock },
+    );
     for (let sent = 1; sent <= 5; sent++) {
       const left = new AbortController();
-      const request = fetch(`${gateway.url}/graphql`, {
-        method: "POST",
-        headers: { "content-type": "application/json", authorization: "token t0ken" },
-        body: JSON.stringify({ query: fieldsOf(upTo(10)) }),
-        signal: left.signal,
-      });
+      const request = post(`${gateway.url}/graphql`, { query: statusesOf(upTo(10)) }, {}, left.signal);
       await vi.waitUntil(() => service.seen().length === sent, PATIENT);
       left.abort();
       await expect(request).rejects.toThrow("abort");
     }
     answers.open();
-    expect((await gateway.ask(fieldsOf(upTo(10)))).errors).toBeUndefined();
+    expect((await gateway.ask(statusesOf(upTo(10)))).errors).toBeUndefined();
   });
 
   test("is asked for what waits for a connection when there is one: until then it does not count", async () => {
@@ -213,26 +202,20 @@ describe("a service that answers 20 requests a minute", () => {
       { UPSTREAM_CONNECTIONS_PER_TOKEN: "1" },
       () => first.opened,
     );
-    const slow = gateway.ask(fieldsOf(upTo(15)));
+    const slow = gateway.ask(statusesOf(upTo(15)));
     await vi.waitUntil(() => service.seen().length === 1, PATIENT);
     hand.advance(55_000);
     first.open();
     expect((await slow).errors).toBeUndefined();
     hand.advance(6_000);
-    const { errors } = await settle(gateway.ask(fieldsOf(upTo(15))), hand, gateway);
+    const { errors } = await settle(gateway.ask(statusesOf(upTo(15))), hand, gateway);
     expect(errors).toBeUndefined();
     expect([service.seen().length, service.refused()]).toEqual([30, 0]);
   });
 
   test("is polled for all subscriptions of a token in turn", async () => {
     const { hand, gateway } = await startPaced();
-    const watchers = await Promise.all(
-      upTo(24).map((id) =>
-        subscribe(gateway.url, {
-          query: `subscription { runUpdated(id: "${globalId(`Experiment:ada/mnist/${id}`)}") { run { status } } }`,
-        }),
-      ),
-    );
+    const watchers = await Promise.all(upTo(24).map((id) => watch(gateway, id)));
     const told = Promise.all(watchers.map(firstData));
     expect(await settle(told, hand, gateway)).toEqual(
       watchers.map(() => ({ runUpdated: { run: { status: "RUNNING" } } })),
@@ -241,11 +224,9 @@ describe("a service that answers 20 requests a minute", () => {
 
   test("is polled again when queries that wait have been sent, not minutes later", async () => {
     const { hand, service, gateway } = await startPaced();
-    const answer = gateway.ask(fieldsOf(upTo(30)));
+    const answer = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, PATIENT);
-    const watcher = await subscribe(gateway.url, {
-      query: `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/42")}") { run { status } } }`,
-    });
+    const watcher = await watch(gateway, 42);
     await hand.reach(20);
     await settle(answer, hand, gateway);
     expect(await settle(firstData(watcher), hand, gateway)).toEqual({
@@ -255,13 +236,7 @@ describe("a service that answers 20 requests a minute", () => {
 
   test("is polled less than it is asked: queries find a quarter of it left", async () => {
     const { hand, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "12000" });
-    await Promise.all(
-      upTo(20).map((id) =>
-        subscribe(gateway.url, {
-          query: `subscription { runUpdated(id: "${globalId(`Experiment:ada/mnist/${id}`)}") { run { status } } }`,
-        }),
-      ),
-    );
+    await Promise.all(upTo(20).map((id) => watch(gateway, id)));
     // The first poll of all: each of the 15 that may be sent at once, but for four.
     await hand.reach(20);
     await vi.waitUntil(() => service.seen().length === 11, PATIENT);
@@ -276,7 +251,7 @@ test("explain tells how long a request waited", async () => {
   const { hand, gateway } = await startPaced({ UPSTREAM_RATE_LIMIT: "4/60", EXPLAIN: "on" });
   const spy = vi.spyOn(performance, "now").mockImplementation(() => hand.clock.now());
   onTestFinished(() => spy.mockRestore());
-  const answer = gateway.ask(fieldsOf(upTo(5)), {}, { headers: { "x-rungraph-explain": "1" } });
+  const answer = gateway.ask(statusesOf(upTo(5)), {}, { headers: { "x-rungraph-explain": "1" } });
   const { extensions } = (await settle(answer, hand, gateway)) as unknown as {
     extensions: { explain: { requests: { waitedMs: number }[] } };
   };

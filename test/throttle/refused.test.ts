@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import {
   ASK_STATUS,
@@ -13,19 +13,13 @@ import {
   RUNNING_RECORD,
   STATUS_CALL,
   STATUS_UPSTREAM,
+  statusesOf,
+  upTo,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 import { refusal } from "../support/throttling.ts";
 
 const THROTTLED = "The service allows no more requests for now.";
-
-const statusesOf = (count: number) => {
-  const fields = Array.from(
-    { length: count },
-    (_, id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`,
-  );
-  return `{ ${fields.join(" ")} }`;
-};
 
 /** A service that refuses one token until it is told otherwise, for ten minutes. */
 async function startRefusing(refused = "token t0ken") {
@@ -57,12 +51,11 @@ test("a refusal is remembered for the token: no read is sent before the time, an
 });
 
 test("reads of the same operation that have not been sent are not sent", async () => {
-  const service = await startFake(() => refusal(100));
-  const gateway = await startGateway({
-    upstream: service,
-    env: { REQUEST_TIMEOUT_MS: "90000", UPSTREAM_CONNECTIONS_PER_TOKEN: "4" },
+  const { service, ...gateway } = await startBefore(() => refusal(100), {
+    REQUEST_TIMEOUT_MS: "90000",
+    UPSTREAM_CONNECTIONS_PER_TOKEN: "4",
   });
-  const { errors } = await gateway.ask(statusesOf(50));
+  const { errors } = await gateway.ask(statusesOf(upTo(50)));
   expect(errors).toHaveLength(50);
   expect(new Set(errors?.map(({ extensions }) => extensions["code"]))).toEqual(new Set(["RATE_LIMITED"]));
   expect(service.seen().length).toBeLessThanOrEqual(8);
@@ -78,7 +71,7 @@ test("reads that can wait for a pause within their deadline wait: after it one g
   });
   const { clock, advance, timers } = handClock();
   const gateway = await startGateway({ upstream: service, clock, env: { REQUEST_TIMEOUT_MS: "90000" } });
-  const answer = gateway.ask(statusesOf(7));
+  const answer = gateway.ask(statusesOf(upTo(7)));
   await vi.waitUntil(() => refused === 7 && timers().includes(40_000), PATIENT);
   advance(40_000);
   for (const atATime of [1, 2, 4]) {

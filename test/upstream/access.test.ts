@@ -1,11 +1,15 @@
 import { createServer } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { faultsOf } from "../support/faults-of.ts";
 import { startFake } from "../support/fake.ts";
+import { reaches } from "../support/figures.ts";
+import { gate } from "../support/gate.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { openPort } from "../support/listen.ts";
+import { PATIENT } from "../support/patience.ts";
+import { begin } from "../support/readers.ts";
 import { makeAuthority, SERVICE_HOST, startProxy, startService, writeFiles } from "../support/tls.ts";
 import USELESS from "./useless-certificate.json" with { type: "json" };
 
@@ -141,7 +145,8 @@ describe("with UPSTREAM_PROXY", () => {
 
   test("a proxy that is not there, or silent, is a service out of reach", async () => {
     const service = await startService();
-    const port = await openPort(createServer((socket) => socket.resume()));
+    const silent = createServer((socket) => socket.resume());
+    const port = await openPort(silent);
     const env = { UPSTREAM_PROXY: `http://127.0.0.1:${port}`, UPSTREAM_CONNECT_TIMEOUT_MS: "50" };
     const waiting = await askAll(service.url, env);
     expect(waiting.file).toMatch(/^503 /);
@@ -150,6 +155,31 @@ describe("with UPSTREAM_PROXY", () => {
     expect(gone.file).toMatch(/^503 /);
     expect(gone.logged).toContain(`"cause":"PROXY_ECONNREFUSED"`);
     expect(service.seen()).toEqual([]);
+  });
+
+  test("a command whose caller leaves before its tunnel is open is not sent when it is", async () => {
+    const tunnel = gate();
+    let [tunnels, sent] = [0, ""];
+    const proxy = createServer((socket) => {
+      tunnels++;
+      socket.once("data", async () => {
+        await tunnel.opened;
+        socket.on("data", (piece) => (sent += piece.toString())).write("HTTP/1.1 200 OK\r\n\r\n");
+      });
+    });
+    const url = `http://${SERVICE_HOST}`;
+    const UPSTREAM_PROXY = `http://127.0.0.1:${await openPort(proxy)}`;
+    const env = { UPSTREAM_URL: url, UPSTREAM_PROXY, UPSTREAM_CONNECT_TIMEOUT_MS: "60000" };
+    const gateway = await startGateway({ upstream: { url }, env: { ...env, UPSTREAM_CONNECTIONS: "1" } });
+    const send = (graphql: string) => begin(gateway.url, { path: "/graphql", graphql });
+    const leaver = send(`mutation { stopJob(id: "ada.mnist.jobs.3", force: true) { job { id } } }`);
+    await vi.waitUntil(() => tunnels === 1, PATIENT);
+    leaver.destroy();
+    await reaches(gateway, "rungraph_operations_running", 0);
+    send("{ viewer { isSuperuser } }");
+    tunnel.open();
+    await vi.waitUntil(() => sent !== "", PATIENT);
+    expect(sent).toMatch(/^GET /);
   });
 
   test("the gateway warns at the start when the proxy refuses, without its credentials", async () => {

@@ -6,6 +6,7 @@ import { Trouble } from "./errors.tsx";
 import type { Capability } from "./generated/graphql.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { Restart } from "./restart.tsx";
+import { useSelected } from "./selected.ts";
 import { archiveMutation, bookmarkMutation } from "./selection.tsx";
 
 const actionsFragment = graphql(`
@@ -47,6 +48,11 @@ export function Actions({ of, offered }: ActionsProps) {
   const [stopped, stop] = useMutation(stopMutation);
   const [bookmarked, bookmark] = useMutation(bookmarkMutation);
   const [archived, archive] = useMutation(archiveMutation);
+  const { archive: markArchived } = useSelected();
+  async function restore() {
+    const { data } = await archive({ ids: [id], isArchived: false });
+    if (data?.archiveRuns?.runs[0]) markArchived([run], false);
+  }
   const question = useRef<HTMLDialogElement>(null);
   const isStopping = status === "STOPPING";
   return (
@@ -64,7 +70,7 @@ export function Actions({ of, offered }: ActionsProps) {
         {isBookmarked ? "Remove bookmark" : "Bookmark"}
       </Button>
       {isArchived && offered.includes("ARCHIVES") && (
-        <Button isOff={archived.fetching} onClick={() => void archive({ ids: [id], isArchived: false })}>
+        <Button isOff={archived.fetching} onClick={() => void restore()}>
           Restore
         </Button>
       )}

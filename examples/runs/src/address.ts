@@ -19,9 +19,9 @@ export interface Address {
   readonly bound?: string | undefined;
   /** Columns of the list that are hidden, with commas between them. */
   readonly hide?: string | undefined;
-  /** What is shown of each metric beside its last value: `best`, `smallest`, `largest`, with commas between them. */
+  /** What is shown of each metric in addition to its last value: `best`, `smallest`, `largest`, with commas between them. */
   readonly values?: string | undefined;
-  /** The metric of which the page tells what matters for it, and the parameter by which runs are grouped there. */
+  /** The metric of which the page shows what matters for it, and the parameter by which runs are grouped there. */
   readonly matters?: string | undefined;
   readonly by?: string | undefined;
   /** What is shown of the run. Undefined: its metrics and its graph. */

@@ -33,7 +33,7 @@ const PARTS = [
 ];
 
 /**
- * A cache by the global ids of the gateway: what a mutation or a live event tells of a run shows wherever the run is
+ * A cache by the global ids of the gateway: what a mutation or a live event says of a run shows wherever the run is
  * shown. Pages of a list are merged into one.
  */
 export const cache = () =>

@@ -81,7 +81,9 @@ export function Chart({ name, curves, drawing, range, onRange, chosen, children 
 
 /** How many values have no place on a logarithmic scale. */
 function NotShown({ curves }: { curves: readonly Curve[] }) {
-  const count = curves.flatMap(({ points }) => points.filter(({ value }) => value <= 0)).length;
+  const count = curves.flatMap(({ points }) =>
+    points.filter(({ value }) => value !== null && value <= 0),
+  ).length;
   if (count === 0) return null;
   return (
     <p className="hint">

@@ -30,7 +30,7 @@ const chartsFragment = graphql(`
 interface ChartsProps {
   readonly of: FragmentType<typeof chartsFragment>;
   readonly address: Address;
-  /** Reads the run anew. */
+  /** Reads the run again. */
   readonly onChange: () => void;
 }
 
@@ -50,7 +50,7 @@ export function Charts({ of, address, onChange }: ChartsProps) {
       times: [...times, ...records.map(({ createdAt }) => createdAt)],
       values: [...values, ...records.map((record) => valueOf(record.values, name))],
     });
-    // What an event tells may have been read already.
+    // What an event says may have been read already.
     const since = read.at(-1)?.second ?? -1;
     const points = [...read, ...all.slice(read.length).filter(({ second }) => second > since)];
     return { name, curves: [{ name: uniqueName, place: 0, points }] };

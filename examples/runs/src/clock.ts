@@ -25,7 +25,7 @@ export function ago(time: string | null, now = Date.now()): string {
   return unit === "second" ? "just now" : relative.format(Math.ceil(seconds / size), unit);
 }
 
-/** The time, told every second while somebody needs it. */
+/** The time, updated every second while somebody needs it. */
 export function useNow(isNeeded: boolean): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

@@ -70,7 +70,8 @@ export function Compare({ address }: { address: Address }) {
   const missing = [...absent, ...lost.filter((name) => !runs.some((run) => run.uniqueName === name))];
   const count = names.length - missing.length;
   const isOnlyMissing = missing.length > 0 && codesOf(error).every((code) => code === "NOT_FOUND");
-  const isBroken = !comparison && !fetching && absent.length === 0 && codesOf(error).includes("NOT_FOUND");
+  const isMissed = codesOf(error).some((code) => code === "NOT_FOUND" || code === "BAD_USER_INPUT");
+  const isBroken = !comparison && !fetching && absent.length === 0 && isMissed;
   const onBroken = useEffectEvent(look);
   useEffect(() => {
     if (isBroken) void onBroken();

@@ -4,7 +4,8 @@ export interface Point {
   readonly step: number;
   /** Seconds since the first value. */
   readonly second: number;
-  readonly value: number;
+  /** Null in a gap, where the value is no number. */
+  readonly value: number | null;
 }
 
 /** One metric of one run. */
@@ -27,12 +28,12 @@ interface Series {
   readonly values: readonly (number | null)[];
 }
 
-/** The points of a series. Those without a value or a time are left out. */
+/** The points of a series. Those without a time are left out. */
 export function pointsOf({ steps, times, values }: Series): Point[] {
   const start = times.find((time) => time !== null);
   return values.flatMap((value, at) => {
     const [step, time] = [steps[at], times[at]];
-    if (value === null || step === undefined || !time || !start) return [];
+    if (step === undefined || !time || !start) return [];
     return [{ step, second: (Date.parse(time) - Date.parse(start)) / 1_000, value }];
   });
 }
@@ -42,9 +43,10 @@ export function pointsOf({ steps, times, values }: Series): Point[] {
  * what the past weighs at each step: 0 leaves the values as they are. Where points were left out by downsampling, the
  * past weighs as much less.
  */
-export function smooth(points: readonly Point[], weight: number): number[] {
+export function smooth(points: readonly Point[], weight: number): (number | null)[] {
   let [average, debias, before] = [0, 0, 0];
   return points.map(({ step, value }) => {
+    if (value === null) return null;
     const past = weight ** Math.max(1, step - before);
     before = step;
     average = average * past + value * (1 - past);

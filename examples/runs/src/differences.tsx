@@ -101,7 +101,7 @@ export function Differences({ of, address }: DifferencesProps) {
         </table>
       </div>
       <p className="hint">
-        ★ marks the best value of a metric: the smallest if its name tells of losses and errors, else the
+        ★ marks the best value of a metric: the smallest if it is named like a loss or an error, else the
         largest.
       </p>
     </section>

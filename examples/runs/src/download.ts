@@ -6,7 +6,7 @@ export async function download(url: string, token: string, onBytes: (loaded: num
   let loaded = 0;
   try {
     const response = await fetch(url, { headers: { authorization: `token ${token}` } });
-    // A failure is told as in GraphQL.
+    // A failure is reported as in GraphQL.
     if (!response.ok) throw new CombinedError({ graphQLErrors: (await response.json()).errors });
     const reader = response.body?.getReader();
     for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {

@@ -45,7 +45,7 @@ interface DownloadProps {
   readonly title?: string;
 }
 
-/** Saves a file, and tells how far that is. */
+/** Saves a file, and shows how far that is. */
 export function Download({ url, name, label, title }: DownloadProps) {
   const { token, end } = useSession();
   const [loaded, setLoaded] = useState<number>();

@@ -2,7 +2,7 @@ import type { CombinedError } from "urql";
 
 /** What this page says to the codes that its reader can do something about; to the others, what the gateway says. */
 const WORDS: Record<string, string> = {
-  BAD_USER_INPUT: "The gateway does not understand what the address of this page or a field asks for.",
+  BAD_USER_INPUT: "Something in the address of this page, or in a field, is not understood.",
   BAD_CREDENTIALS: "User name or password is wrong.",
   CAPABILITY_UNAVAILABLE: "The server does not offer this.",
   FORBIDDEN: "You are not allowed to do this.",

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** A fact with its name; nothing where the service tells none. */
+/** A fact with its name; nothing where the service has none. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   if (children === null || children === undefined || children === "") return null;
   return (

@@ -1,5 +1,6 @@
 import { type ComponentProps, type FormEvent, useEffect, useRef } from "react";
 import { type Address, hrefOf } from "./address.ts";
+import { useClosing } from "./focus.ts";
 import { DATES, metricIn, ownOrderIn, wordsOf } from "./sort.ts";
 import { BOUND_PATTERN, CONDITION_PATTERN, misreadIn, STATUSES, statusesIn, unfiltered } from "./view.ts";
 
@@ -85,12 +86,14 @@ function Field({
 /** Any of several statuses. */
 function Statuses({ address }: { address: Address }) {
   const chosen = statusesIn(address);
+  const menu = useRef<HTMLDetailsElement>(null);
+  useClosing(menu);
   const toggle = (name: string) => {
     const status = STATUSES.filter((each) => chosen.includes(each) !== (each === name));
     location.hash = hrefOf({ ...address, status: status.join(",") });
   };
   return (
-    <details className="statuses">
+    <details className="statuses" ref={menu}>
       <summary>
         Status <span>{chosen.length > 0 ? chosen.join(", ").toLowerCase() : "any"}</span>
       </summary>

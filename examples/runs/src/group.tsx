@@ -62,7 +62,7 @@ export function GroupRuns({ name, address }: { name: string; address: Address })
           of={group.id}
           page={group.experiments}
           order={operation?.variables.order ?? view.order}
-          isOld={fetching && isOther(operation?.variables, view)}
+          isOld={fetching && operation !== undefined && isOther(operation.variables, { first, ...view })}
           address={address}
           onChange={reload}
         />

@@ -66,7 +66,7 @@ export function useLive<Data, Variables extends AnyVariables>({
         .subscription(query, variables())
         .subscribe(({ data, error, hasNext }) => {
           if (error) return fail(error);
-          // urql tells the end by the last event once more.
+          // urql reports the end by the last event once more.
           if (!hasNext || !data) return reopen("waiting");
           pause = FIRST_PAUSE_MS;
           setState("live");

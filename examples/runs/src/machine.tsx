@@ -79,6 +79,6 @@ interface Schedulable {
   readonly schedulableTaints: boolean | null;
 }
 
-/** Null if the service tells nothing of it. */
+/** Null if the service says nothing of it. */
 const takesWork = ({ schedulableState: state, schedulableTaints: taints }: Schedulable) =>
   state === null && taints === null ? null : state !== false && taints !== false;

@@ -53,7 +53,7 @@ const mattersFragment = graphql(`
   }
 `);
 
-/** What `SearchSummary` and `BestRuns` of `schema/operations` ask for. A hundred runs are one request. */
+/** What `GroupSummary` and `BestRuns` of `schema/operations` ask for. A hundred runs are one request. */
 const mattersQuery = graphql(`
   query Matters($id: ID!, $isGroup: Boolean!, $filter: RunFilter, $metric: String!, $by: String!) {
     group(id: $id) @include(if: $isGroup) {

@@ -53,14 +53,16 @@ export function MoreRuns({ of, after, loaded, view }: MoreRunsProps) {
     variables: { of, first: wanted?.first ?? MOST, after: wanted?.after ?? null, ...view },
     pause: wanted === null,
   });
+  const load = () =>
+    error ? read({ requestPolicy: "network-only" }) : setWanted({ first: Math.min(MOST, loaded), after });
   return (
     <>
-      {!fetching && <Trouble error={error} retry={() => read({ requestPolicy: "network-only" })} />}
-      {!error && (
-        <Button isOff={fetching} onClick={() => setWanted({ first: Math.min(MOST, loaded), after })}>
-          {fetching ? "Loading…" : "Load more"}
-        </Button>
-      )}
+      {!fetching && <Trouble error={error} />}
+      {/* One button for both, because it has the focus. */}
+      <Button isOff={fetching} onClick={load}>
+        {fetching && "Loading…"}
+        {!fetching && (error ? "Try again" : "Load more")}
+      </Button>
     </>
   );
 }

@@ -34,7 +34,7 @@ interface PlotProps {
 
 /** The table that uPlot draws: places first, then a column for each line. */
 function tableOf(curves: readonly Curve[], { axis, isLog, smoothing }: Drawing): uPlot.AlignedData {
-  const shown = (value: number) => (isLog && value <= 0 ? null : value);
+  const shown = (value: number | null) => (isLog && value !== null && value <= 0 ? null : value);
   const tables = curves.map(({ points }): uPlot.AlignedData => {
     const raw = points.map(({ value }) => shown(value));
     const lines = smoothing ? [raw, smooth(points, smoothing).map(shown)] : [raw];
@@ -59,7 +59,6 @@ const seriesOf = (curves: readonly Curve[], { smoothing }: Drawing): uPlot.Serie
       stroke: () => colourOf(place),
       width: 2,
       dash: dashOf(place),
-      spanGaps: true,
       points: { show: points.length < 2 },
     };
     const raw = { ...line, stroke: () => `${colourOf(place)}48`, width: 1, dash: [] };
@@ -92,7 +91,7 @@ function axesOf(element: HTMLElement, { axis, isLog }: Drawing): uPlot.Axis[] {
   ];
 }
 
-/** Curves on a canvas, by uPlot. What it tells stands in words beside it: see `Chart`. */
+/** Curves on a canvas, by uPlot. What it shows stands in words beside it: see `Chart`. */
 export function Plot({ label, curves, drawing, range, across, chosen, onRange, onRead }: PlotProps) {
   const box = useRef<HTMLDivElement>(null);
   const made = useRef<uPlot>(null);

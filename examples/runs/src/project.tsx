@@ -54,7 +54,7 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
           of={project.id}
           page={project.experiments}
           order={operation?.variables.order ?? view.order}
-          isOld={fetching && isOther(operation?.variables, view)}
+          isOld={fetching && operation !== undefined && isOther(operation.variables, { first, ...view })}
           address={address}
           onChange={reload}
         />

@@ -42,14 +42,15 @@ interface RunsProps {
   /** Whether other pages were asked for and have not come yet. */
   readonly isOld: boolean;
   readonly address: Address;
-  /** Reads the list anew. */
+  /** Reads the list again. */
   readonly onChange: () => void;
 }
 
 /** Runs as a table with a column for each parameter and each metric. */
 export function Runs({ of, page, order, isOld, address, onChange }: RunsProps) {
   const { nodes, pageInfo, totalCount } = readFragment(runsFragment, page);
-  const read = rowsOf(nodes);
+  const { selected, select, archived } = useSelected();
+  const read = rowsOf(nodes).filter(({ id }) => !archived.has(id));
   const own = ownOrderIn(address.sort);
   const runs = own ? sortedBy(read, (run) => ownValueOf(run, own), own.isDescending) : read;
   const { list = "" } = address;
@@ -57,7 +58,6 @@ export function Runs({ of, page, order, isOld, address, onChange }: RunsProps) {
   const sort = order.metric ?? undefined;
   const isNewestFirst = order.field === "CREATED_AT" && order.direction === "DESC" && !view.filter;
   const live = useRunUpdates({ of, runs, isNewestFirst, onChange });
-  const { selected, select } = useSelected();
   const shown = runs.filter(({ id }) => selected.has(id));
   const isShown = new Set(shown.map(({ id }) => id));
   const chosen = [
@@ -66,9 +66,12 @@ export function Runs({ of, page, order, isOld, address, onChange }: RunsProps) {
   ];
   const selection = <Selection runs={chosen} shown={shown.length} address={address} onChange={onChange} />;
   if (runs.length === 0) {
+    // The keys keep what became of those that were selected, such as the last that are archived.
     return (
       <>
-        {selection}
+        <div key="table" className="long">
+          {selection}
+        </div>
         {view.filter && <p className="empty">No run matches {conditionsIn(address).join(", ")}.</p>}
         {!view.filter && <p className="empty">No runs yet.</p>}
       </>
@@ -77,80 +80,81 @@ export function Runs({ of, page, order, isOld, address, onChange }: RunsProps) {
 
   const { columns, metrics, names } = columnsOf(runs, order, address);
   const [first] = runs;
+  const hasMore = pageInfo.hasNextPage && runs.length < (totalCount ?? Infinity);
   const best = sort && typeof first?.metrics[sort] === "number" ? first.id : null;
   return (
     <>
       <Columns names={names} address={address} />
-      {selection}
-      <p role="status" className="hint sorting">
-        {isOld && "Loading what is chosen. Until then the runs are those from before."}
-      </p>
-      <div className="scroll">
-        <table onKeyDown={walk} aria-busy={isOld}>
-          <caption className="visually-hidden">Runs of {list}</caption>
-          <thead>
-            <tr>
-              <th scope="col">
-                <input
-                  type="checkbox"
-                  aria-label="Select all loaded runs"
-                  checked={shown.length === runs.length}
-                  onChange={({ target }) => select(runs, target.checked)}
-                />
-                run
-              </th>
-              {columns.map(({ label, className, by, direction }) => (
-                <th key={label} scope="col" className={className} title={label} aria-sort={direction}>
-                  {by ? <SortBy by={by} label={label} address={address} /> : label}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {runs.map((run) => (
-              <tr key={run.id} className={run.id === best ? "best" : undefined}>
-                <th scope="row">
+      <div key="table" className="long">
+        {selection}
+        <p role="status" className="hint sorting">
+          {isOld && "Loading… These are the runs from before."}
+        </p>
+        <div className="scroll">
+          <table onKeyDown={walk} aria-busy={isOld}>
+            <caption className="visually-hidden">Runs of {list}</caption>
+            <thead>
+              <tr>
+                <th scope="col">
                   <input
                     type="checkbox"
-                    aria-label={`Select ${run.uniqueName}`}
-                    checked={selected.has(run.id)}
-                    onChange={({ target }) => select([run], target.checked)}
+                    aria-label="Select all loaded runs"
+                    checked={shown.length === runs.length}
+                    onChange={({ target }) => select(runs, target.checked)}
                   />
-                  <a
-                    href={hrefOf({ ...address, run: run.uniqueName })}
-                    aria-label={run.uniqueName}
-                    aria-current={run.uniqueName === address.run ? "true" : undefined}
-                  >
-                    <Name of={run.uniqueName} within={list} />
-                  </a>
-                  {run.isBookmarked && (
-                    <span className="bookmark" role="img" aria-label="bookmarked" title="bookmarked">
-                      ★
-                    </span>
-                  )}
+                  run
                 </th>
-                {columns.map(({ label, className, cell, title, direction }) => (
-                  <td
-                    key={label}
-                    className={className}
-                    title={title?.(run)}
-                    data-sorted={direction !== undefined || undefined}
-                  >
-                    {cell(run)}
-                  </td>
+                {columns.map(({ label, className, by, direction }) => (
+                  <th key={label} scope="col" className={className} title={label} aria-sort={direction}>
+                    {by ? <SortBy by={by} label={label} address={address} /> : label}
+                  </th>
                 ))}
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {runs.map((run) => (
+                <tr key={run.id} className={run.id === best ? "best" : undefined}>
+                  <th scope="row">
+                    <input
+                      type="checkbox"
+                      aria-label={`Select ${run.uniqueName}`}
+                      checked={selected.has(run.id)}
+                      onChange={({ target }) => select([run], target.checked)}
+                    />
+                    <a
+                      href={hrefOf({ ...address, run: run.uniqueName })}
+                      aria-label={run.uniqueName}
+                      aria-current={run.uniqueName === address.run ? "true" : undefined}
+                    >
+                      <Name of={run.uniqueName} within={list} />
+                    </a>
+                    {run.isBookmarked && (
+                      <span className="bookmark" role="img" aria-label="bookmarked" title="bookmarked">
+                        ★
+                      </span>
+                    )}
+                  </th>
+                  {columns.map(({ label, className, cell, title, direction }) => (
+                    <td
+                      key={label}
+                      className={className}
+                      title={title?.(run)}
+                      data-sorted={direction !== undefined || undefined}
+                    >
+                      {cell(run)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       </div>
       <footer>
         <LiveBadge state={live} />
         <p className="hint" role="status">
           {own ? `${wordsOf(address.sort ?? "")}, of the runs that are loaded. ` : orderInWords(order)}
-          {pageInfo.hasNextPage
-            ? `${runs.length} of ${totalCount ?? "more"} runs are loaded.`
-            : `${many(runs.length)}.`}
+          {hasMore ? `${runs.length} of ${totalCount ?? "more"} runs are loaded.` : `${many(runs.length)}.`}
           {leftOutOf(order)}
         </p>
         {runs.length > 1 && (
@@ -171,7 +175,7 @@ export function Runs({ of, page, order, isOld, address, onChange }: RunsProps) {
             What matters
           </a>
         )}
-        {pageInfo.hasNextPage && (
+        {hasMore && (
           <MoreRuns
             key={JSON.stringify(view)}
             of={of}

@@ -1,40 +1,59 @@
 import { createContext, use, useMemo, useState } from "react";
 
-/** Names of the runs that are selected, by their global ids. */
-type Selected = ReadonlyMap<string, string>;
+/** Names of runs, by their global ids. */
+type Names = ReadonlyMap<string, string>;
 
 interface Run {
   readonly id: string;
   readonly uniqueName: string;
 }
 
+type Mark = (runs: readonly Run[], isOn: boolean) => void;
+
 interface Selecting {
-  readonly selected: Selected;
-  readonly select: (runs: readonly Run[], isOn: boolean) => void;
+  readonly selected: Names;
+  readonly select: Mark;
+  /** Those that were archived here: pages of the list that were read before still have them. */
+  readonly archived: Names;
+  readonly archive: Mark;
 }
 
-const NONE: Selected = new Map();
+const NONE: Names = new Map();
 
-/**
- * What is selected in a list, whatever of it is loaded: another order, a filter, a comparison and the way back leave it as
- * it is. Another list has its own selection, and begins with none.
- */
-export function useSelecting(list: string | undefined): Selecting {
-  const [kept, keep] = useState<{ readonly list: string | undefined; readonly selected: Selected }>();
-  const selected = kept && kept.list === list ? kept.selected : NONE;
+/** Runs that are marked in a list. Another list begins with none. */
+function useMarked(list: string | undefined): readonly [Names, Mark] {
+  const [kept, keep] = useState<{ readonly list: string | undefined; readonly names: Names }>();
+  const names = kept && kept.list === list ? kept.names : NONE;
   return useMemo(() => {
-    const select: Selecting["select"] = (runs, isOn) =>
+    const mark: Mark = (runs, isOn) =>
       keep((before) => {
-        const next = new Map(before?.list === list ? before?.selected : NONE);
+        const next = new Map(before?.list === list ? before?.names : NONE);
         for (const { id, uniqueName } of runs)
           if (isOn) next.set(id, uniqueName);
           else next.delete(id);
-        return { list, selected: next };
+        return { list, names: next };
       });
-    return { selected, select };
-  }, [list, selected]);
+    return [names, mark];
+  }, [list, names]);
 }
 
-export const SelectingContext = createContext<Selecting>({ selected: NONE, select: () => undefined });
+/**
+ * What is selected in a list, whatever of it is loaded: another order, a filter, a comparison and the way back leave it as
+ * it is.
+ */
+export function useSelecting(list: string | undefined): Selecting {
+  const [selected, select] = useMarked(list);
+  const [archived, archive] = useMarked(list);
+  return useMemo(() => ({ selected, select, archived, archive }), [selected, select, archived, archive]);
+}
+
+const nothing: Mark = () => undefined;
+
+export const SelectingContext = createContext<Selecting>({
+  selected: NONE,
+  select: nothing,
+  archived: NONE,
+  archive: nothing,
+});
 
 export const useSelected = () => use(SelectingContext);

@@ -61,7 +61,7 @@ const tagMutation = graphql(`
 interface Chosen {
   readonly id: string;
   readonly uniqueName: string;
-  /** What the list tells, if it shows the run. */
+  /** What the list says, if it shows the run. */
   readonly isBookmarked?: boolean | null;
   readonly tags?: readonly string[] | null;
 }
@@ -71,14 +71,14 @@ interface SelectionProps {
   /** How many of them are in the list as it is now. */
   readonly shown: number;
   readonly address: Address;
-  /** Reads the list anew. */
+  /** Reads the list again. */
   readonly onChange: () => void;
 }
 
 /** Runs that the gateway takes at once. */
 const PORTION = 100;
 
-/** Names that a question tells; of more, their number. */
+/** Names that a question lists; of more, their number. */
 const NAMED = 12;
 
 interface Payload {
@@ -104,7 +104,7 @@ const NOTHING: Outcome = { done: "", failed: [] };
 
 type Became = "done" | "over" | "failed";
 
-/** What became of one of them; over: it had finished before, so that its record is told and nothing was sent. */
+/** What became of one of them; over: it had finished before, so that its record is returned and nothing was sent. */
 function becameOf(payload: Answer["payload"], at: number): Became {
   const outcome = payload?.outcomes[at];
   if (outcome === "DONE") return "done";
@@ -113,7 +113,7 @@ function becameOf(payload: Answer["payload"], at: number): Became {
 
 type Send = (ids: readonly string[]) => Promise<Answer>;
 
-/** What can be done with the runs that are selected. What became of each is told. */
+/** What can be done with the runs that are selected. What became of each is shown. */
 export function Selection({ runs, shown, address, onChange }: SelectionProps) {
   const [, stop] = useMutation(stopMutation);
   const [, archive] = useMutation(archiveMutation);
@@ -121,7 +121,7 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
   const [, tag] = useMutation(tagMutation);
   const [isBusy, setBusy] = useState(false);
   const [{ done, failed, error, undo }, setOutcome] = useState(NOTHING);
-  const { select } = useSelected();
+  const { select, archive: markArchived } = useSelected();
   const stopQuestion = useRef<HTMLDialogElement>(null);
   const archiveQuestion = useRef<HTMLDialogElement>(null);
   const names = runs.map(({ uniqueName }) => uniqueName);
@@ -199,9 +199,11 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
 
   /** Those that are archived leave the list, and what is selected. */
   async function archiveAll() {
-    const restore = (archived: readonly Chosen[]) =>
-      act("Restored", PORTION, archiveSend(false), { to: archived });
-    select(await act("Archived", PORTION, archiveSend(true), { back: restore }), false);
+    const restore = async (archived: readonly Chosen[]) =>
+      markArchived(await act("Restored", PORTION, archiveSend(false), { to: archived }), false);
+    const taken = await act("Archived", PORTION, archiveSend(true), { back: restore });
+    markArchived(taken, true);
+    select(taken, false);
   }
 
   /** By the button that was pressed: the tags are added, or removed. */

@@ -29,7 +29,9 @@ export function ownOrderIn(sort: string | undefined): OwnOrder | null {
 /** An order of this page itself in words. */
 export function wordsOf(sort: string): string {
   const own = ownOrderIn(sort);
-  return own ? `By ${own.name}, ${own.isDescending ? "descending" : "ascending"}` : sort;
+  if (!own) return sort;
+  const of = own.of === "smallest" || own.of === "largest" ? `${own.of} ` : "";
+  return `By ${of}${own.name}, ${own.isDescending ? "descending" : "ascending"}`;
 }
 
 /** Sorts by a value of each: numbers by their size, all else as text, and what has none last. */

@@ -100,9 +100,13 @@ export const readingOf = (address: Address) => {
   };
 };
 
-/** Whether what was read is another view than the one that is wanted. */
-export const isOther = (read: View | undefined, { order, filter }: View) =>
-  JSON.stringify([read?.order, read?.filter]) !== JSON.stringify([order, filter]);
+type Reading = View & { readonly first: number };
+
+/** Whether what was read is another view than the one that is wanted, or less of it. */
+export const isOther = (read: Reading, wanted: Reading) =>
+  JSON.stringify([read.order, read.filter]) !== JSON.stringify([wanted.order, wanted.filter]) ||
+  read.first < wanted.first ||
+  (wanted.values && !read.values);
 
 /** What a list is narrowed to, as it was typed. */
 export const conditionsIn = ({ words, status, tag, parameter, bound }: Address): readonly string[] =>
@@ -123,7 +127,7 @@ export const unfiltered = (address: Address): Address => ({
 
 export const hiddenIn = ({ hide }: Address): readonly string[] => partsOf(hide);
 
-/** What is shown of each metric beside its last value. */
+/** What is shown of each metric in addition to its last value. */
 export const VALUES = ["best", "smallest", "largest"] as const;
 
 export const valuesIn = ({ values }: Address) => VALUES.filter((each) => partsOf(values).includes(each));

@@ -35,7 +35,7 @@ export function useMetricRecords({ id, after, isFinished, onFirst }: Watched): r
     isOver: isFinished,
     variables: () => ({ id, after: records.at(-1)?.id ?? after }),
     onEvent: ({ experimentMetricRecorded: record }) => {
-      // Without a cursor, records between the read and the subscription may be missing: reading anew brings all.
+      // Without a cursor, records between the read and the subscription may be missing: reading again brings all.
       if (after === null) onFirst();
       else setRecords((earlier) => [...earlier, record]);
     },

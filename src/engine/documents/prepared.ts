@@ -132,14 +132,14 @@ export function createDocuments({
       const errors = validate(schema, prepared.document, rules, { maxErrors: MAX_VALIDATION_ERRORS });
       if (errors.length > 0)
         throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
-      // Some clients write each document anew: they would take the places of documents that are sent again.
+      // Some clients write each document differently: they would take the places of documents that are sent again.
       if (readOnce.has(prepared.hash)) cache.set(text, prepared);
       else readOnce.set(prepared.hash, true);
     },
   };
 }
 
-/** Of how many operations an error tells the names. */
+/** Of how many operations an error lists the names. */
 const MAX_NAMES = 10;
 
 /** The error of a document that does not have the operation asked for. Its suggestion says what the document has. */

@@ -164,7 +164,7 @@ export function deliverLater(
     const { part, isLast } = delivered;
     const following = parts.filter((each) => !nulls.cover(each.part.path));
     const pending = following.map((each) => each.part);
-    // Of what another part has made null nothing is told.
+    // Of what another part has made null nothing is reported.
     if (nulls.cover(part.path)) queue.deliver({ part, errors: [], pending, isLast });
     else queue.deliver({ ...delivered, errors: meter.boundErrors(delivered.errors), pending });
     beginAll(following);

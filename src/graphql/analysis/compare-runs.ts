@@ -146,7 +146,7 @@ function originOf({ rows: all }: RunTable, onlyDifferences: boolean): Compared[]
   });
 }
 
-/** Reads one of the runs; null if it does not exist. An error tells which, as `extensions.reference`. */
+/** Reads one of the runs; null if it does not exist. An error says which, as `extensions.reference`. */
 async function loadNamed(run: ExperimentResource, session: Context["session"]) {
   try {
     return await load(unverified(run), KEYS, session);

@@ -3,7 +3,7 @@ import { once } from "../types/series.ts";
 import { entriesOf } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 
-/** What the list of a service tells of an experiment. */
+/** What the list of a service contains of an experiment. */
 export type Row = Partial<ExperimentRecord>;
 
 /** Rows, or their values, that are looked at without a pause. */

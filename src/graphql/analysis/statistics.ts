@@ -34,7 +34,7 @@ export class Moments {
     return this.count === 0 ? null : told(this.#mean * this.#unit);
   }
 
-  /** Standard deviation of a sample (divided by n - 1); null of fewer than two numbers, and where it is too large to be told. */
+  /** Standard deviation of a sample (divided by n - 1); null of fewer than two numbers, and where it is too large to be a number. */
   standardDeviation(): number | null {
     return this.count < 2 ? null : told(Math.sqrt(this.#squares / (this.count - 1)) * this.#unit);
   }
@@ -51,7 +51,7 @@ export function medianOf(values: readonly number[]): number | null {
   const upper = sorted[middle] ?? 0;
   if (sorted.length % 2 === 1) return upper;
   const lower = sorted[middle - 1] ?? 0;
-  return lower + (upper - lower) / 2;
+  return told((lower + upper) / 2) ?? lower / 2 + upper / 2;
 }
 
 /** The rank of each number, from 1; equal numbers share the mean of their ranks. */

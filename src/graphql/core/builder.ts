@@ -34,17 +34,28 @@ function checkNesting(value: unknown): unknown {
   throw new GraphQLError(`JSON: expected at most ${MAX_NESTING} levels of nesting, got more`);
 }
 
-/** Refuses integers of the caller that a number does not keep. */
+/** Refuses numbers of the caller that are not kept: long integers, and those beyond all numbers. */
 function checkIntegers(value: unknown, place = ""): void {
   if (typeof value === "object" && value !== null)
     for (const [key, inner] of Object.entries(value)) checkIntegers(inner, placeOf(place, key));
-  else if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw notKept(`${value}`, place);
+  else if (typeof value === "number" && !isKept(value)) throw notKept(`${value}`, place);
 }
 
-const notKept = (got: string, place = "") =>
+const isKept = (value: number): boolean =>
+  Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+
+const notKept = (got: string, place = "", nodes: ValueNode | null = null) =>
   new GraphQLError(
-    `JSON: expected integers up to ${Number.MAX_SAFE_INTEGER}, which are kept, got ${got}${place && ` at ${place}`}; write it as text`,
+    `JSON: expected numbers up to 1.8e308, integers up to ${Number.MAX_SAFE_INTEGER}, which are kept, got ${got}${place && ` at ${place}`}; write it as text`,
+    { nodes },
   );
+
+/** The same for a number as it was written: `1e22` is kept, for it has few digits. */
+function checkWritten(node: Extract<ValueNode, { readonly value: string }>): void {
+  const number = Number(node.value);
+  const isLong = /\d{16}/.test(node.value.replace(".", "")) || !Number.isFinite(number);
+  if (isLong && !isKept(number)) throw notKept(node.value, "", node);
+}
 
 builder.scalarType("JSON", {
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
@@ -57,9 +68,8 @@ builder.scalarType("JSON", {
   },
   parseLiteral: (node: ValueNode, variables) => {
     visit(node, {
-      IntValue: ({ value }) => {
-        if (!Number.isSafeInteger(Number(value))) throw notKept(value);
-      },
+      IntValue: checkWritten,
+      FloatValue: checkWritten,
       Variable: ({ name }) => checkIntegers(variables?.[name.value], name.value),
     });
     return checkNesting(valueFromASTUntyped(node, variables));

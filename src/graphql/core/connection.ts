@@ -22,7 +22,7 @@ export interface Connection<Node> {
   readonly count: number | null;
   /** How much of the list was read to find the nodes; null or absent without a scan. */
   readonly scan?: Scan | null;
-  /** Reads the list from its beginning, up to so many items; absent where figures of it are not told. */
+  /** Reads the list from its beginning, up to so many items; absent where figures of it are not shown. */
   readonly readAll?: (most: number) => Promise<WholeList<Node>>;
 }
 

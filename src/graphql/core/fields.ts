@@ -109,7 +109,7 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
 
     /**
      * A value with reads of its own, which need only the address, so that the engine starts them together with the read of
-     * the record. `proves` tells whether a result shows that the resource exists; by default every result does.
+     * the record. `proves` says whether a result shows that the resource exists; by default every result does.
      */
     child: <Out, Args>(
       start: (resource: From, args: Args, context: Context, isSelected: IsSelected) => Promise<Out>,

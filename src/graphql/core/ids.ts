@@ -125,7 +125,7 @@ export function identifyAmong(
   id: string,
 ): Resource {
   const examples = candidates.flatMap(({ exampleName }) => exampleName ?? []);
-  // Two forms are told, of more the first.
+  // Two forms are named, of more the first.
   const example = (examples.length > 2 ? examples.slice(0, 1) : examples).join(" or ") || null;
   if (!id.includes(".")) {
     const resource = decodeId(argument, id, example);

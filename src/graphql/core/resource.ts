@@ -155,7 +155,7 @@ export async function nullIfMissing<Part, R extends object, At extends Address>(
     return await read;
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.code !== "NOT_FOUND") throw error;
-    // The part is missing, or the record is; reading the record tells which.
+    // The part is missing, or the record is; reading the record shows which.
     await fetchMore(resource, [], session);
     return null;
   }

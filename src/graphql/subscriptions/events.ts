@@ -96,7 +96,7 @@ export const eventsOf = <Event, Args>(open: (args: Args, context: StreamContext)
   },
 });
 
-/** The arguments of what is told as it is appended. */
+/** The arguments of what is reported as it is appended. */
 export interface TailArgs {
   readonly id: string;
   readonly after?: string | null | undefined;

@@ -3,7 +3,7 @@ import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pages.ts";
 import { latestOf, type UpdateReason } from "./events.ts";
 
-/* What a poll of a list of runs knows, and what it tells a subscriber: also which runs have left the list. */
+/* What a poll of a list of runs knows, and what it reports to a subscriber: also which runs have left the list. */
 
 type Known = Partial<RunnableRecord>;
 type Records = ReadonlyMap<string, Known>;
@@ -119,7 +119,7 @@ const isSame = (one: ListState, other: ListState): boolean =>
 const areSame = <Value>(one: ReadonlyMap<string, Value>, other: ReadonlyMap<string, Value>): boolean =>
   one.size === other.size && [...other].every(([id, value]) => one.get(id) === value);
 
-/** What is told of a run. */
+/** What is reported of a run. */
 export interface Told {
   readonly id: string;
   readonly record: Known;

@@ -3,7 +3,7 @@ import { slice } from "../../rest/session/pages.ts";
 import { isObject, valueAt } from "../../rest/api/record.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { InputError } from "../../errors.ts";
+import { InputError, UpstreamError } from "../../errors.ts";
 import type { CodeReferenceRecord } from "../../rest/api/records.ts";
 import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
@@ -33,6 +33,7 @@ import {
   readMetrics,
   readSeries,
   seriesArgs,
+  sortedOf,
 } from "./metrics.ts";
 import { outputFiles } from "./output-files.ts";
 import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
@@ -100,6 +101,16 @@ export const DeclarationValueRef = builder.objectRef<DeclarationValue>("Declarat
   }),
 });
 
+/** The parameters that are given, if any. Throws what `errorOf` makes of a fault where they are no object. */
+function parametersIn(declarations: unknown, errorOf: (fault: string) => Error) {
+  if (declarations == null || isObject(declarations)) return declarations ?? null;
+  const type = Array.isArray(declarations) ? "list" : typeof declarations;
+  throw errorOf(`declarations: expected an object of names and values, got a ${type}`);
+}
+
+const unreadable = (fault: string) =>
+  new UpstreamError("UPSTREAM_BAD_RESPONSE", `${fault} from the service.`);
+
 /** Narrows a list to the experiments that name one as their original, found by a scan: servers have no filter for it. */
 function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
   if (!isInRows(server, runs.experiment.records, "original")) throw notOffered("clones of experiments");
@@ -136,9 +147,9 @@ Experiment.implement({
       description: "Parameters, by name.",
       args: namesArg,
       ...computed(["declarations"], ({ declarations }, _, { names }: NamesArgs) => {
-        if (!isObject(declarations)) return null;
-        const wanted = [...new Set(names ?? Object.keys(declarations))].toSorted();
-        return declared(wanted, (name) => valueAt(declarations, name));
+        const parameters = parametersIn(declarations, unreadable);
+        if (!parameters) return null;
+        return declared(sortedOf(names ?? Object.keys(parameters)), (name) => valueAt(parameters, name));
       }),
     }),
     declaration: t.field({
@@ -148,7 +159,8 @@ Experiment.implement({
       args: { name: t.arg.string({ required: true, description: "Name of the parameter." }) },
       ...computed(
         ["declarations"],
-        ({ declarations }, _, { name }: { readonly name: string }) => valueAt(declarations, name) ?? null,
+        ({ declarations }, _, { name }: { readonly name: string }) =>
+          valueAt(parametersIn(declarations, unreadable), name) ?? null,
       ),
     }),
     resources: t.field(resources),
@@ -226,12 +238,6 @@ const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
   }),
 });
 
-function checkDeclarations(declarations: unknown): void {
-  if (declarations == null || isObject(declarations)) return;
-  const type = Array.isArray(declarations) ? "list" : typeof declarations;
-  throw new InputError(`input.declarations: expected an object of names and values, got a ${type}`);
-}
-
 builder.mutationField("restartExperiment", (t) =>
   t.field({
     type: payloadOf(Experiment),
@@ -242,7 +248,7 @@ builder.mutationField("restartExperiment", (t) =>
     },
     resolve: async (_, { id, input }, context) => {
       const { session } = context;
-      checkDeclarations(input?.declarations);
+      parametersIn(input?.declarations, (fault) => new InputError(`input.${fault}`));
       const source = await targetOf(Experiment.kind, id, context);
       const given = Object.entries(input ?? {}).filter(([, value]) => value !== null);
       const body = session.server.bodyOf("restart", Object.fromEntries(given));

@@ -67,7 +67,7 @@ const ListScan = builder.objectRef<Scan>("ListScan").implement({
 type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
 
 /**
- * Finds rows in time slices, and tells for which arguments they are compared. Throws `InputError` for an offset, which a scan
+ * Finds rows in time slices, and reports for which arguments they are compared. Throws `InputError` for an offset, which a scan
  * does not have.
  */
 export function finding<Row extends object>(

@@ -62,7 +62,7 @@ export async function readLog(
 function windowRequest({ after, maxBytes, tailLines }: LogArgs, { gateway }: Context): WindowRequest {
   const bytes = within("maxBytes", maxBytes ?? 65_536, { from: 1, to: gateway.maxLogBytes });
   if (tailLines == null) return { fromByte: after == null ? 0 : parseCursor(after), maxBytes: bytes };
-  if (after != null) throw new InputError("after: expected none beside tailLines, got both");
+  if (after != null) throw new InputError("after: expected none with tailLines, got both");
   return { tailLines: within("tailLines", tailLines, { from: 1, to: MAX_LINES }), maxBytes: bytes };
 }
 

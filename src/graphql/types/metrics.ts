@@ -2,7 +2,7 @@ import type { InputShapeFromFields } from "@pothos/core";
 import { runs } from "../../rest/api/kinds.ts";
 import { pagesOf, slice } from "../../rest/session/pages.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
-import type { ByName } from "../../rest/api/record.ts";
+import { type ByName, valueAt } from "../../rest/api/record.ts";
 import { InputError } from "../../errors.ts";
 import { builder } from "../core/builder.ts";
 import { shown } from "../core/fields.ts";
@@ -34,38 +34,29 @@ export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implemen
 
 type Values = ByName | null | undefined;
 
-/** The names as a set. Cached by list, because every record of a list needs it. */
-const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
-
-function setOf(names: readonly string[]): ReadonlySet<string> {
-  const set = sets.get(names) ?? new Set(names);
-  sets.set(names, set);
-  return set;
-}
+const valueOf = (name: string, raw: unknown): NamedValue => ({ name, value: finite(raw), raw });
 
 /** The values in order of their names, optionally only some names. Absent names are omitted. */
 export function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
   if (!values) return [];
-  const wanted = names ? setOf(names) : null;
-  const sorted = sortedKeysOf(values);
-  return (wanted ? sorted.filter((name) => wanted.has(name)) : sorted).map((name) => {
-    const raw = values[name];
-    return { name, value: finite(raw), raw };
+  if (!names) return sortedOf(Object.keys(values)).map((name) => valueOf(name, values[name]));
+  return sortedOf(names).flatMap((name) => {
+    const raw = valueAt(values, name);
+    return raw === undefined ? [] : [valueOf(name, raw)];
   });
 }
 
-/** The names of the last record, and in order: the records of a page mostly have the same. */
+/** The last names, and in order: those of the records of a page are mostly the same. */
 let last: { readonly names: readonly string[]; readonly sorted: readonly string[] } = {
   names: [],
   sorted: [],
 };
 
-/** The names in order. */
-function sortedKeysOf(values: ByName): readonly string[] {
-  const names = Object.keys(values);
+/** The names in order, each once. */
+export function sortedOf(names: readonly string[]): readonly string[] {
   const isSame =
     names.length === last.names.length && names.every((name, index) => name === last.names[index]);
-  if (!isSame) last = { names, sorted: names.toSorted() };
+  if (!isSame) last = { names, sorted: [...new Set(names)].toSorted() };
   return last.sorted;
 }
 

@@ -97,7 +97,7 @@ const phases: Conditions<readonly RunPhase[]> = (values, argument, filtered) =>
   statuses("anyOf")(
     values.flatMap((phase) => {
       if (phase !== "UNKNOWN") return statusesOf(phase);
-      throw new InputError(`${argument}: expected a phase that a status tells, got ${phase}`);
+      throw new InputError(`${argument}: expected a phase that statuses have, got ${phase}`);
     }),
     argument,
     filtered,
@@ -145,7 +145,9 @@ const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (value
     const argument = `${list}[${index}]`;
     checkBounds(argument, bounds);
     const given = boundConditions({ argument, key: "metric", name }, bounds);
-    return given.length > 0 ? given : [hasMetric(argument, name)];
+    // To databases nulls and texts such as "NaN" are less than any number.
+    const isAbove = given.some(({ operator }) => operator === "greaterThan" || operator === "atLeast");
+    return isAbove ? given : [...given, hasMetric(argument, name)];
   });
 
 const MEMBERS: { readonly [Name in Member]-?: Conditions<NonNullable<RunFilter[Name]>> } = {
@@ -217,7 +219,7 @@ export async function checkGroups(
       const { group_type: type } = await load(group, ["group_type"], session).catch(nothingIfMissing);
       if (type !== "selection") return;
       throw new InputError(
-        `${argument}: expected a selection as the only ${kinds.group.name} of a list of a project, got ${kinds.group.formatName(group.address)} beside others`,
+        `${argument}: expected a selection as the only ${kinds.group.name} of a list of a project, got ${kinds.group.formatName(group.address)} with others`,
       );
     }),
   );

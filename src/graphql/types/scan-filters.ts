@@ -104,7 +104,7 @@ export function comparedOf(
   const untold = compared.find(({ key }) => !isInRows(server, record, ROW_KEYS[key] ?? ""));
   if (untold) throw notOffered(`\`${untold.argument}\` with what it cannot find by itself`);
   const texts = compared.flatMap(({ name = "", operands }) => [name, ...operands]);
-  checkLength("filter", texts.join(""), "characters that the server cannot be told");
+  checkLength("filter", texts.join(""), "characters that the server cannot filter by");
   return compared;
 }
 

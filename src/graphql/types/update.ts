@@ -21,13 +21,13 @@ export function checkNewName(name: string | null | undefined): void {
   segment("input.name", name);
 }
 
-/** Known servers crash at a name that is taken, and change nothing. */
+/** Known servers crash at a name that is taken, but also after a change of a record that they cannot show. */
 export const orTaken =
   (name: string | null | undefined) =>
   (error: unknown): never => {
     if (name == null || !(error instanceof UpstreamError)) throw error;
-    const { outcome: _, ...facts } = error.facts;
-    if (error.code !== "UPSTREAM_ERROR" || facts.upstream?.status !== 405) throw error;
+    const { code, facts } = error;
+    if (code !== "UPSTREAM_ERROR" || facts.upstream?.status !== 405) throw error;
     const message = `input.name: expected a name that is not taken, got ${quote(name)}: the server failed at it`;
     throw new UpstreamError("BAD_USER_INPUT", message, facts);
   };

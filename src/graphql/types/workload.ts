@@ -71,7 +71,7 @@ const RunCommand = builder.objectRef<NonNullable<Known["run"]>>("RunCommand").im
 
 const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
   description:
-    "What runs and how its image is built. Some servers send it as YAML, of which up to 16384 characters are read.",
+    "What runs and how its image is built. Some servers send it as YAML; its first 16384 characters are read.",
   fields: (t) => ({
     version: t.int({ description: "Version of the format.", ...known("version") }),
     kind: t.string({ description: "`experiment`, `job`, `build` or `group`.", ...known("kind") }),

@@ -1,11 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLSchema } from "graphql";
 import { RequestScope } from "../../request-scope.ts";
-import { UNPACED } from "../../rest/session/batches.ts";
 import type { Extension } from "../../graphql/types/exports.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
 import {
-  type Admission,
   createDownloadDoor,
   type DownloadDoorSettings,
   named,
@@ -14,8 +12,8 @@ import {
 import { type ContextSettings, OperationContext } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
-import { type Part, sourceOf, type Table } from "./table.ts";
-import { openMetrics, openRuns } from "./tables.ts";
+import { openTable, type Part, sourceOf } from "./table.ts";
+import { rowsOfMetrics, rowsOfRuns } from "./tables.ts";
 
 const ROUTE = new RegExp(
   `^/export/([^/?]+)/(runs|metrics)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`,
@@ -24,8 +22,8 @@ const ROUTE = new RegExp(
 
 /** The tables that are exported. */
 const TABLES = {
-  runs: { open: openRuns, lists: ["columns"] },
-  metrics: { open: openMetrics, lists: ["columns", "names"] },
+  runs: { rowsOf: rowsOfRuns, lists: ["columns"] },
+  metrics: { rowsOf: rowsOfMetrics, lists: ["columns", "names"] },
 } as const;
 
 interface ExportSettings extends DownloadDoorSettings {
@@ -46,9 +44,8 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     const part = new RequestScope(scope, Number.POSITIVE_INFINITY);
     const leave = () => part.end("left");
     scope.onEnd(leave);
-    const source = { request, scope: part, pacing: UNPACED, onRequest: null, journal: null };
     return {
-      context: new OperationContext(contexts, source),
+      context: new OperationContext(contexts, { request, scope: part }),
       end: () => {
         scope.offEnd(leave);
         part.end("done");
@@ -59,13 +56,15 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
   const open = async (
     request: IncomingMessage,
     { id, what, format, query }: Exported,
-    { scope, admit }: Admission,
+    scope: RequestScope,
+    admit: () => void,
   ): Promise<OpenedDownload> => {
     const source = sourceOf(id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
+    const rowsOf = TABLES[what].rowsOf(parameters, contexts.facts);
     admit();
     const asked = { source, parameters, format: FORMATS[format], openPart: () => openPart(request, scope) };
-    const { columns, total, pieces } = await TABLES[what].open(asked);
+    const { columns, total, pieces } = await openTable(asked, rowsOf);
     // What fails before the first row is an answer, not a body that breaks off.
     const { value: rows = "" } = await pieces.next();
     const bytes = bytesOf(FORMATS[format].head(columns) + rows, pieces);
@@ -99,7 +98,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     serve(request, response, {
       what: exported.what,
       route: `/export/{id}/${what}.${format}`,
-      open: (admission) => open(request, exported, admission),
+      open: (...admission) => open(request, exported, ...admission),
     });
     return true;
   };
@@ -131,7 +130,10 @@ interface Exported {
   readonly query: string;
 }
 
-async function* bytesOf(begin: string, pieces: Table["pieces"]): AsyncGenerator<Uint8Array, undefined> {
+async function* bytesOf(
+  begin: string,
+  pieces: AsyncGenerator<string>,
+): AsyncGenerator<Uint8Array, undefined> {
   if (begin !== "") yield Buffer.from(begin);
   for await (const piece of pieces) yield Buffer.from(piece);
 }

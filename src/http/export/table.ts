@@ -30,7 +30,7 @@ export function sourceOf(id: string): Source {
 }
 
 /** A part of the list of runs. */
-interface RunPage {
+export interface RunPage {
   readonly runs: readonly ExportedRun[];
   /** Length of the whole list; null when unknown. */
   readonly count: number | null;
@@ -87,74 +87,93 @@ export interface TableRequest {
   readonly openPart: () => Part;
 }
 
-/** A table under way. */
-export interface Table {
+type Row = readonly Cell[];
+
+/** How the rows of a table are made: those of some runs by a part, and by some parts at the same time. */
+export interface Rows {
   readonly columns: readonly string[];
-  /** Number of runs that it tells of; null when unknown. */
+  readonly runsOfPart: number;
+  readonly partsAtOnce: number;
+  readonly read: (runs: readonly ExportedRun[], context: Context) => Promise<Iterator<Row, undefined>>;
+}
+
+/** A table under way. */
+interface Table {
+  readonly columns: readonly string[];
+  /** Number of runs that it describes; null when unknown. */
   readonly total: number | null;
   /** Its rows as text, some at a time. Each piece is made when it is read. */
   readonly pieces: AsyncGenerator<string, undefined>;
 }
 
-/** A table after the first page of the list of runs. */
-interface Opened {
-  readonly columns: readonly string[];
-  /** The rows of the runs of a page as text. */
-  readonly piecesOf: (runs: readonly ExportedRun[]) => Table["pieces"];
-}
-
 /** Opens a table, which reads one page of the list of runs after the other. Each is a part of its own. */
-export async function openTable(request: TableRequest, open: (first: RunPage) => Opened): Promise<Table> {
+export async function openTable(
+  { source, parameters, format, openPart }: TableRequest,
+  rowsOf: (first: RunPage) => Rows,
+): Promise<Table> {
   const readPage = async (after: string | null): Promise<RunPage> => {
-    const { context, end } = request.openPart();
+    const { context, end } = openPart();
     try {
-      return await readRunPage(request.source, request.parameters.args, after, context);
+      return await readRunPage(source, parameters.args, after, context);
     } finally {
       end();
     }
   };
   const first = await readPage(null);
-  const { columns, piecesOf } = open(first);
+  const { columns, runsOfPart, partsAtOnce, read } = rowsOf(first);
+
+  /** The rows of the runs from some on, which parts read at the same time. What a part has read is let go with it. */
+  async function* piecesOf(runs: readonly ExportedRun[], start: number): Table["pieces"] {
+    const parts = Array.from({ length: partsAtOnce }, (_, index) => {
+      const from = start + index * runsOfPart;
+      return { ...openPart(), own: runs.slice(from, from + runsOfPart) };
+    });
+    try {
+      const all = await Promise.all(parts.map(({ own, context }) => read(own, context)));
+      for (const [index, { context, end }] of parts.entries()) {
+        const rows = all[index];
+        if (rows) yield* written(rows, columns, format, context);
+        end();
+      }
+    } finally {
+      for (const { end } of parts) end();
+    }
+  }
   async function* pieces(): Table["pieces"] {
     for (let page = first; ; page = await readPage(page.next)) {
-      yield* piecesOf(page.runs);
+      for (let from = 0; from < page.runs.length; from += runsOfPart * partsAtOnce)
+        yield* piecesOf(page.runs, from);
       if (page.next === null) break;
     }
   }
   return { columns, total: first.count, pieces: pieces() };
 }
 
-/** Cells that are made without a pause. */
-const STRIDE = 1_200;
-
 /** Characters of a piece, which takes a few milliseconds to send. */
 const PIECE = 500_000;
 
 /** Writes rows until a piece of the file is full, with pauses. Gives an empty one after the last row. */
 function* nextPiece(
-  rows: Iterator<readonly Cell[], undefined>,
+  rows: Iterator<Row, undefined>,
   columns: readonly string[],
   { lineOf }: Format,
 ): Steps<string> {
-  let [piece, cells] = ["", 0];
+  let piece = "";
   for (let row = rows.next(); !row.done; row = rows.next()) {
     piece += lineOf(row.value, columns);
     if (piece.length >= PIECE) break;
-    cells += columns.length;
-    if (cells < STRIDE) continue;
-    cells = 0;
     yield;
   }
   return piece;
 }
 
 /** Writes rows piece by piece, each when it is read. Others have their turns between two pieces. */
-export async function* written(
-  rows: Iterator<readonly Cell[], undefined>,
+async function* written(
+  rows: Iterator<Row, undefined>,
   columns: readonly string[],
   format: Format,
   context: Context,
-): AsyncGenerator<string, undefined> {
+): Table["pieces"] {
   for (;;) {
     const piece = await context.inTurns(nextPiece(rows, columns, format));
     if (piece === "") return;

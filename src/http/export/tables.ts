@@ -1,10 +1,11 @@
-import type { Context } from "../../graphql/core/context.ts";
+import type { Context, GatewayFacts } from "../../graphql/core/context.ts";
 import { metricPages } from "../../graphql/types/metrics.ts";
 import { exact } from "../../graphql/types/series.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import type { Cell } from "./formats.ts";
 import { type ExportedRun, RunColumns } from "./run-columns.ts";
-import { openTable, type Part, type Table, type TableRequest, written } from "./table.ts";
+import type { ExportParameters } from "./parameters.ts";
+import type { RunPage, Rows } from "./table.ts";
 
 /** A value of a metric. */
 interface Point {
@@ -50,13 +51,16 @@ function* pointsOf(
       }
 }
 
+/** Makes each when it is asked for. */
+function* mapped<From, To>(all: Iterable<From>, convert: (one: From) => To): Generator<To, undefined> {
+  for (const one of all) yield convert(one);
+}
+
 /** The runs whose metrics are read at the same time. */
 const AT_ONCE = 4;
 
 /** A table with a row for each value of each metric of each run. */
-export async function openMetrics(request: TableRequest): Promise<Table> {
-  const { parameters, format, openPart } = request;
-  const { columns: chosen, names } = parameters;
+export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): (first: RunPage) => Rows {
   const columns = chosen ?? DEFAULT;
   const isOfPoint = (name: string) => Object.hasOwn(POINT, name);
   const ofRuns = new RunColumns(
@@ -66,73 +70,37 @@ export async function openMetrics(request: TableRequest): Promise<Table> {
   const keys = columns.includes("secondsSinceStart") ? (["started_at"] as const) : [];
   const wanted = names && new Set(names);
 
-  /** Reads the metrics of a run. What is read counts as long as its part has not ended. */
-  const read = async (listed: ExportedRun, { context }: Part) => {
-    const [run = listed] = await ofRuns.load([listed], context, keys);
+  async function read(listed: readonly ExportedRun[], context: Context) {
+    const [run] = await ofRuns.load(listed, context, keys);
+    if (!run) return [].values();
     const pages: (readonly MetricRecord[])[] = [];
     for await (const page of metricPages(run, context)) pages.push(page);
-    return { run, pages };
-  };
-  function* rowsOf(
-    { run, pages }: Awaited<ReturnType<typeof read>>,
-    context: Context,
-  ): Generator<readonly Cell[], undefined> {
     const cells = ofRuns.cellsOf(run, context);
-    for (const point of pointsOf(pages, wanted)) {
+    return mapped(pointsOf(pages, wanted), (point) => {
       let next = 0;
-      yield columns.map((name) => (isOfPoint(name) ? POINT[name]?.(point, run) : cells[next++]));
-    }
+      return columns.map((name) => (isOfPoint(name) ? POINT[name]?.(point, run) : cells[next++]));
+    });
   }
-  /** The rows of runs, some of which are read together. */
-  async function* piecesOf(runs: readonly ExportedRun[]): Table["pieces"] {
-    for (let from = 0; from < runs.length; from += AT_ONCE) {
-      const parts = runs.slice(from, from + AT_ONCE).map((run) => ({ run, part: openPart() }));
-      try {
-        const all = await Promise.all(parts.map(({ run, part }) => read(run, part)));
-        for (const [index, { part }] of parts.entries()) {
-          const one = all[index];
-          if (one) yield* written(rowsOf(one, part.context), columns, format, part.context);
-          part.end();
-        }
-      } finally {
-        for (const { part } of parts) part.end();
-      }
-    }
-  }
-  return openTable(request, () => ({ columns, piecesOf }));
+  return () => ({ columns, runsOfPart: 1, partsAtOnce: AT_ONCE, read });
 }
 
 /** Most runs that are loaded together, and their share of the upstream requests that a part may send. */
 const LOADED = { most: 100, share: 1 / 2 };
 
-/** A table with a row for each run. */
-export async function openRuns(request: TableRequest): Promise<Table> {
-  const { parameters, format } = request;
-  const given = parameters.columns && new RunColumns(parameters.columns);
-  return openTable(request, (first) => {
+/** A table with a row for each run. One of which the list does not tell all may cost a request. */
+export function rowsOfRuns(
+  { columns: names }: ExportParameters,
+  { maxUpstreamRequests }: GatewayFacts,
+): (first: RunPage) => Rows {
+  const given = names && new RunColumns(names);
+  return (first) => {
     const columns = given ?? RunColumns.of(first.runs, { isWhole: first.next === null });
-
-    /** The rows of runs, which are loaded first: a run of which the list does not tell all may cost a request. */
-    async function* piecesOf(runs: readonly ExportedRun[]): Table["pieces"] {
-      for (let from = 0, most = 0; from < runs.length; from += most) {
-        const { context, end } = request.openPart();
-        most = Math.min(LOADED.most, Math.ceil(context.gateway.maxUpstreamRequests * LOADED.share));
-        try {
-          const loaded = await columns.load(runs.slice(from, from + most), context);
-          yield* written(cellsOf(loaded, columns, context), columns.names, format, context);
-        } finally {
-          end();
-        }
-      }
-    }
-    return { columns: columns.names, piecesOf };
-  });
-}
-
-function* cellsOf(
-  runs: readonly ExportedRun[],
-  columns: RunColumns,
-  context: Context,
-): Generator<readonly Cell[], undefined> {
-  for (const run of runs) yield columns.cellsOf(run, context);
+    return {
+      columns: columns.names,
+      runsOfPart: Math.min(LOADED.most, Math.ceil(maxUpstreamRequests * LOADED.share)),
+      partsAtOnce: 1,
+      read: async (runs, context) =>
+        mapped(await columns.load(runs, context), (run) => columns.cellsOf(run, context)),
+    };
+  };
 }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLSchema } from "graphql";
 import { FOLDER } from "../../installation.ts";
@@ -110,30 +110,23 @@ export function createPage({
   };
 }
 
-/** Relative, because a proxy may serve the gateway under a path prefix. */
-const hrefOf = ({ name }: Asset): string => `graphiql/${name}`;
-
-/** Renders the page. */
-function documentOf(settings: object, { scripts, named }: Awaited<ReturnType<typeof loadAssets>>) {
+/** Renders the page, in which each file stands by its name, with a path that is relative: a proxy may serve the gateway below one. */
+function documentOf(settings: object, assets: ReadonlyMap<string, Asset>): string {
+  const hrefOf = (file: string): string => `graphiql/${assets.get(file)?.name}`;
   const workers = {
-    editorWorkerService: hrefOf(named.editorWorker),
-    graphql: hrefOf(named.graphqlWorker),
-    json: hrefOf(named.jsonWorker),
+    editorWorkerService: hrefOf("editor-worker.js"),
+    graphql: hrefOf("graphql-worker.js"),
+    json: hrefOf("json-worker.js"),
   };
-  const parts: Readonly<Record<string, string>> = {
-    icon: hrefOf(named.icon),
-    graphiqlStyle: hrefOf(named.graphiqlStyle),
-    pageStyle: hrefOf(named.pageStyle),
-    scripts: scripts.map((script) => `<script src="${hrefOf(script)}"></script>`).join("\n    "),
-    // Only a `<` can end a script element.
-    settings: JSON.stringify({ ...settings, workers }).replaceAll("<", String.raw`\u003c`),
-  };
-  return readOwn("page.html").replaceAll(/\{\{(\w+)\}\}/g, (_, key: string) => parts[key] ?? "");
+  // Only a `<` can end a script element.
+  const json = JSON.stringify({ ...settings, workers }).replaceAll("<", String.raw`\u003c`);
+  return readOwn("page.html").replaceAll(/\{\{([\w.-]+)\}\}/g, (_, file: string) =>
+    file === "settings" ? json : hrefOf(file),
+  );
 }
 
 async function sendAsset(response: ServerResponse, name: string): Promise<void> {
-  const { scripts, named } = await loadAssets();
-  const found = [...scripts, ...Object.values(named)].find((each) => each.name === name);
+  const found = [...(await loadAssets()).values()].find((each) => each.name === name);
   if (!found) {
     response.writeHead(404, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" });
     response.end("not found\n");
@@ -156,11 +149,7 @@ async function sendAsset(response: ServerResponse, name: string): Promise<void> 
 /** The gateway's own page files. */
 const OWN_FILES = new URL("src/http/graphiql/page/", FOLDER);
 
-/** The own scripts before GraphiQL, and after it, in the order in which the page runs them: the last one uses the others. */
-const BEFORE = ["editors", "controls"];
-const AFTER = "requests waterfall explain storage pieces sending operations share page".split(" ");
-
-const TYPES = {
+const TYPES: Readonly<Record<string, string>> = {
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
   svg: "image/svg+xml",
@@ -176,31 +165,30 @@ interface Asset {
 }
 
 /** Loads the page's files, among them 9 MB of GraphiQL and its workers, on first use. They stay in memory. */
-const loadAssets = once(async () => {
+const loadAssets = once(async (): Promise<ReadonlyMap<string, Asset>> => {
   const { js, css, editorWorkerService, graphqlWorker, jsonWorker } =
     await import("@graphql-yoga/render-graphiql/graphiql");
-  const ownScript = (name: string) => asset(name, "js", readOwn(`${name}.js`));
-  return {
-    scripts: [...BEFORE.map(ownScript), asset("graphiql", "js", js), ...AFTER.map(ownScript)],
-    named: {
-      graphiqlStyle: asset("graphiql", "css", css),
-      editorWorker: asset("editor-worker", "js", editorWorkerService),
-      graphqlWorker: asset("graphql-worker", "js", graphqlWorker),
-      jsonWorker: asset("json-worker", "js", jsonWorker),
-      pageStyle: asset("page", "css", readOwn("page.css")),
-      icon: asset("icon", "svg", readOwn("icon.svg")),
-    },
+  const own = readdirSync(OWN_FILES).filter((file) => /\.(?:js|css|svg)$/.test(file));
+  const texts = {
+    ...Object.fromEntries(own.map((file) => [file, readOwn(file)])),
+    "graphiql.js": js,
+    "graphiql.css": css,
+    "editor-worker.js": editorWorkerService,
+    "graphql-worker.js": graphqlWorker,
+    "json-worker.js": jsonWorker,
   };
+  return new Map(Object.entries(texts).map(([file, text]) => [file, asset(file, text)]));
 });
 
 /** Reads a file of the page. Not by promises: since Node 26 their errors do not tell where a file was missed. */
 const readOwn = (name: string): string => readFileSync(new URL(name, OWN_FILES), "utf8");
 
-function asset(name: string, extension: keyof typeof TYPES, text: string): Asset {
+function asset(file: string, text: string): Asset {
+  const [name, extension = ""] = file.split(".");
   const digest = hash("sha256", text, "base64url").slice(0, 16);
   return {
     name: `${name}.${digest}.${extension}`,
-    contentType: TYPES[extension],
+    contentType: TYPES[extension] ?? "",
     text,
     compressed: once(() => compress(text)),
   };

@@ -65,7 +65,7 @@ export function parseObject(bytes: Uint8Array): object {
 }
 
 /** Checks the types of all parameters. Messages do not repeat the caller's names and values. */
-function checkParams(params: object): OperationParams {
+export function checkParams(params: object): OperationParams {
   for (const [name, value] of Object.entries(params)) {
     if (value == null) continue;
     const expected = Object.hasOwn(PARAMS, name) ? PARAMS[name as keyof typeof PARAMS] : null;

@@ -1,20 +1,14 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ExecutionResult, GraphQLError } from "graphql";
-import type { Engine, Operation } from "../../engine/engine.ts";
+import type { ServerResponse } from "node:http";
+import type { ExecutionResult } from "graphql";
+import type { Operation } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
-import type { OpenStream } from "../../engine/subscription.ts";
-import type { Held, HeldBytes } from "../../held.ts";
-import type { RequestScope } from "../../request-scope.ts";
-import type { Delivery } from "../delivery.ts";
-import type { Doors } from "../doors.ts";
-import type { OpenOperation } from "../operation.ts";
+import type { ProtocolSettings } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import {
   acceptsEvents,
   headOf,
   jsonOf,
   readParams,
-  type ResultType,
   resultTypeFor,
   type StreamForm,
   streamFormFor,
@@ -22,15 +16,8 @@ import {
 import { converted, messagesOf } from "./pieces.ts";
 import type { Streams } from "./streams.ts";
 
-interface Settings {
-  readonly engine: Engine;
-  readonly publicError: (error: unknown) => GraphQLError;
-  readonly heldBytes: HeldBytes;
-  readonly delivery: Delivery;
-  readonly doors: Doors;
+interface Settings extends ProtocolSettings {
   readonly streams: Pick<Streams, "write">;
-  readonly openStream: (request: IncomingMessage, scope: RequestScope, held: Held | null) => OpenStream;
-  readonly openOperation: OpenOperation;
 }
 
 /** The media types of results, for who accepts none of them. */
@@ -60,22 +47,16 @@ export function createGraphqlHandler(settings: Settings): Execute {
     const type = resultTypeFor(accept);
     const form = streamFormFor(accept);
     const finish = (result: ExecutionResult) => engine.finish(result, requestId);
-    const send = (result: ExecutionResult, resultType: ResultType): Promise<void> => {
+    /** Sends a single result, as a stream of it to a caller who accepts only that. */
+    const reply = (result: ExecutionResult, as = type ? null : form, given?: number): Promise<void> => {
       const whole = engine.finish(result, requestId, extensions);
-      const { status, headers } = headOf(whole, resultType, requestId);
+      const head = headOf(whole, type ?? "application/json", requestId);
+      const status = given ?? head.status;
       onResult(status);
-      return delivery.send(response, { status, headers, body: JSON.stringify(jsonOf(whole)) }, caller);
+      return as
+        ? streams.write(response, jsonOf(whole), { type: as.type, status, lasts: false }, scope)
+        : delivery.send(response, { ...head, body: JSON.stringify(jsonOf(whole)) }, caller);
     };
-    /** Sends a single result to a caller who accepts only a stream. */
-    const sendAs = ({ type: streamType }: StreamForm, result: ExecutionResult, status: number) => {
-      onResult(status);
-      const whole = jsonOf(engine.finish(result, requestId, extensions));
-      return streams.write(response, whole, { type: streamType, status, lasts: false }, scope);
-    };
-    const reply = (result: ExecutionResult): Promise<void> =>
-      type || !form
-        ? send(result, type ?? "application/json")
-        : sendAs(form, result, headOf(result, "application/json", requestId).status);
     const refuse = (error: unknown) => reply({ errors: [publicError(error)] });
 
     if (!type && !form) return refuse(NOT_ACCEPTABLE);
@@ -96,7 +77,7 @@ export function createGraphqlHandler(settings: Settings): Execute {
         if (!("results" in opened)) {
           // Clients of event streams try again after these statuses; other errors are for their readers.
           const { status } = headOf(opened, "application/graphql-response+json", requestId);
-          return sendAs(EVENTS, opened, status === 429 || status === 503 ? status : 200);
+          return reply(opened, EVENTS, status === 429 || status === 503 ? status : 200);
         }
         onResult(200);
         const events = converted(opened.results, (result) => jsonOf(finish(result)));

@@ -1,38 +1,24 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import {
-  type ExecutionResult,
-  type FormattedExecutionResult,
-  type GraphQLError,
-  type GraphQLSchema,
-  parse,
-} from "graphql";
+import { type ExecutionResult, type FormattedExecutionResult, parse } from "graphql";
 import { useServer } from "graphql-ws/use/ws";
 import { WebSocketServer } from "ws";
 import type { Clock } from "../../clock.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import type { Engine, Operation } from "../../engine/engine.ts";
-import type { OpenStream } from "../../engine/subscription.ts";
+import type { Operation } from "../../engine/engine.ts";
 import { InputError, statusOf, UpstreamError } from "../../errors.ts";
-import type { Held, HeldBytes } from "../../held.ts";
-import type { RequestScope } from "../../request-scope.ts";
-import type { Doors } from "../doors.ts";
+import type { Held } from "../../held.ts";
 import type { Identify } from "../identity.ts";
-import { type OpenOperation, openRequest } from "../operation.ts";
+import { openRequest, type ProtocolSettings } from "../operation.ts";
 import { isAmong, type Origins } from "../target.ts";
 import { refuse } from "../server.ts";
 import { Client } from "./client.ts";
 import { jsonOf, toJson } from "./encoding.ts";
 import { converted, messagesOf } from "./pieces.ts";
 
-export interface SocketSettings {
-  readonly schema: GraphQLSchema;
-  readonly engine: Engine;
-  readonly heldBytes: HeldBytes;
-  readonly publicError: (error: unknown) => GraphQLError;
+interface SocketSettings extends ProtocolSettings {
   readonly clock: Clock;
   readonly identify: Identify;
-  readonly doors: Doors;
   /** Origins whose pages may connect, besides the gateway's own. */
   readonly origins: Origins;
   /** Longest message of a client, in bytes. */
@@ -41,9 +27,6 @@ export interface SocketSettings {
   readonly readTimeoutMs: number;
   /** Deadline of a query and of one event, in milliseconds. */
   readonly requestTimeoutMs: number;
-  readonly openOperation: OpenOperation;
-  /** Opens the stream of a subscription that came with these headers. */
-  readonly openStream: (request: IncomingMessage, scope: RequestScope, held: Held | null) => OpenStream;
 }
 
 /** Stands for every operation: the engine has read the document when `graphql-ws` asks what it is. */

@@ -1,19 +1,15 @@
 import type { IncomingMessage } from "node:http";
-import { type ExecutionResult, GraphQLError, type GraphQLSchema, lexicographicSortSchema } from "graphql";
+import { type ExecutionResult, lexicographicSortSchema } from "graphql";
 import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
-import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
-import { statusOf, UpstreamError } from "../../errors.ts";
-import type { HeldBytes } from "../../held.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
-import type { Delivery } from "../delivery.ts";
 import { parseObject, PRIVATE } from "../graphql/encoding.ts";
-import type { OpenedOperation, OpenOperation, RequestState } from "../operation.ts";
+import type { OpenedOperation, ProtocolSettings, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import type { Rename } from "../shipped-operations.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
-import { JSON_RPC_CODES, jsonRpcError } from "../rejection.ts";
-import { answerMessage, openServer } from "./server.ts";
+import { reject } from "../rejection.ts";
+import { answerMessage, instructionsFor, openServer } from "./server.ts";
 import {
   type RunOperation,
   toolOfOperation,
@@ -22,10 +18,7 @@ import {
   toToolResult,
 } from "./tools.ts";
 
-export interface McpSettings {
-  readonly schema: GraphQLSchema;
-  readonly engine: Engine;
-  readonly delivery: Delivery;
+interface McpSettings extends ProtocolSettings {
   readonly rename: Rename;
   readonly version: string;
   /** The types of operations that agents may run. */
@@ -33,11 +26,8 @@ export interface McpSettings {
   /** The only documents that run; null when every document runs. */
   readonly trusted: TrustedDocuments | null;
   readonly isIntrospectable: boolean;
-  readonly heldBytes: HeldBytes;
   /** Most tokens of a document. */
   readonly maxTokens: number;
-  /** Opens the GraphQL operation of a request. Called only when a tool runs one. */
-  readonly openOperation: OpenOperation;
 }
 
 const NO_BODY = Buffer.alloc(0);
@@ -55,8 +45,8 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
     ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, shown !== null, settings.maxTokens))),
     ...(shown && !trusted ? [toolOfSchema(shown)] : []),
   ];
-  const toolNames = new Set(tools.map(({ name }) => name));
-  const parts = { version, tools, toolNames, sdl: shown && printPlain(schema).trimEnd() };
+  const sdl = shown && printPlain(schema).trimEnd();
+  const parts = { version, tools, instructions: instructionsFor(tools), sdl };
 
   const run = async (
     operation: OpenedOperation["operation"],
@@ -77,36 +67,25 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
       const { operation, run: runInSpan, end } = openOperation(request, state);
       const result = await runInSpan(() => run(operation, ...given));
       end(200);
-      const finished = engine.finish(result, state.scope.requestId, operation.extensions);
-      return toToolResult(finished, (name) => toolNames.has(name));
+      return toToolResult(engine.finish(result, state.scope.requestId, operation.extensions));
     };
-
-  /** Answers a body, which may be no message. */
-  const answerBody = async (
-    request: IncomingMessage,
-    body: Buffer,
-    state: RequestState,
-  ): Promise<Response> => {
-    try {
-      const open = () => openServer(parts, executeFor(request, state));
-      const message = parseObject(body);
-      heldBytes.holdJson(state.scope, message);
-      return await answerMessage(message, request.headers, open);
-    } catch (error) {
-      const isLimit = error instanceof UpstreamError;
-      if (!isLimit && !(error instanceof GraphQLError)) throw error;
-      const code = isLimit ? error.code : "BAD_REQUEST";
-      const data = { code, requestId: state.scope.requestId };
-      const text = jsonRpcError(JSON_RPC_CODES.invalidRequest, error.message, data);
-      return new Response(text, { status: statusOf(code), headers: { "content-type": "application/json" } });
-    }
-  };
 
   return async (response, body, state) => {
     const { requestId, caller } = state.scope;
-    const answer = await answerBody(response.req, body ?? NO_BODY, state);
-    // Most messages run no operation, which would have ended the scope.
-    state.scope.end("done");
+    const { req: request } = response;
+    let answer: Response;
+    try {
+      const message = parseObject(body ?? NO_BODY);
+      heldBytes.holdJson(state.scope, message);
+      answer = await answerMessage(message, request.headers, () =>
+        openServer(parts, executeFor(request, state)),
+      );
+    } catch (error) {
+      return reject(response, "mcp", settings.publicError(error), requestId);
+    } finally {
+      // Most messages run no operation, which would have ended the scope.
+      state.scope.end("done");
+    }
     const headers = {
       ...Object.fromEntries(answer.headers),
       "x-request-id": requestId,

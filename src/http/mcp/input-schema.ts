@@ -64,28 +64,20 @@ function objectOf(parts: readonly Part[]): InputSchema {
 /** The first sentence of a description: agents read those of all tools, and graphql_schema shows the rest. */
 export const firstSentence = (description: string): string => description.split(/(?<=[.?!]) +/, 1).join("");
 
-/**
- * Adds the description of a place, which says more than that of its type, and its default. The description of an enum is
- * left out below such a place, where a filter would repeat it for each of its lists.
- */
-function placed(schema: ValueSchema, description: string, fallback: unknown): ValueSchema {
-  const { items, ...rest } = schema;
-  const { description: _, ...bare } = items ?? {};
-  return {
-    ...rest,
-    ...(items && { items: description && items.enum ? bare : items }),
-    ...(description ? { description } : {}),
-    ...(fallback === undefined ? {} : { default: fallback }),
-  };
-}
+/** Adds the description of a place, which says more than that of its type, and its default. */
+const placed = (schema: ValueSchema, description: string, fallback: unknown): ValueSchema => ({
+  ...schema,
+  ...(description && { description }),
+  ...(fallback !== undefined && { default: fallback }),
+});
 
 /** The JSON Schema of a type. Null is left out: an argument without a value is absent. No input type contains itself. */
 function schemaOf(type: GraphQLInputType): ValueSchema {
   if (isNonNullType(type)) return schemaOf(type.ofType);
   if (isListType(type)) return { type: "array", items: schemaOf(type.ofType) };
+  // Its values say what it is: a filter would repeat a description for each of its lists.
+  if (isEnumType(type)) return { type: "string", enum: type.getValues().map(({ name }) => name) };
   const described = type.description ? { description: firstSentence(type.description) } : {};
-  if (isEnumType(type))
-    return { ...described, type: "string", enum: type.getValues().map(({ name }) => name) };
   if (!isInputObjectType(type)) {
     const known = SCALARS[type.name];
     return known ? { type: known } : described;

@@ -26,23 +26,27 @@ const BEGINNINGS: readonly (readonly [tool: string, sentence: string])[] = [
   ["graphql_query", "What no other tool answers, graphql_query does."],
 ];
 
+export const instructionsFor = (tools: readonly Tool[]): string => {
+  const beginnings = BEGINNINGS.filter(([tool]) => tools.some(({ name }) => name === tool));
+  return [INSTRUCTIONS, ...beginnings.map(([, sentence]) => sentence)].join(" ");
+};
+
 const SDL_URI = "rungraph://schema.graphql";
 const SDL_TYPE = "application/graphql";
 
 interface ServerParts {
   readonly version: string;
   readonly tools: readonly Tool[];
-  readonly toolNames: ReadonlySet<string>;
+  readonly instructions: string;
   /** The schema as a resource; null when it is hidden. */
   readonly sdl: string | null;
 }
 
 /** Opens the server of one message. `execute` runs the operations of its caller. */
 export function openServer(
-  { version, tools, toolNames, sdl }: ServerParts,
+  { version, tools, instructions, sdl }: ServerParts,
   execute: RunOperation,
 ): McpServer {
-  const beginnings = BEGINNINGS.flatMap(([tool, sentence]) => (toolNames.has(tool) ? [sentence] : []));
   const server = new McpServer(
     { name: "rungraph", version },
     {
@@ -50,7 +54,7 @@ export function openServer(
         tools: { listChanged: false },
         ...(sdl !== null && { resources: { listChanged: false, subscribe: false } }),
       },
-      instructions: [INSTRUCTIONS, ...beginnings].join(" "),
+      instructions,
       jsonSchemaValidator: ARGUMENT_NAMES,
     },
   );
@@ -75,14 +79,6 @@ function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
   );
 }
 
-/** Some clients send null for no arguments at all. */
-function withoutNull(message: object): object {
-  const { params } = message as { readonly params?: unknown };
-  if (!isObject(params) || params["arguments"] !== null) return message;
-  const { arguments: _, ...others } = params;
-  return { ...message, params: others };
-}
-
 /** The SDK takes some milliseconds for a message: each begins in a turn of the event loop of its own. */
 let lastBegun: Promise<void> = Promise.resolve();
 
@@ -97,7 +93,10 @@ export async function answerMessage(
 ): Promise<Response> {
   await (lastBegun = lastBegun.then(nextTurn));
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
-  const options = { parsedBody: withoutNull(message) };
+  // Some clients send null for no arguments at all.
+  const { params } = message as { readonly params?: unknown };
+  if (isObject(params) && params["arguments"] === null) delete params["arguments"];
+  const options = { parsedBody: message };
   if (!(await isLegacyRequest(request, message))) {
     // Tools and resources never change, so there is nothing to subscribe to.
     return createMcpHandler(open, { legacy: "reject", maxSubscriptions: 0 }).fetch(request, options);

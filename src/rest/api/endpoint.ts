@@ -20,7 +20,7 @@ interface Endpoint<At, out Answer> {
   toPath(at: At): string;
 }
 
-/** An endpoint that is not in the service's document. The profile tells whether a server has it. */
+/** An endpoint that is not in the service's document. The profile says whether a server has it. */
 interface Optional {
   /** Its name in the section `optional` of profiles. */
   readonly name: string;

@@ -6,7 +6,7 @@ import type { RunAddress, Spelling } from "./reference.ts";
 
 /* The shape of the rows of `kinds.ts`. */
 
-/** The body of an update or a restart. The profile tells which keys a server takes. */
+/** The body of an update or a restart. The profile says which keys a server takes. */
 export type Revision = Readonly<Record<string, unknown>>;
 
 /** Endpoints by their names in profiles. */

@@ -68,7 +68,7 @@ const Paging = z.discriminatedUnion(
       by: z.literal("link"),
       parameters: z
         .record(parameter, z.enum(["size", "offset", "page", "cursor"]))
-        .describe("The parameters that are taken of a link, and what each tells."),
+        .describe("The parameters that are taken from a link, and what each means."),
     }).describe("Each page has a link to the next one."),
     section({
       by: z.literal("offset"),

@@ -1,7 +1,9 @@
 import {
   integer,
   isObject,
+  isRawJSON,
   placeOf,
+  rawJSON,
   type Read,
   type Reading,
   readWhole,
@@ -130,13 +132,6 @@ export const bookmarksOf = <Item>(read: Read<Item>) =>
 /** The fewest digits of an integer that a number may not keep. */
 const LONG = 16;
 const LONG_INTEGER = /^-?\d{16,}$/;
-
-/** JSON as its text, which Node.js has since release 21. */
-interface RawJson {
-  readonly rawJSON?: (json: string) => object;
-  readonly isRawJSON?: (value: unknown) => value is { readonly rawJSON: string };
-}
-const { rawJSON, isRawJSON }: RawJson = JSON as RawJson;
 
 /**
  * An integer: a number if that keeps it, otherwise its digits, which JSON has as they are. Before Node.js 21 that is a text, in JSON

@@ -31,6 +31,16 @@ export const isDeeper = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
 
+/** JSON as its text, which Node.js has since release 21. */
+interface RawJson {
+  readonly rawJSON?: (json: string) => object;
+  readonly isRawJSON?: (value: unknown) => value is { readonly rawJSON: string };
+}
+export const { rawJSON, isRawJSON }: RawJson = JSON as RawJson;
+
+/** Whether a value has values of its own. An integer that is kept as its text has none. */
+const isInner = (value: unknown): value is Record<string, unknown> => isObject(value) && !isRawJSON?.(value);
+
 const isString = (value: unknown) => typeof value === "string";
 
 const passing = <Value>(passes: Typeof, check: (value: unknown) => value is Value): Check<Value> =>
@@ -112,7 +122,7 @@ export function valueAt(values: unknown, name: string): unknown {
   if (Object.hasOwn(values, name)) return values[name];
   for (const key in values) {
     const inner = values[key];
-    if (!isObject(inner) || !name.startsWith(`${key}.`)) continue;
+    if (!name.startsWith(`${key}.`) || !isInner(inner)) continue;
     const found = valueAt(inner, name.slice(key.length + 1));
     if (found !== undefined) return found;
   }
@@ -127,7 +137,7 @@ export function* entriesOf(values: unknown): Generator<[string, unknown]> {
   if (!isObject(values)) return;
   for (const key in values) {
     const inner = values[key];
-    if (!isObject(inner) || Object.keys(inner).length === 0) yield [key, inner];
+    if (!isInner(inner) || Object.keys(inner).length === 0) yield [key, inner];
     else
       for (const [rest, value] of entriesOf(inner)) {
         const name = `${key}.${rest}`;

@@ -27,7 +27,7 @@ import { configOf, type Content, runConfig, type RunConfig } from "./run-config.
 /*
  * One reader per record of the document's "Resources and their fields", with keys in its order and spelling; keys of newer
  * servers come last. Only `id` is required: missing keys stay absent, values of a wrong type read as null, unknown keys are
- * ignored. So `key in record` tells whether the key was received.
+ * ignored. So `key in record` says whether the key was received.
  */
 
 /** Keys of all kinds of run and of experiment jobs. */

@@ -75,7 +75,7 @@ export function openConfig(config: RunConfig | null | undefined): RunConfigRecor
 /** Longest text of a configuration, in characters. Known ones have up to 10,000; parsing takes 1 to 7 ms per 1,000. */
 const MAX_TEXT_LENGTH = 16_384;
 
-/** Parses the text, or tells what was expected. */
+/** Parses the text, or says what was expected. */
 function parse(content: string): RunConfigRecord | string {
   if (content.length > MAX_TEXT_LENGTH)
     return `at most ${MAX_TEXT_LENGTH} characters of YAML from the service, got ${content.length}`;

@@ -42,7 +42,7 @@ interface Watch {
 /** Sends a request once, and reads what is wanted of the response. */
 export type Exchange<Part> = (sent: Sent, wire: WireRequest, watch: Watch) => Promise<Part>;
 
-/** An order that is sent, of an operation or beside one. */
+/** An order that is sent, for an operation or for none. */
 export type Sent = Pick<Order, "request" | "asker"> & {
   readonly operation: Pick<Order["operation"], "scope" | "headers" | "takeTurn">;
 };

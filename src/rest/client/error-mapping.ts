@@ -1,7 +1,7 @@
 import { type ErrorCode, UpstreamError } from "../../errors.ts";
 import type { UpstreamRequest } from "./request.ts";
 import { parseJson } from "../api/reader.ts";
-import type { EndpointName } from "../api/endpoint.ts";
+import { type EndpointName, spellingOf } from "../api/endpoint.ts";
 import { isDeeper, MAX_NESTING } from "../api/record.ts";
 
 /** An error response and the secrets of its request. */
@@ -58,15 +58,15 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
     return { code: "BAD_CREDENTIALS", message: message ?? "The service refused the username and password." };
   if (status === 401 || (status === 403 && SIGNED_OUT.test(said)))
     return { code: "UNAUTHENTICATED", message: message ?? "The service asks for a valid token." };
-  if (isCrash(endpoint, response))
-    return { code: "UPSTREAM_ERROR", message: `The server failed at ${endpoint.method} ${endpoint.path}.` };
+  if (isCrash(endpoint, response)) {
+    // Releases without one of these answer in the same way.
+    const orLacks = endpoint.optional ? ", or does not offer it" : "";
+    return { code: "UPSTREAM_ERROR", message: `The server failed at ${spellingOf(endpoint)}${orLacks}.` };
+  }
   if ((status === 404 && isHtml(response)) || status === 405) {
     if (status === 404 && hasUncommonName(endpoint.path, response.path))
       return { code: "NOT_FOUND", message: notFound(endpoint.path, response.path) };
-    return {
-      code: "UPSTREAM_UNSUPPORTED",
-      message: `This server does not offer ${endpoint.method} ${endpoint.path}.`,
-    };
+    return { code: "UPSTREAM_UNSUPPORTED", message: `This server does not offer ${spellingOf(endpoint)}.` };
   }
   if (status < 400)
     return { code: "UPSTREAM_BAD_RESPONSE", message: "The service redirected, which is never followed." };

@@ -76,7 +76,7 @@ export class Operation implements Readonly<Omit<OperationParts, "bounds">> {
     this.#bounds = bounds;
   }
 
-  /** Counts a request. Throws `UpstreamError` above the limit: one error for all, which tells their final number. */
+  /** Counts a request. Throws `UpstreamError` above the limit: one error for all, which reports their final number. */
   charge(): void {
     const { requests, onRequest } = this.#bounds;
     onRequest?.();

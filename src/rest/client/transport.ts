@@ -53,7 +53,7 @@ export interface StreamedResponse extends ResponseHead {
   readonly keep: () => void;
 }
 
-/** A request without a response. `wasSent` tells whether the service may have received it. */
+/** A request without a response. `wasSent` says whether the service may have received it. */
 export class TransportError extends Error {
   readonly wasSent: boolean;
 

@@ -90,7 +90,7 @@ export class Entry implements Asker {
     if (this.isAnswered) return this.#release(read.held);
     this.#drop(read);
     if (this.#waiting.length > 0) return read.end(true);
-    // The request's own error tells whether it was sent.
+    // The request's own error says whether it was sent.
     this.#last = read;
     this.ended = read.scope.ended;
     this.#interrupt?.();

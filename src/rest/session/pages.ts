@@ -73,7 +73,7 @@ export async function slice<At, Item>(
   };
 }
 
-/** How much of a list was compared with a filter that the service cannot be told. */
+/** How much of a list was compared with conditions that the service cannot filter by. */
 export interface Scan {
   readonly rowsRead: number;
   /** Whether the end of the list was reached. */

@@ -62,7 +62,7 @@ export interface SessionSettings {
   /** Whether every read sends its own request. Other operations do not wait for such reads, which may yield to them. */
   readonly isFresh: boolean;
   readonly pacing: Pacing;
-  /** Null unless the result tells how it came about. */
+  /** Null unless the result shows how it came about. */
   readonly journal: Journal | null;
 }
 

@@ -109,32 +109,42 @@ test("smoothing is an average that forgets, without the bias of its beginning", 
   expect(smoothed[0]).toBeCloseTo(4, 12);
   expect(smoothed[1]).toBeCloseTo(4 / 3, 12);
   expect(smoothed[2]).toBeCloseTo(12 / 7, 12);
-  expect(smooth(pointsOf([0, 3], [1, 3], [7, 3]), 0.9).map((value) => value.toFixed(9))).toEqual(
+  expect(smooth(pointsOf([0, 3], [1, 3], [7, 3]), 0.9).map((value) => value?.toFixed(9))).toEqual(
     Array(3).fill("3.000000000"),
   );
   // Where steps were left out, the past has faded as much.
   const gap = smooth(pointsOf([0, 4], [10, 0]), 0.5);
   expect(gap[1]).toBeLessThan(0.01);
   expect(smooth(pointsOf([0, 4], [1, 0], [2, 2]), 0)).toEqual([4, 0, 2]);
+  // A gap stays one: (1·¼ + 3·¾)/(¾·¼ + ¾) behind it.
+  const [before, after] = [pointsOf([0, 4], [1, 0]), pointsOf([3, 3])];
+  const around = smooth([...before, { step: 2, second: 2, value: null }, ...after], 0.5);
+  expect(around[2]).toBeNull();
+  expect(around[3]).toBeCloseTo(8 / 3, 12);
 });
 
-test.runIf(hasBrowser)("a logarithmic scale tells how many values have no place on it", async () => {
-  const { page } = await openAt("#list=ada.mnist");
-  await page.getByRole("table").waitFor();
-  await page.route("**/graphql", async (route) => {
-    if (route.request().postDataJSON().operationName !== "Compare") return route.fallback();
-    const response = await route.fetch();
-    const body = await response.text();
-    // The first loss of each run.
-    const changed = body.replaceAll(/("name":"loss","steps":[^:]*,"times":.*?,"values":\[)[^,]*/g, "$1-1");
-    expect(changed).not.toBe(body);
-    return route.fulfill({ response, body: changed });
-  });
-  await page.evaluate((hash) => location.assign(hash), `${COMPARISON}&scale=log`);
-  await chartOf(page, "loss").getByText("3 values of 0 or less not shown.").waitFor();
-  expect(await chartOf(page, "accuracy").getByText("not shown").count()).toBe(0);
-  expect(await pixelsOf(page, "loss", BLUE)).toBeGreaterThan(100);
-});
+test.runIf(hasBrowser)(
+  "a logarithmic scale tells how many values have no place on it, and a curve that ends in a gap has no last value",
+  async () => {
+    const { page } = await openAt("#list=ada.mnist");
+    await page.getByRole("table").waitFor();
+    await page.route("**/graphql", async (route) => {
+      if (route.request().postDataJSON().operationName !== "Compare") return route.fallback();
+      const response = await route.fetch();
+      const body = await response.text();
+      // The first and last loss of each run.
+      const losses = /("name":"loss","steps":[^:]*,"times":.*?,"values":\[)[^,]*([^\]]*),[^\]]*/g;
+      const changed = body.replaceAll(losses, "$1-1$2,null");
+      expect(changed).not.toBe(body);
+      return route.fulfill({ response, body: changed });
+    });
+    await page.evaluate((hash) => location.assign(hash), `${COMPARISON}&scale=log`);
+    await chartOf(page, "loss").getByText("3 values of 0 or less not shown.").waitFor();
+    expect(await chartOf(page, "accuracy").getByText("not shown").count()).toBe(0);
+    expect(await chartOf(page, "loss").locator(".readings strong").allInnerTexts()).toEqual(["–", "–", "–"]);
+    expect(await pixelsOf(page, "loss", BLUE)).toBeGreaterThan(100);
+  },
+);
 
 test.runIf(hasBrowser)("charts follow the mode of the browser while they are open", async () => {
   const { page } = await openAt(COMPARISON);
@@ -248,12 +258,15 @@ test.runIf(hasBrowser)("a comparison is worked with by keyboard alone", async ()
 });
 
 test.runIf(hasBrowser)("a run that does not exist is told, beside the comparison of the others", async () => {
-  const { page } = await openAt("#compare=ada.mnist.1.44,ada.mnist.999,ada.mnist.42,ada.mnist.1.43");
+  const { page } = await openAt("#compare=ada.mnist.1.44,ada.mnist.999,ada.mnist.42,ada.mnist.1.43,x");
   await page.getByRole("heading", { name: "3 runs compared" }).waitFor();
   await page.getByRole("columnheader", { name: "ada.mnist.42" }).waitFor();
-  expect(await alertOf(page)).toMatch(/^Not compared, because there is no such run:\s+ada\.mnist\.999 ×$/);
+  expect(await alertOf(page)).toMatch(
+    /^Not compared, because there is no such run:\s+ada\.mnist\.999 ×\s+x ×$/,
+  );
   expect(await faultsOf(page)).toEqual([]);
-  await page.getByRole("link", { name: "Compare without ada.mnist.999" }).click();
+  for (const name of ["ada.mnist.999", "x"])
+    await page.getByRole("link", { name: `Compare without ${name}`, exact: true }).click();
   await expect.poll(() => page.getByRole("alert").count(), SHOWN).toBe(0);
   await page.getByRole("link", { name: "Compare without ada.mnist.42" }).click();
   await page.getByRole("columnheader", { name: "ada.mnist.42" }).waitFor({ state: "detached" });
@@ -292,5 +305,7 @@ test.runIf(hasBrowser)("a comparison looks well in every size and mode", async (
     const { x = 0, width = 999 } = (await page.getByRole("columnheader", { name: run }).boundingBox()) ?? {};
     expect(x + width).toBeLessThan(390);
   }
+  const name = await page.getByRole("rowheader", { name: "accuracy" }).boundingBox();
+  expect(name?.height).toBeLessThan(50);
   expect(complaints).toEqual([]);
 });

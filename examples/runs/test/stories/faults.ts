@@ -3,7 +3,7 @@ import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
 import { handClock } from "../../../../test/support/hand-clock.ts";
 import { hasBrowser } from "../../../../test/support/browser.ts";
 import { openAt } from "../open-at.ts";
-import { alertOf, open, signIn } from "../page.ts";
+import { alertOf, focusIn, open, signIn } from "../page.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 
@@ -98,6 +98,7 @@ test.runIf(hasBrowser)(
     const again = page.getByRole("button", { name: "Try again" });
     for (const [link, read] of [
       [page.getByRole("link", { name: "ada.mnist.1" }), row("ada.mnist.1.44")],
+      [page.getByRole("button", { name: "Load more" }), row("ada.mnist.1.9")],
       [row("ada.mnist.1.44"), graph],
       [page.getByRole("link", { name: "Log" }), page.getByRole("log")],
     ] as const) {
@@ -109,6 +110,7 @@ test.runIf(hasBrowser)(
       await again.click();
       await read.waitFor();
       expect(await page.getByRole("alert").count()).toBe(0);
+      expect(await focusIn(page)).not.toBe("body");
     }
   },
 );
@@ -131,7 +133,7 @@ test.runIf(hasBrowser)(
     await page.goto(`${address}#list=..%2F`);
     await page.getByText("BAD_USER_INPUT").waitFor();
     expect((await alertOf(page)).split("\n")[0]).toBe(
-      "The gateway does not understand what the address of this page or a field asks for. BAD_USER_INPUT",
+      "Something in the address of this page, or in a field, is not understood. BAD_USER_INPUT",
     );
   },
 );

@@ -96,7 +96,7 @@ test.runIf(hasBrowser)(
     await page.getByText("Columns", { exact: true }).click();
     for (const name of ["best", "largest"]) await page.getByLabel(name).click();
     await header(/^best loss/).click();
-    await page.getByText("By loss, ascending, of").waitFor();
+    await page.getByText("By smallest loss, ascending, of").waitFor();
     const best = async () => {
       const [last = "", least = "", most = ""] = ((await rows())[0] ?? []).slice(8);
       return [Number(least) <= Number(last), Number(last) < Number(most)];

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { faultsOf } from "../axe.ts";
 import { openAt } from "../open-at.ts";
-import { focusIn } from "../page.ts";
+import { chooseStatus, focusIn, PHONE } from "../page.ts";
 
 const GROUP = "#list=ada.mnist.1";
 
@@ -47,16 +47,31 @@ test.runIf(hasBrowser)(
   async () => {
     const { page, complaints } = await openAt(GROUP);
     const chosen = page.getByRole("region", { name: "Selected runs" });
-    for (const name of ["28", "27"]) await page.getByLabel(`Select ada.mnist.1.${name}`).check();
-    await chosen.getByRole("button", { name: "Archive" }).click();
-    await page.getByRole("button", { name: "Archive them" }).click();
-    await page.getByLabel("Select ada.mnist.1.28").waitFor({ state: "detached" });
-    await chosen.getByText("Archived 2 runs.").waitFor();
-    expect(await chosen.getByText("selected").count()).toBe(0);
-    await chosen.getByRole("button", { name: "Undo" }).click();
-    await chosen.getByText("Restored 2 runs.").waitFor();
-    await page.getByLabel("Select ada.mnist.1.28").waitFor();
-    expect(await focusIn(page)).not.toBe("body");
+    const selectOf = (name: string) => page.getByLabel(`Select ada.mnist.1.${name}`);
+    const archive = async (names: readonly string[]) => {
+      for (const name of names) await selectOf(name).check();
+      await chosen.getByRole("button", { name: "Archive" }).click();
+      await page.getByRole("button", { name: "Archive them" }).click();
+      for (const name of names) await selectOf(name).waitFor({ state: "detached" });
+      await chosen.getByText(`Archived ${names.length} runs.`).waitFor();
+      expect(await chosen.getByText("selected").count()).toBe(0);
+    };
+    const undo = async (names: readonly string[]) => {
+      await chosen.getByRole("button", { name: "Undo" }).click();
+      await chosen.getByText(`Restored ${names.length} runs.`).waitFor();
+      for (const name of names) await selectOf(name).waitFor();
+      expect(await focusIn(page)).not.toBe("body");
+    };
+    // One of them is on a page that is not read again.
+    await page.getByRole("button", { name: "Load more" }).click();
+    await archive(["28", "12"]);
+    await undo(["28", "12"]);
+    // And the last ones of a list.
+    await chooseStatus(page, "failed");
+    await page.getByText("3 runs.", { exact: true }).waitFor();
+    await archive(["27", "20", "12"]);
+    await page.getByText("No run matches failed.").waitFor();
+    await undo(["27", "20", "12"]);
     await chosen.getByRole("button", { name: "Clear" }).click();
     await chosen.waitFor({ state: "detached" });
     expect(complaints).toEqual([]);
@@ -96,9 +111,13 @@ test.runIf(hasBrowser)(
     await page.getByLabel("Select all loaded runs").check();
     const chosen = page.getByRole("region", { name: "Selected runs" });
     await chosen.getByText("125 runs selected").waitFor();
-    await page.getByRole("rowheader").last().scrollIntoViewIfNeeded();
-    for (const part of [page.getByRole("rowheader").last(), page.getByRole("columnheader").last(), chosen])
-      await expect.poll(() => topOf(part), SHOWN).toBe(true);
+    for (const size of [PHONE, { width: 1280, height: 640 }]) {
+      await page.setViewportSize(size);
+      await page.getByRole("rowheader").last().scrollIntoViewIfNeeded();
+      await page.evaluate("scrollTo(0, 1e6)");
+      for (const part of [page.getByRole("rowheader").last(), page.getByRole("columnheader").first(), chosen])
+        await expect.poll(() => topOf(part), SHOWN).toBe(true);
+    }
     await chosen.getByRole("link", { name: "Compare the first 100" }).waitFor();
     calls();
     let portions = 0;

@@ -47,6 +47,14 @@ test.skipIf(!hasBrowser)(
     await filter.getByLabel("Parameter").fill("activation=relu");
     for (const name of ["succeeded", "failed"]) await chooseStatus(page, name);
     await expect.poll(() => page.url(), SHOWN).toContain("status=SUCCEEDED%2CFAILED");
+    const menu = page.locator(".statuses");
+    const isOpen = async () => (await menu.getAttribute("open")) !== null;
+    await page.keyboard.press("Escape");
+    expect([await isOpen(), await focusIn(page)]).toEqual([false, "Status succeeded, failed"]);
+    await page.keyboard.press("Enter");
+    expect(await isOpen()).toBe(true);
+    await page.getByRole("heading", { name: "ada.mnist.1" }).click();
+    expect(await isOpen()).toBe(false);
     // The arrow keys only go through the orders: nothing is sent, and nothing that is typed is lost.
     await filter.getByLabel("Order").press("ArrowDown");
     expect(await filter.getByLabel("Order").inputValue()).toBe("CREATED_ASC");
@@ -98,19 +106,27 @@ test.skipIf(!hasBrowser)(
     expect(await byLoss.getAttribute("aria-sort")).toBe("descending");
     await byLoss.getByRole("link").click();
     await expect.poll(() => byLoss.getAttribute("aria-sort"), SHOWN).toBe(null);
-    // Until another order is there, the runs of before are told to be so.
-    const { opened, open: answer } = gate();
-    await page.route("**/graphql", async (route) => {
-      if (route.request().postDataJSON().operationName === "Group") await opened;
-      return route.fallback();
-    });
-    await page.getByLabel("Order").selectOption("FINISHED_ASC");
-    await page.getByText("Loading what is chosen.").waitFor();
-    expect(await page.getByRole("table").getAttribute("aria-busy")).toBe("true");
-    expect(await faultsOf(page)).toEqual([]);
-    answer();
-    await page.getByText("First finished first.").waitFor();
-    expect(await page.getByRole("table").getAttribute("aria-busy")).toBe("false");
+    // Until what is chosen is there, the runs of before are told to be so.
+    const isBusy = () => page.getByRole("table").getAttribute("aria-busy");
+    for (const [choose, shown] of [
+      [() => header("lr").getByRole("link").click(), page.getByText("24 runs.")],
+      [() => page.getByLabel("best").click(), page.getByRole("cell", { name: "0.0950" })],
+      [() => page.getByLabel("Order").selectOption("FINISHED_ASC"), page.getByText("First finished first.")],
+    ] as const) {
+      const { opened, open: answer } = gate();
+      await page.route("**/graphql", async (route) => {
+        if (route.request().postDataJSON().operationName === "Group") await opened;
+        return route.fallback();
+      });
+      await choose();
+      await page.getByText("These are the runs from before.").waitFor();
+      expect(await isBusy()).toBe("true");
+      expect(await faultsOf(page)).toEqual([]);
+      answer();
+      await shown.first().waitFor();
+      await expect.poll(isBusy, SHOWN).toBe("false");
+      await page.unroute("**/graphql");
+    }
     expect(complaints).toEqual([]);
   },
 );

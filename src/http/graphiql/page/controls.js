@@ -54,7 +54,7 @@ function nameControls(root) {
 
 /**
  * Buttons by key: GraphiQL binds them to the Windows key where it shows Ctrl, or leaves what the browser does with the keys, which
- * is to load the page anew.
+ * is to reload the page.
  */
 const BUTTON_KEYS = new Map([
   ["c", "Copy query"],

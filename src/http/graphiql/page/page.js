@@ -15,7 +15,7 @@
 
 /** Of the session storage: it ends with the browser tab, and no other origin sees it. */
 const TOKEN = "rungraph:token";
-/** There while the page is loaded anew for another caller. */
+/** There while the page is loaded again for another caller. */
 const CHANGED = "rungraph:changed";
 
 /** @template {Element} Found @param {string} selector @param {new () => Found} type @returns {Found} */
@@ -32,7 +32,7 @@ const summary = find("#account summary", HTMLElement);
 const statusLine = find("#account [role=status]", HTMLElement);
 
 /**
- * Whose page this is. Another caller gets it loaded anew, so that no stream and no answer of this one is left. Empty after
+ * Whose page this is. Another caller gets it loaded again, so that no stream and no answer of this one is left. Empty after
  * signing out: the example is not offered again then.
  */
 let token = sessionStorage.getItem(TOKEN) ?? settings.token ?? "";
@@ -114,9 +114,9 @@ onSubmit("#sign-in", async (fields) => {
   else showSignIn(errors[0]?.message);
 });
 onSubmit("#give-token", async (fields) => {
-  // People paste the whole header.
-  const header = /^\s*(?:authorization:\s*)?(?:(?:token|bearer)\s+)?/i;
-  const given = String(fields.get("token")).replace(header, "").trim();
+  // People paste the whole header, also out of code: with its quotes.
+  const around = /^.*\b(?:authorization|token|bearer)\b["']?[:\s]+["']?|^["']|["'}]+$/gi;
+  const given = String(fields.get("token")).trim().replace(around, "");
   if (!/^[!-~]+$/.test(given)) return showSignIn("A token is one word of letters, digits and signs.");
   const { errors = [] } = await whoIs(given);
   if (errors.some(isRefused)) showSignIn(`The service does not take this token: ${errors[0]?.message ?? ""}`);

@@ -23,7 +23,7 @@ const rowAt = ({ target }) => (target instanceof Element ? target.closest("li") 
 const isUnfolded = (row) => row.getAttribute("aria-expanded") === "true";
 
 /**
- * Creates the panel. `isOpen` tells whether the page asks what operations cost; `onToggle` is told when that changes.
+ * Creates the panel. `isOpen` says whether the page asks what operations cost; `onToggle` is told when that changes.
  *
  * @param {{ isOpen: boolean, onToggle: (isOpen: boolean) => void }} options
  */
