@@ -40,18 +40,3 @@ describe.each(stops)("$name", (stop) => {
     expect(service.inOrder()).toEqual(requests);
   });
 });
-
-test("whether a run has finished is not told from what was kept for others", async () => {
-  const state = { ...RUNNING };
-  const service = await startRuns(state);
-  const { ask } = await startGateway({ upstream: service, env: { CACHE_TTL_MS: "60000" } });
-  const look = `{ experiment(id: "ada.mnist.3") { status } }`;
-  const active = { data: { experiment: { status: "RUNNING" } } };
-  expect([await ask(look), await ask(look)]).toEqual([active, active]);
-  expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/"]);
-  Object.assign(state, SUCCEEDED);
-  expect(
-    await ask(`mutation { stopExperiment(id: "ada.mnist.3") { isSent experiment { status } } }`),
-  ).toEqual({ data: { stopExperiment: { isSent: false, experiment: { status: "SUCCEEDED" } } } });
-  expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/experiments/3/"]);
-});

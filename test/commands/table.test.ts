@@ -30,30 +30,27 @@ function payloadOf({ name, kind }: Command): string {
 }
 
 describe("every writing row of the service's document has its mutation:", () => {
-  test.each(commands.map((command) => [command.row, command.name, command] as const))(
-    "%s is %s",
-    async (_, name, command) => {
-      const { mutation, path, body } = command;
-      const byId = mutation.replace(/id: "[^"]+"/, `id: "${idOf(command)}"`);
-      const service = await startWilling();
-      const { ask } = await startGateway({ upstream: service, token: "t0ken" });
-      const data = { done: { __typename: payloadOf(command) } };
-      for (const spelled of [mutation, byId])
-        expect(await ask(`mutation { done: ${spelled} { __typename } }`)).toEqual({ data });
-      const seen = service
-        .seen()
-        .map(({ method, path: asked, headers, body: sent }) => [
-          `${method} ${asked}`,
-          headers["authorization"],
-          headers["content-type"],
-          sent === "" ? undefined : JSON.parse(sent),
-        ]);
-      const authorization = name === "login" ? undefined : "token t0ken";
-      const type = body && "application/json";
-      const expected = [`${command.method} /api/v1/${path}`, authorization, type, body];
-      expect(seen).toEqual([expected, expected]);
-    },
-  );
+  test.each(commands)("$row is $name", async (command) => {
+    const { mutation, name, path, body } = command;
+    const byId = mutation.replace(/id: "[^"]+"/, `id: "${idOf(command)}"`);
+    const service = await startWilling();
+    const { ask } = await startGateway({ upstream: service, token: "t0ken" });
+    const data = { done: { __typename: payloadOf(command) } };
+    for (const spelled of [mutation, byId])
+      expect(await ask(`mutation { done: ${spelled} { __typename } }`)).toEqual({ data });
+    const seen = service
+      .seen()
+      .map(({ method, path: asked, headers, body: sent }) => [
+        `${method} ${asked}`,
+        headers["authorization"],
+        headers["content-type"],
+        sent === "" ? undefined : JSON.parse(sent),
+      ]);
+    const authorization = name === "login" ? undefined : "token t0ken";
+    const type = body && "application/json";
+    const expected = [`${command.method} /api/v1/${path}`, authorization, type, body];
+    expect(seen).toEqual([expected, expected]);
+  });
 });
 
 describe("an id that does not name a record of the mutation's kind is BAD_USER_INPUT and sends nothing:", () => {
@@ -61,27 +58,24 @@ describe("an id that does not name a record of the mutation's kind is BAD_USER_I
   const kinds = ["Experiment", "Job", "BuildJob", "Group", "Project"];
   const others = ["ExperimentJob:ada/mnist/3/1", "MetricRecord:ada/mnist/3/9", "User:ada"];
 
-  test.each(aimed.map((command, turn) => [command.name, command, turn] as const))(
-    "%s",
-    async (_, command, turn) => {
-      const otherKinds = kinds.filter((kind) => kind !== command.kind).map((kind) => `${kind}:ada/mnist/3`);
-      const outside = ["../3", "three"].map((number) => `${command.kind}:ada/mnist/${number}`);
-      const isByNumber = ["Experiment", "Group"].includes(`${command.kind}`);
-      const wrong = [
-        ...[...otherKinds, ...others, ...outside].map((address) => globalId(address)),
-        ...(isByNumber ? ["ada.mnist.jobs.5", "ada.mnist.builds.7"] : ["ada.mnist.3"]),
-        ...",3,ada.mnist,ada..3,ada.mnist.x,../users.token.3,ada.mnist.-3".split(","),
-      ];
-      const service = await startWilling();
-      const { ask } = await startGateway({ upstream: service });
-      for (const id of everyNth(wrong, 5, turn)) {
-        const mutation = command.mutation.replace(/id: "[^"]+"/, "id: $id");
-        const answer = await ask(`mutation ($id: ID!) { done: ${mutation} { __typename } }`, { id });
-        expect([id, answer.data, codesOf(answer)]).toEqual([id, { done: null }, ["BAD_USER_INPUT"]]);
-      }
-      expect(service.seen()).toEqual([]);
-    },
-  );
+  test.each(aimed.map((command, turn) => ({ ...command, turn })))("$name", async ({ turn, ...command }) => {
+    const otherKinds = kinds.filter((kind) => kind !== command.kind).map((kind) => `${kind}:ada/mnist/3`);
+    const outside = ["../3", "three"].map((number) => `${command.kind}:ada/mnist/${number}`);
+    const isByNumber = ["Experiment", "Group"].includes(`${command.kind}`);
+    const wrong = [
+      ...[...otherKinds, ...others, ...outside].map((address) => globalId(address)),
+      ...(isByNumber ? ["ada.mnist.jobs.5", "ada.mnist.builds.7"] : ["ada.mnist.3"]),
+      ...",3,ada.mnist,ada..3,ada.mnist.x,../users.token.3,ada.mnist.-3".split(","),
+    ];
+    const service = await startWilling();
+    const { ask } = await startGateway({ upstream: service });
+    for (const id of everyNth(wrong, 5, turn)) {
+      const mutation = command.mutation.replace(/id: "[^"]+"/, "id: $id");
+      const answer = await ask(`mutation ($id: ID!) { done: ${mutation} { __typename } }`, { id });
+      expect([id, answer.data, codesOf(answer)]).toEqual([id, { done: null }, ["BAD_USER_INPUT"]]);
+    }
+    expect(service.seen()).toEqual([]);
+  });
 });
 
 test.each(commands.filter(({ kind, name }) => kind === null && name !== "login").map(({ name }) => name))(
@@ -178,17 +172,15 @@ async function startFailing(fail: (response: ServerResponse) => unknown) {
 }
 
 describe("a command is sent once, and may have happened, when", () => {
+  const breakInTheMiddle = (response: ServerResponse) => {
+    response.writeHead(201, { "content-type": "application/json", "content-length": 5_000 });
+    response.write(`{"id": `, () => response.destroy());
+  };
+
   test.each<[string, typeof oneOfEach, (response: ServerResponse) => unknown]>([
     ["the connection ends without an answer", oneOfEach, (response) => response.destroy()],
     ["the connection is reset", oneOfEach, (response) => response.socket?.resetAndDestroy()],
-    [
-      "the connection breaks in the middle of an answer that is read",
-      answering,
-      (response) => {
-        response.writeHead(201, { "content-type": "application/json", "content-length": 5_000 });
-        response.write(`{"id": `, () => response.destroy());
-      },
-    ],
+    ["the connection breaks in the middle of an answer that is read", answering, breakInTheMiddle],
   ])("%s", async (_, these, fail) => {
     const service = await startFailing(fail);
     expect(await sendEach(service.url, these)).toEqual(allFail(these, OUT_OF_REACH, UNKNOWN));
@@ -227,16 +219,10 @@ describe("a command that was not sent has not happened:", () => {
   test("the operation may cause no further request", async () => {
     const service = await startWilling();
     const { ask } = await startGateway({ upstream: service, env: { MAX_UPSTREAM_REQUESTS: "1" } });
+    const message = "This operation needs more than 1 requests to the service; ask for less at once.";
     expect(outcomeOf(await ask(two))).toMatchObject({
       data: { first: { __typename: "StopExperimentPayload" }, second: null },
-      errors: [
-        {
-          at: "second",
-          code: "REQUEST_LIMIT_EXCEEDED",
-          message: "This operation needs more than 1 requests to the service; ask for less at once.",
-          unsentRequests: 1,
-        },
-      ],
+      errors: [{ at: "second", code: "REQUEST_LIMIT_EXCEEDED", message, unsentRequests: 1 }],
     });
     expect(service.inOrder()).toEqual(["POST ada/mnist/experiments/3/stop"]);
   });

@@ -14,11 +14,8 @@ async function start(profile = "polyaxon-0.4", tags: readonly string[] | null = 
     json: { id: 3, name: "mnist", unique_name: "ada.mnist", tags, ...(body ? JSON.parse(body) : {}) },
   }));
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: profile } });
-  const update = (input: object) =>
-    ask(
-      `mutation ($input: UpdateRunInput!) { updateExperiment(id: "ada.mnist.3", input: $input) { __typename } }`,
-      { input },
-    );
+  const mutation = `mutation ($input: UpdateRunInput!) { updateExperiment(id: "ada.mnist.3", input: $input) { __typename } }`;
+  const update = (input: object) => ask(mutation, { input });
   const sent = () =>
     service.seen().map((seen) => [onWire(seen), ...(seen.body ? [JSON.parse(seen.body) as object] : [])]);
   return { ask, update, sent };

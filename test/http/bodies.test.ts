@@ -49,12 +49,9 @@ describe("bodies of requests", () => {
     const { url } = await startDemoGateway({ env: { MAX_BODY_BYTES: "5000" } });
     for (const bytes of [5_000, 5_001, 500_000, 100]) {
       const sent = await sendTo(`${url}/graphql`, { body: body(bytes), headers: JSON_BODY });
-      const told = bytes > 5_000 ? `"code":"OPERATION_TOO_LARGE"` : `{"data":{"__typename":"Query"}}`;
-      expect([bytes, sent.status, sent.text]).toEqual([
-        bytes,
-        bytes > 5_000 ? 413 : 200,
-        expect.stringContaining(told),
-      ]);
+      const isTooLong = bytes > 5_000;
+      expect([bytes, sent.status]).toEqual([bytes, isTooLong ? 413 : 200]);
+      expect(sent.text).toContain(isTooLong ? `"OPERATION_TOO_LARGE"` : `{"data":{"__typename":"Query"}}`);
     }
   });
 

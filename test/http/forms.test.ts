@@ -26,7 +26,9 @@ const GET = { method: "GET", headers: { accept: "application/json" } };
 const HTML = { ...JSON_BODY, accept: "text/html" };
 const LOGIN = `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`;
 
-test.each<[string, string, Sending, number, string]>([
+type Row = [what: string, path: string, sending: Sending, status: number, told: string];
+
+test.each<Row>([
   ["a mutation by GET", `/graphql?query=${encodeURIComponent(LOGIN)}`, GET, 405, "BAD_REQUEST"],
   [
     "a mutation without a type of results",
@@ -35,7 +37,7 @@ test.each<[string, string, Sending, number, string]>([
     406,
     "BAD_REQUEST",
   ],
-  ...["PUT", "DELETE", "QUERY"].map((method): [string, string, Sending, number, string] => [
+  ...["PUT", "DELETE", "QUERY"].map((method): Row => [
     `a ${method}`,
     "/graphql",
     { method },
@@ -43,7 +45,7 @@ test.each<[string, string, Sending, number, string]>([
     "GET, POST",
   ]),
   ...["/graphql/", "/graphqlx", "/api/v1/ada/mnist", "/healthz/", "/downloads/x", "/favicon.ico"].map(
-    (path): [string, string, Sending, number, string] => ["another path", path, GET, 404, "not found\n"],
+    (path): Row => ["another path", path, GET, 404, "not found\n"],
   ),
 ])("%s is refused: %s", async (_, path, sending, status, told) => {
   const { url, calls } = await startDemoGateway();

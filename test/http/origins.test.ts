@@ -6,8 +6,6 @@ import { sendTo } from "../support/raw-requests.ts";
 const APP_ORIGIN = "https://app.example";
 
 describe("pages of other origins", () => {
-  const namesOf = (headers: Headers) =>
-    [...headers.keys()].filter((name) => name.startsWith("access-control-")).toSorted();
   const asking = (url: string, path: string, origin: string) =>
     sendTo(url + path, { method: "GET", headers: { origin, accept: "application/json" } });
   const DOWNLOAD = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
@@ -16,8 +14,10 @@ describe("pages of other origins", () => {
   test.each(PATHS)("may not ask for %s as long as no origin is allowed", async (path) => {
     const { url } = await startGateway({ upstream: await startDemoService(), token: null });
     const headers = { origin: APP_ORIGIN, "access-control-request-method": "POST" };
-    for (const method of ["GET", "OPTIONS"])
-      expect(namesOf((await sendTo(url + path, { method, headers })).headers)).toEqual([]);
+    for (const method of ["GET", "OPTIONS"]) {
+      const { headers: told } = await sendTo(url + path, { method, headers });
+      expect([...told.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
+    }
   });
 
   test.each(PATHS)("may ask for %s when their exact origin is allowed", async (path) => {
