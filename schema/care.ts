@@ -13,7 +13,8 @@ import {
 
 /*
  * Looks after those who have written operations against the schema: compares the committed one with that of the last
- * release, expects that the changelog names each breaking change, and holds deprecations to their rule.
+ * release, and the names of settings, codes, metrics and exports with those; expects that the changelog names each breaking
+ * change, and holds deprecations to their rule.
  * `npm run check:schema`
  */
 
@@ -27,6 +28,17 @@ const SCHEMA = "schema/subgraph.graphql";
 const RELEASED = "schema/released.graphql";
 
 const CHANGELOG = "CHANGELOG.md";
+
+/** The names of the last release, a line each. Written by the release: `npm run --silent check:schema -- --names`. */
+const RELEASED_NAMES = "schema/released-names.txt";
+
+/** Where the names stand on which others rely: settings, codes of errors, metrics with their labels, exports of the package. */
+const NAMES: readonly (readonly [path: string, name: RegExp])[] = [
+  ["docs/settings.md", /^\| `([A-Z_]+)` \|/gm],
+  ["docs/errors.md", /^\| `([A-Z_]+)` \| \d/gm],
+  ["docs/operations.md", /^\| `(rungraph_\w+)` \| \w+ \|(.*?) \|/gm],
+  ["src/index.ts", /^export (?:async function |interface |type )(?:\{ )?(\w+)/gm],
+];
 
 /** Least time between a deprecation and the removal, in days. */
 const NOTICE_DAYS = 90;
@@ -104,6 +116,22 @@ function verdictOn({ criticality, type, path }: Change, announced: Map<string, s
   return type.endsWith("REMOVED") && day !== null && day < inDays(0) ? "announced" : "breaking";
 }
 
+/** `rungraph_operations_total type, code` */
+const names = (): string[] =>
+  NAMES.flatMap(([path, pattern]) =>
+    [...readFileSync(path, "utf8").matchAll(pattern)].map(([, name, labels = ""]) =>
+      (name + labels).replaceAll("`", "").trimEnd(),
+    ),
+  );
+
+/** The names of the last release that are gone, or whose labels are others. */
+function goneNames(): string[] {
+  if (!existsSync(RELEASED_NAMES)) return [];
+  const now = new Set(names());
+  const before = readFileSync(RELEASED_NAMES, "utf8").trim().split("\n");
+  return before.filter((name) => !now.has(name)).map((name) => name.replace(/ .*/, ""));
+}
+
 interface Release {
   readonly version: string;
   readonly sdl: string;
@@ -153,12 +181,15 @@ async function main(): Promise<readonly string[]> {
     const verdict = verdictOn(change, announced);
     return verdict ? [{ verdict, change }] : [];
   });
-  say(`Since ${release.version}: ${verdicts.length || "nothing"} that could break a client`);
+  const gone = goneNames();
+  say(`Since ${release.version}: ${verdicts.length + gone.length || "nothing"} that could break a client`);
   for (const { verdict, change } of verdicts) say(`  ${verdict}  ${change.path}: ${change.message}`);
+  for (const name of gone) say(`  breaking  ${name}: is gone, or has other labels`);
   const changelog = changesSince(release.version);
-  const broken = verdicts.flatMap(({ verdict, change }) =>
-    verdict === "breaking" ? `\`${change.path}\`` : [],
-  );
+  const broken = [
+    ...verdicts.flatMap(({ verdict, change }) => (verdict === "breaking" ? `${change.path}` : [])),
+    ...gone,
+  ].map((name) => `\`${name}\``);
   const unnamed = [...new Set(broken)].filter((name) => !changelog.includes(name));
   // Between releases, package.json has the version of the last one.
   const isNext = version !== release.version;
@@ -178,6 +209,10 @@ async function main(): Promise<readonly string[]> {
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
+if (process.argv.includes("--names")) {
+  say(names().join("\n"));
+  process.exit();
+}
 const faults = await main();
 for (const fault of faults) process.stderr.write(`${fault}\n`);
 process.exitCode = faults.length > 0 ? 1 : 0;

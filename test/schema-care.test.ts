@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { TYPESCRIPT } from "./support/typescript.ts";
@@ -26,10 +26,19 @@ interface Repository {
   readonly version?: string;
   /** What the changelog says of the unreleased version. */
   readonly changes?: string;
+  /** Further files of it. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** What the check says in a repository that released one schema and now has another. */
-function check({ released, tagged = released ?? null, now, version = "1.0.1", changes = "" }: Repository) {
+function check({
+  released,
+  tagged = released ?? null,
+  now,
+  version = "1.0.1",
+  changes = "",
+  files = {},
+}: Repository) {
   const folder = mkdtempSync(join(tmpdir(), "rungraph-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const git = (...args: string[]) =>
@@ -55,6 +64,10 @@ function check({ released, tagged = released ?? null, now, version = "1.0.1", ch
   }
   write(now);
   if (released !== undefined) writeFileSync(join(folder, "schema/released.graphql"), `# 1.0.0\n${released}`);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
   const { status, stdout, stderr } = spawnSync(process.execPath, [...TYPESCRIPT, script], {
     cwd: folder,
     encoding: "utf8",
@@ -121,6 +134,28 @@ test("a field, a key and an input that were narrowed or removed are named", () =
   expect(check(repository).faults).toEqual(faults.slice(-1));
   for (const version of ["1.0.0", "2.0.0"])
     expect(check({ ...repository, version })).toMatchObject({ passes: true, faults: [] });
+});
+
+test("a setting, a code, a metric and an export that are gone are named, and so is a metric with other labels", () => {
+  const names = ["PORT", "FORBIDDEN", "rungraph_downloads_total what, code", "createGateway"];
+  const kept = ["HOST", "NOT_FOUND", "rungraph_circuit_open", "Log"];
+  const lines = "| `HOST` | x |\n| `NOT_FOUND` | 404 |\n| `rungraph_circuit_open` | gauge |  |\n";
+  const files = {
+    "schema/released-names.txt": `${[...names, ...kept].join("\n")}\n`,
+    "docs/settings.md": lines,
+    "docs/errors.md": lines,
+    "docs/operations.md": `${lines}| \`rungraph_downloads_total\` | counter | \`what\` |\n`,
+    "src/index.ts": 'export type { Log } from "./log.ts";\n',
+  };
+  const { said, faults } = check({ released: committed, now: committed, files });
+  const gone = ["PORT", "FORBIDDEN", "rungraph_downloads_total", "createGateway"];
+  expect(said).toEqual([
+    "Since 1.0.0: 4 that could break a client",
+    ...gone.map((name) => `  breaking  ${name}: is gone, or has other labels`),
+  ]);
+  expect(faults).toHaveLength(5);
+  const changes = `### Removed\n\n${gone.map((name) => `- \`${name}\``).join("\n")}`;
+  expect(check({ released: committed, now: committed, files, changes, version: "2.0.0" }).faults).toEqual([]);
 });
 
 test("a new value of an enum is dangerous: it is named, and passes", () => {
