@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { createFolder } from "./support/build.ts";
 import { TYPESCRIPT } from "./support/typescript.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -39,8 +39,7 @@ function check({
   changes = "",
   files = {},
 }: Repository) {
-  const folder = mkdtempSync(join(tmpdir(), "rungraph-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = createFolder("rungraph-");
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x@example.com", ...args], {
       cwd: folder,

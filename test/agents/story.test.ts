@@ -3,7 +3,7 @@ import { connectAgent, type Era, startAgent } from "../support/agent.ts";
 import { tokenOf } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { RELEASE_04, startGateway } from "../support/gateway.ts";
-import { manifest } from "../support/manifest.ts";
+import { manifest } from "../support/build.ts";
 import { operationsIn } from "../support/raw-requests.ts";
 
 const start = (env: Record<string, string> = {}, options: Parameters<typeof startAgent>[1] = {}) =>

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { MCP_HEADERS, rpc, startAgent } from "../support/agent.ts";
 import { still, tokenOf } from "../support/demo-gateway.ts";
-import { manifest } from "../support/manifest.ts";
+import { manifest } from "../support/build.ts";
 import { sendTo } from "../support/raw-requests.ts";
 import VARIABLES from "../../schema/operations/demo-variables.json" with { type: "json" };
 import TOOLS from "./tools.json" with { type: "json" };

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { createFolder } from "../support/build.ts";
 import { startFake } from "../support/fake.ts";
 import type { Answer } from "../support/gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
@@ -43,7 +43,7 @@ function apply(part: string, folder: string): void {
 /** A copy of the code to which all recipes were applied, and which the compiler and the linter accept. */
 let folder = "";
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "recipes-"));
+  folder = createFolder("recipes-");
   for (const path of COPIED) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   for (const part of diffs) apply(part, folder);
@@ -53,7 +53,6 @@ beforeAll(() => {
   ])
     execFileSync(process.execPath, command, { cwd: folder });
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** A gateway with the code of the copy, in front of a service or of its own demo. */
 async function startChanged(upstreamUrl: string | null, env: Record<string, string>) {

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import type { Answer } from "../support/gateway.ts";
-import { manifest } from "../support/manifest.ts";
+import { manifest } from "../support/build.ts";
 import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");

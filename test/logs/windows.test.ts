@@ -1,12 +1,22 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { readWindow, type WindowRequest } from "../../src/rest/session/log-window.ts";
 import { cases } from "../support/cases.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
-import { LOG_CALL, type LogWindow, READ_LOG, readWindowOf, startEndless, startLog } from "../support/logs.ts";
-import { watchWindows } from "./watched-window.ts";
+import {
+  inPiecesOf,
+  LOG_CALL,
+  type LogWindow,
+  READ_LOG,
+  readWindowOf,
+  startEndless,
+  startLog,
+} from "../support/logs.ts";
 import WINDOWS from "./windows.json" with { type: "json" };
 
 describe("a window from the start of a log", () => {
@@ -192,9 +202,34 @@ const MEGABYTE = 1_048_576;
 /** Far more than a window, far less than the log: the collector frees buffers by the way, and some wait for it. */
 const ENOUGH = 32;
 
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+const held = (): number => {
+  collect();
+  return process.memoryUsage().arrayBuffers;
+};
+
+/** Reads a window of a log in pieces, and tells the most megabytes of buffers that were held meanwhile. */
+async function watch(count: number, pieceAt: (index: number) => Buffer, wanted: WindowRequest) {
+  const before = held();
+  let most = 0;
+  function* pieces() {
+    for (let index = 0; index < count; index++) {
+      if ((index + 1) % Math.ceil(count / 8) === 0) most = Math.max(most, held() - before);
+      yield pieceAt(index);
+    }
+  }
+  const window = await readWindow(inPiecesOf(pieces()), wanted);
+  return { window, megabytes: most / MEGABYTE };
+}
+
+/** A piece as a socket gives it, and a byte in a buffer of 8 kB. */
+const ofSocket = () => Buffer.alloc(65_536, "lin\n");
+const crumb = (index: number) => Buffer.alloc(8_192, "lin\n").subarray(index % 4, (index % 4) + 1);
+
 // Not through the door: what is held meanwhile can be seen only between two pieces.
 describe("a window holds little more than its bytes", () => {
-  const watch = watchWindows();
   test.each([
     [
       "behind a long part of the log that it skips",
@@ -212,7 +247,7 @@ describe("a window holds little more than its bytes", () => {
       { text: "lin\nlin\n", endByte: 128 * MEGABYTE },
     ],
   ])("%s", async (_, wanted, told) => {
-    const { window, megabytes } = await watch({ pieces: "ofSocket", count: 128 * 16, wanted });
+    const { window, megabytes } = await watch(128 * 16, ofSocket, wanted);
     expect(window).toMatchObject(told);
     expect(megabytes).toBeLessThan(ENOUGH);
   });
@@ -221,7 +256,7 @@ describe("a window holds little more than its bytes", () => {
     ["from its start", { fromByte: 0, maxBytes: 8_000 }],
     ["from its end", { tailLines: 5_000, maxBytes: 8_000 }],
   ])("of a log that comes in small views of large buffers, %s", async (_, wanted) => {
-    const { window, megabytes } = await watch({ pieces: "crumbs", count: 8_000, wanted });
+    const { window, megabytes } = await watch(8_000, crumb, wanted);
     expect(window.text).toBe("lin\n".repeat(2_000));
     expect(megabytes).toBeLessThan(ENOUGH);
   });

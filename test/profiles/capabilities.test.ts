@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { tokenOf } from "../support/demo-gateway.ts";
-import { errorsOf, failure, sortedErrorsOf } from "../support/errors.ts";
+import { failure, sortedErrorsOf } from "../support/errors.ts";
 import { CAPABILITIES, type ProfileName, startProfile } from "../support/profiles.ts";
 
 describe("capabilities", () => {
@@ -49,55 +48,5 @@ describe("capabilities", () => {
       lacking("project.owner.projects", "{owner}"),
     ]);
     expect(calls()).toEqual(["GET ada/mnist/experiments/42/jobs/22/", "GET ada/mnist/groups/1/"]);
-  });
-});
-
-describe("the log of one job of an experiment", () => {
-  const document = `{ experimentJob(id: "ada.mnist.42.22.master") { status logs(tailLines: 1) { lines } logsUrl } }`;
-  interface Told {
-    readonly experimentJob: { readonly status: string; readonly logs: unknown; readonly logsUrl: string };
-  }
-
-  test("is there on a server that has it, as a window and as a whole", async () => {
-    const { ask, calls, demo } = await startProfile("polyaxon-0.4");
-    const { data, errors } = await ask<Told, object>(document);
-    expect(errors).toBeUndefined();
-    expect(data.experimentJob).toMatchObject({
-      status: "SUCCEEDED",
-      logs: { lines: [expect.stringContaining("ada.mnist.42 succeeded")] },
-    });
-    const path = "ada/mnist/experiments/42/jobs/22/";
-    expect(calls()).toEqual([`GET ${path}`, `GET ${path}logs`]);
-
-    const headers = { authorization: `token ${tokenOf(demo, "ada")}` };
-    const download = await fetch(data.experimentJob.logsUrl, { headers });
-    expect(await download.text()).toContain("master on gpu-node.eu-1: epoch 1 ");
-    expect(calls()).toEqual([`GET ${path}logs`]);
-  });
-
-  test.each<ProfileName>(["document", "polyaxon-0.2"])(
-    "is not on %s, which is not asked for it",
-    async (profile) => {
-      const { ask, calls, demo } = await startProfile(profile);
-      const answer = await ask<Told, object>(document);
-      expect(answer.data.experimentJob).toMatchObject({ status: "SUCCEEDED", logs: null });
-      expect(errorsOf(answer)).toMatchObject([{ at: "experimentJob.logs", code: "CAPABILITY_UNAVAILABLE" }]);
-      expect(calls()).toEqual(["GET ada/mnist/experiments/42/jobs/22/"]);
-
-      const headers = { authorization: `token ${tokenOf(demo, "ada")}` };
-      const download = await fetch(answer.data.experimentJob.logsUrl, { headers });
-      expect(download.status).toBe(404);
-      expect(await download.json()).toMatchObject({
-        errors: [{ extensions: { code: "CAPABILITY_UNAVAILABLE" } }],
-      });
-      expect(calls()).toEqual([]);
-    },
-  );
-
-  test("that has not begun is null, without an error", async () => {
-    const { ask } = await startProfile("polyaxon-0.4");
-    expect(
-      await ask(`{ experiment(id: "ada.mnist.2.53") { jobs { nodes { status logs { text } } } } }`),
-    ).toEqual({ data: { experiment: { jobs: { nodes: [{ status: "SCHEDULED", logs: null }] } } } });
   });
 });

@@ -1,6 +1,5 @@
 import { onTestFinished } from "vitest";
-import { pathIn } from "../support/fake.ts";
-import { listen } from "../support/listen.ts";
+import { passedOn, pathIn, startFake } from "../support/fake.ts";
 
 /**
  * Stands in front of a service and answers in rounds: nothing of a round is answered before all of it was asked.
@@ -11,30 +10,23 @@ export async function startRounds(behind: { readonly url: string }, rounds: read
   const strays: string[] = [];
   let round = 0;
   let waiting = new Map<string, () => void>();
-  onTestFinished(() => {
-    for (const release of waiting.values()) release();
-  });
+  const release = () => waiting.forEach((each) => each());
+  onTestFinished(release);
 
-  const url = await listen(async (request, response) => {
-    const { url: path = "", headers } = request;
-    const asked = pathIn(path);
+  const { url } = await startFake(async (seen) => {
+    const asked = pathIn(seen.path);
     if (!rounds[round]?.includes(asked) || waiting.has(asked)) {
       strays.push(`${asked} in round ${round + 1}`);
-      response.writeHead(500).end();
-      return;
+      return { text: "", status: 500 };
     }
-    await new Promise<void>((release) => {
-      waiting.set(asked, release);
+    await new Promise<void>((told) => {
+      waiting.set(asked, told);
       if (waiting.size < (rounds[round]?.length ?? 0)) return;
-      for (const each of waiting.values()) each();
+      release();
       waiting = new Map();
       round++;
     });
-    const answer = await fetch(behind.url + path, {
-      headers: { authorization: headers.authorization ?? "" },
-    });
-    response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
-    response.end(Buffer.from(await answer.arrayBuffer()));
+    return passedOn(behind.url, seen);
   });
   return { url, strays, answered: () => round };
 }

@@ -33,6 +33,16 @@ const SOURCES = [
 /** A folder that is removed behind the run. */
 export const createFolder = (prefix: string): string => mkdtempSync(join(tmpdir(), prefix));
 
+/** A file with this text, in a folder of its own. */
+export function fileWith(text: string, name: string): string {
+  const path = join(createFolder("file-"), name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** A file with these trusted documents. */
+export const manifest = (content: object) => fileWith(JSON.stringify(content), "documents.json");
+
 /** Runs npm without the settings of the npm that runs the tests. */
 const npm = (cwd: string, ...args: readonly string[]): string =>
   execFileSync("npm", args, {

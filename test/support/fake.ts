@@ -74,6 +74,14 @@ export async function startFake(answer: Answering) {
   };
 }
 
+/** What another service answers to a read. */
+export async function passedOn(service: string, { path, headers }: Seen): Promise<Told> {
+  const answer = await fetch(service + path, { headers: { authorization: `${headers["authorization"]}` } });
+  const text = Buffer.from(await answer.arrayBuffer());
+  const type = answer.headers.get("content-type") ?? "";
+  return { text, status: answer.status, headers: { "content-type": type } };
+}
+
 /** A fake of fixed answers to GETs, by their path below `/api/v1/`. */
 export const startRecords = (records: Record<string, unknown>) =>
   startFake(({ path }) => {

@@ -17,6 +17,13 @@ export type Root = readonly [field: string, type: string];
 // Safe: each is a pair there.
 export const EXISTING_ROOTS = fieldTable.roots as unknown as readonly Root[];
 
+/** What does not exist, and what cannot be read. */
+export const MISSING_ROOTS: readonly Root[] = [
+  ['experiment(id: "ada.mnist.999999")', "Experiment"],
+  ['job(id: "not a name")', "Job"],
+  ['entities(ids: ["RXhwZXJpbWVudDphZGEvbW5pc3QvNDI", "?", "Sm9iOmFkYS9tbmlzdC8x"])', "Experiment"],
+];
+
 /** What random operations are made of. */
 interface Material {
   /** Where an operation begins: root fields as they are fieldTable, and the type that is selected on below. */

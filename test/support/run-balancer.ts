@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createFolder } from "./build.ts";
 import { freePort } from "./free-port.ts";
 
 /** Debian keeps both where only root looks. */
@@ -50,7 +50,7 @@ export async function runBalancer(
   change = (text: string): string => text,
 ) {
   const { file, adapt, args } = BALANCERS[name];
-  const folder = mkdtempSync(join(tmpdir(), "balancer-"));
+  const folder = createFolder("balancer-");
   const port = await freePort();
   const addresses = replicas.values();
   const text = change(fileOf(name))
@@ -76,7 +76,6 @@ export async function runBalancer(
       // nginx would leave its worker process behind when it is killed.
       child.kill("SIGTERM");
       await ended;
-      rmSync(folder, { recursive: true });
     },
   };
 }

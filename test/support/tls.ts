@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { type CertificateExtension, generate } from "selfsigned";
-import { onTestFinished } from "vitest";
+import { fileWith } from "./build.ts";
 import { openPort } from "./listen.ts";
 
 /** PEM texts. */
@@ -48,13 +45,7 @@ export async function makeAuthority(allowed = MAY_ISSUE): Promise<Authority> {
 
 /** Writes texts into files of their own, and gives their paths by the same names. */
 export function writeFiles<Name extends string>(texts: Readonly<Record<Name, string>>): Record<Name, string> {
-  const folder = mkdtempSync(join(tmpdir(), "rungraph-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const paths = Object.entries<string>(texts).map(([name, text]) => {
-    const path = join(folder, name);
-    writeFileSync(path, text);
-    return [name, path];
-  });
+  const paths = Object.entries<string>(texts).map(([name, text]) => [name, fileWith(text, name)]);
   // The entries are those of the texts.
   return Object.fromEntries(paths) as Record<Name, string>;
 }

@@ -1,6 +1,5 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { createFolder } from "./build.ts";
+import { readFileSync } from "node:fs";
+import { fileWith } from "./build.ts";
 import { type Seen, startFake, type Told } from "./fake.ts";
 import records from "./tracker.json" with { type: "json" };
 
@@ -12,12 +11,7 @@ export function documentedProfile(): string {
   return example;
 }
 
-/** Writes a profile into a file of its own and gives the path. */
-export function profileFile(text: string, name = "server.yaml"): string {
-  const path = join(createFolder("profile-"), name);
-  writeFileSync(path, text);
-  return path;
-}
+export const profileFile = (text: string, name = "server.yaml") => fileWith(text, name);
 
 const { projects, statuses, ...LISTS } = records;
 
