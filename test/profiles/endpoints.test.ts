@@ -1,8 +1,21 @@
 import { describe, expect, test } from "vitest";
+import { tokenOf } from "../support/demo-gateway.ts";
 import { errorsOf } from "../support/errors.ts";
+import { globalId } from "../support/ids.ts";
 import { POLYAXON, startProfile } from "../support/profiles.ts";
 
 describe("rows that a profile spells differently", () => {
+  test.each([
+    ["document", "outputs"],
+    ["polyaxon-0.2", "outputs"],
+    ["polyaxon-0.4", "outputs/download"],
+  ] as const)("with %s the outputs of a job are at %s", async (profile, path) => {
+    const { url, calls, demo } = await startProfile(profile);
+    const headers = { authorization: `token ${tokenOf(demo, "ada")}` };
+    const { status } = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/1")}/outputs`, { headers });
+    expect([status, calls()]).toEqual([200, [`GET ada/mnist/jobs/1/${path}`]]);
+  });
+
   test.each([
     ["document", "DELETE"],
     ["polyaxon-0.2", "POST"],

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import HOSTILE from "./hostile-representations.json" with { type: "json" };
 import NAMED from "./representations.json" with { type: "json" };
@@ -44,63 +42,6 @@ describe("representations", () => {
       globalId("Cluster:"),
     ]);
     expect(calls()).toEqual([]);
-  });
-
-  test("of a run of unknown kind tell which kind it is: that is what `@interfaceObject` asks", async () => {
-    const { ask, calls } = await startDemoGateway();
-    const representations = [
-      globalId("Experiment:ada/mnist/42"),
-      globalId("Job:ada/mnist/2"),
-      globalId("BuildJob:ada/mnist/1"),
-      globalId("Group:ada/mnist/1"),
-    ].map((id) => ({ __typename: "Run", id }));
-    expect(await ask<Entities, object>(entities("... on Run { status }"), { representations })).toEqual({
-      data: {
-        _entities: [
-          { __typename: "Experiment", status: "SUCCEEDED" },
-          { __typename: "Job", status: "RUNNING" },
-          { __typename: "BuildJob", status: "SUCCEEDED" },
-          { __typename: "Group", status: "RUNNING" },
-        ],
-      },
-    });
-    expect(calls()).toEqual([
-      "GET ada/mnist/builds/1/",
-      "GET ada/mnist/experiments/42/",
-      "GET ada/mnist/groups/1/",
-      "GET ada/mnist/jobs/2/",
-    ]);
-  });
-
-  test.each([
-    ["for each address", "document", (ids: number[]) => ids.map((id) => `GET ada/mnist/experiments/${id}/`)],
-    [
-      "where the server takes many ids at once",
-      "polyaxon-0.4",
-      (ids: number[]) => [
-        `GET ada/mnist/experiments?query=${encodeURIComponent(`id:${ids.join("|")}`)}&limit=100`,
-      ],
-    ],
-  ])("a hundred of one kind are one request %s", async (_, UPSTREAM_PROFILE, requests) => {
-    const record = (id: number) => ({ id, last_status: "running" });
-    // Fifty experiments, each named once by its id and once by its name.
-    const ids = Array.from({ length: 50 }, (__, index) => index + 1);
-    const service = await startFake(({ path }) => {
-      const id = /experiments\/(\d+)\//.exec(path)?.[1];
-      return { json: id ? record(Number(id)) : { count: 50, next: null, results: ids.map(record) } };
-    });
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE } });
-    const representations = ids.flatMap((id) => [
-      { __typename: "Experiment", id: globalId(`Experiment:ada/mnist/${id}`) },
-      { __typename: "Experiment", uniqueName: `ada.mnist.${id}` },
-    ]);
-    const { data } = await ask<Entities, object>(entities("... on Experiment { status }"), {
-      representations,
-    });
-    expect(data._entities).toEqual(
-      Array.from({ length: 100 }, () => ({ __typename: "Experiment", status: "RUNNING" })),
-    );
-    expect(service.calls()).toEqual(requests(ids).toSorted());
   });
 
   test.each(["_entities", "batch0: _entities"])(
