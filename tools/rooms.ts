@@ -6,7 +6,7 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
   graphql: 7_264,
-  http: 4_303,
+  http: 4_274,
   engine: 3_318,
   "rest/api": 2_534,
   "rest/client": 2_255,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 684,
   "ground and top": 1_981,
   "redis, workers, reload": 0,
-  src: 25_670,
+  src: 25_641,
   demo: 3_590,
   test: 27_166,
   docs: 3_271,
