@@ -6,7 +6,7 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
   graphql: 7_264,
-  http: 4_303,
+  http: 4_274,
   engine: 3_318,
   "rest/api": 2_534,
   "rest/client": 2_255,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 684,
   "ground and top": 1_981,
   "redis, workers, reload": 0,
-  src: 25_670,
+  src: 25_641,
   demo: 3_590,
   test: 27_166,
   docs: 3_271,
@@ -25,12 +25,19 @@ const LIMITS = {
   "run-time packages": 22,
 };
 
+/** Folders that are not counted, and would take long to look through. */
+const LEFT_OUT = new Set(["ecosystem", "generated", "node_modules", "nodes"]);
+
 /** The files below a path, or at it, whose names end so. */
 function filesAt(path: string, ending: string): string[] {
   if (path.endsWith(ending)) return [path];
-  return readdirSync(new URL(path, ROOT), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(ending) && !/^(?:ecosystem|nodes|generated)\//.test(name))
-    .map((name) => `${path}/${name}`);
+  return readdirSync(new URL(path, ROOT), { withFileTypes: true })
+    .filter(({ name }) => !LEFT_OUT.has(name))
+    .flatMap((entry) => {
+      const below = `${path}/${entry.name}`;
+      if (entry.isDirectory()) return filesAt(below, ending);
+      return below.endsWith(ending) ? [below] : [];
+    });
 }
 
 const linesOf = (paths: readonly string[]): number =>

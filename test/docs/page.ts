@@ -39,7 +39,7 @@ export function readPage(page: string): Page {
       };
     },
   );
-  const link = /^Goes on in the folder of \[[^\]]+\]\(([\w.-]+)\)/m.exec(text)?.[1];
+  const link = /^Continues in the folder of \[[^\]]+\]\(([\w.-]+)\)/m.exec(text)?.[1];
   return {
     text,
     blocks,
