@@ -36,12 +36,10 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
   if (located && isOfGraphQL(cause)) {
     const { code: given, http, outcome } = located.extensions;
     const code = isErrorCode(given) ? given : "BAD_USER_INPUT";
-    // A malformed request must not get status 200 with `application/json`, which Yoga would send.
-    const status = code === "BAD_REQUEST" && http ? { ...http, spec: false } : http;
     return convert(withoutValues(located.message), {
       code,
       ...(outcome === "unknown" ? { outcome } : {}),
-      ...(status ? { http: status } : {}),
+      ...(http ? { http } : {}),
     });
   }
   onUnexpected(cause, located?.path);

@@ -104,11 +104,10 @@ describe("metrics of the experiments of a group", () => {
 
   test.each<[string, Told]>([
     [
-      "with a next page tells of no experiment that it has no more",
-      {
-        json: { count: 4, next: "http://service/api/v1/ada/mnist/groups/5/metrics?offset=2", results: first },
-      },
+      "with a next page says of none that it is whole",
+      { json: { next: "http://x/?offset=2", results: first } },
     ],
+    ["with less than its count says of none that it is whole", { json: { count: 4, results: first } }],
     [
       "that does not say whose they are tells nothing",
       { json: { count: 2, results: first.map(({ id, values }) => ({ id, values })) } },

@@ -54,12 +54,12 @@ describe("runs as CSV", () => {
     };
     const { get, calls } = await startExports([
       row(1, { ...whole, declarations: { lr: 0.1, b: 1 }, last_metric: { loss: 0.25 } }),
-      row(2, { ...whole, declarations: { a: [64, 32] }, last_metric: null }),
+      row(2, { ...whole, finished_at: null, declarations: { a: [64, 32] }, last_metric: null }),
     ]);
     expect(lines(await (await get(`${PROJECT}/runs.csv`)).text())).toEqual([
       "id,uniqueName,name,description,user,status,tags,experimentGroup,buildJob,original,createdAt,updatedAt,startedAt,finishedAt,durationSeconds,param.a,param.b,param.lr,metric.loss",
       `${globalId("Experiment:ada/mnist/1")},ada.mnist.1,first,"A, or B",ada,SUCCEEDED,"[""a""]",ada.mnist.5,,,2026-01-01T00:00:00Z,2026-01-01T00:02:00Z,2026-01-01T00:00:10Z,2026-01-01T00:01:10.5Z,60.5,,1,0.1,0.25`,
-      `${globalId("Experiment:ada/mnist/2")},ada.mnist.2,first,"A, or B",ada,SUCCEEDED,"[""a""]",ada.mnist.5,,,2026-01-02T00:00:00Z,2026-01-01T00:02:00Z,2026-01-01T00:00:10Z,2026-01-01T00:01:10.5Z,60.5,"[64,32]",,,`,
+      `${globalId("Experiment:ada/mnist/2")},ada.mnist.2,first,"A, or B",ada,SUCCEEDED,"[""a""]",ada.mnist.5,,,2026-01-02T00:00:00Z,2026-01-01T00:02:00Z,2026-01-01T00:00:10Z,,,"[64,32]",,,`,
     ]);
     expect(calls()).toEqual([`${LIST}?${SORT}&limit=500`]);
   });

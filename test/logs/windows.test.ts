@@ -128,7 +128,7 @@ describe("window after window", () => {
 
 describe("the tail of a log", () => {
   test("is its last lines, and reading on behind it gives what is added", async () => {
-    const log = await startLog("one\ntwo\nthree\n");
+    const log = await startLog(Buffer.from("one\ntwo\nthree\n€").subarray(0, -1));
     const tail = await readWindowOf(log, { tailLines: 2 });
     expect(tail).toMatchObject({
       text: "two\nthree\n",
@@ -136,9 +136,9 @@ describe("the tail of a log", () => {
       startByte: 4,
       hasMore: false,
     });
-    log.write("one\ntwo\nthree\nfour\n");
+    log.write("one\ntwo\nthree\n€four\n");
     expect(await readWindowOf(log, { after: tail.endCursor })).toMatchObject({
-      text: "four\n",
+      text: "€four\n",
       startByte: 14,
     });
     expect(log.calls()).toEqual([LOG_CALL, LOG_CALL]);

@@ -74,7 +74,6 @@ test.each([
   ["copy", "COPY"],
   ["Restart", "RESTART"],
   ["fork", "OTHER"],
-  ["other", "OTHER"],
   ["constructor", "OTHER"],
   ["", null],
   [null, null],
