@@ -6,7 +6,7 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
   graphql: 7_264,
-  http: 4_274,
+  http: 4_303,
   engine: 3_316,
   "rest/api": 2_534,
   "rest/client": 2_255,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 684,
   "ground and top": 1_981,
   "redis, workers, reload": 0,
-  src: 25_639,
+  src: 25_668,
   demo: 3_590,
   test: 26_852,
   docs: 3_271,

@@ -68,16 +68,13 @@ export function createStreams({ delivery, clock }: Settings) {
       { type, status, lasts }: Stream,
       { requestId, caller }: RequestScope,
     ): Promise<void> => {
-      // Yoga writes a result by its own function.
-      const messages = isMessages(result)
-        ? converted(result, (message) => ({ stringify: () => JSON.stringify(message) }))
-        : null;
+      const paced = isMessages(result) ? pacedBy(result) : null;
       let isEnded = false;
       let plain: Response["body"] = null;
       const end = () => {
         isEnded = true;
         // Yoga returns messages only once it has begun to read them.
-        void messages?.return?.();
+        void paced?.messages.return?.();
         plain?.cancel().catch(() => {});
       };
       onceOver(response, end);
@@ -91,7 +88,7 @@ export function createStreams({ delivery, clock }: Settings) {
         const encoded = await yoga.fetch(
           "http://gateway/graphql",
           { headers: { accept: type } },
-          { result: messages ?? result },
+          { result: paced?.messages ?? result },
         );
         plain = encoded.body;
         const headers = {
@@ -104,7 +101,7 @@ export function createStreams({ delivery, clock }: Settings) {
           ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
           ...(isCompressed && { "content-encoding": "gzip" }),
         };
-        const bytes = bytesOf(plain, () => isEnded);
+        const bytes = bytesOf(plain, { isEnded: () => isEnded, onTaken: (taken) => paced?.take(taken) });
         const body = isCompressed ? compressEach(bytes) : bytes;
         await delivery.stream(response, { status, headers, body }, caller);
       } finally {
@@ -124,10 +121,42 @@ type Messages = AsyncIterableIterator<object>;
 
 const isMessages = (result: object): result is Messages => Symbol.asyncIterator in result;
 
+/** Makes each message when those before are written: Yoga reads ahead, and who does not read would free its place early. */
+function pacedBy(source: Messages) {
+  /** Bytes of messages that are made and not written. */
+  let waiting = 0;
+  let wake: (() => void) | null = null;
+  const next = async () => {
+    if (waiting > 0) await new Promise<void>((resolve) => (wake = resolve));
+    return source.next();
+  };
+  const messages = converted({ next, return: async () => source.return?.() as never }, (message) => {
+    const text = JSON.stringify(message);
+    waiting += Buffer.byteLength(text);
+    // Yoga writes a result by its own function.
+    return { stringify: () => text };
+  });
+  /** Takes what is written, which has frames and comments as well. */
+  const take = (bytes: number): void => {
+    waiting = Math.max(0, waiting - bytes);
+    if (waiting === 0) wake?.();
+  };
+  return { messages, take };
+}
+
+interface Reading {
+  readonly isEnded: () => boolean;
+  readonly onTaken: (bytes: number) => void;
+}
+
 /** The bytes of a stream until it is ended, which is no fault. */
-async function* bytesOf(body: Response["body"], isEnded: () => boolean): AsyncGenerator<Uint8Array> {
+async function* bytesOf(body: Response["body"], { isEnded, onTaken }: Reading): AsyncGenerator<Uint8Array> {
   try {
-    if (body && !isEnded()) yield* body;
+    if (!body || isEnded()) return;
+    for await (const bytes of body) {
+      yield bytes;
+      onTaken(bytes.length);
+    }
   } catch (error) {
     if (!isEnded()) throw error;
   }
