@@ -35,9 +35,9 @@ function checkNesting(value: unknown): unknown {
 }
 
 /** Refuses numbers of the caller that are not kept: long integers, and those beyond all numbers. */
-function checkIntegers(value: unknown, place = ""): void {
+function checkNumbers(value: unknown, place = ""): void {
   if (typeof value === "object" && value !== null)
-    for (const [key, inner] of Object.entries(value)) checkIntegers(inner, placeOf(place, key));
+    for (const [key, inner] of Object.entries(value)) checkNumbers(inner, placeOf(place, key));
   else if (typeof value === "number" && !isKept(value)) throw notKept(`${value}`, place);
 }
 
@@ -63,14 +63,14 @@ builder.scalarType("JSON", {
   serialize: (value) => value,
   parseValue: (value) => {
     checkNesting(value);
-    checkIntegers(value);
+    checkNumbers(value);
     return value;
   },
   parseLiteral: (node: ValueNode, variables) => {
     visit(node, {
       IntValue: checkWritten,
       FloatValue: checkWritten,
-      Variable: ({ name }) => checkIntegers(variables?.[name.value], name.value),
+      Variable: ({ name }) => checkNumbers(variables?.[name.value], name.value),
     });
     return checkNesting(valueFromASTUntyped(node, variables));
   },

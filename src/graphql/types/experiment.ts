@@ -23,6 +23,7 @@ import { builder } from "../core/builder.ts";
 import { lookUp, requires, withId } from "../core/ids.ts";
 import { cloned, payloadOf, targetOf } from "../core/mutations.ts";
 import {
+  createSorter,
   MetricRecordConnection,
   MetricSeries,
   MetricValue,
@@ -33,7 +34,6 @@ import {
   readMetrics,
   readSeries,
   seriesArgs,
-  sortedOf,
 } from "./metrics.ts";
 import { outputFiles } from "./output-files.ts";
 import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
@@ -101,6 +101,8 @@ export const DeclarationValueRef = builder.objectRef<DeclarationValue>("Declarat
   }),
 });
 
+const inOrder = createSorter();
+
 /** The parameters that are given, if any. Throws what `errorOf` makes of a fault where they are no object. */
 function parametersIn(declarations: unknown, errorOf: (fault: string) => Error) {
   if (declarations == null || isObject(declarations)) return declarations ?? null;
@@ -149,7 +151,7 @@ Experiment.implement({
       ...computed(["declarations"], ({ declarations }, _, { names }: NamesArgs) => {
         const parameters = parametersIn(declarations, unreadable);
         if (!parameters) return null;
-        return declared(sortedOf(names ?? Object.keys(parameters)), (name) => valueAt(parameters, name));
+        return declared(inOrder(names ?? Object.keys(parameters)), (name) => valueAt(parameters, name));
       }),
     }),
     declaration: t.field({

@@ -34,30 +34,28 @@ export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implemen
 
 type Values = ByName | null | undefined;
 
+/** Sorts names, each once. It remembers the last ones: those of the records of a page are mostly the same. */
+export function createSorter(): (names: readonly string[]) => readonly string[] {
+  let [last, sorted]: [readonly string[], readonly string[]] = [[], []];
+  return (names) => {
+    const isSame = names.length === last.length && names.every((name, index) => name === last[index]);
+    if (!isSame) [last, sorted] = [names, [...new Set(names)].toSorted()];
+    return sorted;
+  };
+}
+
+const [sortMetrics, sortGiven] = [createSorter(), createSorter()];
+
 const valueOf = (name: string, raw: unknown): NamedValue => ({ name, value: finite(raw), raw });
 
 /** The values in order of their names, optionally only some names. Absent names are omitted. */
 export function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
   if (!values) return [];
-  if (!names) return sortedOf(Object.keys(values)).map((name) => valueOf(name, values[name]));
-  return sortedOf(names).flatMap((name) => {
+  if (!names) return sortMetrics(Object.keys(values)).map((name) => valueOf(name, values[name]));
+  return sortGiven(names).flatMap((name) => {
     const raw = valueAt(values, name);
     return raw === undefined ? [] : [valueOf(name, raw)];
   });
-}
-
-/** The last names, and in order: those of the records of a page are mostly the same. */
-let last: { readonly names: readonly string[]; readonly sorted: readonly string[] } = {
-  names: [],
-  sorted: [],
-};
-
-/** The names in order, each once. */
-export function sortedOf(names: readonly string[]): readonly string[] {
-  const isSame =
-    names.length === last.names.length && names.every((name, index) => name === last.names[index]);
-  if (!isSame) last = { names, sorted: [...new Set(names)].toSorted() };
-  return last.sorted;
 }
 
 export const namesArg = builder.args((t) => ({
