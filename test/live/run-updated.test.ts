@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { gate } from "../support/gate.ts";
 import { FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
-import { withoutPings } from "../support/patience.ts";
+import { NO_DEADLINES, withoutPings } from "../support/patience.ts";
 
 const READ = "GET ada/mnist/experiments/1/";
 
@@ -54,7 +54,7 @@ test("a run that nobody watches any more is not polled", async () => {
 test("who leaves while an event is read ends its reads", async () => {
   const gone = gate();
   const { subscribe, advance, requests } = await startLive([], {
-    env: { REQUEST_TIMEOUT_MS: "600000", UPSTREAM_TIMEOUT_MS: "600000" },
+    env: NO_DEADLINES,
     answer: ({ path }) =>
       path.includes("/builds/")
         ? (response) => response.on("close", gone.open)
