@@ -1,10 +1,10 @@
-import type { IncomingMessage } from "node:http";
 import { type ExecutionResult, lexicographicSortSchema } from "graphql";
 import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
+import type { Operation } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
 import { parseObject, PRIVATE } from "../graphql/encoding.ts";
-import type { OpenedOperation, ProtocolSettings, RequestState } from "../operation.ts";
+import type { ProtocolSettings } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import type { Rename } from "../shipped-operations.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
@@ -46,40 +46,35 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
     ...(shown && !trusted ? [toolOfSchema(shown)] : []),
   ];
   const sdl = shown && printPlain(schema).trimEnd();
-  const parts = { version, tools, instructions: instructionsFor(tools), sdl };
+  const byName = new Map(tools.map((tool) => [tool.definition.name, tool]));
+  const parts = { version, tools: byName, instructions: instructionsFor(byName), sdl };
 
-  const run = async (
-    operation: OpenedOperation["operation"],
+  const resultOf = async (
+    operation: Operation,
     ...[params, type]: Parameters<RunOperation>
   ): Promise<ExecutionResult> => {
     const given = await engine.typeOf(params, operation.scope);
-    if (given === null || given === type) {
-      return engine.run(operation, params, { isReadOnly: type === "query", maxBytes: MAX_RESULT_BYTES });
-    }
+    const limits = { isReadOnly: type === "query", maxBytes: MAX_RESULT_BYTES };
+    if (given === null || given === type) return engine.run(operation, params, limits);
     operation.facts.type = given;
     operation.facts.codes = ["BAD_REQUEST"];
     return { errors: [rejection(`Expected a ${type}, got a ${given}.`, "BAD_REQUEST")] };
   };
 
-  const executeFor =
-    (request: IncomingMessage, state: RequestState): RunOperation =>
-    async (...given) => {
-      const { operation, run: runInSpan, end } = openOperation(request, state);
-      const result = await runInSpan(() => run(operation, ...given));
-      end(200);
-      return toToolResult(engine.finish(result, state.scope.requestId, operation.extensions));
-    };
-
   return async (response, body, state) => {
     const { requestId, caller } = state.scope;
     const { req: request } = response;
+    const execute: RunOperation = async (...given) => {
+      const { operation, run, end } = openOperation(request, state);
+      const result = await run(() => resultOf(operation, ...given));
+      end(200);
+      return toToolResult(engine.finish(result, requestId, operation.extensions));
+    };
     let answer: Response;
     try {
       const message = parseObject(body ?? NO_BODY);
       heldBytes.holdJson(state.scope, message);
-      answer = await answerMessage(message, request.headers, () =>
-        openServer(parts, executeFor(request, state)),
-      );
+      answer = await answerMessage(message, request.headers, () => openServer(parts, execute));
     } catch (error) {
       return reject(response, "mcp", settings.publicError(error), requestId);
     } finally {
