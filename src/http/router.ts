@@ -10,7 +10,7 @@ import type { Telemetry } from "../observability/telemetry.ts";
 import { readBody } from "./body.ts";
 import type { Identify } from "./identity.ts";
 import type { Caller } from "../caller.ts";
-import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
+import { MAX_UNANSWERED, onceOver, unanswered, watch } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
 import { type Doors, Place, type PlaceKind } from "./doors.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
@@ -166,6 +166,7 @@ export function createRouter(settings: RouterSettings) {
   };
 
   const listen: Listener = (request, response) => {
+    watch(response);
     const place = open.add(response);
     onceOver(response, () => {
       open.remove(place);
