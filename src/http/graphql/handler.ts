@@ -1,13 +1,9 @@
 import { rejection } from "../../engine/errors.ts";
-import type { ProtocolSettings } from "../operation.ts";
+import { openOperation, type Parts } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import { acceptsEvents, headOf, jsonOf, readParams, resultTypeFor, streamFormFor } from "./encoding.ts";
-import { createOperate } from "./operate.ts";
+import { operate } from "./operate.ts";
 import type { Streams } from "./streams.ts";
-
-interface Settings extends ProtocolSettings {
-  readonly streams: Pick<Streams, "write">;
-}
 
 /** The media types of results, for who accepts none of them. */
 const ACCEPTABLE = "application/graphql-response+json, application/json, multipart/mixed, text/event-stream";
@@ -18,16 +14,14 @@ const NOT_ACCEPTABLE = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_R
 });
 
 /** Handles GraphQL requests: a single result is JSON, what comes in pieces or as events is a stream. */
-export function createGraphqlHandler({ streams, ...settings }: Settings): Execute {
-  const { delivery, openOperation } = settings;
-  const operate = createOperate(settings);
+export function createGraphqlHandler(parts: Parts, streams: Streams): Execute {
   return async (response, body, state) => {
     const { scope } = state;
     const { req: request } = response;
     const { accept } = request.headers;
     const type = resultTypeFor(accept);
     const form = streamFormFor(accept);
-    const opened = openOperation(request, state);
+    const opened = openOperation(parts, request, state);
     const read = () => {
       if (type || form) return readParams(request, body);
       throw NOT_ACCEPTABLE;
@@ -39,7 +33,7 @@ export function createGraphqlHandler({ streams, ...settings }: Settings): Execut
       status: 200,
     };
     return opened.run(async () => {
-      const { isStream, ...outcome } = await operate(request, opened, read, manner);
+      const { isStream, ...outcome } = await operate(parts, request, opened, read, manner);
       const streamed = isStream ? "text/event-stream" : (form?.type ?? "multipart/mixed");
       if (outcome.messages)
         return streams.write(
@@ -57,7 +51,7 @@ export function createGraphqlHandler({ streams, ...settings }: Settings): Execut
       // To a caller who accepts only that, a stream of it.
       return isStream || !type
         ? streams.write(response, json, { type: streamed, status, lasts: false }, scope)
-        : delivery.send(response, { ...head, body: JSON.stringify(json) }, scope.caller);
+        : parts.delivery.send(response, { ...head, body: JSON.stringify(json) }, scope.caller);
     });
   };
 }

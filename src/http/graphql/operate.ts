@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { ExecutionResult } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { noteErrors } from "../../engine/errors.ts";
-import type { OpenedOperation, ProtocolSettings } from "../operation.ts";
+import { type OpenedOperation, openStream, type Parts } from "../operation.ts";
 import { jsonOf } from "./encoding.ts";
 import { converted, messagesOf } from "./pieces.ts";
 
@@ -24,47 +24,49 @@ type Outcome = { readonly isStream: boolean } & (
   | { readonly result: ExecutionResult; readonly messages?: undefined }
 );
 
-/** Creates what runs an operation for any transport. It reports what has messages; a single result is for its transport to report. */
-export function createOperate({ engine, doors, heldBytes, publicError, openStream }: ProtocolSettings) {
-  /** Never rejects. `onEnd` is called when messages are over. */
-  return async function operate(
-    request: IncomingMessage,
-    { operation, end }: OpenedOperation,
-    readParams: () => OperationParams,
-    { isReadOnly, takesEvents, pieces: form, status }: Manner,
-    onEnd = () => {},
-  ): Promise<Outcome> {
-    const { scope, facts, extensions } = operation;
-    const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
-    const whole = (result: ExecutionResult, isStream = false): Outcome => ({
-      result: engine.finish(result, scope.requestId, extensions),
-      isStream,
-    });
-    try {
-      const params = readParams();
-      // Before it waits for a turn, as many others may.
-      const held = heldBytes.holdJson(scope, params);
-      if (takesEvents && (await engine.typeOf(params, scope)) === "subscription") {
-        const open = () => openStream(request, scope, held);
-        const opened = await engine.subscribe({ scope, params, facts, openStream: open });
-        if (!("results" in opened)) return whole(opened, true);
-        end(status);
-        const messages = converted(opened.results, (result) => jsonOf(finish(result)), onEnd);
-        return { messages, isStream: true };
-      }
-      // It may hold another place, or none.
-      const refused = doors.admit("operation", scope);
-      if (refused) throw refused;
-      const limits = { isReadOnly, isIncremental: form !== null };
-      const { pieces, ...result } = await engine.run(operation, params, limits);
-      if (!pieces || !form) return whole(result);
-      const over = () => (end(status), onEnd());
-      const encoding = { isOlder: form.isOlder, finish, extensions };
-      return { messages: messagesOf(result, pieces, encoding, over), isStream: false };
-    } catch (error) {
-      const errors = [publicError(error)];
-      noteErrors(facts, errors);
-      return whole({ errors });
+/**
+ * Runs an operation for any transport. Never rejects. Reports it if it has messages, and then calls `onEnd` when they are over;
+ * a single result is for its transport to report.
+ */
+export async function operate(
+  parts: Parts,
+  request: IncomingMessage,
+  { operation, end }: OpenedOperation,
+  readParams: () => OperationParams,
+  { isReadOnly, takesEvents, pieces: form, status }: Manner,
+  onEnd = () => {},
+): Promise<Outcome> {
+  const { engine, heldBytes } = parts;
+  const { scope, facts, extensions } = operation;
+  const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
+  const whole = (result: ExecutionResult, isStream = false): Outcome => ({
+    result: engine.finish(result, scope.requestId, extensions),
+    isStream,
+  });
+  try {
+    const params = readParams();
+    // Before it waits for a turn, as many others may.
+    const held = heldBytes.holdJson(scope, params);
+    if (takesEvents && (await engine.typeOf(params, scope)) === "subscription") {
+      const open = () => openStream(parts, request, scope, held);
+      const opened = await engine.subscribe({ scope, params, facts, openStream: open });
+      if (!("results" in opened)) return whole(opened, true);
+      end(status);
+      const messages = converted(opened.results, (result) => jsonOf(finish(result)), onEnd);
+      return { messages, isStream: true };
     }
-  };
+    // It may hold another place, or none.
+    const refused = parts.doors.admit("operation", scope);
+    if (refused) throw refused;
+    const limits = { isReadOnly, isIncremental: form !== null };
+    const { pieces, ...result } = await engine.run(operation, params, limits);
+    if (!pieces || !form) return whole(result);
+    const over = () => (end(status), onEnd());
+    const encoding = { isOlder: form.isOlder, finish, extensions };
+    return { messages: messagesOf(result, pieces, encoding, over), isStream: false };
+  } catch (error) {
+    const errors = [parts.publicError(error)];
+    noteErrors(facts, errors);
+    return whole({ errors });
+  }
 }

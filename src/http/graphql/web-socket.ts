@@ -3,29 +3,14 @@ import type { Duplex } from "node:stream";
 import { type ExecutionResult, type FormattedExecutionResult, parse } from "graphql";
 import { useServer } from "graphql-ws/use/ws";
 import { WebSocketServer } from "ws";
-import type { Clock } from "../../clock.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { InputError, statusOf, UpstreamError } from "../../errors.ts";
-import type { Identify } from "../identity.ts";
-import { openRequest, type ProtocolSettings } from "../operation.ts";
+import { openOperation, openRequest, type Parts } from "../operation.ts";
 import { isAmong, type Origins } from "../target.ts";
 import { refuse } from "../server.ts";
 import { Client } from "./client.ts";
 import { jsonOf, toJson } from "./encoding.ts";
-import { createOperate } from "./operate.ts";
-
-interface SocketSettings extends ProtocolSettings {
-  readonly clock: Clock;
-  readonly identify: Identify;
-  /** Origins whose pages may connect, besides the gateway's own. */
-  readonly origins: Origins;
-  /** Longest message of a client, in bytes. */
-  readonly maxBytes: number;
-  /** How long a client may not read, in milliseconds. */
-  readonly readTimeoutMs: number;
-  /** Deadline of a query and of one event, in milliseconds. */
-  readonly requestTimeoutMs: number;
-}
+import { operate } from "./operate.ts";
 
 /** Stands for every operation: the engine has read the document when `graphql-ws` asks what it is. */
 const READ = parse("subscription { read }");
@@ -46,13 +31,12 @@ const MANNER = { isReadOnly: true, takesEvents: true, pieces: { isOlder: false }
 const GOING_AWAY = 1_001;
 
 /** Accepts WebSockets at `/graphql`, for subscriptions and queries. `graphql-ws` speaks with their clients. */
-export function createWebSockets(settings: SocketSettings) {
-  const { schema, publicError, identify, doors, origins, requestTimeoutMs, openOperation } = settings;
-  const operate = createOperate(settings);
+export function createWebSockets(parts: Parts) {
+  const { schema, publicError, identify, doors, origins, config } = parts;
   const sockets = new WebSocketServer({
     noServer: true,
     WebSocket: Client,
-    maxPayload: settings.maxBytes,
+    maxPayload: config.MAX_BODY_BYTES,
     perMessageDeflate: false,
     // One message a turn of the event loop: a client that sends many at once does not hold up the others.
     allowSynchronousEvents: false,
@@ -68,11 +52,11 @@ export function createWebSockets(settings: SocketSettings) {
   ) => {
     // Safe: only the headers and the socket of a request are read.
     const request = asked as IncomingMessage;
-    const state = openRequest(identify(request), requestTimeoutMs);
-    const opened = openOperation(request, state);
+    const state = openRequest(identify(request), config.REQUEST_TIMEOUT_MS);
+    const opened = openOperation(parts, request, state);
     onBegin(() => state.scope.end("left"));
     return opened.run(async () => {
-      const outcome = await operate(request, opened, () => params, MANNER, onEnd);
+      const outcome = await operate(parts, request, opened, () => params, MANNER, onEnd);
       if (outcome.messages) return outcome;
       opened.end(null);
       onEnd();
@@ -137,7 +121,7 @@ export function createWebSockets(settings: SocketSettings) {
       if (place instanceof UpstreamError) return refuse(socket, statusOf(place.code));
       socket.once("close", () => place.release());
       sockets.handleUpgrade(request, socket, head, (client) => {
-        client.begin(request, place, settings);
+        client.begin(request, place, parts);
         sockets.emit("connection", client, request);
         // `graphql-ws` would write to the console what a client does wrong, such as a message that is too long.
         client.removeAllListeners("error").on("error", () => {});
