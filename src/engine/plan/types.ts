@@ -45,6 +45,8 @@ export interface CompletedObject {
 
 /** How values at one place of a document are completed, and the nodes that locate their errors. */
 export interface Site {
+  /** `Type.field`, for messages. */
+  readonly coordinate: string;
   readonly nodes: readonly FieldNode[];
   readonly isNullable: boolean;
   readonly complete: Complete;
@@ -57,7 +59,8 @@ export interface PlannedField extends Site {
   /** Bytes of `"key":` with a comma and brackets. */
   readonly keyBytes: number;
   readonly resolve: (parent: unknown, args: object, context: PlacedContext) => unknown;
-  readonly argsFor: (variables: Variables) => object;
+  /** Null for a field without arguments. */
+  readonly argsFor: ((variables: Variables) => object) | null;
   /** Starts the field's own reads, which need only the address of the parent; null when it has none. */
   readonly child: ((parent: unknown, args: object, context: PlacedContext) => Promise<unknown>) | null;
 }
@@ -65,7 +68,7 @@ export interface PlannedField extends Site {
 /** The values of an object or list of the result. */
 export type Slots = Record<string | number, unknown>;
 
-/** Completes a value of one type and writes it into its slot. Throws when the value is invalid. */
+/** Completes a value of one type, which is not null, and writes it into its slot. Throws when the value is invalid. */
 export type Complete = (
   value: unknown,
   slots: Slots,
@@ -137,10 +140,7 @@ export interface LaterItems {
 }
 
 /** A field whose objects are completed. */
-export interface CompletedField {
-  readonly parentType: string;
-  readonly name: string;
-  readonly nodes: readonly FieldNode[];
+export interface CompletedField extends Pick<Site, "coordinate" | "nodes"> {
   /** Prefetches the selection of the field's objects where they are nullable. */
   readonly prefetch: Prefetch | undefined;
 }
