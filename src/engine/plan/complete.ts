@@ -10,7 +10,7 @@ import {
   isNonNullType,
   isObjectType,
 } from "graphql";
-import { MadeItems, type Recorded, type ScalarExtensions } from "../field-source.ts";
+import type { Recorded, ScalarExtensions } from "../field-source.ts";
 import { sizeOf } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
 import { CHILD_BYTES, defer, runFields, settle, writePlain } from "./run.ts";
@@ -20,7 +20,6 @@ import type {
   CompletedField,
   CompletedObject,
   Container,
-  ListItems,
   Run,
   Selection,
   Site,
@@ -97,8 +96,7 @@ function completeList(
     if (typeof value !== "object" || value === null || !(Symbol.iterator in value)) {
       throw new GraphQLError(`Expected Iterable, but did not find one for field "${field.coordinate}".`);
     }
-    const all: ListItems =
-      Array.isArray(value) || value instanceof MadeItems ? value : [...(value as Iterable<unknown>)];
+    const all: readonly unknown[] = Array.isArray(value) ? value : [...(value as Iterable<unknown>)];
     // Those that are delivered later are counted as well.
     if (!run.meter.count(all.length, all.length * ITEM_BYTES)) return;
     const count = streamed ? Math.min(streamed.initialCount(run.variables), all.length) : all.length;
@@ -108,7 +106,7 @@ function completeList(
     slots[at] = list;
     const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
     // Items are awaited later, or never when the operation is stopped: prevents unhandled rejections.
-    if (Array.isArray(all)) for (const each of all) if (each instanceof Promise) each.catch(() => {});
+    for (const each of all) if (each instanceof Promise) each.catch(() => {});
     if (streamed && all.length > count)
       run.later?.push({ label: streamed.label, place: container, items: all, from: count, item });
     const completeFrom = (first: number): void => {
@@ -117,7 +115,7 @@ function completeList(
           defer(run, () => completeFrom(index));
           return;
         }
-        settle(all.at(index), item, itemSlots, index, container, run);
+        settle(all[index], item, itemSlots, index, container, run);
         if (container.isNulled || run.meter.isStopped) return;
       }
     };
@@ -208,7 +206,8 @@ export function completeFields(
   const { meter, completed } = run;
   const { deferred } = selection;
   if (deferred.length > 0) run.later?.push({ fragments: deferred, object, field, place: container });
-  const record = recordOf(selection, object, run);
+  // What is complete is the same wherever it is selected like this, but for notes of places. Safe: such selections have such objects.
+  const record = selection.isKept && !run.context.at ? (object as Recorded).loaded : null;
   const known = record && completed.get(selection)?.get(record);
   if (known) {
     if (meter.count(known.fields, known.bytes)) container.slots[container.at] = known.values;
@@ -227,10 +226,4 @@ export function completeFields(
   const bySelection = completed.get(selection) ?? new Map<object, CompletedObject>();
   completed.set(selection, bySelection);
   bySelection.set(record, { values, fields: meter.fields - fields, bytes: meter.bytes - bytes });
-}
-
-/** The record of an object that is complete wherever it is selected like this; null for others, and where places are noted. */
-function recordOf({ isKept }: Selection, object: unknown, { context }: Run): object | null {
-  // Safe: such selections have such objects.
-  return isKept && !context.at ? (object as Recorded).loaded : null;
 }

@@ -11,7 +11,7 @@ export interface Selection {
   readonly others: readonly PlannedField[];
   /** Whether its objects are `Recorded`. */
   readonly isOfRecord: boolean;
-  /** Whether a complete object of a record is kept for other places. Not where a part is delivered later: each place has its own. */
+  /** Whether a complete object of a record is kept for other places. Not where something is delivered later: each place has its own. */
   readonly isKept: boolean;
   /** The fragments that are delivered later; none in most documents. */
   readonly deferred: readonly DeferredFragment[];
@@ -126,14 +126,11 @@ export interface LaterFragments {
   readonly place: Container;
 }
 
-/** The items of a list: an array, or `MadeItems`. */
-export type ListItems = Pick<readonly unknown[], "length" | "at">;
-
 /** The items of a list that are delivered later. */
 export interface LaterItems {
   readonly label: string | null;
   readonly place: Container;
-  readonly items: ListItems;
+  readonly items: readonly unknown[];
   /** Index of the first that is delivered later. */
   readonly from: number;
   readonly item: Site;
