@@ -5,23 +5,23 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 7_264,
-  http: 4_303,
-  engine: 3_316,
+  graphql: 7_229,
+  http: 4_157,
+  engine: 3_216,
   "rest/api": 2_534,
   "rest/client": 2_255,
   "rest/session": 1_666,
-  observability: 1_006,
+  observability: 1_005,
   config: 659,
   live: 684,
-  "ground and top": 1_981,
+  "ground and top": 1_976,
   "redis, workers, reload": 0,
-  src: 25_668,
+  src: 25_381,
   demo: 3_590,
-  test: 26_852,
+  test: 26_991,
   docs: 3_271,
   settings: 42,
-  "files of src": 175,
+  "files of src": 176,
   "run-time packages": 22,
 };
 

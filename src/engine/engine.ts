@@ -153,7 +153,7 @@ export function createEngine(settings: EngineSettings) {
     return new Promise((resolve) => {
       meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
       const onResult = (result: ExecutionResult, pieces?: Pieces | null): void => {
-        const errors = meter.boundErrors([...(result.errors ?? [])]);
+        const errors = meter.withCount(result.errors);
         resolve({ ...result, ...(errors.length > 0 && { errors }), ...(pieces && { pieces }) });
       };
       plan.run(variables ?? {}, openContext(meter), meter, event, onResult, behavior);

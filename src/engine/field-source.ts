@@ -31,8 +31,6 @@ export interface SelectionNeeds {
   readonly keys: readonly string[];
   /** Reads that need only the parent's address. */
   readonly children: readonly ChildRead[];
-  /** What the parts of the selection need that are delivered later; absent where there are none. */
-  readonly deferred?: () => SelectionNeeds;
 }
 
 interface ChildRead {
@@ -52,24 +50,6 @@ export type Prefetch = (
 /** An object of which a record, or a part of it, is loaded. */
 export interface Recorded {
   readonly loaded: Readonly<Record<string, unknown>>;
-}
-
-/**
- * A list whose items are made when they are completed. Lists below lists ask for far more items than an operation may
- * return, and it is stopped before most of them are made.
- */
-export class MadeItems<Item> implements Iterable<Item> {
-  readonly length: number;
-  readonly at: (index: number) => Item;
-
-  constructor(length: number, at: (index: number) => Item) {
-    this.length = length;
-    this.at = at;
-  }
-
-  *[Symbol.iterator](): Generator<Item> {
-    for (let index = 0; index < this.length; index++) yield this.at(index);
-  }
 }
 
 export interface FieldExtensions {

@@ -11,7 +11,7 @@ export interface Selection {
   readonly others: readonly PlannedField[];
   /** Whether its objects are `Recorded`. */
   readonly isOfRecord: boolean;
-  /** Whether a complete object of a record is kept for other places. Not where a part is delivered later: each place has its own. */
+  /** Whether a complete object of a record is kept for other places. Not where something is delivered later: each place has its own. */
   readonly isKept: boolean;
   /** The fragments that are delivered later; none in most documents. */
   readonly deferred: readonly DeferredFragment[];
@@ -45,6 +45,8 @@ export interface CompletedObject {
 
 /** How values at one place of a document are completed, and the nodes that locate their errors. */
 export interface Site {
+  /** `Type.field`, for messages. */
+  readonly coordinate: string;
   readonly nodes: readonly FieldNode[];
   readonly isNullable: boolean;
   readonly complete: Complete;
@@ -57,7 +59,8 @@ export interface PlannedField extends Site {
   /** Bytes of `"key":` with a comma and brackets. */
   readonly keyBytes: number;
   readonly resolve: (parent: unknown, args: object, context: PlacedContext) => unknown;
-  readonly argsFor: (variables: Variables) => object;
+  /** Null for a field without arguments. */
+  readonly argsFor: ((variables: Variables) => object) | null;
   /** Starts the field's own reads, which need only the address of the parent; null when it has none. */
   readonly child: ((parent: unknown, args: object, context: PlacedContext) => Promise<unknown>) | null;
 }
@@ -65,7 +68,7 @@ export interface PlannedField extends Site {
 /** The values of an object or list of the result. */
 export type Slots = Record<string | number, unknown>;
 
-/** Completes a value of one type and writes it into its slot. Throws when the value is invalid. */
+/** Completes a value of one type, which is not null, and writes it into its slot. Throws when the value is invalid. */
 export type Complete = (
   value: unknown,
   slots: Slots,
@@ -123,24 +126,18 @@ export interface LaterFragments {
   readonly place: Container;
 }
 
-/** The items of a list: an array, or `MadeItems`. */
-export type ListItems = Pick<readonly unknown[], "length" | "at">;
-
 /** The items of a list that are delivered later. */
 export interface LaterItems {
   readonly label: string | null;
   readonly place: Container;
-  readonly items: ListItems;
+  readonly items: readonly unknown[];
   /** Index of the first that is delivered later. */
   readonly from: number;
   readonly item: Site;
 }
 
 /** A field whose objects are completed. */
-export interface CompletedField {
-  readonly parentType: string;
-  readonly name: string;
-  readonly nodes: readonly FieldNode[];
+export interface CompletedField extends Pick<Site, "coordinate" | "nodes"> {
   /** Prefetches the selection of the field's objects where they are nullable. */
   readonly prefetch: Prefetch | undefined;
 }

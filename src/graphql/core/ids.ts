@@ -12,14 +12,14 @@ import type { ResourceRef } from "./fields.ts";
  * alone determines. They grant no access.
  */
 
-const encodeId = (name: string, segments: readonly string[]): string =>
-  toBase64url(`${name}:${segments.join("/")}`);
+/** The path parameters of a resource, in the order of its global id. */
+const pathOf = ({ kind, address }: Resource): string =>
+  kind.parameters.map((name) => address[name]).join("/");
 
-export const idOf = ({ kind, address }: Resource): string =>
-  encodeId(
-    kind.name,
-    kind.parameters.map((name) => address[name] ?? ""),
-  );
+/** Identifies a resource among all kinds: `Job/ada/mnist/3`. */
+export const keyOf = (resource: Resource): string => `${resource.kind.name}/${pathOf(resource)}`;
+
+export const idOf = (resource: Resource): string => toBase64url(`${resource.kind.name}:${pathOf(resource)}`);
 
 /** Longest id that is decoded, in characters. */
 const MAX_ID_LENGTH = 1_000;
@@ -62,11 +62,8 @@ export function identify<R extends object, At extends Address>(
   argument: string,
   id: string,
 ): Resource<R, At> {
-  if (id.includes(".")) return named(kind, argument, id);
-  const resource = decodeId(argument, id, kind.exampleName);
   // Safe: kinds are equal when their names are.
-  if (resource.kind.name === kind.name) return resource as Resource<R, At>;
-  throw ofAnotherKind(argument, kind.name, resource);
+  return identifyAmong({ kinds: [kind], one: kind.name }, argument, id) as Resource<R, At>;
 }
 
 /**
@@ -82,7 +79,7 @@ export function named<R extends object, At extends Address>(
   if (!parsed)
     throw new InputError(`${argument}: expected a global id${orName(kind.exampleName)}, got ${quote(name)}`);
   const address = checked(argument, parsed);
-  const saysMore = name !== kind.formatName(address) && name !== kind.plainName(address);
+  const saysMore = name !== kind.formatName(address) && name !== kind.plainName?.(address);
   return toResource(saysMore && kind.nameField === "uniqueName" ? withName(kind, name) : kind, address);
 }
 
@@ -138,7 +135,7 @@ export function identifyAmong(
   if (others.length === 0) return named(kind, argument, id);
   const plain = fitting.flatMap((each) => {
     const address = each.parseName(id);
-    return (address && each.plainName(address)) ?? [];
+    return (address && each.plainName?.(address)) ?? [];
   });
   throw new InputError(
     `${argument}: expected ${plain.join(" or ")}, got ${quote(id)}, which can be the name of either`,
@@ -150,10 +147,10 @@ export const PARENTS: Candidates = { kinds: [kinds.project, kinds.group], one: "
 
 type RunResource = Resource<RunnableRecord, RunAddress>;
 
-const isRun = (resource: Resource): resource is RunResource => resource.kind.run !== null;
+const isRun = (resource: Resource): resource is RunResource => resource.kind.run !== undefined;
 
 const RUNS: Candidates = {
-  kinds: Object.values<Kind>(kinds).filter(({ run }) => run !== null),
+  kinds: Object.values<Kind>(kinds).filter(({ run }) => run),
   one: "run",
 };
 
@@ -216,7 +213,7 @@ export const lookUp = <R extends object, At extends Address>(
 interface Identified<Entry> {
   readonly type: string;
   /** What the id has before the number. */
-  readonly within: (entry: Entry) => readonly string[];
+  readonly within: (entry: Entry) => string;
   readonly numberOf: (entry: Entry) => number;
 }
 
@@ -228,7 +225,7 @@ export const entryIds = <Entry>(
   id: t.id({
     nullable: false,
     description: "Global id for client caches. No field looks it up.",
-    resolve: (entry) => encodeId(type, [...within(entry), `${numberOf(entry)}`]),
+    resolve: (entry) => toBase64url(`${type}:${within(entry)}/${numberOf(entry)}`),
   }),
   internalId: t.id({
     nullable: false,

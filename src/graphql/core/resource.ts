@@ -20,10 +20,10 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   readonly exampleName: string | null;
   /** The field with its name, which is a federation key besides `id`; null without one. */
   readonly nameField: "uniqueName" | "username" | "name" | null;
-  /** Its row as a kind of run, which `run(id:)` finds; null for others. */
-  readonly run: RunKind | null;
-  /** What profiles call its records; null for kinds whose records are the same on all servers. */
-  readonly record: string | null;
+  /** Its row as a kind of run, which `run(id:)` finds. */
+  readonly run?: RunKind;
+  /** What profiles call its records; absent for kinds whose records are the same on all servers. */
+  readonly record?: string;
   /**
    * What verifies that one exists: its record, or as well what is read of it (`parts`). Null where not every server has an
    * endpoint for it.
@@ -35,8 +35,8 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   parseName(text: string): At | null;
   /** Formats a dotted name, for when the service's own is not loaded. */
   formatName(address: At): string;
-  /** The same so that no other kind can have it, such as `ada.mnist.experiments.42`; null where none can anyway. */
-  plainName(address: At): string | null;
+  /** The same so that no other kind can have it, such as `ada.mnist.experiments.42`; absent where none can anyway. */
+  plainName?(address: At): string | undefined;
   /** Keys of the record that follow from the address and from `reference`, the service's own name of it, if known. */
   fromAddress(address: At, reference: string | null): Partial<R>;
   /**
@@ -44,15 +44,15 @@ export interface Kind<out R extends object = object, At extends Address = Addres
    * requested keys, which the next fetch returns.
    */
   fetch(resource: Resource<R, At>, keys: readonly PropertyKey[], session: Session): Promise<Partial<R>>;
-  /** The status history; null for kinds that do not run. */
-  readonly statuses: Get<At, Page<StatusRecord>> | null;
-  /** The log; null for kinds without one. */
-  readonly logs: Get<At, undefined> | null;
-  /** The output files as an archive; null for kinds without them. */
-  readonly outputs: Get<At, undefined> | null;
+  /** The status history, of kinds that run. */
+  readonly statuses?: Get<At, Page<StatusRecord>> | undefined;
+  /** The log. */
+  readonly logs?: Get<At, undefined> | undefined;
+  /** The output files as an archive. */
+  readonly outputs?: Get<At, undefined> | undefined;
   /** A folder of them, and one of them. */
-  readonly outputFolder: Get<At, OutputFolderRecord> | null;
-  readonly files: Get<At, undefined> | null;
+  readonly outputFolder?: Get<At, OutputFolderRecord> | undefined;
+  readonly files?: Get<At, undefined> | undefined;
 }
 
 /**
@@ -113,8 +113,7 @@ export function isLoaded(
   keys: readonly PropertyKey[],
   server: Server,
 ): boolean {
-  for (const key of keys)
-    if (!(key in loaded) && !(record !== null && server.omits(record, key))) return false;
+  for (const key of keys) if (!(key in loaded) && !(record && server.omits(record, key))) return false;
   return true;
 }
 

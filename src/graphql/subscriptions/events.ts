@@ -18,10 +18,6 @@ export const readRun = <R extends TrackedRecord>(
   session: Session,
 ): Promise<Partial<R>> => kind.fetch(toResource(kind, address), KEYS, session);
 
-/** Identifies a run among all kinds. */
-export const keyOfRun = ({ kind, address }: Resource): string =>
-  [kind.name, ...kind.parameters.map((name) => address[name])].join("/");
-
 /** The record of before when it is equal in all known keys that both have, otherwise the new one. */
 export function latestOf<Record extends object>(before: Record | null | undefined, now: Record): Record {
   if (!before || before === now) return now;

@@ -7,7 +7,7 @@ import type { RunnableRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
-import { ANY_KIND, identifyAmong, identifyRun, PARENTS } from "../core/ids.ts";
+import { ANY_KIND, identifyAmong, identifyRun, PARENTS, keyOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
 import type { FindRows } from "../types/list-scan.ts";
@@ -15,7 +15,7 @@ import { divide } from "../types/run-filter.ts";
 import { type RunFilter, RunFilterInput } from "../types/run-list-inputs.ts";
 import { RunKind, runKindNamed, runListOf } from "../types/run-list.ts";
 import { isFinished } from "../types/status.ts";
-import { eventsOf, keyOfRun, latestOf, readRun, RunUpdate, updateOf } from "./events.ts";
+import { eventsOf, latestOf, readRun, RunUpdate, updateOf } from "./events.ts";
 import { createTeller, type FirstPage, type ListState, readList } from "./watched-list.ts";
 
 /* The changes of one run, and of the runs of a list. */
@@ -25,7 +25,7 @@ function watchRun({ id }: { readonly id: string }, { live }: StreamContext) {
   let sent: Partial<RunnableRecord> | null = null;
   return live.watch(
     {
-      key: `run ${keyOfRun(run)}`,
+      key: `run ${keyOf(run)}`,
       read: async (session, before: Partial<RunnableRecord> | null) =>
         latestOf(before, await readRun(run, session)),
       isFinal: isFinished,
@@ -108,7 +108,7 @@ function watchRuns(args: Args, context: StreamContext) {
   const next = createTeller(isFiltered);
   return live.watch(
     {
-      key: `runs ${keyOfRun(runAt(""))} ${JSON.stringify([list.base, request.first, find && args.filter])}`,
+      key: `runs ${keyOf(runAt(""))} ${JSON.stringify([list.base, request.first, find && args.filter])}`,
       read: (tick, before: ListState | null) =>
         readList(
           {

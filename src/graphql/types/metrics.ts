@@ -71,7 +71,7 @@ MetricRecord.implement({
   fields: (t) => ({
     ...entryIds(t, {
       type: "MetricRecord",
-      within: ({ parent: { address } }) => [address.owner, address.project, address.id],
+      within: ({ parent: { address } }) => `${address.owner}/${address.project}/${address.id}`,
       numberOf: ({ record }) => record.id,
     }),
     createdAt: t.field({

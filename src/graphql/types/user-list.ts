@@ -6,7 +6,7 @@ import type { Bookmark, Page } from "../../rest/api/reader.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { builder } from "../core/builder.ts";
-import { connect, connectPresent, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
+import { connect, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
@@ -134,7 +134,7 @@ const keptList = (list: keyof Kept, records: string, { optional }: Pick<AnyEndpo
     if (!endpoint || !toNode) throw new TypeError(`expected a kind that is kept, got ${kind}`);
     const read = { endpoint, address: { owner: user.address.username } };
     const page = await slice(context.session, read, sliceRequest(args, context));
-    return connectPresent(page, (row) => toNode(row, user));
+    return connect(page, (row) => toNode(row, user));
   }),
 });
 

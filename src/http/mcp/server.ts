@@ -86,9 +86,6 @@ function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
   );
 }
 
-/** The SDK takes some milliseconds for a message: each begins in a turn of the event loop of its own. */
-let lastBegun: Promise<void> = Promise.resolve();
-
 /**
  * Answers one message by a server of its own, without a session and without a stream: of the revision 2026-07-28, or of
  * an earlier one.
@@ -98,7 +95,8 @@ export async function answerMessage(
   headers: IncomingHttpHeaders,
   open: () => Server,
 ): Promise<Response> {
-  await (lastBegun = lastBegun.then(nextTurn));
+  // The SDK takes some milliseconds for a message.
+  await nextTurn();
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
   // Some clients send null for no arguments at all.
   const { params } = message as { readonly params?: unknown };
