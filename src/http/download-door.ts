@@ -1,24 +1,14 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
 import { addPlaces, type FailedPlace } from "../engine/errors.ts";
 import type { DownloadReport } from "../observability/telemetry.ts";
 import { openRequestSpan, traceIdOf } from "../observability/tracing.ts";
 import { UpstreamError } from "../errors.ts";
 import { RequestScope } from "../request-scope.ts";
-import type { Identify } from "./identity.ts";
 import { breakOff, onceOver } from "./connection.ts";
 import { PRIVATE } from "./graphql/encoding.ts";
-import type { Delivery } from "./delivery.ts";
-import type { Doors } from "./doors.ts";
+import type { Parts } from "./operation.ts";
 import { codeOf, reject } from "./rejection.ts";
-
-export interface DownloadDoorSettings {
-  readonly publicError: (error: unknown) => GraphQLError;
-  readonly identify: Identify;
-  readonly doors: Doors;
-  readonly delivery: Delivery;
-  readonly onDownload: (report: DownloadReport, headers: IncomingHttpHeaders) => void;
-}
 
 /** What is sent: the head, which is known before the body begins, and the body, which is read at the caller's pace. */
 export interface OpenedDownload {
@@ -53,13 +43,7 @@ export function named(disposition: "inline" | "attachment", name: string) {
 const METHODS = ["GET", "HEAD"];
 
 /** Serves what can last long: no deadline, a place among the downloads, and a body that never looks whole when it is not. */
-export function createDownloadDoor({
-  publicError,
-  identify,
-  doors,
-  delivery,
-  onDownload,
-}: DownloadDoorSettings) {
+export function createDownloadDoor({ publicError, identify, doors, delivery, telemetry }: Parts) {
   const admit = (scope: RequestScope): void => {
     if (scope.token === null)
       throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
@@ -84,7 +68,7 @@ export function createDownloadDoor({
       if (error) addPlaces(failed, [error]);
       span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
       const ms = performance.now() - began;
-      onDownload({ requestId, traceId, caller, what, code, failed, bytes, ms }, request.headers);
+      telemetry.download({ requestId, traceId, caller, what, code, failed, bytes, ms }, request.headers);
     };
     // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
     response.setMaxListeners(20);

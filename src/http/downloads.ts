@@ -1,34 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { decodeId } from "../graphql/core/ids.ts";
 import type { Download } from "../graphql/types/logs.ts";
-import type { Client } from "../rest/client/client.ts";
 import { InputError } from "../errors.ts";
 import { plainPath } from "../rest/api/endpoint.ts";
 import { mapFailure } from "../rest/client/failure.ts";
-import {
-  createDownloadDoor,
-  type DownloadDoorSettings,
-  named,
-  type OpenedDownload,
-} from "./download-door.ts";
+import { createDownloadDoor, named, type OpenedDownload } from "./download-door.ts";
+import type { Parts } from "./operation.ts";
 import { rejection } from "../engine/errors.ts";
 import type { RequestScope } from "../request-scope.ts";
-import type { Server } from "../rest/api/server.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
-
-interface DownloadSettings extends DownloadDoorSettings {
-  readonly client: Client;
-  readonly server: Server;
-}
 
 /**
  * Serves the routes behind `logsUrl`, `outputsUrl` and `OutputFile.url`: `GET /downloads/{global id}/logs`, `…/outputs` and
  * `…/files?path=`. Streams the upstream response, requested with the caller's token, at the caller's pace. HEAD gives the
  * headers of the same response. Returns false for other paths.
  */
-export function createDownloads({ client, server, ...settings }: DownloadSettings) {
-  const serve = createDownloadDoor(settings);
+export function createDownloads(parts: Parts) {
+  const { client, shared } = parts;
+  const serve = createDownloadDoor(parts);
 
   const find = (id: string, what: Download, url: string, admit: () => void) => {
     const { kind, address } = decodeId("id", id);
@@ -37,7 +27,7 @@ export function createDownloads({ client, server, ...settings }: DownloadSetting
       throw new InputError(`id: expected something with ${what}, got the id of a ${kind.name}`);
     const file = what === "files" ? pathOf(url) : null;
     admit();
-    const endpoint = server.offered(documented);
+    const endpoint = shared.server.offered(documented);
     const path = endpoint.toPath(address);
     if (file === null) return { request: { endpoint, path }, name: kind.formatName(address) };
     const search = `?path=${encodeURIComponent(file)}`;

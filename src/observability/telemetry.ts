@@ -200,7 +200,6 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     /** Counts a request that was rejected before its document was read. */
     rejected: (code: string): void => operations.inc({ type: "unread", code }),
     registry,
-    contentType: registry.contentType,
   };
 }
 

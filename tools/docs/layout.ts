@@ -182,6 +182,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "rest/api",
       "rest/client",
       "rest/session",
+      "live",
       "graphql/schema.ts",
       "observability",
       "http",

@@ -3,13 +3,8 @@ import type { GraphQLSchema } from "graphql";
 import { RequestScope } from "../../request-scope.ts";
 import type { Extension } from "../../graphql/types/exports.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
-import {
-  createDownloadDoor,
-  type DownloadDoorSettings,
-  named,
-  type OpenedDownload,
-} from "../download-door.ts";
-import { type ContextSettings, OperationContext } from "../operation.ts";
+import { createDownloadDoor, named, type OpenedDownload } from "../download-door.ts";
+import { OperationContext, type Parts } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
 import { openTable, type Part, sourceOf } from "./table.ts";
@@ -26,17 +21,12 @@ const TABLES = {
   metrics: { rowsOf: rowsOfMetrics, lists: ["columns", "names"] },
 } as const;
 
-interface ExportSettings extends DownloadDoorSettings {
-  readonly schema: GraphQLSchema;
-  readonly contexts: ContextSettings;
-}
-
 /**
  * Serves the routes behind `runsUrl` and `metricsUrl`: `GET /export/{id}/runs.csv` and so on, by global id or unique name. Reads one page of the list
- * after the other, as the caller reads the file. Returns false for other paths.
+ * after the other, as the caller reads the file. Returns false for other paths. `schema` has no renamed types.
  */
-export function createExports({ schema, contexts, ...settings }: ExportSettings) {
-  const serve = createDownloadDoor(settings);
+export function createExports(parts: Parts, schema: GraphQLSchema) {
+  const serve = createDownloadDoor(parts);
   const readParameters = createParameters(schema);
 
   const openPart = (request: IncomingMessage, scope: RequestScope): Part => {
@@ -45,7 +35,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     const leave = () => part.end("left");
     scope.onEnd(leave);
     return {
-      context: new OperationContext(contexts, { request, scope: part }),
+      context: new OperationContext(parts, { request, scope: part }),
       end: () => {
         scope.offEnd(leave);
         part.end("done");
@@ -61,7 +51,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
   ): Promise<OpenedDownload> => {
     const source = sourceOf(id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
-    const rowsOf = TABLES[what].rowsOf(parameters, contexts.facts);
+    const rowsOf = TABLES[what].rowsOf(parameters, parts.facts);
     admit();
     const asked = { source, parameters, format: FORMATS[format], openPart: () => openPart(request, scope) };
     const { columns, total, pieces } = await openTable(asked, rowsOf);

@@ -39,8 +39,7 @@ const textsOf = (trusted: TrustedDocuments | null, rename: Rename): NamedText[] 
 
 /**
  * Reads the operations of the trusted documents, or the shipped ones. Left out are subscriptions, operations without a
- * name or with one that every object has, documents that cannot be read, and the sign-in: a password is not for an
- * agent. So are shipped mutations of several fields, which show people how these run and do more than an agent wants, and the
+ * name, documents that cannot be read, and the sign-in: a password is not for an agent. So are shipped mutations of several fields, which show people how these run and do more than an agent wants, and the
  * shipped comparison of two. Of several operations with one name the last counts.
  */
 export async function readToolOperations(
@@ -66,7 +65,7 @@ function operationsOf(schema: GraphQLSchema, { text, params, isShipped }: NamedT
     const { value: name } = node.name;
     const inputSchema = inputSchemaOf(schema, own, node);
     if (isShipped && isForPeople(name, node)) return [];
-    if (type === "subscription" || isOfEveryObject(name) || signsIn(own) || !inputSchema) return [];
+    if (type === "subscription" || signsIn(own) || !inputSchema) return [];
     const described = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
     const description = withoutCosts(described);
     return { name, type, description, inputSchema, params: { ...params, operationName: name } };
@@ -76,9 +75,6 @@ function operationsOf(schema: GraphQLSchema, { text, params, isShipped }: NamedT
 /** `CompareExperiments` shows aliases, for two runs: agents compare any number with `CompareRuns`. */
 const isForPeople = (name: string, node: OperationDefinitionNode): boolean =>
   name === "CompareExperiments" || (node.operation === "mutation" && rootFieldsOf(node).length > 1);
-
-/** `constructor` and the like: the SDK keeps tools as properties of an object, and would fail at every message. */
-const isOfEveryObject = (name: string): boolean => name in {};
 
 /** Whether a text is a document that signs in. One that cannot be read, or is too long to be run, does nothing. */
 export function textSignsIn(text: string, maxTokens: number): boolean {
