@@ -4,6 +4,7 @@ import { row } from "../support/exported.ts";
 import { pageOf, type Seen, type Told } from "../support/fake.ts";
 import { startBefore } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
+import { profileFile } from "../support/tracker.ts";
 import TOLD from "./summary.json" with { type: "json" };
 import REFUSED from "./refused.json" with { type: "json" };
 
@@ -230,6 +231,18 @@ test("a failure in the middle is an error, no shorter summary", async () => {
   expect(answer.errors).toMatchObject([
     { path: ["project", "experiments", "summary"], extensions: { code: "FORBIDDEN" } },
   ]);
+});
+
+test.each([
+  "metrics { name }",
+  `groups(by: "lr") { count }`,
+  `importance(metric: "loss") { name }`,
+  `best(metric: "loss", direction: ASC) { id }`,
+])("where rows have no metrics, there is no %s", async (field) => {
+  const profile = profileFile("extends: polyaxon-0.4\nomittedInLists: {experiments: [last_metric]}");
+  const { list } = await startRuns(TOLD.rows, { env: { UPSTREAM_PROFILE: profile } });
+  const { errors } = outcomeOf(await list("", `summary { ${field} }`));
+  expect(errors).toMatchObject([{ code: "CAPABILITY_UNAVAILABLE" }]);
 });
 
 test.each(REFUSED)("$field is refused", async ({ field, path, message }) => {

@@ -7,6 +7,7 @@ import { atEndOfTurn, nextTurn, Turns } from "../../src/engine/turns.ts";
 import { InputError } from "../../src/errors.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
+import { reaches } from "../support/figures.ts";
 import { PATIENT } from "../support/patience.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import { openSocket } from "../support/doors.ts";
@@ -88,6 +89,7 @@ test("a document whose turn comes after its deadline is not read", async () => {
     codes.add(payload[0]?.extensions.code);
   });
   expect([...codes]).toContain("SERVICE_OVERLOADED");
+  await reaches(gateway, "rungraph_operations_running", 0);
 });
 
 test("the callers of one gateway take no turns of those of another in the same process", async () => {
@@ -132,7 +134,7 @@ test("of those that wait for a turn of the loop, each continues in a turn of its
   expect(order).toEqual(["first", "others", "second"]);
 });
 
-test("a caller whose work took long has its next turn after those whose work is short", async () => {
+test("a caller whose work took long has its next turn after those whose work is short, and idleness saves none up", async () => {
   const callers = new Callers();
   const turns = new Turns(callers);
   stopwatchRuns();
@@ -150,6 +152,10 @@ test("a caller whose work took long has its next turn after those whose work is 
   ask("light", 0);
   await vi.waitUntil(() => done.length === 6, PATIENT);
   expect(done).toEqual(["heavy 1", "light 1", "light 2", "light 3", "heavy 2", "heavy 3"]);
+  done.length = 0;
+  for (const token of ["heavy", "late"]) ask(token, 10);
+  await vi.waitUntil(() => done.length === 6, PATIENT);
+  expect(done).toEqual(["late 1", "heavy 1", "late 2", "heavy 2", "late 3", "heavy 3"]);
 });
 
 test("no stack is taken for an error that is sent", () => {

@@ -39,14 +39,17 @@ describe("an exception that nobody foresaw is masked and logged", () => {
       log,
     });
     onTestFinished(() => gateway.close());
+    const url = await listen(gateway.handle);
     const response = await post(
-      `${await listen(gateway.handle)}/graphql`,
-      { query: ASK_STATUS },
+      `${url}/graphql`,
+      { query: ASK_STATUS.replace("{", `{ wrong: job(id: "no") { id }`) },
       { authorization: `token ${SECRET_TOKEN}`, "x-request-id": "story-1" },
     );
-    expect(await response.json()).toEqual(
-      failedStatus("INTERNAL_SERVER_ERROR", "Something went wrong in the gateway."),
-    );
+    const { data, errors } = failedStatus("INTERNAL_SERVER_ERROR", "Something went wrong in the gateway.");
+    const told = [{ path: ["wrong"] }, { ...errors[0], locations: expect.anything() }];
+    expect(await response.json()).toMatchObject({ data: { ...data, wrong: null }, errors: told });
+    const counted = /^rungraph_operations_total{type="query",code="INTERNAL_SERVER_ERROR"} 1$/m;
+    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(counted);
     const line = lines.find((each) => each.includes("unexpected error"));
     expect(JSON.parse(line ?? "")).toEqual({
       level: 50,

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { AT_ONCE, startWorld, type World } from "../support/door-world.ts";
 import { ENTER } from "../support/doors.ts";
 
@@ -20,6 +20,15 @@ test("a token that the service rejects shares the places of its address again", 
   proven.leave();
   world.revoke("ada");
   await world.ask(`{ experiment(id: "ada.mnist.${AT_ONCE}") { status } }`, {}, { token: "ada" });
+  expect((await ENTER.download(world, { token: "ada" }, "active")).outcome).toBe(429);
+});
+
+test("a token that the service has not accepted for ten minutes shares the places of its address again", async () => {
+  const world = await startWorld({ env: DOWNLOADS });
+  await world.accept("ada");
+  await fillAddress(world);
+  const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 600_001);
+  onTestFinished(() => clock.mockRestore());
   expect((await ENTER.download(world, { token: "ada" }, "active")).outcome).toBe(429);
 });
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { expect, test, vi } from "vitest";
+import { gate } from "../support/gate.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
 import { pieceOf, piecesOf, startLongLog, textOf } from "./long-log.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -63,13 +64,24 @@ test("a long log is read no faster than its subscriber reads, and by one request
   expect(moved()).toBe(log.length);
 });
 
-test("who leaves in the middle of a long log ends its request", async () => {
+test.each([
+  ["before its first piece", false],
+  ["in the middle", true],
+])("who leaves a long log %s ends its request", async (_, isBegun) => {
   const log = logOf(24 * MEGABYTE);
-  const { watch, advance, closed, inOrder, moved } = await startLongLog(() => log);
+  const { service, ...live } = await startLongLog(() => log);
+  const { watch, advance, closed, requests, subscriptions, inOrder, moved } = live;
+  const { sendBody } = service;
+  const begun = gate();
+  service.sendBody = (...body) => void begun.opened.then(() => sendBody(...body));
   const reader = await watch();
   advance(FIRST_POLL);
-  await pieceOf(reader);
+  await requests(2);
+  if (isBegun) begun.open();
+  if (isBegun) await pieceOf(reader);
   reader.leave();
+  await subscriptions(0);
+  begun.open();
   await closed();
   expect(inOrder()).toEqual([RUN, LOG]);
   expect(moved()).toBeLessThan(log.length);
