@@ -17,6 +17,7 @@ import {
   STATUS_UPSTREAM,
 } from "../support/one-read.ts";
 import { PAGE } from "../support/replies.ts";
+import retryAfters from "./retry-after.json" with { type: "json" };
 import refusals from "./refusals.json" with { type: "json" };
 
 /* What callers read of an answer of the service; which codes there are for which operation tells the fault matrix. */
@@ -54,22 +55,15 @@ test.each([
 ])("a refusal that says gzip: $message", expectRefused);
 
 describe("Retry-After is told in seconds", () => {
-  test.each<[string, number?]>([
-    ["240", 240],
-    ["Mon, 01 Jun 2026 12:00:30 GMT", 30],
-    ["Wed, 21 Oct 2015 07:28:00 GMT", 0],
-    ["301", 300],
-    ["Fri, 01 Jan 2100 00:00:00 GMT", 300],
-    ["soon"],
-    ["-5"],
-    ["1.5"],
-    ["99999999999"],
-  ])("from a number or a date, 5 minutes at most: %j is %s", async (retryAfter, seconds) => {
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
-    onTestFinished(() => void vi.useRealTimers());
-    const { answer } = await askOf({ status: 503, json: {}, headers: { "retry-after": retryAfter } });
-    expect((answer as Answer<unknown>).errors?.[0]?.extensions["retryAfterSeconds"]).toBe(seconds);
-  });
+  test.each(retryAfters)(
+    "from a number or a date, 5 minutes at most: $retryAfter is $seconds",
+    async ({ retryAfter, seconds }) => {
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
+      onTestFinished(() => void vi.useRealTimers());
+      const { answer } = await askOf({ status: 503, json: {}, headers: { "retry-after": retryAfter } });
+      expect((answer as Answer<unknown>).errors?.[0]?.extensions["retryAfterSeconds"]).toBe(seconds);
+    },
+  );
 });
 
 test("a service that nobody can connect to is UPSTREAM_UNAVAILABLE", async () => {

@@ -1,16 +1,9 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { BREAKER, counted, holdWindows, inTurn, startBreakable } from "./breakable.ts";
 import { cases } from "../support/cases.ts";
-import { reaches } from "../support/figures.ts";
-import type { Gateway } from "../support/gateway.ts";
-import { PATIENT } from "../support/patience.ts";
 import { reset } from "./faults.ts";
 
 const env = { UPSTREAM_RETRIES: "2" };
-
-/** The upstream requests of a gateway by their outcomes. */
-const requestsBy = async (gateway: Gateway) =>
-  (await (await fetch(`${gateway.url}/metrics`)).text()).match(/^rungraph_upstream_requests_total.*/gm) ?? [];
 
 describe("second tries of reads", () => {
   beforeEach(() => {
@@ -41,21 +34,6 @@ describe("second tries of reads", () => {
     const more = service.calls().length - 200;
     expect(more).toBeGreaterThanOrEqual(15);
     expect(more).toBeLessThanOrEqual(23);
-  });
-
-  test("are not made for who leaves in the pause before", async () => {
-    const { service, gateway } = await startBreakable(env);
-    service.fail(/./, ({ response }) => response.writeHead(503, { "retry-after": "2" }).end());
-    const leaving = new AbortController();
-    const headers = { "content-type": "application/json", authorization: "token t0ken" };
-    const body = JSON.stringify({ query: `{ experiment(id: "ada.mnist.1") { status } }` });
-    const init = { method: "POST", headers, body, signal: leaving.signal };
-    const left = fetch(`${gateway.url}/graphql`, init).catch(() => {});
-    await vi.waitUntil(async () => (await requestsBy(gateway)).length === 1, PATIENT);
-    leaving.abort();
-    await left;
-    await reaches(gateway, "rungraph_operations_running", 0);
-    expect(await requestsBy(gateway)).toEqual([expect.stringMatching(/outcome="503"} 1$/)]);
   });
 
   test("are not earned by requests that were never sent", async () => {

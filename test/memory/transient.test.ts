@@ -2,7 +2,7 @@ import { runInNewContext } from "node:vm";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Link, TransientList, TransientMap } from "../../src/transient.ts";
+import { TransientList, TransientMap } from "../../src/transient.ts";
 
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc") as (options?: { type: "minor" }) => void;
@@ -61,31 +61,5 @@ test("a map has the entries that a Map has, also after thousands of deletions", 
       expect(given.map(([at]) => map.get(at))).toEqual(given.map(([at]) => reference.get(at)));
     }),
     { numRuns: 20 },
-  );
-});
-
-test("a list keeps the order in which its members were added", () => {
-  fc.assert(
-    fc.property(fc.array(fc.option(fc.nat(20), { nil: null })), (steps) => {
-      const list = new TransientList<number>();
-      const places: Link<number>[] = [];
-      let expected: number[] = [];
-      steps.forEach((removed, index) => {
-        if (removed === null) {
-          places.push(list.add(index));
-          expected.push(index);
-          return;
-        }
-        const place = places[removed];
-        if (!place) return;
-        list.remove(place);
-        expected = expected.filter((member) => member !== place.member);
-        expect(list.has(place)).toBe(false);
-      });
-      expect(list.members()).toEqual(expected);
-      expect(list.size).toBe(expected.length);
-      expect(list.takeFirst()).toBe(expected[0]);
-      expect(list.first?.member).toBe(expected[1]);
-    }),
   );
 });
