@@ -134,7 +134,7 @@ test("of those that wait for a turn of the loop, each continues in a turn of its
   expect(order).toEqual(["first", "others", "second"]);
 });
 
-test("a caller whose work took long has its next turn after those whose work is short, and idleness saves none up", async () => {
+test("a caller whose work took long has its next turn after those whose work is short", async () => {
   const callers = new Callers();
   const turns = new Turns(callers);
   stopwatchRuns();

@@ -46,7 +46,6 @@ describe("bodies of requests", () => {
     ["with its length", (bytes: number) => withLength(bytes)],
     ["in pieces", (bytes: number) => inPieces(withLength(bytes))],
   ])("sent %s may have MAX_BODY_BYTES and no byte more", async (_, body) => {
-    // What is refused keeps no place.
     const { url } = await startDemoGateway({ env: { MAX_BODY_BYTES: "5000", MAX_OPERATIONS: "1" } });
     for (const bytes of [5_000, 5_001, 500_000, 100]) {
       const sent = await sendTo(`${url}/graphql`, { body: body(bytes), headers: JSON_BODY });
