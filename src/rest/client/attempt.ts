@@ -2,6 +2,7 @@ import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
 import type { Order } from "./order.ts";
+import { type Dialect, headersOf } from "./request.ts";
 import type { Retries } from "./retry.ts";
 import type { WireRequest } from "./transport.ts";
 
@@ -24,6 +25,7 @@ export interface UpstreamSpan {
 }
 
 export interface AttemptSettings {
+  readonly dialect: Dialect;
   readonly retries: Pick<Retries, "count">;
   readonly breaker: Pick<Breaker, "leave">;
   /** Receives the cause of a failed request: a rejected certificate, a reset connection, a bug of the gateway. */
@@ -40,23 +42,18 @@ interface Watch {
 }
 
 /** Sends a request once, and reads what is wanted of the response. */
-export type Exchange<Part> = (sent: Sent, wire: WireRequest, watch: Watch) => Promise<Part>;
-
-/** An order that is sent, for an operation or for none. */
-export type Sent = Pick<Order, "request" | "asker"> & {
-  readonly operation: Pick<Order["operation"], "scope" | "headers" | "takeTurn">;
-};
+export type Exchange<Part> = (order: Order, wire: WireRequest, watch: Watch) => Promise<Part>;
 
 /** Sends a request once. Whatever becomes of it is counted, spanned, judged and reported here. */
 export async function attempt<Part>(
   settings: AttemptSettings,
-  order: Sent,
+  order: Order,
   exchange: Exchange<Part>,
   generation: number,
 ): Promise<Part> {
-  const { breaker, onRequest, openSpan } = settings;
+  const { dialect, breaker, onRequest, openSpan } = settings;
   const { request, operation } = order;
-  const { scope, headers } = operation;
+  const { scope } = operation;
   const { endpoint, path, body = null } = request;
   const began = performance.now();
   const span = openSpan(endpoint.method, endpoint.path);
@@ -68,8 +65,8 @@ export async function attempt<Part>(
   try {
     const wire = {
       method: endpoint.method,
-      path: headers.dialect.pathPrefix + path,
-      headers: headers.of(request, span.traceparent ?? scope.traceparent),
+      path: dialect.pathPrefix + path,
+      headers: headersOf(dialect, scope, request, span.traceparent ?? scope.traceparent),
       body,
       wantsBody: endpoint.answer.form === "json",
     };
@@ -93,7 +90,7 @@ export async function attempt<Part>(
   }
 }
 
-function errorFor(cause: unknown, { request: { endpoint }, asker }: Sent, settings: AttemptSettings): Error {
+function errorFor(cause: unknown, { request: { endpoint }, asker }: Order, settings: AttemptSettings): Error {
   if (asker.ended) return endedError(endpoint, asker, isSent(cause));
   const error = mapFailure(endpoint, cause);
   if (error !== cause) settings.onFailure(error.cause ?? error);
@@ -101,7 +98,7 @@ function errorFor(cause: unknown, { request: { endpoint }, asker }: Sent, settin
 }
 
 /** Records whether the service accepts the caller's token. A session may use another one. */
-function judgeToken({ request, operation }: Sent, error: Error | null): void {
+function judgeToken({ request, operation }: Order, error: Error | null): void {
   const { token, caller } = operation.scope;
   const { token: sent = token } = request;
   if (token === null || sent !== token) return;

@@ -16,11 +16,8 @@ interface BreakerSettings {
   /** Milliseconds since any fixed point; never goes back. */
   readonly now: () => number;
   /** Asks the service on behalf of the circuit, for less than `PAUSE_MS`. Resolves with whether it is up. */
-  readonly probe: (order: Asking) => Promise<boolean>;
+  readonly probe: (order: Order) => Promise<boolean>;
 }
-
-/** What would be sent if the circuit were closed. */
-export type Asking = Pick<Order, "request"> & { readonly operation: Pick<Order["operation"], "scope"> };
 
 interface Second {
   /** Seconds since the fixed point of the clock. */
@@ -83,7 +80,7 @@ export function createBreaker({ now, probe }: BreakerSettings) {
       turn(now() + PAUSE_MS);
   };
 
-  const probeFor = async (order: Asking): Promise<void> => {
+  const probeFor = async (order: Order): Promise<void> => {
     // Counted from the beginning: the silence of a service that hangs is a part of the pause.
     const nextProbeAt = now() + PAUSE_MS;
     const isUp = await probe(order);
@@ -104,7 +101,7 @@ export function createBreaker({ now, probe }: BreakerSettings) {
     /** Whether requests wait for the outcome of a probe instead of failing. */
     isHalfOpen: (): boolean => probeAt !== null && (probing !== null || now() >= probeAt),
     /** Begins a probe unless one is under way. Resolves when its outcome is known. */
-    probed: (order: Asking): Promise<void> => (probing ??= probeFor(order)),
+    probed: (order: Order): Promise<void> => (probing ??= probeFor(order)),
     circuit: () => (probeAt === null ? ("closed" as const) : ("open" as const)),
   };
 }

@@ -1,6 +1,6 @@
 import { OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { Asker } from "./order.ts";
-import { attempt, type AttemptSettings, type Exchange, type Sent } from "./attempt.ts";
+import { attempt, type AttemptSettings, type Exchange } from "./attempt.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Connections } from "./connections.ts";
 import { endedError, throttledError } from "./failure.ts";
@@ -92,7 +92,7 @@ const pause = (ms: number, asker: Asker): Promise<void> =>
  */
 export async function askAtOnce<Part>(
   road: Road,
-  order: Sent,
+  order: Order,
   pacer: Pacer,
   exchange: Exchange<Part>,
 ): Promise<Part> {

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import Pool from "undici/lib/dispatcher/pool.js";
-import { Collector, decodeBody, encodingsOf } from "./body.ts";
+import { Collector, decodeBody } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
 import type { Asker } from "./order.ts";
 
@@ -184,9 +184,9 @@ class ResponseHandler {
     try {
       const isError = head.status >= 300;
       const limit = isError ? MAX_ERROR_BYTES : (this.#maxBytes ?? MAX_ERROR_BYTES);
-      const decode = async () => decodeBody(body, encodingsOf(encoding), limit);
+      const decoding = decodeBody(body, encoding, limit);
       // The status of an error is used even when its body cannot be decoded.
-      const decoded = await (isError ? decode().catch(() => NO_BODY) : decode());
+      const decoded = await (isError ? decoding.catch(() => NO_BODY) : decoding);
       this.#asker.hold(decoded.length);
       this.#succeed({ ...head, body: decoded });
     } catch (error) {
