@@ -18,7 +18,7 @@ export interface Life {
 /** Who waits for a response: an operation, or all that share a read. Only these wait for their pace. */
 export interface Asker extends Life, Demand {
   /** Whether a read may wait so long for its pace, in milliseconds. Of several, those who may not get the error. */
-  canWait(msFor: (scope: RequestScope) => number, late: () => Error): boolean;
+  canWait(msFor: (operation: Operation) => number, late: () => Error): boolean;
   /** Counts a request that is about to be sent. Throws `UpstreamError` above the limit of all who wait for it. */
   charge(): void;
   /** While it waits for its pace, it holds no place of the gateway. */
@@ -92,9 +92,13 @@ export class Operation implements Asker {
     return false;
   }
 
-  pause(): void {}
+  pause(): void {
+    this.scope.pause();
+  }
 
-  resume(): void {}
+  resume(): void {
+    this.scope.resume();
+  }
 
   hold(bytes: number): void {
     this.held.add(bytes);
