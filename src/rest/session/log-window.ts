@@ -79,7 +79,7 @@ class OpenLog {
     }
     const bytes = held.bytes();
     // A window smaller than its first character contains that character, so that reading makes progress.
-    const end = wholeCharacters(bytes, this.#maxBytes) || (characterEnd(bytes, 0) ?? 0);
+    const end = wholeCharacters(bytes, this.#maxBytes) || wholeCharacters(bytes, lengthFrom(bytes[0]));
     // A log that ends before `fromByte` has been truncated: reading continues at its end.
     const startByte = this.#position - this.#toSkip;
     this.#position = startByte + end;
@@ -188,25 +188,12 @@ function nextCharacter(bytes: Buffer, from: number): number {
 }
 
 /** Length of the character that starts with this byte. Invalid bytes count as one character each. */
-const lengthFrom = (byte: number) =>
-  byte < 0xc0 || byte >= 0xf8 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-
-/** End of the character that starts here; null when it is incomplete. An invalid one ends before its first invalid byte. */
-function characterEnd(bytes: Buffer, start: number): number | null {
-  if (start >= bytes.length) return null;
-  const whole = start + lengthFrom(bytes[start] ?? 0);
-  let end = start + 1;
-  while (end < whole && isContinuation(bytes[end])) end++;
-  return end < whole && end >= bytes.length ? null : end;
-}
+const lengthFrom = (byte = 0) => (byte < 0xc0 || byte >= 0xf8 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2);
 
 /** Number of bytes within the first `limit` that form complete characters. */
 function wholeCharacters(bytes: Buffer, limit: number): number {
   const end = Math.min(limit, bytes.length);
-  for (let start = end - 1; start >= 0 && start >= end - MAX_CHARACTER_BYTES; start--) {
-    if (isContinuation(bytes[start])) continue;
-    const characterEndsAt = characterEnd(bytes, start);
-    return characterEndsAt === null || characterEndsAt > end ? start : end;
-  }
-  return end;
+  let start = end - 1;
+  while (isContinuation(bytes[start]) && start > end - MAX_CHARACTER_BYTES) start--;
+  return start >= 0 && start + lengthFrom(bytes[start]) > end ? start : end;
 }
