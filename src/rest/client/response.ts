@@ -31,15 +31,12 @@ export function readResponse(
 ): void {
   const { request, operation, asker } = order;
   const { endpoint } = request;
-  const finish = ({ answer, faults }: Reading<unknown>): void => {
-    for (const place of faults) onFault(endpoint.path, place);
-    resolve(answer);
-  };
-  const next = (steps: Iterator<undefined, Reading<unknown>>): void => {
+  const advance = (steps: Iterator<undefined, Reading<unknown>>): void => {
     try {
       const step = steps.next();
-      if (step.done) finish(step.value);
-      else operation.takeTurn(() => next(steps));
+      if (!step.done) return operation.takeTurn(() => advance(steps));
+      for (const place of step.value.faults) onFault(endpoint.path, place);
+      resolve(step.value.answer);
     } catch (error) {
       reject(withFacts(error, request, response));
     }
@@ -48,11 +45,9 @@ export function readResponse(
     if (response.status >= 300) throw mapErrorResponse(order, response, response.body, dialect.secrets);
     const reader = endpoint.answer;
     // The body is ignored: the document describes none.
-    if (reader.form !== "json") return resolve(reader.read().answer);
+    if (reader.form !== "json") return resolve(undefined);
     if (response.body.length > SHORT_BYTES && endpoint.method === "GET") asker.hold(excessOf(response.body));
-    const json = parse(response.body);
-    if (reader.steps) next(reader.steps(json));
-    else finish(reader.read(json));
+    advance(reader.steps(parse(response.body)));
   } catch (error) {
     reject(withFacts(error, request, response));
   }
