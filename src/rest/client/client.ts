@@ -2,19 +2,18 @@ import type { Caller, Callers } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import type { Asker } from "./order.ts";
 import type { AttemptSettings, Exchange } from "./attempt.ts";
 import { createBreaker } from "./breaker.ts";
 import { Connections, type ConnectionSettings } from "./connections.ts";
 import { type ConnectorSettings, createConnector } from "./connector.ts";
 import type { HeldBytes } from "../../held.ts";
-import { Operation, type OperationBounds } from "./order.ts";
+import { type Asker, Operation, type OperationBounds, type Order } from "./order.ts";
 import { Pacer } from "./pacer.ts";
 import { createProbe } from "./probe.ts";
 import type { Dialect, UpstreamRequest } from "./request.ts";
 import { checkStream, readResponse } from "./response.ts";
 import { createRetries } from "./retry.ts";
-import { ask, askAtOnce, type Road } from "./road.ts";
+import { ask, type Road } from "./road.ts";
 import { openStream } from "./stream.ts";
 import { createTransport, type StreamedResponse, type TransportSettings } from "./transport.ts";
 
@@ -43,8 +42,8 @@ export type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) 
 export type Pressure = ReturnType<Client["pressure"]>;
 export type Client = ReturnType<typeof createClient>;
 
-/** The bounds of a probe or a download, which is one request. */
-const ALONE: OperationBounds = { width: 1, requests: 1, yields: false };
+/** The bounds of a probe or a download, which is one request, and waits in no line. */
+const ALONE: OperationBounds = { width: 0, requests: 1, yields: false };
 
 /** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
@@ -80,31 +79,24 @@ export function createClient(settings: ClientSettings) {
       scope,
       bounds,
       held: settings.heldBytes.open(scope),
-      line: connections.open(scope, bounds.width),
+      line: bounds.width > 0 ? connections.open(scope, bounds.width) : null,
       takeTurn: settings.turnsFor(scope.caller),
     });
   const probe = createProbe({ attempts, exchange: whole, open, clock: settings.clock });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const connections = new Connections(settings, callers, breaker);
   const pacers = callers.keep(() => new Map<RateLimit | null, Pacer>());
-  const pacerOf = (caller: Caller, { endpoint }: UpstreamRequest<unknown>): Pacer => {
-    const limit = dialect.limitOf(endpoint);
-    const own = pacers.of(caller);
+  const pacerOf = ({ request, operation }: Order): Pacer | null => {
+    const { token, caller } = operation.scope;
+    const { token: sent = token } = request;
+    if (sent === null) return null;
+    const own = pacers.of(sent === token ? caller : callers.withToken(sent, caller.address));
+    const limit = dialect.limitOf(request.endpoint);
     const pacer = own.get(limit) ?? new Pacer(settings.clock, limit);
     own.set(limit, pacer);
     return pacer;
   };
-  const road: Road = {
-    ...attempts,
-    breaker,
-    connections,
-    pacerOf: ({ request, operation }) => {
-      const { token, caller } = operation.scope;
-      const { token: sent = token } = request;
-      if (sent === null) return null;
-      return pacerOf(sent === token ? caller : callers.withToken(sent, caller.address), request);
-    },
-  };
+  const road: Road = { ...attempts, breaker, connections, pacerOf };
 
   return {
     open,
@@ -138,12 +130,7 @@ export function createClient(settings: ClientSettings) {
     /** Opens a download. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {
       const operation = open(scope);
-      return askAtOnce(
-        road,
-        { request, operation, asker: operation },
-        pacerOf(scope.caller, request),
-        stream,
-      );
+      return ask(road, { request, operation, asker: operation }, stream);
     },
 
     /** Whether the queue has no room for a new operation of the caller. */

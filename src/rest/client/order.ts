@@ -42,8 +42,8 @@ export interface OperationBounds {
 interface OperationParts {
   readonly scope: RequestScope;
   readonly held: Held;
-  /** Where its requests wait for a connection. */
-  readonly line: Line<Waiter>;
+  /** Where its requests wait for a connection; null where they wait for none. */
+  readonly line: Line<Waiter> | null;
   readonly bounds: OperationBounds;
   /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
   readonly takeTurn: (work: () => void) => void;
@@ -53,7 +53,7 @@ interface OperationParts {
 export class Operation implements Asker {
   readonly scope: RequestScope;
   readonly held: Held;
-  readonly line: Line<Waiter>;
+  readonly line: OperationParts["line"];
   readonly takeTurn: OperationParts["takeTurn"];
   readonly yields: boolean;
   readonly deadline: number;

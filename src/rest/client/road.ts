@@ -85,30 +85,3 @@ const pause = (ms: number, asker: Asker): Promise<void> =>
     const timer = setTimeout(finish, ms);
     asker.onEnd(finish);
   });
-
-/**
- * Asks for a download at once or not at all: it waits in no line, because its caller decides how long it takes. The pace and
- * the circuit hold for it as well.
- */
-export async function askAtOnce<Part>(
-  road: Road,
-  order: Order,
-  pacer: Pacer,
-  exchange: Exchange<Part>,
-): Promise<Part> {
-  const { breaker } = road;
-  if (!pacer.take(false)) throw throttledError(order.request.endpoint, pacer.waitMs(false));
-  let outcome: PacedOutcome = "unsent";
-  try {
-    if (breaker.isHalfOpen()) await breaker.probed(order);
-    const generation = breaker.enter();
-    outcome = "allowed";
-    pacer.send();
-    return await attempt(road, order, exchange, generation);
-  } catch (error) {
-    outcome = throttledMs(error) ?? outcome;
-    throw error;
-  } finally {
-    pacer.leave(outcome);
-  }
-}
