@@ -1,4 +1,4 @@
-import { batchFaultOf, UpstreamError } from "../../errors.ts";
+import { batchFaultOf } from "../../errors.ts";
 import type { Batch, Find, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
@@ -70,8 +70,6 @@ export class Batches {
   readonly #reads = new Map<string, Read>();
   /** Whole reads by the object with their path parameters: references that are equal have the same one. */
   readonly #byAddress = new Map<unknown, Read>();
-  /** The errors of loads that send nothing; null if there are none. */
-  #errors: Map<string, UpstreamError> | null = null;
   /** The reads of the next batch. */
   #gathered: Read[] = [];
 
@@ -96,7 +94,7 @@ export class Batches {
       read.note?.load();
       return read.response;
     } catch (error) {
-      return this.#rejected(error, endpoint, at, options);
+      return Promise.reject(error);
     }
   }
 
@@ -109,21 +107,6 @@ export class Batches {
     const read = this.#open(target, key);
     if (this.#gathered.push(read) === 1) this.#schedule();
     return read;
-  }
-
-  /** Rejects a load that sends nothing. Equal loads share their error. */
-  async #rejected<At>(
-    error: unknown,
-    endpoint: Get<At, unknown>,
-    at: At,
-    { query }: ReadOptions,
-  ): Promise<never> {
-    if (!(error instanceof UpstreamError)) throw error;
-    const key = `${endpoint.path} ${endpoint.toPath(at)}${query ? searchOf(query) : ""}`;
-    this.#errors ??= new Map();
-    const first = this.#errors.get(key) ?? error;
-    this.#errors.set(key, first);
-    throw first;
   }
 
   /** Prefetches the list that covers reads like this one. */
