@@ -84,7 +84,7 @@ export async function attempt<Part>(
       requestId: scope.requestId,
       method: endpoint.method,
       route: endpoint.path,
-      outcome: outcomeOf(watch.status, error),
+      outcome: error || (watch.status ?? 200) >= 300 ? `${watch.status ?? code ?? "CANCELLED"}` : "2xx",
       ms: performance.now() - began,
     });
   }
@@ -110,11 +110,4 @@ function judgeToken({ request, operation }: Order, error: Error | null): void {
 function codeOf(error: Error): string | null {
   if (error instanceof UpstreamError) return error.code;
   return error instanceof Cancelled ? null : "INTERNAL_SERVER_ERROR";
-}
-
-/** The HTTP status, or the error code without one. */
-function outcomeOf(status: number | null, error: Error | null): string {
-  if (!error) return status === null || status < 300 ? "2xx" : `${status}`;
-  const errorStatus = error instanceof UpstreamError ? error.facts.upstream?.status : undefined;
-  return `${errorStatus ?? codeOf(error) ?? "CANCELLED"}`;
 }

@@ -54,13 +54,11 @@ export function createClient(settings: ClientSettings) {
   /** Reads a whole response. Callbacks, because here each promise of a read costs as much as the rest. */
   const whole: Exchange<unknown> = (order, wire, watch) =>
     new Promise((resolve, reject) => {
-      transport.send(wire, order.asker, {
-        onFailure: reject,
-        onResponse: (response) => {
-          watch.status = response.status;
-          watch.bytes = response.body.length;
-          order.operation.takeTurn(() => readResponse(order, response, settings, { resolve, reject }));
-        },
+      transport.send(wire, order.asker, (failure, response) => {
+        if (failure) return reject(failure);
+        watch.status = response.status;
+        watch.bytes = response.body.length;
+        order.operation.takeTurn(() => readResponse(order, response, settings, { resolve, reject }));
       });
     });
 
