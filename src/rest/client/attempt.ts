@@ -91,7 +91,7 @@ export async function attempt<Part>(
 }
 
 function errorFor(cause: unknown, { request: { endpoint }, asker }: Order, settings: AttemptSettings): Error {
-  if (asker.ended) return endedError(endpoint, asker, isSent(cause));
+  if (asker.life.ended) return endedError(endpoint, asker.life, isSent(cause));
   const error = mapFailure(endpoint, cause);
   if (error !== cause) settings.onFailure(error.cause ?? error);
   return error;

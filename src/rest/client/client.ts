@@ -64,7 +64,7 @@ export function createClient(settings: ClientSettings) {
 
   /** Opens a response that is read as long as its reader takes. */
   const stream: Exchange<StreamedResponse> = async (order, wire, watch) => {
-    const response = await openStream(wireSettings, wire, order.asker);
+    const response = await openStream(wireSettings, wire, order.asker.life);
     watch.status = response.status;
     return checkStream(order, response, dialect);
   };

@@ -58,7 +58,7 @@ export class Connections {
     if (!line) return isHalfOpen ? this.#breaker.probed(order) : null;
     if (!isHalfOpen && line.takeAtOnce()) return null;
     this.#serveSoon();
-    return waitIn(line, order, () => endedError(order.request.endpoint, order.asker, false));
+    return waitIn(line, order, () => endedError(order.request.endpoint, order.asker.life, false));
   }
 
   leave({ line }: Operation): void {

@@ -16,7 +16,9 @@ export interface Life {
 }
 
 /** Who waits for a response: an operation, or all that share a read. Only these wait for their pace. */
-export interface Asker extends Life, Demand {
+export interface Asker extends Demand {
+  /** How long. */
+  readonly life: Life;
   /** Whether a read may wait so long for its pace, in milliseconds. Of several, those who may not get the error. */
   canWait(msFor: (operation: Operation) => number, late: () => Error): boolean;
   /** Counts a request that is about to be sent. Throws `UpstreamError` above the limit of all who wait for it. */
@@ -56,7 +58,7 @@ export class Operation implements Asker {
   readonly line: OperationParts["line"];
   readonly takeTurn: OperationParts["takeTurn"];
   readonly yields: boolean;
-  readonly deadline: number;
+  readonly life: Life;
   readonly positions = 1;
   /** Whether it has asked for anything. */
   hasBegun = false;
@@ -72,20 +74,8 @@ export class Operation implements Asker {
     this.line = line;
     this.takeTurn = takeTurn;
     this.yields = bounds.yields;
-    this.deadline = scope.deadline;
+    this.life = scope;
     this.#bounds = bounds;
-  }
-
-  get ended(): Asker["ended"] {
-    return this.scope.ended;
-  }
-
-  onEnd(callback: () => void): void {
-    this.scope.onEnd(callback);
-  }
-
-  offEnd(callback: () => void): void {
-    this.scope.offEnd(callback);
   }
 
   canWait(): boolean {
@@ -142,20 +132,21 @@ export interface Waiter {
 export const waitIn = (line: Line<Waiter>, order: Order, ended: () => Error): Promise<void> =>
   new Promise((resolve, reject) => {
     const { asker } = order;
+    const { life } = asker;
     const waiter: Waiter = {
       order,
       demand: asker,
       go: () => {
-        asker.offEnd(onEnd);
+        life.offEnd(onEnd);
         resolve();
       },
       refuse: (error) => {
         line.remove(waiter);
-        asker.offEnd(onEnd);
+        life.offEnd(onEnd);
         reject(error);
       },
     };
     const onEnd = () => waiter.refuse(ended());
     line.add(waiter);
-    asker.onEnd(onEnd);
+    life.onEnd(onEnd);
   });

@@ -76,7 +76,9 @@ export class Pacer {
     asker.pause();
     // At the deadline others had their turns: the service has refused nothing.
     const turn = waitIn(line, order, () =>
-      asker.ended === "deadline" ? this.#lateFor(order) : endedError(request.endpoint, asker, false),
+      asker.life.ended === "deadline"
+        ? this.#lateFor(order)
+        : endedError(request.endpoint, asker.life, false),
     ).finally(() => asker.resume());
     this.#advance();
     return turn;

@@ -126,7 +126,7 @@ class ResponseHandler {
     this.#done = done;
     this.#maxBytes = maxBytes;
     this.#timer = setTimeout(this.#onEnd, timeoutMs);
-    asker.onEnd(this.#onEnd);
+    asker.life.onEnd(this.#onEnd);
   }
 
   onConnect(abort: () => void): void {
@@ -204,7 +204,7 @@ class ResponseHandler {
     clearTimeout(this.#timer);
     if (this.#isSettled) return false;
     this.#isSettled = true;
-    this.#asker.offEnd(this.#onEnd);
+    this.#asker.life.offEnd(this.#onEnd);
     return true;
   }
 }

@@ -2,7 +2,7 @@ import type { Held } from "../../held.ts";
 import type { Batch, RunRead } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { ReadPart } from "../client/client.ts";
-import type { Asker, Operation } from "../client/order.ts";
+import type { Asker, Life, Operation } from "../client/order.ts";
 
 export interface ReadTarget {
   readonly endpoint: Get<never, unknown>;
@@ -37,7 +37,8 @@ interface User {
  * One GET of a caller, and then its response. It belongs to all reads that wait for it: it lasts until the last of them is
  * left, and may be asked again until the latest of their deadlines. Answered, it can be kept for later reads.
  */
-export class Entry implements Asker {
+export class Entry implements Asker, Life {
+  readonly life = this;
   readonly target: ReadTarget;
   /** Whether later reads may join before it is answered. */
   readonly isOpen: boolean;
@@ -46,7 +47,7 @@ export class Entry implements Asker {
   freshUntil = Number.NEGATIVE_INFINITY;
   positions = 0;
   deadline = 0;
-  ended: Asker["ended"] = null;
+  ended: Life["ended"] = null;
   isAnswered = false;
   value: unknown = undefined;
   /** How many bytes of memory the response takes. */
@@ -75,7 +76,7 @@ export class Entry implements Asker {
     read.entry = this;
     if (this.isAnswered) return this.#giveTo(read);
     this.positions += read.positions;
-    this.deadline = Math.max(this.deadline, read.operation.deadline);
+    this.deadline = Math.max(this.deadline, read.operation.life.deadline);
     this.#waiting.push(read);
     if (this.#isPaused) read.operation.pause();
   }
@@ -91,7 +92,7 @@ export class Entry implements Asker {
     if (this.#waiting.length > 0) return read.end(true);
     // The request's own error says whether it was sent.
     this.#last = read;
-    this.ended = read.operation.ended;
+    this.ended = read.operation.life.ended;
     this.#interrupt?.();
   }
 
@@ -119,7 +120,7 @@ export class Entry implements Asker {
   canWait(msFor: (operation: Operation) => number, late: () => Error): boolean {
     const now = Date.now();
     const inTime = this.#waiting.filter(
-      (read) => now + msFor(read.operation) < read.operation.deadline && !read.findStale(),
+      (read) => now + msFor(read.operation) < read.operation.life.deadline && !read.findStale(),
     );
     if (inTime.length === 0) return false;
     for (const read of this.#waiting.filter((each) => !inTime.includes(each))) {

@@ -16,13 +16,12 @@ export interface LogWindow {
   /** Position at which to continue reading. */
   readonly endByte: number;
   readonly hasMore: boolean;
-  readonly contentType: string | null;
   /** The open response after the window; null when it was not requested, or at the end of the log. */
   readonly rest: OpenLog | null;
 }
 
 /** The parts of a response that a log is read from. */
-export type LogResponse = Pick<StreamedResponse, "stream" | "contentType" | "bodyHeaders">;
+export type LogResponse = Pick<StreamedResponse, "stream" | "bodyHeaders">;
 
 /**
  * Reads a window of a streamed log. Reads no further than needed, buffers at most twice `maxBytes`, and nothing before
@@ -92,7 +91,6 @@ class OpenLog {
       startByte,
       endByte: this.#position,
       hasMore,
-      contentType: this.#response.contentType,
       rest: hasMore ? this : null,
     };
   }
@@ -114,7 +112,7 @@ class OpenLog {
 }
 
 async function readTail(
-  { stream, contentType }: LogResponse,
+  { stream }: LogResponse,
   { tailLines, maxBytes }: { tailLines: number; maxBytes: number },
 ): Promise<LogWindow> {
   const held = createTail(maxBytes + MAX_CHARACTER_BYTES);
@@ -133,7 +131,6 @@ async function readTail(
     startByte: total - bytes.length + start,
     endByte: total - bytes.length + end,
     hasMore: false,
-    contentType,
     rest: null,
   };
 }

@@ -64,7 +64,7 @@ export class Read {
   start(): void {
     const { shared, started, isFresh } = this.#reader;
     const { target, operation } = this;
-    if (operation.ended) return this.end(false);
+    if (operation.life.ended) return this.end(false);
     started.push(this);
     const equal = isFresh ? undefined : shared?.find(target.key);
     if (equal) {
@@ -86,7 +86,7 @@ export class Read {
 
   /** Rejects it because its operation has ended. */
   end(wasSent: boolean): void {
-    this.reject(endedError(this.target.offered, this.operation, wasSent));
+    this.reject(endedError(this.target.offered, this.operation.life, wasSent));
   }
 
   /** Takes the last known response if the service gives none for now; otherwise fails. */
@@ -103,7 +103,9 @@ export class Read {
   /** An earlier response that may answer while the service gives none: the result must tell that. */
   findStale(): Entry | undefined {
     const { isFresh, shared } = this.#reader;
-    return isFresh || this.operation.ended || !this.note ? undefined : shared?.findStale(this.target.key);
+    return isFresh || this.operation.life.ended || !this.note
+      ? undefined
+      : shared?.findStale(this.target.key);
   }
 
   async #request(entry: Entry): Promise<void> {
