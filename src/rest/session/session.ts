@@ -32,19 +32,7 @@ export interface SessionSettings {
 export type Wants = Pick<ReadOptions, "query" | "part">;
 
 /** Sends the reads and commands of one GraphQL request. */
-export type Session = Pick<
-  TokenSession,
-  | "server"
-  | "requireToken"
-  | "read"
-  | "prefetchList"
-  | "window"
-  | "send"
-  | "knownViewer"
-  | "learnViewer"
-  | "endSharing"
-  | "as"
->;
+export type Session = Pick<TokenSession, keyof TokenSession>;
 
 export type SessionClient = Pick<Client, "open" | "json" | "part">;
 
@@ -52,41 +40,37 @@ export function openSession(client: SessionClient, scope: RequestScope, settings
   return new TokenSession(client, client.open(scope, settings.bounds), settings, scope.token);
 }
 
-class TokenSession implements Reader {
+class TokenSession {
   readonly server: Server;
-  readonly client: SessionClient;
-  readonly operation: Operation;
-  readonly scope: RequestScope;
-  readonly token: string | null;
-  readonly shared: Reader["shared"];
-  readonly isFresh: boolean;
-  readonly started: Read[] = [];
+  readonly #reader: Reader;
   readonly #own: CallerReads;
   readonly #settings: SessionSettings;
   #batches: Batches;
 
-  constructor(client: SessionClient, operation: Operation, settings: SessionSettings, token: string | null) {
+  constructor(
+    client: Reader["client"],
+    operation: Operation,
+    settings: SessionSettings,
+    token: string | null,
+  ) {
     const { server, reads } = settings.shared;
     const { scope } = operation;
     this.server = server;
-    this.client = client;
-    this.operation = operation;
-    this.scope = scope;
-    this.token = token;
     this.#own = reads.own.of(scope.caller);
     // The caller belongs to the token of the request. With another token nothing is shared.
-    this.shared = token === scope.token ? this.#own : null;
-    this.isFresh = settings.isFresh;
+    const shared = token === scope.token ? this.#own : null;
+    const started: Read[] = [];
+    this.#reader = { client, operation, token, shared, isFresh: settings.isFresh, started };
     this.#settings = settings;
-    this.#batches = new Batches(this, settings, this.#own.refused);
+    this.#batches = new Batches(this.#reader, settings, this.#own.refused);
     scope.onEnd(() => {
-      for (const read of this.started) read.leave();
+      for (const read of started) read.leave();
     });
   }
 
   /** Throws `UpstreamError` when the caller has no token. Nothing is sent then. */
   requireToken(): void {
-    if (this.token === null) throw noToken();
+    if (this.#reader.token === null) throw noToken();
   }
 
   /**
@@ -114,6 +98,7 @@ class TokenSession implements Reader {
    * may have done it.
    */
   async send<At, Answer, Body>(endpoint: Command<At, Answer, Body>, at: At, body: Body): Promise<Answer> {
+    const { client, operation, token } = this.#reader;
     try {
       const offered = this.server.offered(endpoint);
       if (!endpoint.anonymous) this.requireToken();
@@ -122,23 +107,23 @@ class TokenSession implements Reader {
         path: offered.toPath(at),
         body: offered.encode(body),
         secret: offered.secretOf(body),
-        token: endpoint.anonymous ? null : this.token,
+        token: endpoint.anonymous ? null : token,
         note: this.#settings.journal?.openCommand() ?? null,
       };
-      return await this.client.json(this.operation, request);
+      return await client.json(operation, request);
     } finally {
-      this.#batches = new Batches(this, this.#settings, this.#own.refused);
+      this.#batches = new Batches(this.#reader, this.#settings, this.#own.refused);
       this.endSharing();
     }
   }
 
   /** The login name of the user of the token, if the service has told it before; otherwise null. */
   knownViewer(): string | null {
-    return this.shared?.viewer ?? null;
+    return this.#reader.shared?.viewer ?? null;
   }
 
   learnViewer(username: string): void {
-    if (this.shared) this.shared.viewer = username;
+    if (this.#reader.shared) this.#reader.shared.viewer = username;
   }
 
   /** Ends the sharing with other operations of the caller: reads that start later send new requests. */
@@ -148,7 +133,8 @@ class TokenSession implements Reader {
 
   /** Opens a session with another token. Both share only the limits. */
   as(token: string): Session {
-    return new TokenSession(this.client, this.operation, this.#settings, token);
+    const { client, operation } = this.#reader;
+    return new TokenSession(client, operation, this.#settings, token);
   }
 }
 
