@@ -2,13 +2,13 @@ import { cpSync, existsSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
+import { askAt } from "../support/gateway.ts";
 import { createFolder } from "../support/build.ts";
 import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
 import { openPort } from "../support/listen.ts";
 import { mainIn, READY_LINE, startMain, startProgram, startReady } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
-import { askAt } from "../support/raw-requests.ts";
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
 
 /** What gives a program a terminal, of util-linux. */
