@@ -52,6 +52,24 @@ export interface Recorded {
   readonly loaded: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * A list whose items are made when they are completed. Lists below lists ask for far more items than an operation may
+ * return, and it is stopped before most of them are made.
+ */
+export class MadeItems<Item> implements Iterable<Item> {
+  readonly length: number;
+  readonly at: (index: number) => Item;
+
+  constructor(length: number, at: (index: number) => Item) {
+    this.length = length;
+    this.at = at;
+  }
+
+  *[Symbol.iterator](): Generator<Item> {
+    for (let index = 0; index < this.length; index++) yield this.at(index);
+  }
+}
+
 export interface FieldExtensions {
   /** Keys of the parent's record that the field needs. Its parents are `Recorded`. */
   readonly keys?: readonly string[];

@@ -10,7 +10,7 @@ import {
   isNonNullType,
   isObjectType,
 } from "graphql";
-import type { Recorded, ScalarExtensions } from "../field-source.ts";
+import { MadeItems, type Recorded, type ScalarExtensions } from "../field-source.ts";
 import { sizeOf } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
 import { CHILD_BYTES, defer, runFields, settle, writePlain } from "./run.ts";
@@ -20,6 +20,7 @@ import type {
   CompletedField,
   CompletedObject,
   Container,
+  ListItems,
   Run,
   Selection,
   Site,
@@ -96,7 +97,8 @@ function completeList(
     if (typeof value !== "object" || value === null || !(Symbol.iterator in value)) {
       throw new GraphQLError(`Expected Iterable, but did not find one for field "${field.coordinate}".`);
     }
-    const all: readonly unknown[] = Array.isArray(value) ? value : [...(value as Iterable<unknown>)];
+    const all: ListItems =
+      Array.isArray(value) || value instanceof MadeItems ? value : [...(value as Iterable<unknown>)];
     // Those that are delivered later are counted as well.
     if (!run.meter.count(all.length, all.length * ITEM_BYTES)) return;
     const count = streamed ? Math.min(streamed.initialCount(run.variables), all.length) : all.length;
@@ -106,7 +108,7 @@ function completeList(
     slots[at] = list;
     const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
     // Items are awaited later, or never when the operation is stopped: prevents unhandled rejections.
-    for (const each of all) if (each instanceof Promise) each.catch(() => {});
+    if (Array.isArray(all)) for (const each of all) if (each instanceof Promise) each.catch(() => {});
     if (streamed && all.length > count)
       run.later?.push({ label: streamed.label, place: container, items: all, from: count, item });
     const completeFrom = (first: number): void => {
@@ -115,7 +117,7 @@ function completeList(
           defer(run, () => completeFrom(index));
           return;
         }
-        settle(all[index], item, itemSlots, index, container, run);
+        settle(all.at(index), item, itemSlots, index, container, run);
         if (container.isNulled || run.meter.isStopped) return;
       }
     };

@@ -152,7 +152,7 @@ export function deliverLater(
         for (let ready = complete.get(next); ready; ready = complete.get(next)) next = ready();
       });
       while (index < Math.min(items.length, start + TOGETHER) && run.pending === 1 && !above.isNulled)
-        settle(items[index], item, slots, index++, above, run);
+        settle(items.at(index), item, slots, index++, above, run);
       if (index < items.length) beginAll([{ part, begin: () => beginSome(index) }]);
       end(run);
     };

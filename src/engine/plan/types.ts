@@ -126,11 +126,14 @@ export interface LaterFragments {
   readonly place: Container;
 }
 
+/** The items of a list: an array, or `MadeItems`. */
+export type ListItems = Pick<readonly unknown[], "length" | "at">;
+
 /** The items of a list that are delivered later. */
 export interface LaterItems {
   readonly label: string | null;
   readonly place: Container;
-  readonly items: readonly unknown[];
+  readonly items: ListItems;
   /** Index of the first that is delivered later. */
   readonly from: number;
   readonly item: Site;

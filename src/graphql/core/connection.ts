@@ -1,4 +1,5 @@
 import type { InputShapeFromFields, InterfaceRef, ObjectRef } from "@pothos/core";
+import { MadeItems } from "../../engine/field-source.ts";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { Scan, Slice } from "../../rest/session/pages.ts";
@@ -11,7 +12,7 @@ import type { Context } from "./context.ts";
  */
 
 export interface Connection<Node> {
-  readonly nodes: readonly Node[];
+  readonly nodes: MadeItems<Node>;
   /** The cursor of a node. Made when it is selected: a page has hundreds. */
   readonly cursorAt: (index: number) => string;
   /** Where the list goes on: the cursor of the last item of the page, which may be left out; null on an empty page. */
@@ -93,7 +94,9 @@ export function connectionOf<
         type: [EdgeType],
         nullable: false,
         description: "Items, each with its cursor.",
-        resolve: ({ nodes, cursorAt }) => nodes.map((each, index) => ({ node: each, index, cursorAt })),
+        resolve: ({ nodes, cursorAt }) =>
+          // Safe: Pothos expects an array; the engine completes these as one.
+          new MadeItems(nodes.length, (index) => ({ node: nodes.at(index), index, cursorAt })) as never,
       }),
       nodes: t.field({
         type: [node],
@@ -116,24 +119,19 @@ export function connectionOf<
   return ConnectionType;
 }
 
-/** Converts a slice of an upstream list to a connection, without the items that have no node. */
+/** Converts a slice of an upstream list to a connection. */
 export function connect<Item, Node>(
   { items, cursorAt, hasNext, hasPrevious, count }: Slice<Item>,
-  toNode: (item: Item) => Node | null,
+  toNode: (item: Item) => Node,
 ): Connection<Node> {
-  const nodes: Node[] = [];
-  const indexes: number[] = [];
-  for (const [index, item] of items.entries()) {
-    const node = toNode(item);
-    if (node !== null && indexes.push(index)) nodes.push(node);
-  }
   return {
-    nodes,
-    cursorAt: (index) => cursorAt(indexes[index] ?? index),
-    endCursor: () => (items.length > 0 ? cursorAt(items.length - 1) : null),
     hasNext,
     hasPrevious,
     count,
+    // Safe: only indexes below the length are asked for.
+    nodes: new MadeItems(items.length, (index) => toNode(items[index] as Item)),
+    cursorAt,
+    endCursor: () => (items.length > 0 ? cursorAt(items.length - 1) : null),
   };
 }
 

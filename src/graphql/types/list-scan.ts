@@ -16,29 +16,22 @@ import type { Context, Steps } from "../core/context.ts";
 
 /* What the gateway itself looks for in the rows of a list, because the server cannot be asked for it. */
 
-/** Finds the indexes of the rows that match, in steps. */
-export type FindRows = (rows: readonly object[]) => Steps<readonly number[]>;
+/** Whether a row matches. */
+export type IsMatch = (row: object) => boolean;
 
-/** Rows that are compared without a pause. */
-const STRIDE = 100;
+/** Whether a row matches both; null where there is nothing to look for. */
+export function both(one: IsMatch | null, other: IsMatch | null): IsMatch | null {
+  return one && other ? (row) => one(row) && other(row) : (one ?? other);
+}
 
-export const findRows = (isMatch: (row: object) => boolean): FindRows =>
-  function* (rows) {
-    const found: number[] = [];
-    for (const [index, row] of rows.entries()) {
-      if (index % STRIDE === STRIDE - 1) yield;
-      if (isMatch(row)) found.push(index);
-    }
-    return found;
-  };
-
-/** Finds the rows that match both; null where there is nothing to look for. */
-export function both(one: FindRows | null, other: FindRows | null): FindRows | null {
-  if (!one || !other) return one ?? other;
-  return function* (rows) {
-    const found = new Set(yield* one(rows));
-    return (yield* other(rows)).filter((index) => found.has(index));
-  };
+/** Finds the indexes of the rows that match. A pause after each: its texts may be long. */
+function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<readonly number[]> {
+  const found: number[] = [];
+  for (const [index, row] of rows.entries()) {
+    yield;
+    if (isMatch(row)) found.push(index);
+  }
+  return found;
 }
 
 /** Whether the rows of the lists of this server have a key. */
@@ -71,7 +64,7 @@ type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
  * does not have.
  */
 export function finding<Row extends object>(
-  find: FindRows,
+  isMatch: IsMatch,
   compared: readonly string[],
   { offset }: PageArgs,
   context: Context,
@@ -79,7 +72,7 @@ export function finding<Row extends object>(
   if (offset != null) throw new InputError("offset: expected none where the gateway scans the list");
   return (rows) => {
     context.onScan?.(compared, rows.length);
-    return context.inTurns(find(rows));
+    return context.inTurns(findMatching(rows, isMatch));
   };
 }
 
