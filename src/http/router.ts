@@ -159,6 +159,8 @@ export function createRouter(parts: Parts, { graphql, mcp, downloads, page }: Ro
     });
     if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
     readTarget(request);
+    // Once Node has declined the offer of another protocol, it drops what follows in the same packet.
+    if (request.headers.upgrade !== undefined) response.setHeader("connection", "close");
     if (draining) closeAfter(response);
     if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
     else if (origins.length === 0) route(request, response);

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { json } from "node:stream/consumers";
 import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 import { type DocumentNode, type GraphQLFormattedError, print } from "graphql";
 import pino from "pino";
@@ -44,6 +47,9 @@ export interface GatewayOptions {
   readonly exampleToken?: string;
 }
 
+/** Takes half of the time of `fetch`. */
+const KEPT = new Agent({ keepAlive: true });
+
 /** A gateway on a port of its own, closed when the test ends. */
 export async function startGateway({
   upstream,
@@ -63,16 +69,16 @@ export async function startGateway({
     drain: gateway.drain,
     ask: async (document, variables, sending = {}) => {
       const sent = sending.token === undefined ? token : sending.token;
-      const response = await fetch(`${url}/graphql`, {
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          ...(sent === null ? {} : { authorization: `token ${sent}` }),
-          ...sending.headers,
-        },
-        body: JSON.stringify({ query: typeof document === "string" ? document : print(document), variables }),
-      });
-      return (await response.json()) as Answer<never>;
+      const headers = {
+        "content-type": "application/json",
+        ...(sent !== null && { authorization: `token ${sent}` }),
+        ...sending.headers,
+      };
+      const query = typeof document === "string" ? document : print(document);
+      const asked = request(`${url}/graphql`, { method: "POST", agent: KEPT, headers });
+      asked.end(JSON.stringify({ query, variables }));
+      const [response] = (await once(asked, "response")) as [IncomingMessage];
+      return (await json(response)) as Answer<never>;
     },
   };
 }

@@ -45,19 +45,26 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
 
   const open = async (
     request: IncomingMessage,
-    { id, what, format, query }: Exported,
+    [, id = "", given = "", extension = "", query = ""]: readonly string[],
     scope: RequestScope,
     admit: () => void,
   ): Promise<OpenedDownload> => {
-    const source = sourceOf(id);
+    // Safe: `ROUTE` matches no other words.
+    const [what, format] = [given as keyof typeof TABLES, extension as Extension];
+    const source = sourceOf(decoded(id));
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     const rowsOf = TABLES[what].rowsOf(parameters, parts.facts);
     admit();
-    const asked = { source, parameters, format: FORMATS[format], openPart: () => openPart(request, scope) };
-    const { columns, total, pieces } = await openTable(asked, rowsOf);
+    const asked = {
+      source,
+      args: parameters.args,
+      format: FORMATS[format],
+      openPart: () => openPart(request, scope),
+    };
+    const { count, text } = await openTable(asked, rowsOf);
     // What fails before the first row is an answer, not a body that breaks off.
-    const { value: rows = "" } = await pieces.next();
-    const bytes = bytesOf(FORMATS[format].head(columns) + rows, pieces);
+    const begun = await text.next();
+    const bytes = bytesOf(begun.value ?? "", text);
     const isCompressed = acceptsGzip(request.headers["accept-encoding"]);
     return {
       status: 200,
@@ -65,42 +72,27 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
         "content-type": FORMATS[format].contentType,
         vary: "accept-encoding",
         ...named("attachment", `${source.name}.${what}.${format}`),
-        ...(total !== null && { "x-total-count": `${total}` }),
+        ...(count !== null && { "x-total-count": `${count}` }),
         ...(isCompressed && { "content-encoding": "gzip" }),
       },
       // The body reports its own end, be it early.
       body: isCompressed ? compressEach(bytes) : bytes,
-      cancel: () => void pieces.return(undefined),
+      cancel: () => void text.return(undefined),
       failureOf: (error) => error,
     };
   };
 
   return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const [, id, what, format, query = ""] = ROUTE.exec(request.url ?? "") ?? [];
-    if (!id || !what || !format) return sendUnknown(request, response);
-    // Safe: `ROUTE` matches no other words.
-    const exported = {
-      id: decoded(id),
-      query,
-      what: what as keyof typeof TABLES,
-      format: format as Extension,
-    };
+    const found = ROUTE.exec(request.url ?? "");
+    const what = found?.[2] as keyof typeof TABLES | undefined;
+    if (!found || !what) return false;
     serve(request, response, {
-      what: exported.what,
-      route: `/export/{id}/${what}.${format}`,
-      open: (...admission) => open(request, exported, ...admission),
+      what,
+      route: `/export/{id}/${what}.${found[3]}`,
+      open: (...admission) => open(request, found, ...admission),
     });
     return true;
   };
-}
-
-const UNKNOWN = `not found: expected /export/{id}/${Object.keys(TABLES).join("|")}.${Object.keys(FORMATS).join("|")}\n`;
-
-/** Says which exports there are to a caller who asks for another one. Returns false for other paths. */
-function sendUnknown({ url = "" }: IncomingMessage, response: ServerResponse): boolean {
-  if (!url.startsWith("/export/")) return false;
-  response.writeHead(404, { "content-type": "text/plain; charset=utf-8" }).end(UNKNOWN);
-  return true;
 }
 
 /** A segment of a path without its percent-encoding: clients encode letters such as `ä`. Left as it is where it is none. */
@@ -110,14 +102,6 @@ function decoded(segment: string): string {
   } catch {
     return segment;
   }
-}
-
-/** What the URL of an export names. */
-interface Exported {
-  readonly id: string;
-  readonly what: keyof typeof TABLES;
-  readonly format: Extension;
-  readonly query: string;
 }
 
 async function* bytesOf(

@@ -59,9 +59,8 @@ export function parseObject(bytes: Uint8Array): object {
       error instanceof SyntaxError ? `${expected} text that is no JSON` : "Expected a body in UTF-8.",
     );
   }
-  const type = typeOf(value);
-  if (type !== "object") throw badRequest(`${expected} ${type === "array" ? "an array: no batches" : type}.`);
-  return value as object;
+  if (typeof value === "object" && value && !Array.isArray(value)) return value;
+  throw badRequest(`${expected} ${Array.isArray(value) ? "an array: no batches" : typeOf(value)}.`);
 }
 
 /** Checks the types of all parameters. Messages do not repeat the caller's names and values. */

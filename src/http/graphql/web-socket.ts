@@ -10,7 +10,7 @@ import { isAmong, type Origins } from "../target.ts";
 import { refuse } from "../server.ts";
 import { Client } from "./client.ts";
 import { jsonOf, toJson } from "./encoding.ts";
-import { operate } from "./operate.ts";
+import { operate } from "./handler.ts";
 
 /** Stands for every operation: the engine has read the document when `graphql-ws` asks what it is. */
 const READ = parse("subscription { read }");
