@@ -295,11 +295,11 @@ function selectPlan(document: PreparedDocument, params: OperationParams, isReadO
   });
 }
 
-const ERROR_BEHAVIORS: readonly ErrorBehavior[] = ["NULL", "PROPAGATE", "HALT"];
+const isErrorBehavior = (text: string): text is ErrorBehavior => /^(?:NULL|PROPAGATE|HALT)$/.test(text);
 
 /** What errors of a request do. Throws when it names something else. */
 function errorBehaviorOf({ onError }: OperationParams): ErrorBehavior {
-  const known = ERROR_BEHAVIORS.find((each) => each === (onError ?? "PROPAGATE"));
-  if (known) return known;
-  throw rejection(`onError: expected one of ${ERROR_BEHAVIORS.join(", ")}`, "BAD_REQUEST");
+  if (onError == null) return "PROPAGATE";
+  if (isErrorBehavior(onError)) return onError;
+  throw rejection("onError: expected one of NULL, PROPAGATE, HALT", "BAD_REQUEST");
 }

@@ -134,7 +134,7 @@ function completeObject(
   let selection: Selection | null = null;
   return (value, slots, at, above, run) => {
     selection ??= compilation.selectionOf(type, field.nodes);
-    if (isPlain(selection)) {
+    if (selection.isPlain) {
       const values = selection.createObject();
       slots[at] = values;
       if (writePlain(selection, value, values, run)) return;
@@ -143,9 +143,6 @@ function completeObject(
     completeSelected(selection, value, field, container, run);
   };
 }
-
-/** Whether its objects are written in one loop. Those of records are not: what is complete is kept for others. */
-const isPlain = ({ others, isOfRecord }: Selection): boolean => others.length === 0 && !isOfRecord;
 
 function completeAbstract(
   compilation: Compilation,
