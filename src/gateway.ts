@@ -25,7 +25,6 @@ import { createWebSockets } from "./http/graphql/web-socket.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { createClient } from "./rest/client/client.ts";
 import { type BuiltInName, builtInProfile } from "./rest/api/profiles.ts";
-import { Learned } from "./rest/session/session.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { describeService } from "./service.ts";
@@ -158,7 +157,6 @@ export function createGateway({
   };
   const shared = {
     server,
-    learned: callers.keep(() => new Learned()),
     onRefused: events.refusedBatch,
     reads: new SharedReads(sharing, callers),
   };
