@@ -4,7 +4,6 @@ import { createEngine } from "./engine/engine.ts";
 import type { Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
 import { HeldBytes } from "./held.ts";
-import { version } from "./installation.ts";
 import type { Log } from "./observability/log.ts";
 import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
 import { createDelivery } from "./http/delivery.ts";
@@ -71,7 +70,6 @@ export function createGateway({
   });
   const telemetry = createTelemetry({
     log,
-    version,
     load: () => ({
       ...client.pressure(),
       operations: doors.taken("operation"),
