@@ -5,9 +5,9 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 7_074,
+  graphql: 7_069,
   http: 4_110,
-  engine: 3_230,
+  engine: 3_228,
   "rest/api": 2_534,
   "rest/client": 2_255,
   "rest/session": 1_666,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 684,
   "ground and top": 1_958,
   "redis, workers, reload": 0,
-  src: 25_170,
+  src: 25_163,
   demo: 3_590,
   test: 26_962,
   docs: 3_271,
