@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { errorsOf } from "../support/errors.ts";
+import { errorsOf, failure } from "../support/errors.ts";
+import { RELEASE_04, startBefore } from "../support/gateway.ts";
 import { type Listed, listIn } from "../support/listed.ts";
 import { POLYAXON, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject, startRows } from "./rows.ts";
+import UNKNOWN_METRICS from "./unknown-metrics.json" with { type: "json" };
 
 const QUERY = `query ($first: Int = 24, $after: String, $order: RunOrder, $filter: RunFilter, $query: String) {
   group(id: "ada.mnist.1") {
@@ -50,6 +52,31 @@ describe("the order by a metric", () => {
     const { ask, filters } = await startRows([{ id: 1, last_metric: { loss: 1, "f1-score": 1 } }]);
     await ask(QUERY, { order: LARGEST, ...variables });
     expect(filters()).toEqual([filter]);
+  });
+});
+
+const UNKNOWN = 'order.metric: expected a metric of the list, got "lss", which no experiment has';
+
+test.each(UNKNOWN_METRICS)(
+  "a metric that no experiment has is told: $what",
+  async ({ direction, pages, requests }) => {
+    let page = 0;
+    const { ask, service } = await startBefore(() => {
+      const results = pages[page++] ?? [];
+      return { json: { count: results.length, next: null, results } };
+    }, RELEASE_04);
+    const list = `experiments(order: { metric: "lss", direction: ${direction}) { totalCount }`;
+    expect(errorsOf(await ask(inProject(list)))).toEqual([
+      failure("project.experiments", "BAD_USER_INPUT", UNKNOWN),
+    ]);
+    expect(service.calls()).toHaveLength(requests);
+  },
+);
+
+test("a list without experiments is empty by any metric", async () => {
+  const { ask } = await startRows([]);
+  expect(await ask(inProject(`experiments(order: { metric: "lss" }) { totalCount }`))).toEqual({
+    data: { project: { experiments: { totalCount: 0 } } },
   });
 });
 

@@ -98,11 +98,6 @@ export const addScan = (type: ReturnType<typeof connectionOf>): void =>
     }),
   );
 
-/** The records of a whole list. */
-interface WholeRecords<Item extends object> extends Omit<WholeList<unknown>, "nodeAt"> {
-  readonly records: readonly Item[];
-}
-
 interface WholeRequest<Item> {
   readonly most: number;
   readonly maxSize: number;
@@ -120,7 +115,7 @@ export async function readWhole<At, Item extends object>(
   session: Session,
   list: List<At, Item>,
   { most, maxSize, find }: WholeRequest<Item>,
-): Promise<WholeRecords<Item>> {
+): Promise<Omit<WholeList<unknown, Item>, "nodeAt">> {
   const walk = new Walk(session, list, START);
   const rows: Item[] = [];
   let [read, total]: [number, number | null] = [0, null];

@@ -3,8 +3,8 @@ import { InputError } from "../../errors.ts";
 import type { Condition } from "../../rest/api/list-query.ts";
 import { capital, type RunKind as Row } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
-import { slice } from "../../rest/session/pages.ts";
-import type { RunnableRecord } from "../../rest/api/records.ts";
+import { type Slice, slice } from "../../rest/session/pages.ts";
+import type { ExperimentRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { IsSelected } from "../../engine/field-source.ts";
 import { builder } from "../core/builder.ts";
@@ -20,7 +20,7 @@ import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { type Address, type Kind, type Resource, toResource } from "../core/resource.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
-import { requires } from "../core/ids.ts";
+import { quote, requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { addScan, both, finding, type IsMatch, readWhole, scanPage } from "./list-scan.ts";
 import { checkGroups, divide, groupsInFilter } from "./run-filter.ts";
@@ -169,11 +169,43 @@ export async function readRuns(
     return { ...all, nodeAt: (index) => all.records.slice(index, index + 1).map(toNode)[0] ?? null };
   };
   const list = isOnlySummary ? whole : ordered;
-  if (find) return { ...(await scanPage(list, find, request, toNode, context)), readAll };
+  const readRest = () => {
+    const base = session.server.listQuery({ ...asked, metricOrder: null });
+    return slice(session, { ...ordered, base }, { ...given, first: 1, offset: 0 });
+  };
+  if (find) {
+    let rowsRead: readonly RunnableRecord[] = [];
+    const findIn: typeof find = (rows) => {
+      if (rowsRead.length === 0) rowsRead = rows;
+      return find(rows);
+    };
+    const scanned = await scanPage(list, findIn, request, toNode, context);
+    if (metricOrder && request.after === null) await requireMetric(metricOrder, rowsRead, readRest);
+    return { ...scanned, readAll };
+  }
   // A filter, or `first: 1`, may leave too few runs to be worth it.
   if (!query && conditions.length === 0 && request.first !== 1) prefetch?.();
   const page = await slice(session, list, request);
+  if (metricOrder && given.after === null && (given.offset === 0 || page.count === 0))
+    await requireMetric(metricOrder, page.items, readRest);
   return { ...connect(page, toNode), scan: null, readAll };
+}
+
+/**
+ * Throws `InputError` where no experiment of the list has the metric that orders it: largest first, the list is empty although
+ * there are experiments; smallest first, those without the metric come first.
+ */
+async function requireMetric(
+  { name }: { readonly name: string },
+  [first]: readonly RunnableRecord[],
+  readRest: () => Promise<Slice<RunnableRecord>>,
+): Promise<void> {
+  const { last_metric: metrics }: Partial<ExperimentRecord> = first ?? {};
+  if (first && (metrics === undefined || (metrics && Object.hasOwn(metrics, name)))) return;
+  if (!first && (await readRest()).items.length === 0) return;
+  throw new InputError(
+    `order.metric: expected a metric of the list, got ${quote(name)}, which no experiment has`,
+  );
 }
 
 /** A field with a list of runs of a project, or of another parent in it, such as a group. Its rows are partial records. */
