@@ -1,30 +1,42 @@
 /* Statistics of finite numbers. Own code: what is needed is a page long, and packages of statistics are many times that. */
 
+/** Above this the squares of numbers are infinite: they are added in a larger unit. */
+const LARGE = 1e150;
+const UNIT = 2 ** 540;
+
 /** Count, mean, deviation and range of numbers, added one by one by Welford's method: exact also where they are close together. */
 export class Moments {
   count = 0;
   min = Number.POSITIVE_INFINITY;
   max = Number.NEGATIVE_INFINITY;
+  #unit = 1;
   #mean = 0;
   #squares = 0;
 
-  add(value: number): void {
+  add(given: number): void {
+    if (this.#unit === 1 && Math.abs(given) > LARGE) {
+      this.#unit = UNIT;
+      this.#mean /= UNIT;
+      this.#squares /= UNIT;
+      this.#squares /= UNIT;
+    }
+    const value = given / this.#unit;
     this.count++;
     const distance = value - this.#mean;
     this.#mean += distance / this.count;
     this.#squares += distance * (value - this.#mean);
-    if (value < this.min) this.min = value;
-    if (value > this.max) this.max = value;
+    if (given < this.min) this.min = given;
+    if (given > this.max) this.max = given;
   }
 
-  /** Null of no number, and where it is too large to be a number. */
+  /** Null of no number. */
   mean(): number | null {
-    return this.count === 0 ? null : told(this.#mean);
+    return this.count === 0 ? null : told(this.#mean * this.#unit);
   }
 
   /** Standard deviation of a sample (divided by n - 1); null of fewer than two numbers, and where it is too large to be a number. */
   standardDeviation(): number | null {
-    return this.count < 2 ? null : told(Math.sqrt(this.#squares / (this.count - 1)));
+    return this.count < 2 ? null : told(Math.sqrt(this.#squares / (this.count - 1)) * this.#unit);
   }
 }
 

@@ -12,39 +12,15 @@ import type { Journal } from "../../journal.ts";
 import type { Read, Reader } from "./reads.ts";
 import type { SharedReads } from "./shared-reads.ts";
 
-/** How long what was learned is believed, in milliseconds: servers are updated, and tokens withdrawn. */
-const LEARNED_MS = 600_000;
-
 /** What the service has shown about a caller. */
 export class Learned {
-  #until = 0;
-  #viewer: string | null = null;
-  #refused = new Set<Batch>();
-
   /** The login name of the user of the token; null while it is not known. */
-  get viewer(): string | null {
-    return this.#known().#viewer;
-  }
-
-  set viewer(username: string) {
-    this.#known().#viewer = username;
-  }
-
+  viewer: string | null = null;
   /**
-   * The batches whose lists the server rejects although it serves the single reads: the cause may be the input or the rights of
-   * this caller.
+   * The batches whose lists the server rejects although it serves the single reads, and until when that is believed: the cause
+   * may be the input or the rights of this caller, and servers are updated.
    */
-  get refused(): Set<Batch> {
-    return this.#known().#refused;
-  }
-
-  #known(): this {
-    if (Date.now() < this.#until) return this;
-    this.#until = Date.now() + LEARNED_MS;
-    this.#viewer = null;
-    this.#refused = new Set();
-    return this;
-  }
+  readonly refused = new Map<Batch, number>();
 }
 
 /** What the sessions of a gateway share. */
