@@ -5,18 +5,18 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 7_118,
+  graphql: 7_107,
   http: 4_075,
-  engine: 3_230,
+  engine: 3_225,
   "rest/api": 2_490,
   "rest/client": 2_039,
   "rest/session": 1_532,
   observability: 994,
   config: 658,
-  live: 684,
+  live: 686,
   "ground and top": 1_958,
   "redis, workers, reload": 0,
-  src: 24_778,
+  src: 24_764,
   demo: 3_590,
   test: 26_986,
   docs: 3_271,
