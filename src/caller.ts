@@ -64,9 +64,9 @@ export class Caller {
     if (this.standing === "proven") this.#callers.move(this, "unproven");
   }
 
-  /** Whether the service has not shown for long that it accepts the token. */
-  hasExpired(): boolean {
-    return performance.now() > this.#provenUntil;
+  /** Whether the service has not shown for long that it accepts the token, which it had accepted. */
+  get hasExpired(): boolean {
+    return this.standing === "proven" && performance.now() > this.#provenUntil;
   }
 }
 
@@ -200,7 +200,7 @@ export class Callers {
   withToken(token: string, at: Caller): Caller {
     const key = hash("sha256", `${this.#salt} ${token}`, "base64url");
     const caller = this.#proven.get(key) ?? this.#find(key, () => new Caller(this, token, key, at));
-    if (caller.hasExpired()) caller.unprove();
+    if (caller.hasExpired) caller.unprove();
     return caller;
   }
 

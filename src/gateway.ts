@@ -4,7 +4,6 @@ import { createEngine } from "./engine/engine.ts";
 import type { Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
 import { HeldBytes } from "./held.ts";
-import { version } from "./installation.ts";
 import type { Log } from "./observability/log.ts";
 import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
 import { createDelivery } from "./http/delivery.ts";
@@ -14,7 +13,8 @@ import { createPage } from "./http/graphiql/page.ts";
 import { Doors } from "./http/doors.ts";
 import { once } from "./http/once.ts";
 import { createIdentify } from "./http/identity.ts";
-import { createOperations, createSubscriptions, type ContextSettings } from "./http/operation.ts";
+import type { Parts } from "./http/operation.ts";
+import { createLive } from "./live/live.ts";
 import { LOCAL_PAGES } from "./http/target.ts";
 import { createRouter } from "./http/router.ts";
 import { Turns } from "./engine/turns.ts";
@@ -62,7 +62,6 @@ export function createGateway({
 }: GatewayOptions) {
   const events = createEventLog(log);
   const callers = new Callers(config.CALLER_SALT);
-  const identify = createIdentify(callers, config.TRUSTED_PROXIES);
   const delivery = createDelivery({
     callers,
     clock,
@@ -71,13 +70,12 @@ export function createGateway({
   });
   const telemetry = createTelemetry({
     log,
-    version,
     load: () => ({
       ...client.pressure(),
       operations: doors.taken("operation"),
       downloads: doors.taken("download"),
       subscriptions: doors.taken("stream"),
-      polls: subscriptions.polls(),
+      polls: live.polls(),
       waitingBytes: delivery.waitingBytes(),
     }),
     now: clock.now,
@@ -148,7 +146,6 @@ export function createGateway({
     publicError: toPublic,
     planner,
   });
-  const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
   const sharing = {
     ttlMs: config.CACHE_TTL_MS,
     staleMs: config.STALE_MAX_AGE_MS,
@@ -161,81 +158,48 @@ export function createGateway({
     onRefused: events.refusedBatch,
     reads: new SharedReads(sharing, callers),
   };
-  const contexts: ContextSettings = {
-    client,
-    doors,
-    takeTurn: turns.take,
-    shared,
-    facts,
-    bounds: {
-      width: config.MAX_UPSTREAM_WIDTH,
-      requests: config.MAX_UPSTREAM_REQUESTS,
-      yields: false,
-    },
-    publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
-    prefix,
-    lookAhead,
-  };
-
-  const rename = documentsFor(config.TYPE_NAMES);
-  const origins = exampleToken === undefined ? config.CORS_ORIGINS : [...config.CORS_ORIGINS, LOCAL_PAGES];
-  const requestTimeoutMs = config.REQUEST_TIMEOUT_MS;
-  const subscriptions = createSubscriptions({
-    requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
-    requestTimeoutMs,
+  const live = createLive({
     callers,
     clock,
-    contexts,
+    client,
+    shared,
+    requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
+    width: config.MAX_UPSTREAM_WIDTH,
+    timeoutMs: config.REQUEST_TIMEOUT_MS,
   });
-  const openOperation = createOperations({ contexts, isExplainable, telemetry });
-  const { openStream } = subscriptions;
-  const common = { schema, engine, heldBytes, delivery, doors };
-  const protocol = { ...common, publicError: toPublic, openOperation, openStream };
-  const streams = createStreams({ delivery, clock });
-  const maxBytes = config.MAX_BODY_BYTES;
-  const bounds = { maxBytes, requestTimeoutMs, readTimeoutMs: config.READ_TIMEOUT_MS };
-  const webSockets = createWebSockets({ ...protocol, ...bounds, identify, origins, clock });
-
-  const downloads = { identify, publicError: toPublic, doors, delivery, onDownload: telemetry.download };
-  const loadMcp = once(async () => {
-    const { createMcpHandler } = await import("./http/mcp/handler.ts");
-    return createMcpHandler({
-      ...protocol,
-      types: OPERATION_TYPES[config.MCP],
-      trusted: config.TRUSTED_DOCUMENTS ?? null,
-      isIntrospectable: config.INTROSPECTION,
-      maxTokens: config.MAX_TOKENS,
-      rename,
-      version,
-    });
-  });
-  const router = createRouter({
-    identify,
+  const parts: Parts = {
+    config,
+    clock,
+    schema,
+    rename: documentsFor(config.TYPE_NAMES),
+    engine,
+    client,
+    shared,
+    facts,
+    bounds: { width: config.MAX_UPSTREAM_WIDTH, requests: config.MAX_UPSTREAM_REQUESTS, yields: false },
+    live,
+    lookAhead,
+    publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
+    prefix,
+    origins: exampleToken === undefined ? config.CORS_ORIGINS : [...config.CORS_ORIGINS, LOCAL_PAGES],
+    identify: createIdentify(callers, config.TRUSTED_PROXIES),
     doors,
-    graphql: createGraphqlHandler({ ...protocol, streams }),
-    mcp: config.MCP === "off" ? null : async (...message) => (await loadMcp())(...message),
-    downloads: [
-      createDownloads({ ...downloads, client, server }),
-      createExports({ ...downloads, schema: ownSchema, contexts }),
-    ],
-    page: hasPage(config)
-      ? createPage({
-          schema,
-          rename,
-          exampleToken: exampleToken ?? null,
-          capabilities: server.capabilities,
-          isExplainable,
-          onError: events.unexpected,
-        })
-      : null,
+    heldBytes,
+    delivery,
     telemetry,
-    metrics: config.METRICS ? () => telemetry.registry.metrics() : null,
-    origins,
-    maxBodyBytes: maxBytes,
-    requestTimeoutMs,
+    isExplainable: config.EXPLAIN ?? exampleToken !== undefined,
+    takeTurn: turns.take,
     publicError: toPublic,
     onError: events.unexpected,
-    takeTurn: turns.take,
+  };
+  const streams = createStreams(parts);
+  const webSockets = createWebSockets(parts);
+  const loadMcp = once(async () => (await import("./http/mcp/handler.ts")).createMcpHandler(parts));
+  const router = createRouter(parts, {
+    graphql: createGraphqlHandler(parts, streams),
+    mcp: config.MCP === "off" ? null : async (...message) => (await loadMcp())(...message),
+    downloads: [createDownloads(parts), createExports(parts, ownSchema)],
+    page: hasPage(config) ? createPage(parts, exampleToken ?? null) : null,
   });
   const announceEnd = (): void => {
     doors.drain();
@@ -260,6 +224,3 @@ export function createGateway({
     close: () => client.close(),
   };
 }
-
-/** The types of operations that agents may run. */
-const OPERATION_TYPES = { off: [], read: ["query"], write: ["query", "mutation"] } as const;

@@ -71,7 +71,7 @@ export interface Gateway {
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /**
    * Accepts WebSockets: `server.on("upgrade", gateway.upgrade)`. Leaves those for other paths to further listeners of the
-   * server; if all of those are gateways as well, rejects them with 404.
+   * server; if all of those are gateways as well, the first one rejects them with 404.
    */
   readonly upgrade: (this: unknown, request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /**
@@ -93,11 +93,9 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
     : createLog(config.LOG_LEVEL);
   const { demo, options: upstream } = await openUpstream(config);
   const gateway = assemble({ ...upstream, log, prefix });
-  const isBelow = (request: IncomingMessage) => placeOf(request, prefix) === "below";
   const listen = forWebSockets((request, socket, head) => {
-    if (!isBelow(request)) return refuse(socket, 404);
-    cutPrefix(request, prefix);
-    gateway.upgrade(request, socket, head);
+    if (cutPrefix(request, prefix)) gateway.upgrade(request, socket, head);
+    else refuse(socket, 404);
   });
   const close = async () => {
     await gateway.drain();
@@ -107,23 +105,19 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
   };
   function upgrade(this: unknown, ...[request, socket, head]: Parameters<UpgradeListener>): void {
     const listeners = this instanceof NetServer ? this.listeners("upgrade") : [];
-    if (isAnswerer(upgrade, listeners, request)) listen.call(this, request, socket, head);
+    if (!listeners.includes(upgrade) || answererOf(listeners, request) === upgrade)
+      listen.call(this, request, socket, head);
   }
-  prefixes.set(upgrade, prefix);
+  graphqlPaths.set(upgrade, `${prefix}/graphql`);
   let closed: Promise<void> | null = null;
   return {
     handler: (request, response) => {
       readTarget(request);
-      const place = placeOf(request, prefix);
-      if (place === "below") {
-        cutPrefix(request, prefix);
-        gateway.handle(request, response);
-      } else if (place === "top") {
+      if (cutPrefix(request, prefix)) gateway.handle(request, response);
+      else if (pathOf(request) === prefix)
         // Relative, as a proxy may serve the server under a path of its own.
         response.writeHead(307, { location: `${prefix.slice(prefix.lastIndexOf("/") + 1)}/graphql` }).end();
-      } else {
-        response.writeHead(404).end();
-      }
+      else response.writeHead(404).end();
     },
     upgrade,
     close: async () => {
@@ -133,24 +127,17 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
   };
 }
 
-/** The prefix of each gateway, by its listener for `upgrade`. */
-const prefixes = new WeakMap<object, string>();
-
-const lengthOf = (listener: object): number => prefixes.get(listener)?.length ?? 0;
+/** The path of GraphQL of each gateway, by its listener for `upgrade`. */
+const graphqlPaths = new WeakMap<object, string>();
 
 /**
- * Whether one listener for `upgrade` answers a request, of all that its server has: the gateway with the longest prefix.
- * Where no gateway is mounted, a listener of another kind may; if there is none, the first gateway does, so that no socket is
- * left open.
+ * The listener for `upgrade` of a server that answers a request: the gateway with its path, or, so that no socket is left open
+ * where all listeners are gateways, the first one.
  */
-function isAnswerer(own: object, listeners: readonly object[], request: IncomingMessage): boolean {
-  if (!listeners.includes(own)) return true;
-  const gateways = listeners.filter((each) => prefixes.has(each));
-  const [nearest] = gateways
-    .filter((each) => placeOf(request, prefixes.get(each) ?? "") === "below")
-    .toSorted((a, b) => lengthOf(b) - lengthOf(a));
-  if (nearest) return nearest === own;
-  return gateways.length === listeners.length && gateways[0] === own;
+function answererOf(listeners: readonly object[], request: IncomingMessage): object | undefined {
+  const path = pathOf(request);
+  const own = listeners.find((each) => graphqlPaths.get(each) === path);
+  return own ?? (listeners.every((each) => graphqlPaths.has(each)) ? listeners[0] : undefined);
 }
 
 const asTexts = (settings: Settings): Record<string, string | undefined> =>
@@ -169,19 +156,14 @@ function checkPrefix(prefix: string): string {
   throw new TypeError(`prefix: expected a path such as /rungraph, got ${JSON.stringify(prefix)}`);
 }
 
-/** Whether the URL of a request is `below` the prefix, the prefix itself (`top`), or `elsewhere`. */
-function placeOf(request: MountedRequest, prefix: string): "below" | "top" | "elsewhere" {
+/** Cuts the prefix off the URL of a request below it, as Express does. Returns false elsewhere. */
+function cutPrefix(request: MountedRequest, prefix: string): boolean {
   const url = wholeUrlOf(request);
-  if (prefix !== "" && url.split("?", 1)[0] === prefix) return "top";
-  return url.startsWith(`${prefix}/`) ? "below" : "elsewhere";
-}
-
-/** Cuts the prefix off the URL of a request below it, as Express does. */
-function cutPrefix(request: MountedRequest, prefix: string): void {
-  if (prefix === "") return;
-  const url = wholeUrlOf(request);
-  request.originalUrl = url;
-  request.url = url.slice(prefix.length);
+  if (!url.startsWith(`${prefix}/`)) return false;
+  if (prefix !== "") Object.assign(request, { originalUrl: url, url: url.slice(prefix.length) });
+  return true;
 }
 
 const wholeUrlOf = ({ originalUrl, url = "" }: MountedRequest): string => originalUrl ?? url;
+
+const pathOf = (request: MountedRequest): string | undefined => wholeUrlOf(request).split("?", 1)[0];

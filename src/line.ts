@@ -8,8 +8,9 @@ export interface Demand {
 
 /**
  * A line of what waits for its turn: requests for a connection or for their pace, work for a time slice. Lines form a tree:
- * the root for all callers, one per caller, one per operation. The lines of each level take turns, and each lets at most
- * `width` items run at a time. Within a line the item with the most demand goes first.
+ * the root for all callers, one per caller, one per operation. The lines of each level take turns, those first that have
+ * spent the least time, and each lets at most `width` items run at a time. Within a line the item with the most demand goes
+ * first.
  */
 export class Line<Item extends { readonly demand: Demand }> {
   readonly #parent: Line<Item> | null;
@@ -18,6 +19,10 @@ export class Line<Item extends { readonly demand: Demand }> {
   readonly #ready = new TransientList<Line<Item>>();
   /** The place in the turns of the parent; null while the line is not ready. */
   #turn: Link<Line<Item>> | null = null;
+  /** Milliseconds that its items have spent. Who was not ready had its turns like the others: idleness saves no time up. */
+  #spent = 0;
+  /** What the line below whose turn was last had spent. */
+  #lastSpent = 0;
   /** What waits in this line itself: the requests of an operation, or the queues of a caller. */
   #items: Item[] = [];
   running = 0;
@@ -72,7 +77,20 @@ export class Line<Item extends { readonly demand: Demand }> {
     const next = this.#ready.takeFirst();
     if (!next) return this.#takeItem();
     next.#turn = null;
+    this.#lastSpent = next.#spent;
     return next.takeNext();
+  }
+
+  /** Counts the time that an item of this line, or of a line below, took of all. */
+  spend(ms: number): void {
+    this.#spent += ms;
+    const parent = this.#parent;
+    if (!parent) return;
+    if (this.#turn) {
+      parent.#ready.remove(this.#turn);
+      this.#turn = parent.#queue(this);
+    }
+    parent.spend(ms);
   }
 
   /** Must be called once for each item that runs, when it has ended. */
@@ -103,12 +121,18 @@ export class Line<Item extends { readonly demand: Demand }> {
     const parent = this.#parent;
     if (!parent) return;
     parent.busy += Number(this.waiting > 0) - Number(wasBusy);
-    if (this.isReady()) this.#turn ??= parent.#ready.add(this);
+    if (this.isReady()) this.#turn ??= parent.#queue(this);
     else if (this.#turn) {
       parent.#ready.remove(this.#turn);
       this.#turn = null;
     }
     parent.#change(waiting, running);
+  }
+
+  /** Adds a line below to the turns. */
+  #queue(line: Line<Item>): Link<Line<Item>> {
+    line.#spent = Math.max(line.#spent, this.#lastSpent);
+    return this.#ready.add(line, (other) => other.#spent > line.#spent);
   }
 }
 

@@ -64,11 +64,19 @@ export class TransientList<Member> {
     return link.previous !== null || this.first === link;
   }
 
-  add(member: Member): Link<Member> {
-    const link: Link<Member> = { member, previous: this.#last, next: null };
-    if (this.#last) this.#last.next = link;
+  /** Adds a member at the end, before those that `goesAfter` it. */
+  add(member: Member, goesAfter: (other: Member) => boolean = () => false): Link<Member> {
+    let next: Link<Member> | null = null;
+    let previous = this.#last;
+    while (previous && goesAfter(previous.member)) {
+      next = previous;
+      ({ previous } = previous);
+    }
+    const link: Link<Member> = { member, previous, next };
+    if (previous) previous.next = link;
     else this.first = link;
-    this.#last = link;
+    if (next) next.previous = link;
+    else this.#last = link;
     this.size++;
     return link;
   }

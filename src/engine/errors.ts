@@ -85,14 +85,17 @@ function isOfGraphQL(cause: unknown): boolean {
   return cause == null || (cause instanceof GraphQLError && isOfGraphQL(cause.originalError));
 }
 
-const at = (place: GraphQLError | null, message: string, extensions: GraphQLErrorExtensions): GraphQLError =>
-  new GraphQLError(message, {
-    nodes: place?.nodes ?? null,
-    source: place?.source ?? null,
-    positions: place?.positions ?? null,
-    path: place?.path ?? null,
-    extensions,
-  });
+function at(place: GraphQLError | null, message: string, extensions: GraphQLErrorExtensions): GraphQLError {
+  const { nodes = null, source = null, positions = null, path = null } = place ?? {};
+  // Nobody reads the stack of an error that is sent, and taking it is nearly all that an error costs.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return new GraphQLError(message, { nodes, source, positions, path, extensions });
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
 
 /** What failed in an operation, for logs. */
 export interface FailedPlace {

@@ -1,5 +1,5 @@
 import type { GraphQLError } from "graphql";
-import { Cancelled, hasOutcome } from "../errors.ts";
+import { Cancelled } from "../errors.ts";
 import type { Held, HeldBytes } from "../held.ts";
 import type { RequestScope } from "../request-scope.ts";
 import { overloaded, tooLarge } from "./errors.ts";
@@ -20,8 +20,8 @@ export interface MeterSettings {
 }
 
 /**
- * Maximum errors of one result: one per item of the longest page. Each costs as much as hundreds of fields. Further nullable
- * fields that fail are null without an error.
+ * Maximum errors of one result: one per item of the longest page. Each costs as much as hundreds of fields. Further fields that
+ * fail are null without an error.
  */
 const MAX_ERRORS = 500;
 
@@ -61,9 +61,8 @@ export class Meter {
   #held: Held | null = null;
   /** The fields whose memory is counted. */
   #heldFields = 0;
-  /** Errors that were reported, and how many there were when the limit was. */
-  #told = 0;
-  #bounded = 0;
+  /** How many errors there were when that was last reported. */
+  #reported = 0;
   #reason: unknown;
   #onStop: (reason: unknown) => void = () => {};
 
@@ -116,19 +115,12 @@ export class Meter {
     return ++this.errors <= MAX_ERRORS;
   }
 
-  /**
-   * The errors of a result, or of a part of it, without those above the limit, which is reported instead. Those with an unknown
-   * outcome stay.
-   */
-  boundErrors(errors: GraphQLError[]): GraphQLError[] {
-    const room = Math.max(0, MAX_ERRORS - this.#told);
-    this.#told += errors.length;
-    const all = this.#told + Math.max(0, this.errors - MAX_ERRORS);
-    if (all <= Math.max(MAX_ERRORS, this.#bounded)) return errors;
-    this.#bounded = all;
-    const outcomes = errors.slice(room).filter(({ originalError }) => hasOutcome(originalError));
-    const rest = tooLarge(`Expected at most ${MAX_ERRORS} errors, got ${all}: the others are left out.`);
-    return [...errors.slice(0, room), ...outcomes, rest];
+  /** The errors of a result, or of a part of it, and how many there are when some are left out. */
+  withCount(errors: readonly GraphQLError[]): GraphQLError[] {
+    if (this.errors <= Math.max(MAX_ERRORS, this.#reported)) return [...errors];
+    this.#reported = this.errors;
+    const message = `Expected at most ${MAX_ERRORS} errors, got ${this.errors}: the others are left out.`;
+    return [...errors, tooLarge(message)];
   }
 
   /** Does the work in a time slice. Never does it after the operation is stopped, so no more work or errors follow. */

@@ -26,8 +26,11 @@ export function isSliceOver(): boolean {
   return false;
 }
 
-/** Resolves in the next turn of the event loop. */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+let lastTurn: Promise<void> = Promise.resolve();
+
+/** Resolves in a later turn of the event loop. Of those that wait, each continues in a turn of its own. */
+export const nextTurn = (): Promise<void> =>
+  (lastTurn = lastTurn.then(() => new Promise((resolve) => void setImmediate(resolve))));
 
 type Work = () => void;
 
@@ -152,10 +155,13 @@ export class SliceQueue {
   /** Does the first waiting work. The other queues of the caller then go first. */
   serveNext(): void {
     const work = this.#waiting[this.#first++];
-    this.#line?.leave();
+    const line = this.#line;
+    line?.leave();
     if (this.isEmpty()) this.#leave();
-    else this.#line?.add(this);
+    else line?.add(this);
+    const begun = performance.now();
     work?.();
+    line?.spend(performance.now() - begun);
     if (this.isEmpty()) for (const callback of this.#onEmpty.splice(0)) callback();
   }
 

@@ -2,22 +2,13 @@ import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TransientList } from "../transient.ts";
 
-/** What is called when a response is over. */
-type Callbacks = TransientList<() => void>;
-
-const CALLBACKS = Symbol("callbacks of a response");
 const RESPONSES = Symbol("the responses of a connection that are not over");
 const IS_LISTED = Symbol("whether a connection is in the list of its server");
 
 // Properties, because entries of a `WeakMap` survive collections of the young generation together with their keys.
-declare module "node:http" {
-  interface ServerResponse {
-    [CALLBACKS]?: Callbacks;
-  }
-}
 declare module "node:net" {
   interface Socket {
-    [RESPONSES]?: TransientList<Callbacks>;
+    [RESPONSES]?: TransientList<ServerResponse>;
     [IS_LISTED]?: true;
   }
 }
@@ -25,43 +16,27 @@ declare module "node:net" {
 export const isOver = (response: ServerResponse): boolean =>
   response.destroyed || response.writableFinished || response.req.socket.destroyed;
 
-/**
- * Calls `callback` once when a response is sent or its connection closes. Listens to the connection as well, because
- * Node emits no event on a response that is queued behind another one (pipelining). Returns a function that removes the
- * callback.
- */
-export function onceOver(response: ServerResponse, callback: () => void): () => void {
-  if (isOver(response)) {
-    callback();
-    return () => {};
-  }
-  const callbacks = (response[CALLBACKS] ??= watchResponse(response));
-  const place = callbacks.add(callback);
-  return () => callbacks.remove(place);
-}
-
-function watchResponse(response: ServerResponse): Callbacks {
+/** Counts a response among the unanswered requests of its connection until it is over. */
+export function watch(response: ServerResponse): void {
   const { socket } = response.req;
-  const callbacks: Callbacks = new TransientList();
   const responses = (socket[RESPONSES] ??= watchConnection(socket));
-  const place = responses.add(callbacks);
-  response.on("close", () => {
-    responses.remove(place);
-    callAll(callbacks);
-  });
-  return callbacks;
+  const place = responses.add(response);
+  response.once("close", () => responses.remove(place));
 }
 
-function watchConnection(socket: Socket): TransientList<Callbacks> {
-  const responses = new TransientList<Callbacks>();
+/** Node emits no event on a response that is queued behind another one (pipelining) when their connection closes. */
+function watchConnection(socket: Socket): TransientList<ServerResponse> {
+  const responses = new TransientList<ServerResponse>();
   socket.once("close", () => {
-    for (let next = responses.takeFirst(); next; next = responses.takeFirst()) callAll(next);
+    for (const response of responses.members()) if (!response.socket) response.emit("close");
   });
   return responses;
 }
 
-function callAll(callbacks: Callbacks): void {
-  for (let next = callbacks.takeFirst(); next; next = callbacks.takeFirst()) next();
+/** Calls back once when a response, which is watched, is sent or left. */
+export function onceOver(response: ServerResponse, callback: () => void): void {
+  if (isOver(response)) callback();
+  else response.once("close", callback);
 }
 
 /**
@@ -83,7 +58,7 @@ export function reset(socket: Socket): void {
   }
 }
 
-/** How many requests of a connection are unanswered. Counts only those whose response `onceOver` watches. */
+/** How many requests of a connection are unanswered. Counts those that are watched. */
 export const unanswered = (socket: Socket): number => socket[RESPONSES]?.size ?? 0;
 
 /**

@@ -1,59 +1,41 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { decodeId } from "../graphql/core/ids.ts";
 import type { Download } from "../graphql/types/logs.ts";
-import type { Client } from "../rest/client/client.ts";
 import { InputError } from "../errors.ts";
 import { plainPath } from "../rest/api/endpoint.ts";
 import { mapFailure } from "../rest/client/failure.ts";
-import {
-  createDownloadDoor,
-  type DownloadDoorSettings,
-  named,
-  type OpenedDownload,
-} from "./download-door.ts";
+import { admitDownload, named, type OpenedDownload, serveDownload } from "./download-door.ts";
+import type { Parts } from "./operation.ts";
 import { rejection } from "../engine/errors.ts";
 import type { RequestScope } from "../request-scope.ts";
-import type { Server } from "../rest/api/server.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
-
-interface DownloadSettings extends DownloadDoorSettings {
-  readonly client: Client;
-  readonly server: Server;
-}
 
 /**
  * Serves the routes behind `logsUrl`, `outputsUrl` and `OutputFile.url`: `GET /downloads/{global id}/logs`, `…/outputs` and
  * `…/files?path=`. Streams the upstream response, requested with the caller's token, at the caller's pace. HEAD gives the
  * headers of the same response. Returns false for other paths.
  */
-export function createDownloads({ client, server, ...settings }: DownloadSettings) {
-  const serve = createDownloadDoor(settings);
-
-  const find = (id: string, what: Download, url: string, admit: () => void) => {
-    const { kind, address } = decodeId("id", id);
-    const documented = kind[what];
-    if (!documented)
-      throw new InputError(`id: expected something with ${what}, got the id of a ${kind.name}`);
-    const file = what === "files" ? pathOf(url) : null;
-    admit();
-    const endpoint = server.offered(documented);
-    const path = endpoint.toPath(address);
-    if (file === null) return { request: { endpoint, path }, name: kind.formatName(address) };
-    const search = `?path=${encodeURIComponent(file)}`;
-    return { request: { endpoint, path: path + search }, name: file.replace(/^.*\//s, "") };
-  };
+export function createDownloads(parts: Parts) {
+  const { client, shared } = parts;
 
   const open = async (
     request: IncomingMessage,
     { id, what }: { readonly id: string; readonly what: Download },
     scope: RequestScope,
-    admit: () => void,
   ): Promise<OpenedDownload> => {
-    const { name, request: target } = find(id, what, request.url ?? "", admit);
+    const { kind, address } = decodeId("id", id);
+    const documented = kind[what];
+    if (!documented)
+      throw new InputError(`id: expected something with ${what}, got the id of a ${kind.name}`);
+    const file = what === "files" ? pathOf(request.url ?? "") : null;
+    admitDownload(parts, scope);
+    const endpoint = shared.server.offered(documented);
+    const path = endpoint.toPath(address) + (file === null ? "" : `?path=${encodeURIComponent(file)}`);
+    const name = file === null ? kind.formatName(address) : file.replace(/^.*\//s, "");
     // HEAD is asked as GET and cut off: errors have their reasons in bodies, and not every server knows HEAD.
     const range = request.method === "HEAD" ? null : rangeOf(request);
-    const { stream, status, bodyHeaders } = await client.stream({ ...target, range }, scope);
+    const { stream, status, bodyHeaders } = await client.stream({ endpoint, path, range }, scope);
     if (status === 416) {
       stream.destroy();
       const { "content-range": length } = bodyHeaders;
@@ -67,7 +49,7 @@ export function createDownloads({ client, server, ...settings }: DownloadSetting
       headers: { ...HEADERS[what](name), ...bodyHeaders },
       body: stream,
       cancel: () => void stream.destroy(),
-      failureOf: (error) => mapFailure(target.endpoint, error),
+      failureOf: (error) => mapFailure(endpoint, error),
     };
   };
 
@@ -76,10 +58,10 @@ export function createDownloads({ client, server, ...settings }: DownloadSetting
     if (!id || !what) return false;
     // Safe: `ROUTE` matches no other words.
     const file = { id, what: what as Download };
-    serve(request, response, {
+    void serveDownload(parts, request, response, {
       what: file.what,
       route: `/downloads/{id}/${what}`,
-      open: (...admission) => open(request, file, ...admission),
+      open: (scope) => open(request, file, scope),
     });
     return true;
   };

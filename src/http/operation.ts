@@ -7,8 +7,12 @@ import type { Held, HeldBytes } from "../held.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan, traceIdOf } from "../observability/tracing.ts";
 import type { OpenStream } from "../engine/subscription.ts";
-import { createLive, type LiveSettings } from "../live/live.ts";
-import { wantsExplanation, wantsFresh } from "./identity.ts";
+import type { Clock } from "../clock.ts";
+import type { TrustedDocuments } from "../engine/documents/persisted.ts";
+import type { createLive } from "../live/live.ts";
+import type { Client } from "../rest/client/client.ts";
+import { type Identify, wantsExplanation, wantsFresh } from "./identity.ts";
+import type { Origins } from "./target.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
@@ -17,7 +21,6 @@ import { type Pacing, UNPACED } from "../rest/session/batches.ts";
 import {
   openSession,
   type Session,
-  type SessionClient,
   type SessionSettings,
   type SharedSettings,
 } from "../rest/session/session.ts";
@@ -38,11 +41,52 @@ export function openRequest(identity: Identity, timeoutMs: number): RequestState
   return { began: performance.now(), scope, type: "invalid", name: null, hash: null, codes: [], failed: [] };
 }
 
-interface Settings {
-  readonly contexts: ContextSettings;
+/** The settings that doors read. */
+interface DoorConfig {
+  readonly MAX_BODY_BYTES: number;
+  readonly MAX_TOKENS: number;
+  readonly REQUEST_TIMEOUT_MS: number;
+  readonly READ_TIMEOUT_MS: number;
+  readonly TRUSTED_DOCUMENTS?: TrustedDocuments | undefined;
+  readonly INTROSPECTION: boolean;
+  readonly METRICS: boolean;
+  readonly MCP: "off" | "read" | "write";
+}
+
+/** What the doors of a gateway share. */
+export interface Parts {
+  readonly config: DoorConfig;
+  readonly clock: Clock;
+  /** The schema with the served names of types. */
+  readonly schema: GraphQLSchema;
+  /** Renames a document as the schema is renamed. */
+  readonly rename: (text: string) => string;
+  readonly engine: Engine;
+  readonly client: Client;
+  readonly shared: SharedSettings;
+  readonly facts: GatewayFacts;
+  readonly bounds: SessionSettings["bounds"];
+  readonly live: ReturnType<typeof createLive>;
+  readonly lookAhead: boolean;
+  /** The gateway's URL for callers; undefined: that of the request. */
+  readonly publicUrl: string | undefined;
+  /** Path below which callers reach the gateway, where `publicUrl` is not given. */
+  readonly prefix: string;
+  /** Origins whose pages may call the gateway, besides its own. */
+  readonly origins: Origins;
+  readonly identify: Identify;
+  readonly doors: Doors;
+  readonly heldBytes: HeldBytes;
+  readonly delivery: Delivery;
+  readonly telemetry: Telemetry;
   /** Whether callers may ask what an operation costs. */
   readonly isExplainable: boolean;
-  readonly telemetry: Telemetry;
+  /** Does work when it is the caller's turn. */
+  readonly takeTurn: Turns["take"];
+  /** Converts any error to the one that callers see. */
+  readonly publicError: (error: unknown) => GraphQLError;
+  /** Receives what made a request fail unexpectedly. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** The GraphQL operation of a request. */
@@ -54,60 +98,42 @@ export interface OpenedOperation {
   readonly end: (status: number | null) => void;
 }
 
-/** Opens the operations of requests: their spans, contexts, explanations and reports. */
-export function createOperations({ contexts, isExplainable, telemetry }: Settings) {
-  const mayBeStale = contexts.shared.reads.settings.staleMs > 0;
-  return (request: IncomingMessage, state: RequestState): OpenedOperation => {
-    const { scope, began } = state;
-    const span = openOperationSpan(request, state);
-    const isExplained = isExplainable && wantsExplanation(request);
-    const journal = isExplained || mayBeStale ? new Journal() : null;
-    return {
-      operation: {
-        scope,
-        facts: state,
-        openContext: (pacing) => {
-          // What a stranger asks for gives way to others, but not what it commands: that has a place of its own.
-          if (state.type === "mutation") {
-            const isStrangers = scope.caller.standing !== "proven";
-            const rejection = isStrangers && contexts.doors.admit("mutation", scope);
-            if (rejection) throw rejection;
-            scope.keepPlace();
-          }
-          return new OperationContext(contexts, { request, scope, pacing, journal });
-        },
-        extensions: journal && explainer(journal, began, isExplained),
+/** Opens the operation of a request: its span, context, explanation and report. */
+export function openOperation(parts: Parts, request: IncomingMessage, state: RequestState): OpenedOperation {
+  const { scope, began } = state;
+  const span = openOperationSpan(request, state);
+  const isExplained = parts.isExplainable && wantsExplanation(request);
+  const mayBeStale = parts.shared.reads.settings.staleMs > 0;
+  const journal = isExplained || mayBeStale ? new Journal() : null;
+  return {
+    operation: {
+      scope,
+      facts: state,
+      openContext: (pacing) => {
+        // What a stranger asks for gives way to others, but not what it commands: that has a place of its own.
+        if (state.type === "mutation") {
+          const isStrangers = scope.caller.standing !== "proven";
+          const rejection = isStrangers && parts.doors.admit("mutation", scope);
+          if (rejection) throw rejection;
+          scope.keepPlace();
+        }
+        return new OperationContext(parts, { request, scope, pacing, journal });
       },
-      run: span.run,
-      end: (status) => {
-        const { type, name, hash, codes, failed } = state;
-        const ms = performance.now() - began;
-        span.end(status);
-        const { requestId, caller, upstreamRequests } = scope;
-        const traceId = span.traceId ?? traceIdOf(scope.traceparent);
-        const result = { status, codes, failed, upstreamRequests, ms };
-        telemetry.operation({ requestId, traceId, caller, type, name, hash, ...result }, request.headers);
-        // A request that is rejected before it is run has not ended its scope.
-        scope.end("done");
-      },
-    };
+      extensions: journal && explainer(journal, began, isExplained),
+    },
+    run: span.run,
+    end: (status) => {
+      const { type, name, hash, codes, failed } = state;
+      const ms = performance.now() - began;
+      span.end(status);
+      const { requestId, caller, upstreamRequests } = scope;
+      const traceId = span.traceId ?? traceIdOf(scope.traceparent);
+      const result = { status, codes, failed, upstreamRequests, ms };
+      parts.telemetry.operation({ requestId, traceId, caller, type, name, hash, ...result }, request.headers);
+      // A request that is rejected before it is run has not ended its scope.
+      scope.end("done");
+    },
   };
-}
-
-/** What the contexts of all operations share. */
-export interface ContextSettings {
-  readonly client: SessionClient;
-  readonly doors: Doors;
-  /** Does work when it is the caller's turn. */
-  readonly takeTurn: Turns["take"];
-  readonly shared: SharedSettings;
-  readonly facts: GatewayFacts;
-  readonly bounds: SessionSettings["bounds"];
-  /** The gateway's URL for callers; undefined: that of the request. */
-  readonly publicUrl: string | undefined;
-  /** Path below which callers reach the gateway, where `publicUrl` is not given. */
-  readonly prefix: string;
-  readonly lookAhead: boolean;
 }
 
 /** The request that an operation came with. */
@@ -133,7 +159,7 @@ export class OperationContext implements Context {
   readonly onScan = null;
   readonly place = null;
   readonly at: ((place: ResultPlace) => Context) | null;
-  readonly #settings: ContextSettings;
+  readonly #parts: Parts;
   readonly #source: OperationSource;
   /** What `once` has made, by its source. */
   readonly #made = new Map<object, Map<string, Promise<unknown>>>();
@@ -141,11 +167,11 @@ export class OperationContext implements Context {
   /** The last of the long work; never rejects. */
   #work: Promise<unknown> = Promise.resolve();
 
-  constructor(settings: ContextSettings, source: OperationSource) {
-    this.gateway = settings.facts;
-    this.server = settings.shared.server;
-    this.lookAhead = settings.lookAhead;
-    this.#settings = settings;
+  constructor(parts: Parts, source: OperationSource) {
+    this.gateway = parts.facts;
+    this.server = parts.shared.server;
+    this.lookAhead = parts.lookAhead;
+    this.#parts = parts;
     this.#source = source;
     const { journal = null } = source;
     this.at = journal && ((place) => new NotedContext(this, place, journal));
@@ -159,7 +185,7 @@ export class OperationContext implements Context {
   get publicUrl(): string {
     const { socket, headers } = this.#source.request;
     const scheme = "encrypted" in socket ? "https" : "http";
-    const { publicUrl, prefix } = this.#settings;
+    const { publicUrl, prefix } = this.#parts;
     return publicUrl ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin + prefix;
   }
 
@@ -191,75 +217,54 @@ export class OperationContext implements Context {
             if (step.done) return resolve(step.value);
             if (step.value) pacing.hold(step.value);
           } while (!isSliceOver());
-          this.#settings.takeTurn(scope.caller, advance);
+          this.#parts.takeTurn(scope.caller, advance);
         } catch (error) {
           reject(error);
         }
       };
-      this.#settings.takeTurn(scope.caller, advance);
+      this.#parts.takeTurn(scope.caller, advance);
     });
   }
 
   #openSession(): Session {
     const { request, scope, pacing = UNPACED, onRequest, journal = null } = this.#source;
-    const { client, shared, bounds: common } = this.#settings;
+    const { client, shared, bounds: common } = this.#parts;
     const isFresh = wantsFresh(request);
     const bounds = onRequest ? { ...common, onRequest } : common;
     return openSession(client, scope, { shared, bounds, isFresh, pacing, journal });
   }
 }
 
-interface SubscriptionSettings extends Pick<LiveSettings, "callers" | "clock" | "requestsPerMinute"> {
-  readonly contexts: ContextSettings;
-  /** Deadline of one event, in milliseconds. */
-  readonly requestTimeoutMs: number;
-}
-
-/** Creates the polls of subscriptions, and opens their streams for any transport. */
-export function createSubscriptions({ contexts, requestTimeoutMs, ...settings }: SubscriptionSettings) {
-  const { doors, bounds } = contexts;
-  const live = createLive({ ...settings, ...contexts, width: bounds.width, timeoutMs: requestTimeoutMs });
+/**
+ * Opens the stream of a subscription for which `asking` asks: the scope of the request that it came with, and what that
+ * holds.
+ */
+export function openStream(
+  parts: Parts,
+  request: IncomingMessage,
+  asking: RequestScope,
+  held: Held | null,
+): OpenStream {
+  const { caller, requestId, traceparent } = asking;
+  const identity = { caller, requestId, traceparent };
+  const rejection = parts.doors.admit("stream", asking);
+  if (rejection) throw rejection;
+  // Only the end of the stream ends its scope.
+  const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
+  asking.passOn(scope);
+  held?.passTo(scope);
+  const onRequest = () => parts.live.spend(caller);
   return {
-    /** Opens the stream of a subscription for which `asking` asks: the scope of the request that it came with, and what that holds. */
-    openStream: (request: IncomingMessage, asking: RequestScope, held: Held | null): OpenStream => {
-      const { caller, requestId, traceparent } = asking;
-      const identity = { caller, requestId, traceparent };
-      const rejection = doors.admit("stream", asking);
-      if (rejection) throw rejection;
-      // Only the end of the stream ends its scope.
-      const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
-      asking.passOn(scope);
-      held?.passTo(scope);
-      const onRequest = () => live.spend(caller);
+    scope,
+    context: Object.assign(new OperationContext(parts, { request, scope: asking }), {
+      live: parts.live.of(caller),
+    }),
+    openEvent: () => {
+      const event = new RequestScope(identity, parts.config.REQUEST_TIMEOUT_MS);
       return {
-        scope,
-        context: Object.assign(new OperationContext(contexts, { request, scope: asking }), {
-          live: live.of(caller),
-        }),
-        openEvent: () => {
-          const event = new RequestScope(identity, requestTimeoutMs);
-          return {
-            scope: event,
-            openContext: (pacing) =>
-              new OperationContext(contexts, { request, scope: event, pacing, onRequest }),
-          };
-        },
+        scope: event,
+        openContext: (pacing) => new OperationContext(parts, { request, scope: event, pacing, onRequest }),
       };
     },
-    polls: () => live.polls(),
   };
-}
-
-type OpenOperation = ReturnType<typeof createOperations>;
-
-/** What every protocol of GraphQL runs operations with. */
-export interface ProtocolSettings {
-  readonly schema: GraphQLSchema;
-  readonly engine: Engine;
-  readonly heldBytes: HeldBytes;
-  readonly publicError: (error: unknown) => GraphQLError;
-  readonly delivery: Delivery;
-  readonly doors: Doors;
-  readonly openOperation: OpenOperation;
-  readonly openStream: ReturnType<typeof createSubscriptions>["openStream"];
 }

@@ -1,31 +1,27 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { context } from "@opentelemetry/api";
 import cors from "cors";
-import type { GraphQLError } from "graphql";
 import { rejection } from "../engine/errors.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
-import type { Telemetry } from "../observability/telemetry.ts";
 import { readBody } from "./body.ts";
-import type { Identify } from "./identity.ts";
-import type { Caller } from "../caller.ts";
-import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
+import { MAX_UNANSWERED, onceOver, unanswered, watch } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
-import { type Doors, Place, type PlaceKind } from "./doors.ts";
+import { Place, type PlaceKind } from "./doors.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
 import { codeOf, type Protocol, reject } from "./rejection.ts";
-import { openRequest, type RequestState } from "./operation.ts";
+import { openRequest, type Parts, type RequestState } from "./operation.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
-import { hasValidUrl, isAmong, isOwnLocalPage, type Origins, readTarget } from "./target.ts";
+import { hasValidUrl, isAmong, isOwnLocalPage, readTarget } from "./target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST. */
 export type Execute = (response: ServerResponse, body: Buffer | null, state: RequestState) => Promise<void>;
 
-export interface RouterSettings {
-  readonly identify: Identify;
+/** Where requests go. */
+interface Routes {
   readonly graphql: Execute;
   /** Null when `/mcp` is off. */
   readonly mcp: Execute | null;
@@ -33,19 +29,6 @@ export interface RouterSettings {
   readonly downloads: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[];
   /** Null when the GraphiQL page is off. */
   readonly page: Page | null;
-  readonly telemetry: Telemetry;
-  /** The metrics as text. Null when `/metrics` is off. */
-  readonly metrics: (() => Promise<string>) | null;
-  readonly origins: Origins;
-  /** Longest request body, in bytes. */
-  readonly maxBodyBytes: number;
-  readonly doors: Doors;
-  readonly requestTimeoutMs: number;
-  readonly publicError: (error: unknown) => GraphQLError;
-  /** Receives what made a request fail unexpectedly. */
-  readonly onError: (error: unknown) => void;
-  /** Does work when it is the caller's turn. */
-  readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
 
 const EXPOSED_HEADERS =
@@ -59,15 +42,15 @@ const OTHER_ORIGIN = rejection("Expected no Origin or one of CORS_ORIGINS, got a
 });
 
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
-export function createRouter(settings: RouterSettings) {
-  const { graphql, mcp, downloads, page, identify, doors, telemetry, requestTimeoutMs, takeTurn } = settings;
+export function createRouter(parts: Parts, { graphql, mcp, downloads, page }: Routes) {
+  const { config, origins, identify, doors, telemetry } = parts;
   const open = new TransientList<ServerResponse>();
   let draining = false;
   let onEmpty: (() => void) | null = null;
   // Never `*`, and no credentials: tokens are sent in a header that only the page's own code can set. So an allowed page may send
   // any header: those that monitoring adds have no end.
   const allow = cors({
-    origin: [...settings.origins],
+    origin: [...origins],
     methods: ["GET", "POST"],
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: 600,
@@ -79,7 +62,7 @@ export function createRouter(settings: RouterSettings) {
     { requestId }: Identity,
     response: ServerResponse,
   ): void => {
-    const error = settings.publicError(cause);
+    const error = parts.publicError(cause);
     reject(response, protocol, error, requestId);
     telemetry.rejected(codeOf(error));
   };
@@ -99,17 +82,17 @@ export function createRouter(settings: RouterSettings) {
      */
     const run = (identity: Identity, place: Place, response: ServerResponse, body: Buffer | null): void => {
       // Before its turn, so that the place of a stranger gives way while it waits for that.
-      const state = openRequest(identity, requestTimeoutMs);
+      const state = openRequest(identity, config.REQUEST_TIMEOUT_MS);
       state.scope.hold(place);
       // A turn does the work of many requests, in the trace of whoever began it.
       const begin = context.bind(context.active(), () => {
         onceOver(response, () => state.scope.end("left"));
         execute(response, body, state).catch((error: unknown) => {
-          settings.onError(error);
+          parts.onError(error);
           response.req.socket.destroy();
         });
       });
-      atEndOfTurn(() => atEndOfTurn(() => takeTurn(identity.caller, begin)));
+      atEndOfTurn(() => atEndOfTurn(() => parts.takeTurn(identity.caller, begin)));
     };
 
     return (request, response) => {
@@ -130,12 +113,12 @@ export function createRouter(settings: RouterSettings) {
     };
   };
 
-  const { maxBodyBytes } = settings;
+  const maxBodyBytes = config.MAX_BODY_BYTES;
   const serveGraphql = serve("graphql", graphql, maxBodyBytes);
 
   /** Whether a page may be served: one that no setting names may be one that rebinds DNS. */
   const isKnownPage = ({ origin, host }: IncomingHttpHeaders): boolean =>
-    origin === undefined || isAmong(settings.origins, origin) || isOwnLocalPage(origin, host);
+    origin === undefined || isAmong(origins, origin) || isOwnLocalPage(origin, host);
 
   const guarded =
     (serveMessage: Listener): Listener =>
@@ -154,8 +137,10 @@ export function createRouter(settings: RouterSettings) {
     if (path === "/healthz") return sendText(response, 200, "alive\n");
     if (path === "/readyz")
       return draining ? sendText(response, 503, "draining\n") : sendText(response, 200, "ready\n");
-    if (path === "/metrics" && settings.metrics)
-      return void settings.metrics().then((text) => sendText(response, 200, text, telemetry.contentType));
+    if (path === "/metrics" && config.METRICS)
+      return void telemetry.registry
+        .metrics()
+        .then((text) => sendText(response, 200, text, telemetry.registry.contentType));
     // Relative, because a proxy may serve the gateway under a path prefix.
     if (path === "/")
       return void response.writeHead(307, { location: "graphql", "cache-control": "no-store" }).end();
@@ -166,6 +151,7 @@ export function createRouter(settings: RouterSettings) {
   };
 
   const listen: Listener = (request, response) => {
+    watch(response);
     const place = open.add(response);
     onceOver(response, () => {
       open.remove(place);
@@ -173,9 +159,11 @@ export function createRouter(settings: RouterSettings) {
     });
     if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
     readTarget(request);
+    // Once Node has declined the offer of another protocol, it drops what follows in the same packet.
+    if (request.headers.upgrade !== undefined) response.setHeader("connection", "close");
     if (draining) closeAfter(response);
     if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
-    else if (settings.origins.length === 0) route(request, response);
+    else if (origins.length === 0) route(request, response);
     else allow(request, response, () => route(request, response));
   };
 

@@ -57,17 +57,7 @@ export const forWebSockets = (listener: UpgradeListener) =>
 /** Calls `listener` for the WebSockets of a server. */
 export const onWebSocket = (server: Server, listener: UpgradeListener): Server =>
   // Node calls it from 22.21 and 24.9 on.
-  Object.assign(server, { shouldUpgradeCallback: wantsWebSocket })
-    .on("upgrade", forWebSockets(listener))
-    .prependListener("request", closeBehindOffer);
-
-/**
- * A request that offers another protocol is the last one of its connection: once Node has declined the offer, it drops what
- * follows in the same packet.
- */
-function closeBehindOffer({ headers }: IncomingMessage, response: ServerResponse): void {
-  if (headers.upgrade !== undefined) response.setHeader("connection", "close");
-}
+  Object.assign(server, { shouldUpgradeCallback: wantsWebSocket }).on("upgrade", forWebSockets(listener));
 
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 

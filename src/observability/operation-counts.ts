@@ -3,12 +3,6 @@ import { Counter, type Registry } from "prom-client";
 import type { Caller } from "../caller.ts";
 import type { OperationFacts } from "../engine/engine.ts";
 
-/** Headers by which clients name themselves and their version, of Apollo's and of other clients. */
-const CLIENT_HEADERS = [
-  ["apollographql-client-name", "apollographql-client-version"],
-  ["graphql-client-name", "graphql-client-version"],
-] as const;
-
 /** A client as it names itself. */
 export interface ClientName {
   readonly client: string;
@@ -18,12 +12,13 @@ export interface ClientName {
 /** Names that are counted as they are. */
 const NAME = /^[\w@](?:[\w .@/:+-]{0,62}[\w+])?$/;
 
-/** The client of a request: `other` if its name could be anything; null without one. */
+/** The client of a request by the headers of Apollo's and of other clients: `other` if its name could be anything; null without one. */
 export function clientOf(headers: IncomingHttpHeaders): ClientName | null {
-  const [nameHeader, versionHeader] = CLIENT_HEADERS.find(([name]) => name in headers) ?? [];
-  if (nameHeader === undefined) return null;
-  const client = `${headers[nameHeader]}`;
-  const version = `${headers[versionHeader ?? ""] ?? "unknown"}`;
+  const prefix = "apollographql-client-name" in headers ? "apollographql" : "graphql";
+  const { [`${prefix}-client-name`]: name, [`${prefix}-client-version`]: given = "unknown" } = headers;
+  if (name === undefined) return null;
+  const client = `${name}`;
+  const version = `${given}`;
   return NAME.test(client) && NAME.test(version) ? { client, version } : OTHER;
 }
 

@@ -200,8 +200,8 @@ describe("the tools of trusted documents", () => {
     });
   });
 
-  test("are not those with names that every object has, nor does any sign in", async () => {
-    const { names } = await start({
+  test("may have names that every object has; none signs in", async () => {
+    const { names, use } = await start({
       MCP: "write",
       TRUSTED_DOCUMENTS: trusting(
         "query constructor { viewer { id } }",
@@ -211,7 +211,8 @@ describe("the tools of trusted documents", () => {
         "mutation Inline($in: LoginInput!) { ... { login(input: $in) { token } } }",
       ),
     });
-    expect(await names()).toEqual(["Who"]);
+    expect(await names()).toEqual(["constructor", "__proto__", "Who"]);
+    expect((await use("__proto__")).isError).toBe(false);
   });
 });
 

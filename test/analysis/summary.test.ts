@@ -211,6 +211,15 @@ test("ends at the limit of upstream requests, and says so", async () => {
   expect(calls()).toHaveLength(3);
 });
 
+test("of a page that is longer than was asked for it has only so many runs, and says so", async () => {
+  const { list } = await startRuns([], {
+    answer: () => ({ json: { count: 5, next: null, results: TOLD.rows } }),
+  });
+  expect(await list("", "summary(scan: 3) { scanned total isComplete }")).toEqual(
+    summaryOf({ scanned: 3, total: 5, isComplete: false }),
+  );
+});
+
 test("a failure in the middle is an error, no shorter summary", async () => {
   const { list } = await startRuns(TOLD.rows, {
     env: { MAX_PAGE_SIZE: "2" },

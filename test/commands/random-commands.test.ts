@@ -248,6 +248,6 @@ test("whatever is done in whatever order, the gateway shows what a small model s
       }
       expect(await world.stateOf(names)).toEqual(names.map((name) => model.runs.get(name)?.shown ?? null));
     }),
-    { numRuns: cases(20, 80) },
+    { numRuns: cases(8, 80) },
   );
 });

@@ -59,7 +59,7 @@ test("an operation is answered as graphql-js answers it, to the byte and with th
       expect(answer).toBe(expected);
       expect(calls).toEqual(expectedCalls);
     }),
-    { numRuns: cases(10, 75) },
+    { numRuns: cases(5, 75) },
   );
 });
 
@@ -73,7 +73,7 @@ test.each([0, 0.1, 0.5])(
         const { answer, expected } = await ask(document);
         expect(answer).toBe(expected);
       }),
-      { numRuns: cases(8, 50) },
+      { numRuns: cases(4, 50) },
     );
   },
 );
@@ -89,7 +89,7 @@ test.each([0, 0.1, 0.5])(
         const { answer, expected } = await ask(document);
         expect(answer).toBe(expected);
       }),
-      { numRuns: cases(10, 75) },
+      { numRuns: cases(5, 75) },
     );
   },
 );

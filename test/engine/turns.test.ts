@@ -1,7 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { MCP_HEADERS, rpc } from "../support/agent.ts";
-import { atEndOfTurn, nextTurn } from "../../src/engine/turns.ts";
+import { Callers } from "../../src/caller.ts";
+import { publicError } from "../../src/engine/errors.ts";
+import { atEndOfTurn, nextTurn, Turns } from "../../src/engine/turns.ts";
+import { InputError } from "../../src/errors.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -117,4 +120,42 @@ test("work that throws at the end of a turn does not keep the rest from being do
   expect(await thrown).toBe(fault);
   await nextTurn();
   expect(done).toEqual(["first", "third"]);
+});
+
+test("of those that wait for a turn of the loop, each continues in a turn of its own", async () => {
+  const order: string[] = [];
+  const waiting = ["first", "second"].map((name) => nextTurn().then(() => order.push(name)));
+  await turn();
+  await turn();
+  order.push("others");
+  await Promise.all(waiting);
+  expect(order).toEqual(["first", "others", "second"]);
+});
+
+test("a caller whose work took long has its next turn after those whose work is short", async () => {
+  const callers = new Callers();
+  const turns = new Turns(callers);
+  stopwatchRuns();
+  const done: string[] = [];
+  const ask = (token: string, looks: number) => {
+    const queue = turns.queueOf(callers.of(token, "127.0.0.1"));
+    for (const number of [1, 2, 3])
+      queue.add(() => {
+        done.push(`${token} ${number}`);
+        // Each look at the clock takes ten milliseconds.
+        for (let look = 0; look < looks; look++) performance.now();
+      });
+  };
+  ask("heavy", 10);
+  ask("light", 0);
+  await vi.waitUntil(() => done.length === 6, PATIENT);
+  expect(done).toEqual(["heavy 1", "light 1", "light 2", "light 3", "heavy 2", "heavy 3"]);
+});
+
+test("no stack is taken for an error that is sent", () => {
+  const error = publicError(new InputError("id: expected a number"), () => {});
+  expect([error.stack, new Error("another").stack?.includes("turns.test.ts")]).toEqual([
+    "GraphQLError: id: expected a number",
+    true,
+  ]);
 });

@@ -2,11 +2,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { runs } from "../../src/rest/api/kinds.ts";
 import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
-import { type Answer, startBefore } from "../support/gateway.ts";
+import { askAt, type Answer, startBefore } from "../support/gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { mainIn } from "../support/main-process.ts";
 import { NO_DEADLINES } from "../support/patience.ts";
-import { askAt } from "../support/raw-requests.ts";
 import { jsonText } from "../support/one-read.ts";
 
 /** A gateway before a service that has one answer for everything. */

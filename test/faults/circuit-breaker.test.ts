@@ -275,4 +275,6 @@ test("a service that lets nobody connect is out of reach after UPSTREAM_CONNECT_
   expect((await gateway.ask(command)).errors?.map(({ extensions }) => extensions)).toEqual([
     { ...facts, upstream: { method: "POST", route: "{owner}/{project}/experiments/{id}/stop" } },
   ]);
+  const download = await fetch(gateway.url + OUTPUTS_OF_42, { headers: { authorization: "token t0ken" } });
+  expect(await download.json()).toMatchObject({ errors: [{ extensions: { code: "UPSTREAM_UNAVAILABLE" } }] });
 });

@@ -27,13 +27,13 @@ describe("second tries of reads", () => {
 
   test("are a tenth at most while much is asked", async () => {
     const { service, one, many } = await startBreakable(env);
-    await many(300);
+    await many(150);
     service.fail(/./, reset);
     // The circuit stays closed: most of the exchanges went well.
-    expect(counted(await inTurn(100, one))).toEqual({ UPSTREAM_UNAVAILABLE: 100 });
-    const more = service.calls().length - 400;
-    expect(more).toBeGreaterThanOrEqual(30);
-    expect(more).toBeLessThanOrEqual(45);
+    expect(counted(await inTurn(50, one))).toEqual({ UPSTREAM_UNAVAILABLE: 50 });
+    const more = service.calls().length - 200;
+    expect(more).toBeGreaterThanOrEqual(15);
+    expect(more).toBeLessThanOrEqual(23);
   });
 
   test("are not earned by requests that were never sent", async () => {

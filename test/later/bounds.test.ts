@@ -1,8 +1,11 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { startGateway } from "../support/gateway.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
+import { begin, readFast, readOn } from "../support/readers.ts";
 import { askInPieces, merge } from "../support/pieces.ts";
 import { EXPERIMENT, SIGNED_IN } from "./build-of-a-run.ts";
 
@@ -67,4 +70,22 @@ test("a gateway that drains finishes the pieces of what it has begun", async () 
   gateway.drain();
   open();
   expect(merge(await asking)).toMatchObject({ errors: [], failed: [] });
+});
+
+test("who does not read its pieces keeps its place", async () => {
+  const { opened, open } = gate();
+  const upstream = await startFake(async ({ path }) => {
+    if (path.includes("experiments")) return { json: { ...EXPERIMENT, experiment_group: "ada.mnist.2" } };
+    if (path.includes("builds")) return { json: { id: 7, description: "x".repeat(6_000_000) } };
+    await opened;
+    return { json: { id: 2 } };
+  });
+  const { url } = await startGateway({ upstream, env: { MAX_OPERATIONS_PER_TOKEN: "1" } });
+  const sent = begin(url, { path: "/graphql", graphql: QUERY, headers: { accept: "multipart/mixed" } });
+  const [unread] = (await once(sent, "response")) as [IncomingMessage];
+  await vi.waitUntil(() => unread.readableLength > 10_000, PATIENT);
+  open();
+  const ask = () => readFast(url, { path: "/graphql", graphql: "{ gateway { version } }" });
+  for (let times = 0; times < 30; times++) expect(await ask()).toMatchObject({ status: 429 });
+  expect(await readOn(unread)).toMatchObject({ status: 200, isWhole: true });
 });

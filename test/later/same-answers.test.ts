@@ -58,7 +58,7 @@ test.each([
         const isSent = (call: string) => !whole.errors || calls.includes(call);
         const needed = expectedCalls.filter(isSent);
         expect(operations === EXISTING ? calls : needed).toEqual(needed);
-        const kept = keptPlaces(merged, whole.data);
+        const kept = keptPlaces(merged, whole);
         expect(comparable(merged.data, whole.data, kept, [])).toEqual(whole.data);
         const isElsewhere = (place: Path) => !kept.some((path) => isWithin(place, path));
         expect(nullsOf(merged.data, merged).filter(isElsewhere)).toEqual(
@@ -70,13 +70,19 @@ test.each([
   },
 );
 
-/** The places where an error stayed in its piece, which the whole result has as null or has more of. */
-function keptPlaces({ errors, failed }: ReturnType<typeof merge>, whole: unknown): readonly Path[] {
-  const below = errors.flatMap(({ path = [] }) => {
-    const place = nullAt(whole, path);
-    return place.length < path.length ? [place] : [];
+/**
+ * The places where an error stayed in its piece, which the whole result has as null or has more of. A record that is missing is
+ * null where nothing else is asked of it at first; with more that can be told only what failed is.
+ */
+function keptPlaces({ errors, failed }: ReturnType<typeof merge>, whole: PieceJson): readonly Path[] {
+  const places = errors.flatMap(({ path = [] }) => {
+    const place = nullAt(whole.data, path);
+    const isHigher = whole.errors?.some(
+      (error) => error.path && path.length < error.path.length && isWithin(error.path, path),
+    );
+    return place.length < path.length || isHigher ? [place] : [];
   });
-  return [...failed.map((path) => nullAt(whole, path)), ...below];
+  return [...failed.map((path) => nullAt(whole.data, path)), ...places];
 }
 
 /** Merged data with what the whole result has where an error stayed in its piece. */

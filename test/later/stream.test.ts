@@ -8,11 +8,12 @@ async function start() {
   const results = [1, 2, 3].map((id) => ({
     id,
     unique_name: `ada.mnist.${id}`,
-    last_status: "running",
+    // The record of the second, which is to tell what its row lacks, cannot be read.
+    ...(id !== 2 && { last_status: "running" }),
     build_job: `ada.mnist.builds.${id}`,
   }));
   const { url, service: upstream } = await startBefore(({ path }) => {
-    if (path.includes("experiments")) return { json: { count: 3, next: null, previous: null, results } };
+    if (path.includes("experiments?")) return { json: { count: 3, next: null, previous: null, results } };
     const id = Number(/builds\/(\d+)/.exec(path)?.[1]);
     return id === 2 ? undefined : { json: { id, description: `Build ${id}.` } };
   }, RELEASE_02);
@@ -48,6 +49,14 @@ test("the items of a list follow those that come with it, in their order, and th
   const [list, first, ...others] = calls();
   expect([list, first]).toEqual(["GET ada/mnist/experiments?limit=3", "GET ada/mnist/builds/1/"]);
   expect(others.toSorted()).toEqual(["GET ada/mnist/builds/2/", "GET ada/mnist/builds/3/"]);
+});
+
+test("a list that one of its items makes null has the error of that, and no items behind it", async () => {
+  const { ask } = await start();
+  const { data, errors, failed } = merge(await ask(NODES.replace("buildJob", "status $&")));
+  expect(data).toEqual({ project: { experiments: { nodes: [{ status: "RUNNING", ...built(1) }] } } });
+  expect(errors).toMatchObject([{ path: PATH, extensions: { code: "UPSTREAM_BAD_RESPONSE" } }]);
+  expect(failed).toEqual([PATH]);
 });
 
 test.each([{ count: 3 }, { count: 9 }, { on: false }])("nothing follows with %j", async (variables) => {

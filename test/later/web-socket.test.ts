@@ -17,6 +17,8 @@ test("a query over a WebSocket may come in pieces", async () => {
   const pieces: unknown[] = [];
   for await (const piece of client.iterate({ query: DEFERRED })) pieces.push(piece);
   expect(pieces).toEqual(PIECES);
+  const whole = await client.iterate({ query: "{ __typename }" }).next();
+  expect(whole).toEqual({ done: false, value: { data: { __typename: "Query" } } });
   await vi.waitUntil(() => gateway.logged().includes('"upstreamRequests":2'), PATIENT);
 });
 

@@ -37,7 +37,7 @@ test.each(["jobs", "buildJobs", "groups"])("%s are found by words as well", asyn
   expect(await ask(queryOf(list, `filter: { words: "wide" }`))).toEqual(found([3, 4]));
 });
 
-test("long texts are looked at in pieces, and a word between two is found", async () => {
+test("the rows of a list with long texts are looked at in turns", async () => {
   const rows = Array.from({ length: 100 }, (_, index) => ({
     id: index + 1,
     description: `${"\ufdfa ".repeat(2_480)}${"-".repeat(index)} needles ${"\ufdfa".repeat(5_000)}`,

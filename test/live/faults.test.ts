@@ -26,9 +26,17 @@ test("a service that is away for less than a minute is survived without a word",
   await reach(1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 45_000);
   await requests(8);
   fault.told = null;
-  run.last_status = "succeeded";
+  run.last_status = "stopping";
   await reach(60_000);
-  expect(await watcher.next()).toEqual(update(1, "SUCCEEDED", "RUNNING", true));
+  expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
+  // The minute of another outage is its own.
+  fault.told = AWAY;
+  await reach(61_000);
+  await requests(10);
+  fault.told = null;
+  run.last_status = "succeeded";
+  await reach(62_000);
+  expect(await watcher.next()).toEqual(update(1, "SUCCEEDED", "STOPPING", true));
   expect(await watcher.next()).toBe(null);
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { gate } from "../support/gate.ts";
 import { FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
-import { withoutPings } from "../support/patience.ts";
+import { NO_DEADLINES, withoutPings } from "../support/patience.ts";
 
 const READ = "GET ada/mnist/experiments/1/";
 
@@ -48,6 +49,25 @@ test("a run that nobody watches any more is not polled", async () => {
   await reach(1_000);
   expect((await requests(3)).slice(both.length)).toEqual(["GET ada/mnist/experiments/2/"]);
   expect(inOrder()).toHaveLength(3);
+});
+
+test("who leaves while an event is read ends its reads", async () => {
+  const gone = gate();
+  const { subscribe, advance, requests } = await startLive([], {
+    env: NO_DEADLINES,
+    answer: ({ path }) =>
+      path.includes("/builds/")
+        ? (response) => response.on("close", gone.open)
+        : { json: { id: 1, last_status: "running", build_job: "ada.mnist.builds.7" } },
+  });
+  const run = "run { ... on Experiment { buildJob { status } } }";
+  const watcher = await subscribe({
+    query: `subscription { runUpdated(id: "ada.mnist.experiments.1") { ${run} } }`,
+  });
+  advance(FIRST_POLL);
+  expect(await requests(2)).toEqual([READ, "GET ada/mnist/builds/7/"]);
+  watcher.leave();
+  await gone.opened;
 });
 
 test("who comes and goes leaves no timer behind", async () => {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
-import { PATIENT } from "../support/patience.ts";
+import { PATIENT, withoutPings } from "../support/patience.ts";
 
 const RUNNING = [{ id: 1, last_status: "running" }];
 
@@ -74,6 +74,7 @@ test.each([
 });
 
 test("a gateway that stops ends event streams without completing them, so that clients subscribe again", async () => {
+  withoutPings();
   const { watch, advance, drain, subscriptions } = await startLive(RUNNING);
   const watchers = await Promise.all(Array.from({ length: 10 }, () => watch(1)));
   advance(FIRST_POLL);

@@ -47,7 +47,7 @@ test("a client that completes its subscription ends its poll, and the connection
 test.each([
   ["without a token", {}, RUN_UPDATED, "UNAUTHENTICATED"],
   ["that is not valid", ADA, "subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"],
-  ["that is a query", ADA, "{ __typename }", "BAD_REQUEST"],
+  ["that is a mutation", ADA, "mutation { __typename }", "BAD_REQUEST"],
 ] as const)(
   "a request %s is an error of its own code, with a request id of its own",
   async (_, params, query, code) => {

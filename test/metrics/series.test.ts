@@ -201,8 +201,9 @@ test("many series of a long list are made in small pieces, and are all the same"
     ask<{ experiment: object }, never>(`{ experiment(id: "ada.mnist.42") { ${fields.join(" ")} } }`);
   // The second time the document is known and the response is kept: only the series are made.
   const { data } = await asked();
+  // In one piece it is almost all, in each round. Something else may hold up a turn of one round.
   const shares: number[] = [];
-  for (let round = 0; round < 3; round++) {
+  while (shares.length < 3 && Math.min(...shares) >= 0.3) {
     let again: unknown;
     const { all, longest } = await turnsOf(async () => {
       again = (await asked()).data;
@@ -216,7 +217,6 @@ test("many series of a long list are made in small pieces, and are all the same"
   ]);
   for (const other of others) expect(other).toEqual(series);
   expect(service.calls()).toEqual([`GET ${METRICS}`]);
-  // In one piece it is almost all, in each round. Something else may hold up a turn of one round.
   expect(Math.min(...shares)).toBeLessThan(0.3);
 });
 

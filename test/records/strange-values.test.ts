@@ -26,6 +26,15 @@ test("a value of a wrong type is null and logged once, and its neighbours are th
   expect(warned()).toEqual(once);
 });
 
+test("values of a searched parameter in a form that the schema does not know are told as received", async () => {
+  const matrix = { a: { values: [{ of: 1 }] }, b: { linspace: "0:1:5" }, c: "0.1" };
+  const { ask } = await startBefore({ "ada/mnist/groups/5/": { id: 5, hptuning: { matrix } } });
+  const definitions = "matrix { definition { ... on MatrixOther { raw } } }";
+  expect(await ask(`{ group(id: "ada.mnist.5") { hptuning { ${definitions} } } }`)).toEqual({
+    data: { group: { hptuning: { matrix: Object.values(matrix).map((raw) => ({ definition: { raw } })) } } },
+  });
+});
+
 test("integers that a number would not keep are told digit by digit, found by their digits, and rounded in figures", async () => {
   const rowOf = (id: number, seed: string) =>
     `{"id": ${id}, "unique_name": "ada.mnist.${id}", "declarations": {"seed": ${seed}, "all": [1, ${seed}], "small": -9007199254740991},

@@ -113,7 +113,7 @@ async function play(seed: number) {
 
 test("no token ever gets what another token's request caused, nor what is older than its last command or CACHE_TTL_MS", async () => {
   const sums = { labels: 0, inFlight: 0, kept: 0 };
-  for (let seed = 1; seed <= cases(3, 15); seed++) {
+  for (let seed = 1; seed <= cases(2, 15); seed++) {
     const { wrong, operations, ...counts } = await play(seed);
     expect(wrong, `seed ${seed}`).toEqual([]);
     expect(operations).toBe(0);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sortedErrorsOf } from "../support/errors.ts";
-import { type Answer, startBefore } from "../support/gateway.ts";
+import { type Answer, RELEASE_02, startBefore } from "../support/gateway.ts";
 
 const experiment = { id: 3, unique_name: "ada.mnist.3", last_status: "running" };
 
@@ -51,15 +51,23 @@ test("a dangling link is null, a forbidden and a failing one keep what their nam
   ]);
 });
 
-test("a reference of a shape never seen is one null and one error", async () => {
-  const { ask } = await startBefore({
-    "ada/mnist/experiments/3/": { ...experiment, build_job: "build #7" },
-  });
-  const answer = await ask(`{ experiment(id: "ada.mnist.3") { status buildJob { id } } }`);
-  expect(answer.data).toEqual({ experiment: { status: "RUNNING", buildJob: null } });
-  expect(told(answer)).toEqual([
-    { path: "experiment.buildJob", code: "UPSTREAM_BAD_RESPONSE", reference: "build #7" },
-  ]);
+test("a reference of a shape never seen is null, with one error at each place that shows its record", async () => {
+  const clone = { ...experiment, original: "ada.mnist.9" };
+  const { ask } = await startBefore(
+    {
+      "ada/mnist/experiments": { count: 2, next: null, results: [clone, { ...clone, id: 4 }] },
+      "ada/mnist/experiments/9/": { ...experiment, unique_name: clone.original, build_job: "build #7" },
+    },
+    RELEASE_02,
+  );
+  const fields = "experiments { nodes { original { status buildJob { id } } } }";
+  const answer = await ask(`{ project(id: "ada.mnist") { ${fields} } }`);
+  const nodes = [1, 2].map(() => ({ original: { status: "RUNNING", buildJob: null } }));
+  expect(answer.data).toEqual({ project: { experiments: { nodes } } });
+  const reference = { code: "UPSTREAM_BAD_RESPONSE", reference: "build #7" };
+  expect(told(answer)).toEqual(
+    [0, 1].map((at) => ({ path: `project.experiments.nodes.${at}.original.buildJob`, ...reference })),
+  );
 });
 
 test("a run that is not there is one null and one error at the run, though its lists were asked as well", async () => {

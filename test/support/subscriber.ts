@@ -17,6 +17,8 @@ async function* framesOf(response: IncomingMessage): AsyncGenerator<Frame> {
   let text = "";
   for await (const piece of response.setEncoding("utf8") as AsyncIterable<string>) {
     text += piece;
+    // A frame of megabytes is searched once, not with each piece.
+    if (!/^\n|\n\n/.test(piece)) continue;
     for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
       const lines = text.slice(0, end).split("\n");
       text = text.slice(end + 2);

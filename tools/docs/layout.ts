@@ -177,11 +177,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "clock.ts",
       "caller.ts",
       "held.ts",
-      "installation.ts",
       "engine",
       "rest/api",
       "rest/client",
       "rest/session",
+      "live",
       "graphql/schema.ts",
       "observability",
       "http",
@@ -214,6 +214,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
 /** Packages that only some rows may import. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@pothos/core": ["graphql/core", "graphql/types"],
+  dataloader: ["rest/session"],
   graphql: ["engine", "graphql/core", "graphql/federation", "graphql/schema.ts", "http"],
   "graphql-yoga": ["http"],
   undici: ["rest/client"],

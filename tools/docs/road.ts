@@ -27,7 +27,7 @@ export const STATIONS: Readonly<Record<string, Station>> = {
     up: [],
     does: "a place, the body, a turn of the caller",
   },
-  "http/graphql/handler.ts": { down: ["answer"], up: ["reply"], does: "one result, or many" },
+  "http/graphql/handler.ts": { down: ["operate"], up: [], does: "one result, or many" },
   "engine/engine.ts": {
     down: ["run", "planOf", "resultOf"],
     up: ["publicResult", "finish"],

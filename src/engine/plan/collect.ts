@@ -115,19 +115,6 @@ export function createDeferral(
 
   // What is spread again may be deferred at the same place. Its list would then come twice.
   const again = spreadAgain(selectionSet, fragments);
-  const known = new Map<SelectionSetNode, boolean>();
-  const isIn = (set: SelectionSetNode): boolean => {
-    const before = known.get(set);
-    if (before !== undefined) return before;
-    const found = set.selections.some((node) => {
-      if (valuesOf(defer, node) ?? valuesOf(stream, node)) return true;
-      const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      return part?.selectionSet ? isIn(part.selectionSet) : false;
-    });
-    known.set(set, found);
-    return found;
-  };
-
   return {
     /** What `@defer` says of a fragment; null when it is not deferred. */
     deferredOf: (node: SelectionNode) => {
@@ -147,8 +134,6 @@ export function createDeferral(
         },
       };
     },
-    /** Whether anything in selection sets is deferred or streamed. */
-    isWithin: (sets: readonly SelectionSetNode[]): boolean => sets.some(isIn),
   };
 }
 

@@ -8,30 +8,15 @@ import {
   type GraphQLSchema,
   isLeafType,
   isNonNullType,
-  Kind,
   type SelectionSetNode,
-  type ValueNode,
+  TypeNameMetaFieldDef,
 } from "graphql";
-import type {
-  FieldExtensions,
-  PlacedContext,
-  SchemaExtensions,
-  SelectionNeeds,
-  Variables,
-} from "../field-source.ts";
+import type { FieldExtensions, SchemaExtensions, SelectionNeeds, Variables } from "../field-source.ts";
 import { INTROSPECTION } from "../limits.ts";
 import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
 import { asIsOf, completerOf } from "./complete.ts";
-import type {
-  Compilation,
-  Complete,
-  CompletedField,
-  DeferredFragment,
-  PlainField,
-  PlannedField,
-  Selection,
-  Slots,
-} from "./types.ts";
+import { NO_ARGS } from "./run.ts";
+import type { Compilation, PlainField, PlannedField, Selection, Slots } from "./types.ts";
 
 /** What the selections of one plan have in common. */
 interface CompileSettings extends CollectSettings {
@@ -65,15 +50,15 @@ export function createCompilation(settings: CompileSettings): Compilation {
     // Objects of which a part is deferred are not written in one loop, which would pass over it.
     const plain = fields.map((field) => (deferred.length > 0 ? null : plainFieldOf(type, field)));
     const isOfRecord = fields.some(({ name }) => extensionsOf(type, name).keys !== undefined);
-    const needs = needsOf(type, fields);
     return {
       fields,
       plain: plain.filter((field) => field !== null),
       others: fields.filter((_, index) => plain[index] === null),
+      isPlain: !isOfRecord && !plain.includes(null),
       isOfRecord,
-      isKept: isOfRecord && !deferral?.isWithin(sets),
+      isKept: isOfRecord && !deferral,
       deferred,
-      needs: deferred.length > 0 ? { ...needs, deferred: () => needsOfAll(deferred) } : needs,
+      needs: needsOf(type, fields),
       createObject: objectFactory([...nodesByKey.keys()]),
     };
   };
@@ -81,37 +66,22 @@ export function createCompilation(settings: CompileSettings): Compilation {
   const compileField = (parent: GraphQLObjectType, key: string, nodes: FieldNode[]): PlannedField => {
     // Every response name has at least one node.
     const [node] = nodes as [FieldNode];
-    const parentType = parent.name;
     const name = node.name.value;
-    const keyBytes = key.length + 6;
-    const introspection = parent === schema.getQueryType() ? INTROSPECTION.get(name) : undefined;
-    const definition = introspection ?? parent.getFields()[name];
-    // Each literal in full: spreading objects here took a third of the time to plan a document.
-    if (!definition) {
-      // `__typename`, which every type has.
-      return {
-        name,
-        nodes,
-        key,
-        keyBytes,
-        isNullable: false,
-        resolve: noArgs,
-        argsFor: noArgs,
-        complete: (_, slots, at) => void (slots[at] = parentType),
-        child: null,
-      };
-    }
+    const definition = definitionOf(schema, parent, name);
     const { prefetch }: FieldExtensions = definition.extensions;
     const child = childOf(definition, nodes);
+    const coordinate = `${parent.name}.${name}`;
+    // In full: spreading objects here took a third of the time to plan a document.
     return {
       name,
+      coordinate,
       nodes,
       key,
-      keyBytes,
+      keyBytes: key.length + 6,
       isNullable: !isNonNullType(definition.type),
-      resolve: child ?? resolverOf(schema, definition),
+      resolve: child ?? resolverOf(schema, parent, definition),
       argsFor: argumentsOf(definition, node),
-      complete: completeOf(definition, { parentType, name, nodes, prefetch }),
+      complete: completerOf(compilation, definition.type, { coordinate, nodes, prefetch }),
       child,
     };
   };
@@ -127,14 +97,6 @@ export function createCompilation(settings: CompileSettings): Compilation {
     const start = child.start as (...given: readonly unknown[]) => Promise<unknown>;
     const isSelected = selectedBelow(settings, nodes);
     return (parent, args, context) => start(parent, args, context, isSelected);
-  };
-
-  const completeOf = (definition: GraphQLField<unknown, unknown>, field: CompletedField): Complete => {
-    const { type } = definition;
-    if (!isLeafType(getNullableType(type))) return completerOf(compilation, type, field);
-    const complete = leafCompleters.get(definition) ?? completerOf(compilation, type, field);
-    leafCompleters.set(definition, complete);
-    return complete;
   };
 
   const compilation: Compilation = {
@@ -154,15 +116,6 @@ export function createCompilation(settings: CompileSettings): Compilation {
 
 const extensionsOf = (type: GraphQLObjectType, name: string): FieldExtensions =>
   type.getFields()[name]?.extensions ?? {};
-
-/** What deferred fragments need, with those within them. */
-function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
-  const all = deferred.flatMap(({ selection }) => {
-    const { needs } = selection();
-    return needs.deferred ? [needs, needs.deferred()] : [needs];
-  });
-  return { keys: all.flatMap(({ keys }) => keys), children: all.flatMap(({ children }) => children) };
-}
 
 /** A field as one that shows a key of the record as it is; null for others. */
 function plainFieldOf(
@@ -190,12 +143,15 @@ function objectFactory(keys: readonly string[]): () => Slots {
 
 function weigh(fields: readonly PlannedField[]): number {
   let bytes = BYTES_PER_FIELD;
-  for (const { nodes } of fields) {
-    const given = nodes[0]?.arguments ?? [];
-    const characters = (given.at(-1)?.loc?.end ?? 0) - (given[0]?.loc?.start ?? 0);
-    bytes += BYTES_PER_FIELD + characters * BYTES_PER_CHARACTER;
-  }
+  for (const { nodes } of fields)
+    bytes += BYTES_PER_FIELD + argumentsText(nodes).length * BYTES_PER_CHARACTER;
   return bytes;
+}
+
+/** The arguments of the first of the nodes, as they are written. */
+function argumentsText([node]: readonly FieldNode[]): string {
+  const given = node?.arguments ?? [];
+  return node?.loc?.source.body.slice(given[0]?.loc?.start ?? 0, given.at(-1)?.loc?.end ?? 0) ?? "";
 }
 
 /** What the fields need from their parent object. */
@@ -209,7 +165,11 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
     if (!extensions.child || !child) continue;
     children.push({
       start: (parent, context, variables) =>
-        child(parent, field.argsFor(variables), contextBelow(context, field.key)),
+        child(
+          parent,
+          field.argsFor?.(variables) ?? NO_ARGS,
+          context.at?.({ parent: context.place, at: field.key }) ?? context,
+        ),
       // Safe: it is the result of the field's own reads.
       proves: extensions.child.proves as (read: unknown) => boolean,
     });
@@ -217,16 +177,20 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
   return { keys: [...keys], children };
 }
 
-/** The context for a field of the object whose context this is. */
-const contextBelow = (context: PlacedContext, key: string): PlacedContext =>
-  context.at ? context.at({ parent: context.place, at: key }) : context;
-
-/** Completers of single scalars and enums, by field: they are the same wherever the field is selected. */
-const leafCompleters = new WeakMap<GraphQLField<unknown, unknown>, Complete>();
+/** The field of a type. The document is valid, so it has one. */
+function definitionOf(schema: GraphQLSchema, type: GraphQLObjectType, name: string) {
+  const definition =
+    name === TypeNameMetaFieldDef.name
+      ? TypeNameMetaFieldDef
+      : (type.getFields()[name] ?? (type === schema.getQueryType() ? INTROSPECTION.get(name) : undefined));
+  if (!definition) throw new TypeError(`${type.name} has no field ${name}`);
+  return definition;
+}
 
 /** The field's resolver, by default its property. */
 function resolverOf(
   schema: GraphQLSchema,
+  parentType: GraphQLObjectType,
   { name, resolve }: GraphQLField<unknown, unknown>,
 ): PlannedField["resolve"] {
   if (!resolve) return (parent) => (parent as Readonly<Record<string, unknown>>)[name];
@@ -234,28 +198,15 @@ function resolverOf(
   if (resolve.length < 4) return resolve as PlannedField["resolve"];
   // Safe: only the resolvers of introspection have one, and they read nothing else of it.
   const { introspected }: SchemaExtensions = schema.extensions;
-  const info = { schema: introspected?.() ?? schema } as GraphQLResolveInfo;
+  const info = { schema: introspected?.() ?? schema, parentType } as GraphQLResolveInfo;
   return (parent, args, context) => resolve(parent, args, context, info);
 }
 
-const NO_ARGS = {};
-const noArgs = (): object => NO_ARGS;
-
 /** Returns a function that coerces a field's arguments: once when they contain no variable. */
 function argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode): PlannedField["argsFor"] {
-  if (definition.args.length === 0) return noArgs;
+  if (definition.args.length === 0) return null;
   const argsFor = (variables: Variables): object => getArgumentValues(definition, node, variables);
-  if (hasVariable(node)) return argsFor;
+  if (!node.loc || argumentsText([node]).includes("$")) return argsFor;
   let args: object | null = null;
   return (variables) => (args ??= argsFor(variables));
-}
-
-const hasVariable = ({ arguments: given = [] }: FieldNode): boolean =>
-  given.some(({ value }) => isVariable(value));
-
-/** Whether a value is or contains a variable. */
-function isVariable(value: ValueNode): boolean {
-  if (value.kind === Kind.LIST) return value.values.some(isVariable);
-  if (value.kind === Kind.OBJECT) return value.fields.some((field) => isVariable(field.value));
-  return value.kind === Kind.VARIABLE;
 }

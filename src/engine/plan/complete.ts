@@ -4,6 +4,7 @@ import {
   type GraphQLLeafType,
   type GraphQLObjectType,
   type GraphQLOutputType,
+  getNullableType,
   isLeafType,
   isListType,
   isNonNullType,
@@ -12,7 +13,7 @@ import {
 import { MadeItems, type Recorded, type ScalarExtensions } from "../field-source.ts";
 import { sizeOf } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
-import { CHILD_BYTES, contextAt, defer, runFields, settle, writePlain } from "./run.ts";
+import { CHILD_BYTES, defer, runFields, settle, writePlain } from "./run.ts";
 import type {
   Compilation,
   Complete,
@@ -26,42 +27,25 @@ import type {
   Slots,
 } from "./types.ts";
 
-/** Creates the function that completes values of a type, with the behaviour and messages of graphql-js. */
+/** Creates the function that completes values of a type, whether they can be null or not. */
 export function completerOf(
   compilation: Compilation,
   type: GraphQLOutputType,
   field: CompletedField,
 ): Complete {
-  const isNullable = !isNonNullType(type);
-  const present = completeValue(compilation, isNonNullType(type) ? type.ofType : type, field, isNullable);
-  const { parentType, name } = field;
-  return (value, slots, at, above, run) => {
-    if (value === null || value === undefined) {
-      if (!isNullable) throw new Error(`Cannot return null for non-nullable field ${parentType}.${name}.`);
-      slots[at] = null;
-    } else if (value instanceof Error) {
-      // As in graphql-js, an `Error` as a value counts as thrown.
-      throw value;
-    } else present(value, slots, at, above, run);
-  };
-}
-
-function completeValue(
-  compilation: Compilation,
-  type: GraphQLOutputType,
-  field: CompletedField,
-  isNullable: boolean,
-): Complete {
-  if (isLeafType(type)) return completeLeaf(type);
-  if (isListType(type)) return completeList(compilation, type.ofType, field, isNullable);
-  if (isObjectType(type)) return completeObject(compilation, type, field, isNullable);
-  return completeAbstract(compilation, type as GraphQLAbstractType, field, isNullable);
+  const present = getNullableType(type);
+  const isNullable = present === type;
+  if (isLeafType(present)) return completeLeaf(present);
+  if (isListType(present)) return completeList(compilation, present.ofType, field, isNullable);
+  if (isObjectType(present)) return completeObject(compilation, present, field, isNullable);
+  return completeAbstract(compilation, present, field, isNullable);
 }
 
 /** Values that need no serialization. Others go through the type's `serialize`. */
+const isText = (value: unknown): boolean => typeof value === "string";
 const AS_IS: Readonly<Record<string, (value: unknown) => boolean>> = {
-  String: (value) => typeof value === "string",
-  ID: (value) => typeof value === "string",
+  String: isText,
+  ID: isText,
   Boolean: (value) => typeof value === "boolean",
   Int: (value) => typeof value === "number" && value === (value | 0),
   Float: (value) => Number.isFinite(value),
@@ -73,12 +57,13 @@ export function asIsOf(type: GraphQLLeafType): ((value: unknown) => boolean) | n
   return AS_IS[type.name] ?? isAsIs ?? null;
 }
 
-const never = (): boolean => false;
+/** Completers of scalars and enums, which are the same for all fields. */
+const leafCompleters = new WeakMap<GraphQLLeafType, Complete>();
 
 function completeLeaf(type: GraphQLLeafType): Complete {
-  const isAsIs = asIsOf(type) ?? never;
-  return (value, slots, at, _, run) => {
-    const written: unknown = isAsIs(value) ? value : type.serialize(value);
+  const isAsIs = asIsOf(type);
+  const complete: Complete = (value, slots, at, _, run) => {
+    const written: unknown = isAsIs?.(value) ? value : type.serialize(value);
     if (written === null || written === undefined) {
       throw new Error(
         `Expected \`${type.name}.serialize\` to return non-nullable value, returned: ${written}`,
@@ -87,6 +72,9 @@ function completeLeaf(type: GraphQLLeafType): Complete {
     slots[at] = written;
     run.meter.count(0, sizeOf(written));
   };
+  const known = leafCompleters.get(type) ?? complete;
+  leafCompleters.set(type, known);
+  return known;
 }
 
 /** Size of `{},`. */
@@ -101,16 +89,14 @@ function completeList(
   isNullable: boolean,
 ): Complete {
   const item: Site = {
-    nodes: field.nodes,
+    ...field,
     isNullable: !isNonNullType(itemType),
     complete: completerOf(compilation, itemType, field),
   };
   const streamed = compilation.deferral?.streamedOf(field.nodes);
   return (value, slots, at, above, run) => {
     if (typeof value !== "object" || value === null || !(Symbol.iterator in value)) {
-      throw new GraphQLError(
-        `Expected Iterable, but did not find one for field "${field.parentType}.${field.name}".`,
-      );
+      throw new GraphQLError(`Expected Iterable, but did not find one for field "${field.coordinate}".`);
     }
     const all: ListItems =
       Array.isArray(value) || value instanceof MadeItems ? value : [...(value as Iterable<unknown>)];
@@ -149,7 +135,7 @@ function completeObject(
   let selection: Selection | null = null;
   return (value, slots, at, above, run) => {
     selection ??= compilation.selectionOf(type, field.nodes);
-    if (isPlain(selection)) {
+    if (selection.isPlain) {
       const values = selection.createObject();
       slots[at] = values;
       if (writePlain(selection, value, values, run)) return;
@@ -158,9 +144,6 @@ function completeObject(
     completeSelected(selection, value, field, container, run);
   };
 }
-
-/** Whether its objects are written in one loop. Those of records are not: what is complete is kept for others. */
-const isPlain = ({ others, isOfRecord }: Selection): boolean => others.length === 0 && !isOfRecord;
 
 function completeAbstract(
   compilation: Compilation,
@@ -197,6 +180,7 @@ export function completeSelected(
   run: Run,
 ): void {
   const { slots, at, parent, isNullable } = container;
+  const { coordinate, nodes } = field;
   if (!field.prefetch || !isNullable || !parent) {
     completeFields(selection, value, field, container, run);
     return;
@@ -205,9 +189,10 @@ export function completeSelected(
   if (children.length > 0 && !run.meter.hold(children.length * CHILD_BYTES)) return;
   // Safe: the field's declaration matches the prefetch with its objects and context.
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
-  const loaded = prefetch(value, selection.needs, contextAt(run.context, parent, at), run.variables);
+  const context = run.context.at?.({ parent, at }) ?? run.context;
+  const loaded = prefetch(value, selection.needs, context, run.variables);
   const complete = (object: unknown): void => completeFields(selection, object, field, container, run);
-  settle(loaded, { nodes: field.nodes, isNullable, complete }, slots, at, parent, run);
+  settle(loaded, { coordinate, nodes, isNullable, complete }, slots, at, parent, run);
 }
 
 /** Completes the fields of an object that is loaded: of a field, or of the root. */
@@ -221,7 +206,8 @@ export function completeFields(
   const { meter, completed } = run;
   const { deferred } = selection;
   if (deferred.length > 0) run.later?.push({ fragments: deferred, object, field, place: container });
-  const record = recordOf(selection, object, run);
+  // What is complete is the same wherever it is selected like this, but for notes of places. Safe: such selections have such objects.
+  const record = selection.isKept && !run.context.at ? (object as Recorded).loaded : null;
   const known = record && completed.get(selection)?.get(record);
   if (known) {
     if (meter.count(known.fields, known.bytes)) container.slots[container.at] = known.values;
@@ -233,17 +219,11 @@ export function completeFields(
   const { pending } = run;
   const fields = meter.fields;
   const bytes = meter.bytes;
-  const errors = meter.errors + run.errors.length;
+  const errors = meter.errors;
   runFields(selection, object, container, values, run);
-  const isWhole = run.pending === pending && meter.errors + run.errors.length === errors;
+  const isWhole = run.pending === pending && meter.errors === errors;
   if (!record || !isWhole || meter.isStopped) return;
   const bySelection = completed.get(selection) ?? new Map<object, CompletedObject>();
   completed.set(selection, bySelection);
   bySelection.set(record, { values, fields: meter.fields - fields, bytes: meter.bytes - bytes });
-}
-
-/** The record of an object that is complete wherever it is selected like this; null for others, and where places are noted. */
-function recordOf({ isKept }: Selection, object: unknown, { context }: Run): object | null {
-  // Safe: such selections have such objects.
-  return isKept && !context.at ? (object as Recorded).loaded : null;
 }

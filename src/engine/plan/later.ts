@@ -122,8 +122,7 @@ export function deliverLater(
       if (field && place.isNullable) completeSelected(selection(), value, field, container, run);
       else completeFields(selection(), value, field, container, run);
     };
-    if (field && parent)
-      settle(object, { nodes: field.nodes, isNullable: true, complete }, slots, at, parent, run);
+    if (field && parent) settle(object, { ...field, isNullable: true, complete }, slots, at, parent, run);
     else complete(object);
     end(run);
   };
@@ -166,7 +165,7 @@ export function deliverLater(
     const pending = following.map((each) => each.part);
     // Of what another part has made null nothing is reported.
     if (nulls.cover(part.path)) queue.deliver({ part, errors: [], pending, isLast });
-    else queue.deliver({ ...delivered, errors: meter.boundErrors(delivered.errors), pending });
+    else queue.deliver({ ...delivered, errors: meter.withCount(delivered.errors), pending });
     beginAll(following);
   };
 

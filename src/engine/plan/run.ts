@@ -1,6 +1,6 @@
 import { type GraphQLError, locatedError } from "graphql";
 import { hasOutcome, OneOfSeveral } from "../../errors.ts";
-import type { PlacedContext, Recorded } from "../field-source.ts";
+import type { Recorded } from "../field-source.ts";
 import { sizeOf } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
 import type { Container, Run, Selection, Site, Slots } from "./types.ts";
@@ -13,6 +13,8 @@ import type { Container, Run, Selection, Site, Slots } from "./types.ts";
 
 /** Heap of a read that is started for a field, counted as bytes of JSON: its promise, and what waits for it. */
 export const CHILD_BYTES = 1_500;
+
+export const NO_ARGS = {};
 
 /** Resolves and completes the fields of an object into its slots. */
 export function runFields(
@@ -28,7 +30,8 @@ export function runFields(
     const { variables, context } = run;
     let value: unknown;
     try {
-      value = field.resolve(parent, field.argsFor(variables), contextAt(context, container, field.key));
+      const placed = context.at?.({ parent: container, at: field.key }) ?? context;
+      value = field.resolve(parent, field.argsFor?.(variables) ?? NO_ARGS, placed);
     } catch (error) {
       fail(error, field, slots, field.key, container, run);
       if (container.isNulled) return;
@@ -59,11 +62,7 @@ export function writePlain(
   return meter.count(plain.length, bytes);
 }
 
-/** The context for a value. That of an operation with notes knows its place. */
-export const contextAt = (context: PlacedContext, above: Container, at: string | number): PlacedContext =>
-  context.at ? context.at({ parent: above, at }) : context;
-
-/** Completes a value, now or when its promise resolves. */
+/** Completes a value, now or when its promise resolves, with the behaviour and messages of graphql-js. */
 export function settle(
   value: unknown,
   site: Site,
@@ -74,7 +73,11 @@ export function settle(
 ): void {
   if (!(value instanceof Promise)) {
     try {
-      site.complete(value, slots, at, above, run);
+      // As in graphql-js, an `Error` as a value counts as thrown.
+      if (value instanceof Error) throw value;
+      if (value !== null && value !== undefined) site.complete(value, slots, at, above, run);
+      else if (site.isNullable) slots[at] = null;
+      else throw new Error(`Cannot return null for non-nullable field ${site.coordinate}.`);
     } catch (error) {
       fail(error, site, slots, at, above, run);
     }
@@ -133,13 +136,9 @@ function fail(
     return run.halt(locate(whole, nodes, at, above));
   }
   const isNull = isNullable || run.onError === "NULL";
-  if (isNull) {
-    slots[at] = null;
-    // Errors with an unknown outcome are reported even above the limit.
-    if (!run.meter.countError() && !hasOutcome(error)) return;
-  }
-  run.errors.push(locate(error, nodes, at, above));
-  if (isNull) return;
+  // Errors with an unknown outcome are reported even above the limit.
+  if (run.meter.countError() || hasOutcome(error)) run.errors.push(locate(error, nodes, at, above));
+  if (isNull) return void (slots[at] = null);
   for (let container: Container | null = above; container; container = container.parent) {
     container.isNulled = true;
     if (!container.isNullable) continue;

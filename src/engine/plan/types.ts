@@ -9,9 +9,11 @@ export interface Selection {
   /** Those of the fields that show a key of the object or of its record as it is. */
   readonly plain: readonly PlainField[];
   readonly others: readonly PlannedField[];
+  /** Whether its objects are written in one loop. Those of records are not: what is complete is kept for others. */
+  readonly isPlain: boolean;
   /** Whether its objects are `Recorded`. */
   readonly isOfRecord: boolean;
-  /** Whether a complete object of a record is kept for other places. Not where a part is delivered later: each place has its own. */
+  /** Whether a complete object of a record is kept for other places. Not where something is delivered later: each place has its own. */
   readonly isKept: boolean;
   /** The fragments that are delivered later; none in most documents. */
   readonly deferred: readonly DeferredFragment[];
@@ -28,12 +30,9 @@ export interface DeferredFragment {
 }
 
 /** A field that shows a key of the object or of its record, of a type whose values are mostly written as they are. */
-export interface PlainField {
-  readonly key: string;
-  readonly keyBytes: number;
+export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
   readonly property: string;
   readonly isAsIs: (value: unknown) => boolean;
-  readonly isNullable: boolean;
 }
 
 /** An object of the result that is complete, and what it counts. */
@@ -45,6 +44,8 @@ export interface CompletedObject {
 
 /** How values at one place of a document are completed, and the nodes that locate their errors. */
 export interface Site {
+  /** `Type.field`, for messages. */
+  readonly coordinate: string;
   readonly nodes: readonly FieldNode[];
   readonly isNullable: boolean;
   readonly complete: Complete;
@@ -57,7 +58,8 @@ export interface PlannedField extends Site {
   /** Bytes of `"key":` with a comma and brackets. */
   readonly keyBytes: number;
   readonly resolve: (parent: unknown, args: object, context: PlacedContext) => unknown;
-  readonly argsFor: (variables: Variables) => object;
+  /** Null for a field without arguments. */
+  readonly argsFor: ((variables: Variables) => object) | null;
   /** Starts the field's own reads, which need only the address of the parent; null when it has none. */
   readonly child: ((parent: unknown, args: object, context: PlacedContext) => Promise<unknown>) | null;
 }
@@ -65,7 +67,7 @@ export interface PlannedField extends Site {
 /** The values of an object or list of the result. */
 export type Slots = Record<string | number, unknown>;
 
-/** Completes a value of one type and writes it into its slot. Throws when the value is invalid. */
+/** Completes a value of one type, which is not null, and writes it into its slot. Throws when the value is invalid. */
 export type Complete = (
   value: unknown,
   slots: Slots,
@@ -137,10 +139,7 @@ export interface LaterItems {
 }
 
 /** A field whose objects are completed. */
-export interface CompletedField {
-  readonly parentType: string;
-  readonly name: string;
-  readonly nodes: readonly FieldNode[];
+export interface CompletedField extends Pick<Site, "coordinate" | "nodes"> {
   /** Prefetches the selection of the field's objects where they are nullable. */
   readonly prefetch: Prefetch | undefined;
 }

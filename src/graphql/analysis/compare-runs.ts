@@ -9,7 +9,7 @@ import { identify } from "../core/ids.ts";
 import { Experiment } from "../core/refs.ts";
 import { load, unverified } from "../core/resource.ts";
 import { finite } from "../types/series.ts";
-import { type Column, RunTable, STRIDE } from "./run-table.ts";
+import { type Column, columnsOf, type Row } from "./run-table.ts";
 
 /* Several experiments side by side. */
 
@@ -111,23 +111,16 @@ const KEYS = [...Object.values(ORIGIN), "declarations", "last_metric"] as const;
 
 /** Compares the columns of runs: those that differ, or all. */
 function* comparedIn(
-  columns: Steps<readonly Column[]>,
+  columns: readonly Column[],
   { of, onlyDifferences }: { readonly of: number; readonly onlyDifferences: boolean },
-  valueOf: (raw: unknown) => unknown = (raw) => raw,
 ): Steps<Compared[]> {
   const compared: Compared[] = [];
-  let seen = 0;
-  for (const { name, values: raw, rows } of yield* columns) {
-    if ((seen += raw.length) >= STRIDE) {
-      seen = 0;
-      yield;
-    }
-    const values = raw.map(valueOf);
-    let differs = rows.length < of;
+  for (const { name, values, rows } of columns) {
+    let differs = rows.length > 0 && rows.length < of;
     for (const value of values) {
       if (differs) break;
       // A list may be long.
-      if (typeof value === "object") yield;
+      yield;
       differs = !isDeepStrictEqual(value, values[0]);
     }
     if (differs || !onlyDifferences) compared.push({ name, values, rows, of, differs });
@@ -135,16 +128,12 @@ function* comparedIn(
   return compared;
 }
 
-/** Compares where runs came from. */
-function originOf({ rows: all }: RunTable, onlyDifferences: boolean): Compared[] {
-  return Object.entries(ORIGIN).flatMap(([name, key]) => {
-    const values = all.map((row) => row[key] ?? null);
-    const differs = values.some((value) => !isDeepStrictEqual(value, values[0]));
-    const rows = [...all.keys()].filter((row) => values[row] !== null);
-    const compared = { name, values: rows.map((row) => values[row]), rows, of: all.length, differs };
-    return differs || !onlyDifferences ? [compared] : [];
+/** Where runs came from, as columns. */
+const originOf = (all: readonly Row[]): Column[] =>
+  Object.entries(ORIGIN).map(([name, key]) => {
+    const rows = [...all.keys()].filter((row) => all[row]?.[key] != null);
+    return { name, values: rows.map((row) => all[row]?.[key]), rows };
   });
-}
 
 /** Reads one of the runs; null if it does not exist. An error says which, as `extensions.reference`. */
 async function loadNamed(run: ExperimentResource, session: Context["session"]) {
@@ -183,14 +172,16 @@ builder.queryFields((t) => ({
         const loaded = records[index];
         return loaded ? [{ ...run, loaded }] : [];
       });
-      const table = new RunTable(runs.map(({ loaded }) => loaded));
+      const rows = runs.map(({ loaded }) => loaded);
       const options = { of: runs.length, onlyDifferences };
+      const compared = (columns: readonly Column[]) => context.inTurns(comparedIn(columns, options));
+      const metrics = await columnsOf(rows, "last_metric", context);
       return {
         runs,
         missing: ids.filter((_id, index) => !records[index]).map(String),
-        origin: originOf(table, onlyDifferences),
-        parameters: await context.inTurns(comparedIn(table.parameters(), options)),
-        metrics: await context.inTurns(comparedIn(table.metrics(), options, finite)),
+        origin: await compared(originOf(rows)),
+        parameters: await compared(await columnsOf(rows, "declarations", context)),
+        metrics: await compared(metrics.map((each) => ({ ...each, values: each.values.map(finite) }))),
       };
     },
   }),

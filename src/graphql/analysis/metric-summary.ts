@@ -61,13 +61,10 @@ const MetricSummary = builder.objectRef<Summary>("MetricSummary").implement({
 /** Memory of a summary with its points, counted as bytes of JSON. */
 const SUMMARY_BYTES = 300;
 
-/** Summarizes all metric records of a run, in steps. */
-function* summariesOf(
-  pages: readonly (readonly MetricRecord[])[],
-  names: readonly string[] | null | undefined,
-): Steps<Summary[]> {
+/** Summarizes metrics of a run, in steps. */
+function* summariesOf(columns: readonly (readonly [string, Column])[]): Steps<Summary[]> {
   const summaries: Summary[] = [];
-  for (const [name, column] of yield* metricColumns(pages, names)) {
+  for (const [name, column] of columns) {
     yield SUMMARY_BYTES;
     summaries.push(summaryOf(name, column));
   }
@@ -114,7 +111,8 @@ builder.objectField(Experiment, "metricSummaries", (t) =>
       ) => {
         const pages: (readonly MetricRecord[])[] = [];
         for await (const page of metricPages(run, context)) pages.push(page);
-        return context.once(pages[0] ?? pages, ["summaries", names], () => summariesOf(pages, names));
+        const columns = await metricColumns(pages, names, context);
+        return context.once(pages[0] ?? pages, ["summaries", names], () => summariesOf(columns));
       },
     ),
   }),

@@ -1,9 +1,9 @@
 import { valueAt } from "../../rest/api/record.ts";
-import type { Steps } from "../core/context.ts";
+import { forEach, type Steps } from "../core/context.ts";
 import { type DeclarationValue, declared } from "../types/experiment.ts";
 import { finite } from "../types/series.ts";
 import { type RunStatus, statusOf } from "../types/status.ts";
-import { type Row, RunTable, STRIDE } from "./run-table.ts";
+import type { Column, Row } from "./run-table.ts";
 import { medianOf, Moments, rankCorrelation } from "./statistics.ts";
 
 /** Statistics of a metric over runs. */
@@ -32,7 +32,7 @@ export interface ParameterValues {
 export interface RunGroupFigures {
   readonly values: readonly DeclarationValue[];
   /** Its runs. */
-  readonly table: RunTable;
+  readonly rows: readonly Row[];
 }
 
 export interface StatusCount {
@@ -53,43 +53,35 @@ const FIGURE_BYTES = 100;
 const countedOf = <Key>(counts: ReadonlyMap<Key, number>) =>
   [...counts].toSorted(([, one], [, other]) => other - one);
 
-export function* statusesOf({ rows }: Pick<RunTable, "rows">): Steps<StatusCount[]> {
+export function* statusesOf(rows: readonly Row[]): Steps<StatusCount[]> {
   const counts = new Map<RunStatus, number>();
-  for (const [index, { last_status }] of rows.entries()) {
-    if (index % STRIDE === STRIDE - 1) yield;
+  yield* forEach(rows, ({ last_status }) => {
     const status = statusOf(last_status);
     counts.set(status, (counts.get(status) ?? 0) + 1);
-  }
+  });
   return countedOf(counts).map(([status, count]) => ({ status, count }));
 }
 
-/** The parameters of runs, in order of their names: those that differ, or all. */
+/** The parameters of so many runs: those that differ, or all. */
 export function* parametersIn(
-  table: RunTable,
-  { onlyDifferences }: { readonly onlyDifferences: boolean },
+  columns: readonly Column[],
+  { runs, onlyDifferences }: { readonly runs: number; readonly onlyDifferences: boolean },
 ): Steps<ParameterValues[]> {
   const found: ParameterValues[] = [];
-  let [seen, made] = [0, 0];
-  for (const { name, values } of yield* table.parameters()) {
+  for (const { name, values } of columns) {
+    yield FIGURE_BYTES;
     const counts = new Map<string, { readonly value: unknown; count: number }>();
     const numbers = new Moments();
-    made += FIGURE_BYTES;
-    for (const value of values) {
-      if (++seen % STRIDE === 0) {
-        yield made;
-        made = 0;
-      }
+    yield* forEach(values, (value) => {
       const number = finite(value);
       if (number !== null) numbers.add(number);
       const key = JSON.stringify(value);
-      const known = counts.get(key);
-      if (known) known.count++;
-      else {
-        counts.set(key, { value, count: 1 });
-        made += FIGURE_BYTES + key.length;
-      }
-    }
-    if (onlyDifferences && counts.size === 1 && values.length === table.rows.length) continue;
+      const known = counts.get(key) ?? { value, count: 0 };
+      if (known.count++ > 0) return 0;
+      counts.set(key, known);
+      return FIGURE_BYTES + key.length;
+    });
+    if (onlyDifferences && counts.size === 1 && values.length === runs) continue;
     found.push({
       name,
       count: values.length,
@@ -102,29 +94,24 @@ export function* parametersIn(
 
 const rangeOf = ({ count, min, max }: Moments) => (count > 0 ? { min, max } : { min: null, max: null });
 
-/** Statistics of the latest values of metrics, in order of their names: of these, or of all. */
+/** Statistics of the latest values of metrics: of these, or of all. */
 export function* statisticsOf(
-  table: RunTable,
+  columns: readonly Column[],
   wanted: readonly string[] | null | undefined,
 ): Steps<MetricStatistics[]> {
   const names = wanted ? new Set(wanted) : null;
   const all: MetricStatistics[] = [];
-  let [seen, made] = [0, 0];
-  for (const { name, values } of yield* table.metrics()) {
+  for (const { name, values } of columns) {
     if (names && !names.has(name)) continue;
+    yield FIGURE_BYTES;
     const moments = new Moments();
     const numbers: number[] = [];
-    made += FIGURE_BYTES;
-    for (const value of values) {
-      if (++seen % STRIDE === 0) {
-        yield made;
-        made = 0;
-      }
+    yield* forEach(values, (value) => {
       const number = finite(value);
-      if (number === null) continue;
+      if (number === null) return;
       moments.add(number);
       numbers.push(number);
-    }
+    });
     const { count } = moments;
     all.push({
       name,
@@ -157,34 +144,25 @@ function valuesBy(name: string, row: Row): readonly unknown[] {
 }
 
 /** One row for each combination of values, the most frequent first. */
-export function* groupsOf({ rows }: RunTable, by: readonly string[]): Steps<RunGroupFigures[]> {
+export function* groupsOf(rows: readonly Row[], by: readonly string[]): Steps<RunGroupFigures[]> {
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly rows: Row[] }>();
-  let [seen, made] = [0, 0];
   for (const row of rows) {
     let combinations: readonly (readonly unknown[])[] = [[]];
     for (const name of by) {
       const values = valuesBy(name, row);
       combinations = combinations.flatMap((before) => values.map((value) => [...before, value]));
     }
-    for (const values of combinations) {
-      if (++seen % STRIDE === 0) {
-        yield made;
-        made = 0;
-      }
+    yield* forEach(combinations, (values) => {
       const key = JSON.stringify(values.map((value) => (value === undefined ? value : [value])));
       const group = groups.get(key) ?? { values, rows: [] };
-      if (group.rows.push(row) === 1) {
-        groups.set(key, group);
-        made += (by.length + 3) * FIGURE_BYTES + key.length;
-      }
-    }
+      if (group.rows.push(row) > 1) return 0;
+      groups.set(key, group);
+      return (by.length + 3) * FIGURE_BYTES + key.length;
+    });
   }
   return [...groups.values()]
     .toSorted((one, other) => other.rows.length - one.rows.length)
-    .map(({ values, rows: own }) => ({
-      values: declared(by, (_name, index) => values[index]),
-      table: new RunTable(own),
-    }));
+    .map(({ values, rows: own }) => ({ values: declared(by, (_name, index) => values[index]), rows: own }));
 }
 
 /** A number, or what stands for one. */
@@ -195,32 +173,38 @@ const numberOf = (value: unknown): number | null =>
 const measured = (row: Row, metric: string): number | null => finite(valueAt(row.last_metric, metric));
 
 /** How a metric goes with each parameter that has numbers, the strongest first. */
-export function* importanceOf(table: RunTable, metric: string): Steps<ParameterImportance[]> {
+export function* importanceOf(
+  columns: readonly Column[],
+  rows: readonly Row[],
+  metric: string,
+): Steps<ParameterImportance[]> {
   const all: ParameterImportance[] = [];
-  let seen = 0;
-  for (const { name, values, rows: indexes } of yield* table.parameters()) {
+  for (const { name, values, rows: indexes } of columns) {
     const [xs, ys]: [number[], number[]] = [[], []];
-    for (const [place, value] of values.entries()) {
-      if (++seen % STRIDE === 0) yield;
+    yield* forEach(values, (value, place) => {
       const x = numberOf(value);
-      const y = x === null ? null : measured(table.rows[indexes[place] ?? 0] ?? {}, metric);
-      if (x === null || y === null) continue;
+      const y = x === null ? null : measured(rows[indexes[place] ?? 0] ?? {}, metric);
+      if (x === null || y === null) return;
       xs.push(x);
       ys.push(y);
-    }
+    });
     if (xs.length > 0) all.push({ name, count: xs.length, correlation: rankCorrelation(xs, ys) });
   }
   return all.toSorted((one, other) => Math.abs(other.correlation ?? 0) - Math.abs(one.correlation ?? 0));
 }
 
 /** The index of the row with the smallest or largest value, the first of equal ones; null when none has a finite one. */
-export function* bestOf({ rows }: RunTable, metric: string, direction: "ASC" | "DESC"): Steps<number | null> {
-  let best: { readonly index: number; readonly value: number } | null = null;
-  for (const [index, row] of rows.entries()) {
-    if (index % STRIDE === STRIDE - 1) yield;
+export function* bestOf(
+  rows: readonly Row[],
+  metric: string,
+  direction: "ASC" | "DESC",
+): Steps<number | null> {
+  const best: { index: number | null; value: number } = { index: null, value: 0 };
+  yield* forEach(rows, (row, index) => {
     const value = measured(row, metric);
-    if (value === null) continue;
-    if (!best || (direction === "ASC" ? value < best.value : value > best.value)) best = { index, value };
-  }
-  return best?.index ?? null;
+    if (value === null) return;
+    const isBetter = direction === "ASC" ? value < best.value : value > best.value;
+    if (best.index === null || isBetter) Object.assign(best, { index, value });
+  });
+  return best.index;
 }

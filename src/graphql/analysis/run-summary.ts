@@ -1,9 +1,8 @@
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { runs as kinds } from "../../rest/api/kinds.ts";
-import type { Server } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
-import { type Connection, type WholeList, within } from "../core/connection.ts";
+import { type WholeList, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { shown } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
@@ -26,7 +25,7 @@ import {
   type StatusCount,
   statusesOf,
 } from "./run-figures.ts";
-import { type Row, RunTable } from "./run-table.ts";
+import { type Column, type ColumnKey, columnsOf, type Row } from "./run-table.ts";
 
 /*
  * Figures over a list of experiments. Each is computed from the rows of the list when it is selected, in time slices.
@@ -40,10 +39,7 @@ const MAX_KEYS = 5;
 
 type ExperimentResource = typeof Experiment.$inferType;
 
-/** The runs of a list, with what its figures make together. */
-interface Runs extends WholeList<ExperimentResource> {
-  readonly table: RunTable;
-}
+type Runs = WholeList<ExperimentResource, Row>;
 
 const StatusCountRef = builder.objectRef<StatusCount>("StatusCount").implement({
   description: "Runs with a status.",
@@ -130,20 +126,22 @@ const RunGroupRef = builder.objectRef<RunGroup>("RunGroup").implement({
     count: t.int({
       nullable: false,
       description: "Number of runs.",
-      resolve: ({ table }) => table.rows.length,
+      resolve: ({ rows }) => rows.length,
     }),
     statuses: t.field({
       type: [StatusCountRef],
       nullable: false,
       description: "Their statuses, the most frequent first.",
-      resolve: ({ table }, _, context) => context.once(table, ["statuses"], () => statusesOf(table)),
+      resolve: ({ rows }, _, context) => context.once(rows, ["statuses"], () => statusesOf(rows)),
     }),
     metrics: t.field({
       type: [MetricStatisticsRef],
       nullable: false,
       description: "Their latest metrics, by name.",
-      resolve: ({ table, metrics }, _, context) =>
-        context.once(table, ["metrics", metrics], () => statisticsOf(table, metrics)),
+      resolve: async ({ rows, metrics }, _, context) => {
+        const columns = await columnsIn(rows, "last_metric", context);
+        return context.once(rows, ["metrics", metrics], () => statisticsOf(columns, metrics));
+      },
     }),
   }),
 });
@@ -165,17 +163,16 @@ const ParameterImportanceRef = builder.objectRef<ParameterImportance>("Parameter
 });
 
 /** Throws `UpstreamError` where the rows of this server's lists do not tell a key. */
-function requireInRows(server: Server, key: "declarations" | "last_metric"): void {
-  const { records } = kinds.experiment;
-  if (!isInRows(server, records, key))
+function requireInRows(key: ColumnKey, { server }: Context): void {
+  if (!isInRows(server, kinds.experiment.records, key))
     throw notOffered(`figures of ${key === "declarations" ? "parameters" : "metrics"} in lists`);
 }
 
-/** The table of runs whose rows tell a key. */
-const tableOf = ({ table }: Runs, key: "declarations" | "last_metric", { server }: Context): RunTable => {
-  requireInRows(server, key);
-  return table;
-};
+/** The columns of runs whose rows tell a key. */
+function columnsIn(rows: readonly Row[], key: ColumnKey, context: Context): Promise<readonly Column[]> {
+  requireInRows(key, context);
+  return columnsOf(rows, key, context);
+}
 
 const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
   description: "Statistics of the experiments of a list.",
@@ -196,7 +193,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       type: [StatusCountRef],
       nullable: false,
       description: "Runs by status, the most frequent first.",
-      resolve: ({ table }, _, context) => context.once(table, ["statuses"], () => statusesOf(table)),
+      resolve: ({ records }, _, context) => context.once(records, ["statuses"], () => statusesOf(records)),
     }),
     parameters: t.field({
       type: [ParameterRange],
@@ -208,18 +205,19 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
           description: "Set to false to include those that are the same in all runs.",
         }),
       },
-      resolve: (runs, args, context) => {
-        const table = tableOf(runs, "declarations", context);
-        return context.once(table, ["parameters", args], () => parametersIn(table, args));
+      resolve: async ({ records }, { onlyDifferences }, context) => {
+        const columns = await columnsIn(records, "declarations", context);
+        const options = { runs: records.length, onlyDifferences };
+        return context.once(records, ["parameters", options], () => parametersIn(columns, options));
       },
     }),
     metrics: t.field({
       type: [MetricStatisticsRef],
       description: "Latest values of each metric, by name.",
       args: namesArg,
-      resolve: (runs, { names }, context) => {
-        const table = tableOf(runs, "last_metric", context);
-        return context.once(table, ["metrics", names], () => statisticsOf(table, names));
+      resolve: async ({ records }, { names }, context) => {
+        const columns = await columnsIn(records, "last_metric", context);
+        return context.once(records, ["metrics", names], () => statisticsOf(columns, names));
       },
     }),
     groups: t.field({
@@ -232,14 +230,14 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
         }),
         metrics: t.arg.stringList({ description: "Names to include. Default: all." }),
       },
-      resolve: async (runs, { by, metrics }, context) => {
+      resolve: async ({ records }, { by, metrics }, context) => {
         if (by.length < 1 || by.length > MAX_KEYS || new Set(by).size < by.length)
           throw new InputError(
             `by: expected 1 to ${MAX_KEYS} different names, such as ["lr", "status"], got ${by.length}`,
           );
-        requireInRows(context.server, "declarations");
-        const table = tableOf(runs, "last_metric", context);
-        const groups = await context.once(table, ["groups", by], () => groupsOf(table, by));
+        requireInRows("declarations", context);
+        requireInRows("last_metric", context);
+        const groups = await context.once(records, ["groups", by], () => groupsOf(records, by));
         return groups.map((group) => ({ ...group, metrics }));
       },
     }),
@@ -247,10 +245,10 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       type: [ParameterImportanceRef],
       description: "How a metric correlates with each numeric parameter, the strongest first.",
       args: { metric: t.arg.string({ required: true, description: "Name of the metric." }) },
-      resolve: (runs, { metric }, context) => {
-        requireInRows(context.server, "declarations");
-        const table = tableOf(runs, "last_metric", context);
-        return context.once(table, ["importance", metric], () => importanceOf(table, metric));
+      resolve: async ({ records }, { metric }, context) => {
+        requireInRows("last_metric", context);
+        const columns = await columnsIn(records, "declarations", context);
+        return context.once(records, ["importance", metric], () => importanceOf(columns, records, metric));
       },
     }),
     best: t.field({
@@ -265,32 +263,13 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
         }),
       },
       resolve: async (runs, { metric, direction }, context) => {
-        const table = tableOf(runs, "last_metric", context);
-        const best = () => bestOf(table, metric, direction);
-        const index = await context.once(table, ["best", metric, direction], best);
+        requireInRows("last_metric", context);
+        const best = () => bestOf(runs.records, metric, direction);
+        const index = await context.once(runs.records, ["best", metric, direction], best);
         return index === null ? null : runs.nodeAt(index);
       },
     }),
   }),
-});
-
-type ReadAll = NonNullable<Connection<ExperimentResource>["readAll"]>;
-
-/** The runs of lists that were read as a whole, by what reads them and by `scan`: their figures are made from one reading. */
-const whole = new WeakMap<ReadAll, Map<number, Promise<Runs>>>();
-
-function runsOf(readAll: ReadAll, most: number): Promise<Runs> {
-  const known = whole.get(readAll) ?? new Map<number, Promise<Runs>>();
-  whole.set(readAll, known);
-  const runs = known.get(most) ?? readAll(most).then(withTable);
-  known.set(most, runs);
-  return runs;
-}
-
-const withTable = (all: WholeList<ExperimentResource>): Runs => ({
-  ...all,
-  // Safe: the records are those of experiments.
-  table: new RunTable(all.records as readonly Row[]),
 });
 
 builder.objectField(runListOf(Experiment.kind).type, "summary", (t) =>
@@ -309,7 +288,7 @@ builder.objectField(runListOf(Experiment.kind).type, "summary", (t) =>
       const most = within("scan", scan, { from: 1, to: MAX_SCAN });
       if (!readAll) throw new TypeError("expected a list that can be read as a whole");
       // Safe: the list is one of experiments.
-      return runsOf(readAll as ReadAll, most);
+      return readAll(most) as Promise<Runs>;
     },
   }),
 );

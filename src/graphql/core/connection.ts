@@ -27,8 +27,8 @@ export interface Connection<Node> {
 }
 
 /** A whole list: its records, of which hardly any becomes a node. */
-export interface WholeList<Node> {
-  readonly records: readonly object[];
+export interface WholeList<Node, Item extends object = object> {
+  readonly records: readonly Item[];
   readonly nodeAt: (index: number) => Node | null;
   /** Length of the list by the service's count; null when unknown. */
   readonly total: number | null;
@@ -133,19 +133,6 @@ export function connect<Item, Node>(
     cursorAt,
     endCursor: () => (items.length > 0 ? cursorAt(items.length - 1) : null),
   };
-}
-
-/** The same without the items that have no node. */
-export function connectPresent<Item, Node>(
-  slice: Slice<Item>,
-  toNode: (item: Item) => Node | null,
-): Connection<Node> {
-  const all = slice.items.map(toNode);
-  const present = [...all.keys()].filter((index) => all[index] !== null);
-  const cursorAt = (index: number) => slice.cursorAt(present[index] ?? index);
-  // Safe: they are the indexes of nodes.
-  const connection = connect({ ...slice, items: present, cursorAt }, (index) => all[index] as Node);
-  return { ...connection, endCursor: () => (all.length > 0 ? slice.cursorAt(all.length - 1) : null) };
 }
 
 /** The arguments `first` and `after` of list fields. */

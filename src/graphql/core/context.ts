@@ -42,6 +42,25 @@ export interface Context extends PlacedContext {
 /** Long work, step by step. A step may tell how much memory it has taken for good, counted as bytes of JSON. */
 export type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
+/** Items that are worked at without a pause, and bytes that are made. */
+const STRIDE = 500;
+const MADE = 20_000;
+
+/** Works at each of many items, in steps. `work` returns the memory that it has taken for good, if any. */
+export function* forEach<Item>(
+  items: Iterable<Item>,
+  work: (item: Item, index: number) => number | undefined | void,
+): Steps<void> {
+  let [seen, made] = [0, 0];
+  for (const item of items) {
+    made += work(item, seen) ?? 0;
+    if (++seen % STRIDE > 0 && made < MADE) continue;
+    yield made;
+    made = 0;
+  }
+  yield made;
+}
+
 /** Notes for which places of the result an operation reads. */
 export interface PlaceNotes {
   readonly forPlace: (place: ResultPlace) => ForPlace;

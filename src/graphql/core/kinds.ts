@@ -28,17 +28,6 @@ import type { Address, Kind } from "./resource.ts";
  * of their rows in `rest/api/kinds.ts`.
  */
 
-const NOT_A_RUN = {
-  run: null,
-  plainName: () => null,
-  record: null,
-  statuses: null,
-  logs: null,
-  outputs: null,
-  outputFolder: null,
-  files: null,
-};
-
 /**
  * The item of a list for a record at which the server fails: release 0.4 crashes at an experiment whose latest metric is the text
  * "NaN". Throws the error where the server has no such list, or the item is not in it.
@@ -75,7 +64,7 @@ const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress>
     parameters: ["owner", "project", "id"],
     parseName: (text) => parseReference(text, reference),
     formatName: dotted,
-    plainName: (address) => (alias === undefined ? null : formatReference(address, { infix: alias })),
+    plainName: (address) => alias && formatReference(address, { infix: alias }),
     fromAddress: (address, given) => {
       // The name may contain a group's number, which is not in the address.
       const uniqueName = given ?? (reference.inGroup ? null : dotted(address));
@@ -89,16 +78,15 @@ const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress>
         : session
             .read(endpoints.read, address, { part: { at: address, keys } })
             .catch((error: unknown) => rowInstead(run, address, session, error)),
-    statuses: endpoints.statuses ?? null,
-    logs: endpoints.logs ?? null,
-    outputs: endpoints.outputs ?? null,
-    outputFolder: optional?.outputFolder ?? null,
-    files: optional?.outputFile ?? null,
+    statuses: endpoints.statuses,
+    logs: endpoints.logs,
+    outputs: endpoints.outputs,
+    outputFolder: optional?.outputFolder,
+    files: optional?.outputFile,
   };
 };
 
 const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
-  ...NOT_A_RUN,
   name: "ExperimentJob",
   record: ofExperiment.records,
   nameField: "uniqueName",
@@ -117,7 +105,6 @@ const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
 export type ProjectAddress = Pick<RunAddress, "owner" | "project">;
 
 const project: Kind<ProjectRecord, ProjectAddress> = {
-  ...NOT_A_RUN,
   name: "Project",
   record: ofProject.records,
   nameField: "uniqueName",
@@ -198,7 +185,6 @@ export async function readViewer(session: Session): Promise<UserDetails & { read
 export type UserAddress = { readonly username: string };
 
 const person: Kind<UserDetails, UserAddress> = {
-  ...NOT_A_RUN,
   name: "User",
   nameField: "username",
   exampleName: "ada",
@@ -231,7 +217,6 @@ export const viewer: typeof person = {
  * summary from the cluster, then its details.
  */
 const node: Kind<NodeRecord, { readonly name: string }> = {
-  ...NOT_A_RUN,
   name: "Node",
   nameField: "name",
   exampleName: "node-1",
@@ -250,7 +235,6 @@ const node: Kind<NodeRecord, { readonly name: string }> = {
 };
 
 const wholeCluster: Kind<ClusterRecord, Record<never, string>> = {
-  ...NOT_A_RUN,
   name: "Cluster",
   nameField: null,
   exampleName: null,

@@ -45,7 +45,7 @@ type RunRef = ResourceRef<RunnableRecord, RunAddress> & { readonly kind: { reado
 /** The refs of the kinds of run. */
 export const runRefs = Object.values<{ readonly kind: Kind }>(resourceRefs).filter(
   // Safe: the kinds of run have such records and addresses.
-  (ref): ref is RunRef => ref.kind.run !== null,
+  (ref): ref is RunRef => ref.kind.run !== undefined,
 );
 
 export const Entity = builder.interfaceRef<Resource>("Entity");

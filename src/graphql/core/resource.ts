@@ -20,10 +20,10 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   readonly exampleName: string | null;
   /** The field with its name, which is a federation key besides `id`; null without one. */
   readonly nameField: "uniqueName" | "username" | "name" | null;
-  /** Its row as a kind of run, which `run(id:)` finds; null for others. */
-  readonly run: RunKind | null;
-  /** What profiles call its records; null for kinds whose records are the same on all servers. */
-  readonly record: string | null;
+  /** Its row as a kind of run, which `run(id:)` finds. */
+  readonly run?: RunKind;
+  /** What profiles call its records; absent for kinds whose records are the same on all servers. */
+  readonly record?: string;
   /**
    * What verifies that one exists: its record, or as well what is read of it (`parts`). Null where not every server has an
    * endpoint for it.
@@ -35,8 +35,8 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   parseName(text: string): At | null;
   /** Formats a dotted name, for when the service's own is not loaded. */
   formatName(address: At): string;
-  /** The same so that no other kind can have it, such as `ada.mnist.experiments.42`; null where none can anyway. */
-  plainName(address: At): string | null;
+  /** The same so that no other kind can have it, such as `ada.mnist.experiments.42`; absent where none can anyway. */
+  plainName?(address: At): string | undefined;
   /** Keys of the record that follow from the address and from `reference`, the service's own name of it, if known. */
   fromAddress(address: At, reference: string | null): Partial<R>;
   /**
@@ -44,15 +44,15 @@ export interface Kind<out R extends object = object, At extends Address = Addres
    * requested keys, which the next fetch returns.
    */
   fetch(resource: Resource<R, At>, keys: readonly PropertyKey[], session: Session): Promise<Partial<R>>;
-  /** The status history; null for kinds that do not run. */
-  readonly statuses: Get<At, Page<StatusRecord>> | null;
-  /** The log; null for kinds without one. */
-  readonly logs: Get<At, undefined> | null;
-  /** The output files as an archive; null for kinds without them. */
-  readonly outputs: Get<At, undefined> | null;
+  /** The status history, of kinds that run. */
+  readonly statuses?: Get<At, Page<StatusRecord>> | undefined;
+  /** The log. */
+  readonly logs?: Get<At, undefined> | undefined;
+  /** The output files as an archive. */
+  readonly outputs?: Get<At, undefined> | undefined;
   /** A folder of them, and one of them. */
-  readonly outputFolder: Get<At, OutputFolderRecord> | null;
-  readonly files: Get<At, undefined> | null;
+  readonly outputFolder?: Get<At, OutputFolderRecord> | undefined;
+  readonly files?: Get<At, undefined> | undefined;
 }
 
 /**
@@ -113,8 +113,7 @@ export function isLoaded(
   keys: readonly PropertyKey[],
   server: Server,
 ): boolean {
-  for (const key of keys)
-    if (!(key in loaded) && !(record !== null && server.omits(record, key))) return false;
+  for (const key of keys) if (!(key in loaded) && !(record && server.omits(record, key))) return false;
   return true;
 }
 
@@ -135,7 +134,13 @@ export function fetchMore<R extends object, At extends Address>(
 ): Promise<Resource<R, At>> {
   const { kind, address, loaded, reference, listedIn } = resource;
   return kind.fetch(resource, keys, session).then(
-    (more) => ({ kind, address, loaded: withLoaded(more, loaded), reference, listedIn, isUnverified: false }),
+    (more) => {
+      // Copies nothing in the usual case that the values are equal.
+      let isSame = true;
+      for (const key in loaded) isSame &&= key in more && more[key] === loaded[key];
+      const all = isSame ? more : { ...more, ...loaded };
+      return { kind, address, loaded: all, reference, listedIn, isUnverified: false };
+    },
     (error: unknown) => {
       throw error instanceof UpstreamError && reference !== null ? error.of(reference) : error;
     },
@@ -159,12 +164,6 @@ export async function nullIfMissing<Part, R extends object, At extends Address>(
     await fetchMore(resource, [], session);
     return null;
   }
-}
-
-/** Merges a fetched record with the loaded keys. Copies nothing in the usual case that the values are equal. */
-function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Partial<R> {
-  for (const key in loaded) if (!(key in more) || more[key] !== loaded[key]) return { ...more, ...loaded };
-  return more;
 }
 
 /** Fetches the record until these keys are loaded. Keys that the whole record lacks stay absent. */

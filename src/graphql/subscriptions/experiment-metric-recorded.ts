@@ -5,10 +5,10 @@ import { parseCursor } from "../../rest/session/position.ts";
 import { markOf } from "../../rest/session/steps.ts";
 import { builder } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
-import { identify, recordIdIn, withId } from "../core/ids.ts";
+import { identify, recordIdIn, withId, keyOf } from "../core/ids.ts";
 import { Experiment, MetricRecord } from "../core/refs.ts";
 import { isFinished } from "../types/status.ts";
-import { eventsOf, keyOfRun, readRun, type TailArgs } from "./events.ts";
+import { eventsOf, readRun, type TailArgs } from "./events.ts";
 
 /** A position in the list of metrics. */
 interface Position {
@@ -30,7 +30,7 @@ function tailMetrics({ id, after = null }: TailArgs, { live, session, gateway }:
 
   return live.tail<Position, { readonly parent: typeof run; readonly record: MetricRow }>(
     {
-      key: `metrics ${keyOfRun(run)}`,
+      key: `metrics ${keyOf(run)}`,
       read: async (tick, { isSeeking, cursor, ...position }) => {
         if (isSeeking && cursor === null) {
           const end = await endOf(tick, list);

@@ -4,23 +4,24 @@ import type { Appended } from "../../live/append-poll.ts";
 import type { LogWindow } from "../../rest/session/log-window.ts";
 import { builder } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
-import { type Candidates, identifyAmong } from "../core/ids.ts";
+import { type Candidates, identifyAmong, keyOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
 import type { Kind, Resource } from "../core/resource.ts";
 import { LogChunk, parseCursor } from "../types/logs.ts";
 import { isFinished } from "../types/status.ts";
-import { eventsOf, keyOfRun, readRun, type TailArgs } from "./events.ts";
+import { eventsOf, readRun, type TailArgs } from "./events.ts";
 
 /** Maximum size of the text of one event, in bytes. */
 const MAX_CHUNK_BYTES = 262_144;
 
 const LOGGED: Candidates = {
-  kinds: Object.values<Kind>(kinds).filter(({ logs }) => logs !== null),
+  kinds: Object.values<Kind>(kinds).filter(({ logs }) => logs),
   one: "run with a log",
 };
 
 /** A resource with a log, which has a status as well. */
-const isLogged = (resource: Resource): resource is Resource<TrackedRecord> => resource.kind.logs !== null;
+const isLogged = (resource: Resource): resource is Resource<TrackedRecord> =>
+  resource.kind.logs !== undefined;
 
 function tailLog({ id, after }: TailArgs, { live, gateway }: StreamContext) {
   const run = identifyAmong(LOGGED, "id", id);
@@ -31,7 +32,7 @@ function tailLog({ id, after }: TailArgs, { live, gateway }: StreamContext) {
 
   return live.tail<number, LogWindow>(
     {
-      key: `log ${keyOfRun(run)}`,
+      key: `log ${keyOf(run)}`,
       read: async (session, fromByte) => {
         try {
           const window = await session.window(logs, address, { fromByte, maxBytes, isContinued: true });

@@ -7,15 +7,15 @@ import type { RunnableRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
-import { ANY_KIND, identifyAmong, identifyRun, PARENTS } from "../core/ids.ts";
+import { ANY_KIND, identifyAmong, identifyRun, PARENTS, keyOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
-import type { FindRows } from "../types/list-scan.ts";
+import type { IsMatch } from "../types/list-scan.ts";
 import { divide } from "../types/run-filter.ts";
 import { type RunFilter, RunFilterInput } from "../types/run-list-inputs.ts";
 import { RunKind, runKindNamed, runListOf } from "../types/run-list.ts";
 import { isFinished } from "../types/status.ts";
-import { eventsOf, keyOfRun, latestOf, readRun, RunUpdate, updateOf } from "./events.ts";
+import { eventsOf, latestOf, readRun, RunUpdate, updateOf } from "./events.ts";
 import { createTeller, type FirstPage, type ListState, readList } from "./watched-list.ts";
 
 /* The changes of one run, and of the runs of a list. */
@@ -25,7 +25,7 @@ function watchRun({ id }: { readonly id: string }, { live }: StreamContext) {
   let sent: Partial<RunnableRecord> | null = null;
   return live.watch(
     {
-      key: `run ${keyOfRun(run)}`,
+      key: `run ${keyOf(run)}`,
       read: async (session, before: Partial<RunnableRecord> | null) =>
         latestOf(before, await readRun(run, session)),
       isFinal: isFinished,
@@ -75,16 +75,18 @@ async function scanFirst<At>(
   session: Session,
   list: List<At, RunnableRecord>,
   request: SliceRequest,
-  findRows: FindRows,
+  isMatch: IsMatch,
 ): Promise<FirstPage> {
   let last: RunnableRecord | undefined;
   const find = async (rows: readonly RunnableRecord[]) => {
     last = rows.at(-1);
-    const steps = findRows(rows);
-    let step = steps.next();
-    // Others share the poll: the context of none of them has the turns.
-    for (let count = 1; !step.done; step = steps.next()) if (count++ % STRIDE === 0) await setImmediate();
-    return step.value;
+    const found: number[] = [];
+    for (const [index, row] of rows.entries()) {
+      // Others share the poll: the context of none of them has the turns.
+      if (index % STRIDE === STRIDE - 1) await setImmediate();
+      if (isMatch(row)) found.push(index);
+    }
+    return found;
   };
   const page = await scanList(session, list, { ...request, maxRows: request.maxSize, find });
   return page.items.length < (request.first ?? request.maxSize) ? { ...page, last } : page;
@@ -97,24 +99,24 @@ function watchRuns(args: Args, context: StreamContext) {
   const kind = runKindNamed(args.kind);
   const { endpoint } = runListOf(kind);
   server.offered(endpoint);
-  const { conditions, find } = divide(args.filter, { kind, project: at }, server);
+  const { conditions, isMatch } = divide(args.filter, { kind, project: at }, server);
   // Where the server has the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
   const base = server.listQuery({ group, order, conditions, query: args.query });
   const list = { endpoint, address: at, base };
   const request = sliceRequest({ first: args.first }, context);
-  const isFiltered = conditions.length > 0 || Boolean(args.query) || find !== null;
+  const isFiltered = conditions.length > 0 || Boolean(args.query) || isMatch !== null;
   const runAt = (id: string) => toResource(kind, { ...at, id });
   const next = createTeller(isFiltered);
   return live.watch(
     {
-      key: `runs ${keyOfRun(runAt(""))} ${JSON.stringify([list.base, request.first, find && args.filter])}`,
+      key: `runs ${keyOf(runAt(""))} ${JSON.stringify([list.base, request.first, isMatch && args.filter])}`,
       read: (tick, before: ListState | null) =>
         readList(
           {
             isFiltered,
             isNewestFirst: order !== null,
-            readPage: () => (find ? scanFirst(tick, list, request, find) : slice(tick, list, request)),
+            readPage: () => (isMatch ? scanFirst(tick, list, request, isMatch) : slice(tick, list, request)),
             readRun: (id) => readRun(runAt(id), tick),
           },
           before,

@@ -91,7 +91,7 @@ async function settled(state: ListState, { readRun }: Watched): Promise<ListStat
     [...leaving].map(async ([id, known]) => {
       try {
         const record = latestOf(known, await readRun(id));
-        leave(id, { record, reason: covers(known) || covers(record) ? "LEFT" : "DISPLACED" });
+        leave(id, { record, reason: covers(record) ? "LEFT" : "DISPLACED" });
       } catch (error) {
         if (isOutOfRequests(error)) isShort = true;
         else if (endsPoll(error)) throw error;

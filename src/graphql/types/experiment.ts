@@ -37,7 +37,7 @@ import {
 } from "./metrics.ts";
 import { outputFiles } from "./output-files.ts";
 import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
-import { findRows, isInRows, valueOf as rowValue } from "./list-scan.ts";
+import { isInRows, valueOf as rowValue } from "./list-scan.ts";
 import { runList, runListOf } from "./run-list.ts";
 import { cloneFields } from "./run.ts";
 import { finite } from "./series.ts";
@@ -116,12 +116,12 @@ const unreadable = (fault: string) =>
 /** Narrows a list to the experiments that name one as their original, found by a scan: servers have no filter for it. */
 function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
   if (!isInRows(server, runs.experiment.records, "original")) throw notOffered("clones of experiments");
-  const find = findRows((row) => {
+  const isMatch = (row: object): boolean => {
     const name = rowValue(row, "original");
     const original = typeof name === "string" ? Experiment.kind.parseName(name) : null;
     return original?.id === id && original.owner === owner && original.project === project;
-  });
-  return { conditions: [], find, name: `clones of ${id}` };
+  };
+  return { conditions: [], isMatch, name: `clones of ${id}` };
 }
 
 /** Source: service document, "Experiment". */

@@ -16,29 +16,22 @@ import type { Context, Steps } from "../core/context.ts";
 
 /* What the gateway itself looks for in the rows of a list, because the server cannot be asked for it. */
 
-/** Finds the indexes of the rows that match, in steps. */
-export type FindRows = (rows: readonly object[]) => Steps<readonly number[]>;
+/** Whether a row matches. */
+export type IsMatch = (row: object) => boolean;
 
-/** Rows that are compared without a pause. */
-const STRIDE = 100;
+/** Whether a row matches both; null where there is nothing to look for. */
+export function both(one: IsMatch | null, other: IsMatch | null): IsMatch | null {
+  return one && other ? (row) => one(row) && other(row) : (one ?? other);
+}
 
-export const findRows = (isMatch: (row: object) => boolean): FindRows =>
-  function* (rows) {
-    const found: number[] = [];
-    for (const [index, row] of rows.entries()) {
-      if (index % STRIDE === STRIDE - 1) yield;
-      if (isMatch(row)) found.push(index);
-    }
-    return found;
-  };
-
-/** Finds the rows that match both; null where there is nothing to look for. */
-export function both(one: FindRows | null, other: FindRows | null): FindRows | null {
-  if (!one || !other) return one ?? other;
-  return function* (rows) {
-    const found = new Set(yield* one(rows));
-    return (yield* other(rows)).filter((index) => found.has(index));
-  };
+/** Finds the indexes of the rows that match. A pause after each: its texts may be long. */
+function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<readonly number[]> {
+  const found: number[] = [];
+  for (const [index, row] of rows.entries()) {
+    yield;
+    if (isMatch(row)) found.push(index);
+  }
+  return found;
 }
 
 /** Whether the rows of the lists of this server have a key. */
@@ -71,7 +64,7 @@ type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
  * does not have.
  */
 export function finding<Row extends object>(
-  find: FindRows,
+  isMatch: IsMatch,
   compared: readonly string[],
   { offset }: PageArgs,
   context: Context,
@@ -79,7 +72,7 @@ export function finding<Row extends object>(
   if (offset != null) throw new InputError("offset: expected none where the gateway scans the list");
   return (rows) => {
     context.onScan?.(compared, rows.length);
-    return context.inTurns(find(rows));
+    return context.inTurns(findMatching(rows, isMatch));
   };
 }
 
@@ -105,16 +98,11 @@ export const addScan = (type: ReturnType<typeof connectionOf>): void =>
     }),
   );
 
-/** The records of a whole list. */
-interface WholeRecords<Item extends object> extends Omit<WholeList<unknown>, "nodeAt"> {
-  readonly records: readonly Item[];
-}
-
 interface WholeRequest<Item> {
   readonly most: number;
   readonly maxSize: number;
-  /** The rows that match what the service cannot compare; null where it compares all. */
-  readonly matching: ((rows: readonly Item[]) => Promise<readonly Item[]>) | null;
+  /** Finds the rows that match what the service cannot compare; null where it compares all. */
+  readonly find: Find<Item> | null;
 }
 
 /** What ends a list early without being a fault of the service: the limits of the operation. */
@@ -126,8 +114,8 @@ const isLimit = (error: unknown): boolean =>
 export async function readWhole<At, Item extends object>(
   session: Session,
   list: List<At, Item>,
-  { most, maxSize, matching }: WholeRequest<Item>,
-): Promise<WholeRecords<Item>> {
+  { most, maxSize, find }: WholeRequest<Item>,
+): Promise<Omit<WholeList<unknown, Item>, "nodeAt">> {
   const walk = new Walk(session, list, START);
   const rows: Item[] = [];
   let [read, total]: [number, number | null] = [0, null];
@@ -137,10 +125,13 @@ export async function readWhole<At, Item extends object>(
       throw error;
     });
     if (!step) return { records: rows, total, isComplete: false };
-    if (!matching) total ??= step.page.count ?? null;
+    if (!find) total ??= step.page.count ?? null;
     // A service may send more rows than were asked for.
     const given = step.rest.slice(0, most - read);
-    for (const row of matching ? await matching(given) : given) rows.push(row);
+    for (const index of find ? await find(given) : given.keys()) {
+      const row = given[index];
+      if (row) rows.push(row);
+    }
     read += step.rest.length;
   } while (read < most && !walk.isDone());
   const isComplete = walk.isDone() && read <= most;

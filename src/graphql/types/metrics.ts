@@ -11,7 +11,7 @@ import type { Context } from "../core/context.ts";
 import { entryIds, withId } from "../core/ids.ts";
 import { Experiment, Group, MetricRecord } from "../core/refs.ts";
 import { targetOf } from "../core/mutations.ts";
-import { finite, type Series, seriesOf } from "./series.ts";
+import { finite, metricColumns, type Series, seriesOf } from "./series.ts";
 
 interface NamedValue {
   readonly name: string;
@@ -71,7 +71,7 @@ MetricRecord.implement({
   fields: (t) => ({
     ...entryIds(t, {
       type: "MetricRecord",
-      within: ({ parent: { address } }) => [address.owner, address.project, address.id],
+      within: ({ parent: { address } }) => `${address.owner}/${address.project}/${address.id}`,
       numberOf: ({ record }) => record.id,
     }),
     createdAt: t.field({
@@ -154,7 +154,8 @@ export async function readSeries(
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });
   const pages: (readonly MetricRow[])[] = [];
   for await (const page of metricPages(resource, context)) pages.push(page);
-  return context.once(pages[0] ?? pages, ["series", names, most], () => seriesOf(pages, names, most));
+  const columns = await metricColumns(pages, names, context);
+  return context.once(pages[0] ?? pages, ["series", names, most], () => seriesOf(columns, most));
 }
 
 const MetricValueInput = builder.inputType("MetricValueInput", {

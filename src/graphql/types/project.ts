@@ -20,7 +20,7 @@ import {
 } from "../core/mutations.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList, runLists } from "./run-list.ts";
-import { checkNewName, checkTags, orTaken, tagInputs, withTags } from "./update.ts";
+import { checkNewName, checkTags, sendUpdate, tagInputs } from "./update.ts";
 
 const { property, fromAddress } = fieldsOf(Project.kind);
 
@@ -136,21 +136,13 @@ builder.mutationFields((t) => ({
       ...withId(Project),
       input: t.arg({ type: UpdateProjectInput, required: true, description: "Fields to change." }),
     },
-    resolve: async (_, { id, input }, { session }) => {
+    resolve: async (_, { id, input: { isPublic, ...input } }, context) => {
       const source = identify(Project.kind, "id", id);
-      for (const name of ["name", "isPublic"] as const) {
-        if (input[name] === null) throw new InputError(`input.${name}: expected a value, got null`);
-      }
+      for (const [name, value] of Object.entries({ name: input.name, isPublic }))
+        if (value === null) throw new InputError(`input.${name}: expected a value, got null`);
       checkNewName(input.name);
       checkTags(input);
-      const { isPublic, ...values } = await withTags(source, input, session);
-      const body = {
-        ...session.server.bodyOf("update", values),
-        ...visibility(isPublic),
-      };
-      if (Object.keys(body).length === 0)
-        throw new InputError("input: expected at least one field to change, got none");
-      const record = await session.send(update, source.address, body).catch(orTaken(input.name));
+      const record = await sendUpdate(source, update, input, context, visibility(isPublic));
       return toResource(Project.kind, { ...source.address, project: record.name }, record);
     },
   }),

@@ -14,10 +14,10 @@ import {
   boundConditions,
   checkBounds,
   comparedOf,
-  conditionScan,
+  conditionTest,
   declarationConditions,
   wordsConditions,
-  wordsScan,
+  wordsTest,
 } from "./scan-filters.ts";
 import {
   type DayRange,
@@ -50,7 +50,7 @@ export function divide(filter: RunFilter | null | undefined, filtered: Filtered,
   const named = words == null ? [] : ["filter.words"];
   return {
     conditions: all.filter((each) => !compared.includes(each)),
-    find: both(conditionScan(compared), wordsScan(words)),
+    isMatch: both(conditionTest(compared), wordsTest(words)),
     compared: [...compared.map(({ argument }) => argument), ...named],
   };
 }

@@ -2,7 +2,7 @@ import { InputError } from "../../errors.ts";
 import type { ListRequest } from "../../rest/api/list-query.ts";
 import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
-import { DeclarationFilter } from "./scan-filters.ts";
+import { DeclarationFilter, WORDS } from "./scan-filters.ts";
 import { RunPhaseEnum, RunStatusEnum } from "./status.ts";
 
 /* What lists of runs take: a filter and an order. */
@@ -31,10 +31,7 @@ export const RunFilterInput = builder.inputType("RunFilter", {
   description:
     "Filter of runs. Runs must match all given members, and one of the values of a list. Members with `not` exclude runs. Requires `FILTERS`.",
   fields: (t) => ({
-    words: t.string({
-      description:
-        "Words, in any case, that all occur in name, description or tags. Found by a scan: see `ListScan`.",
-    }),
+    words: t.string({ description: WORDS }),
     names: t.stringList({ description: "Whole names." }),
     notNames: t.stringList({ description: "Whole names." }),
     statuses: t.field({ type: [RunStatusEnum], description: "Statuses, without `OTHER`." }),

@@ -22,7 +22,7 @@ import { type Address, type Kind, type Resource, toResource } from "../core/reso
 import type { ProjectAddress } from "../core/kinds.ts";
 import { quote, requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
-import { addScan, both, finding, type FindRows, readWhole, scanPage } from "./list-scan.ts";
+import { addScan, both, finding, type IsMatch, readWhole, scanPage } from "./list-scan.ts";
 import { checkGroups, divide, groupsInFilter } from "./run-filter.ts";
 import { orderOf, RunFilterInput, RunOrder } from "./run-list-inputs.ts";
 
@@ -60,7 +60,7 @@ interface Narrowing {
   /** What the server compares. */
   readonly conditions: readonly Condition[];
   /** What the gateway compares. */
-  readonly find?: FindRows;
+  readonly isMatch?: IsMatch;
   /** Tells it from others in cursors. */
   readonly name: string;
 }
@@ -146,7 +146,7 @@ export async function readRuns(
   const groups = groupsInFilter(session.server, asked);
   if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
   session.server.offered(endpoint);
-  const narrowed = JSON.stringify([narrowing?.name, filter.find && args.filter]);
+  const narrowed = JSON.stringify([narrowing?.name, filter.isMatch && args.filter]);
   const ordered = { endpoint, address, base: session.server.listQuery(asked), narrowing: narrowed };
   const given = sliceRequest(args, context);
   const { maxSize } = given;
@@ -156,22 +156,16 @@ export async function readRuns(
     ...toResource(kind, { owner, project, id: `${record.id}` }, record),
     listedIn,
   });
-  const scan = both(filter.find, narrowing?.find ?? null);
-  const compared = [...filter.compared, ...(narrowing?.find ? [narrowing.name] : [])];
-  const find = scan && finding<RunnableRecord>(scan, compared, args, context);
+  const isMatch = both(filter.isMatch, narrowing?.isMatch ?? null);
+  const compared = [...filter.compared, ...(narrowing?.isMatch ? [narrowing.name] : [])];
+  const find = isMatch && finding<RunnableRecord>(isMatch, compared, args, context);
   // The order of creation is stable; figures depend on none.
   const isStable = !metricOrder && session.server.profile.orders.CREATED_ASC;
   const whole = isStable
     ? { ...ordered, base: session.server.listQuery({ ...asked, order: "CREATED_ASC" }) }
     : ordered;
   const readAll = async (most: number): Promise<WholeList<Resource<RunnableRecord, RunAddress>>> => {
-    const matching =
-      find &&
-      (async (rows: readonly RunnableRecord[]) => {
-        const found = new Set(await find(rows));
-        return rows.filter((_, index) => found.has(index));
-      });
-    const all = await readWhole(session, whole, { most, maxSize, matching });
+    const all = await readWhole(session, whole, { most, maxSize, find });
     return { ...all, nodeAt: (index) => all.records.slice(index, index + 1).map(toNode)[0] ?? null };
   };
   const list = isOnlySummary ? whole : ordered;

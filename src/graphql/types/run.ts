@@ -38,7 +38,7 @@ Entity.implement({
     id: t.id({
       nullable: false,
       description: "Global id: opaque, stable, unique across all types.",
-      ...entity.fromAddress((resource) => idOf(resource)),
+      ...entity.fromAddress(idOf),
     }),
   }),
 });

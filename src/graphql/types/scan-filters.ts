@@ -5,7 +5,7 @@ import { checkLength, type Condition, isSayable, meaningOf } from "../../rest/ap
 import { valueAt } from "../../rest/api/record.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
-import { type FindRows, findRows, isInRows, valueOf } from "./list-scan.ts";
+import { type IsMatch, isInRows, valueOf } from "./list-scan.ts";
 import { finite } from "./series.ts";
 
 /*
@@ -108,13 +108,13 @@ export function comparedOf(
   return compared;
 }
 
-/** Finds the rows that meet all conditions; null without one. */
-export function conditionScan(conditions: readonly Condition[]): FindRows | null {
+/** Whether a row meets all conditions; null without one. */
+export function conditionTest(conditions: readonly Condition[]): IsMatch | null {
   const tests = conditions.map(testOf);
-  return tests.length === 0 ? null : findRows((row) => tests.every((isMet) => isMet(row)));
+  return tests.length === 0 ? null : (row) => tests.every((isMet) => isMet(row));
 }
 
-function testOf({ key, name, operator, operands }: Condition): (row: object) => boolean {
+function testOf({ key, name, operator, operands }: Condition): IsMatch {
   const isMet =
     operator === "anyOf" || operator === "noneOf" ? isOneOf(key, operands) : isWithin(operator, operands);
   return (row) => {
@@ -160,37 +160,21 @@ export function wordsConditions(text: string, argument: string): readonly Condit
   return [];
 }
 
-/** Finds the rows that have each of the words in what people write about runs; null without words. */
-export function wordsScan(text: string | null | undefined): FindRows | null {
+/** Characters of a text that are looked at. */
+const MAX_TEXT = 20_000;
+
+export const WORDS = `Words, in any case, that all occur in name, description or tags (of each the first ${MAX_TEXT} characters). Found by a scan: see \`ListScan\`.`;
+
+/** Whether a row has each of the words in what people write about runs; null without words. */
+export function wordsTest(text: string | null | undefined): IsMatch | null {
   if (text == null) return null;
   const words = wordsOf(text);
-  return function* (rows) {
-    const found: number[] = [];
-    for (const [index, row] of rows.entries()) {
-      const missing = new Set(words);
-      for (const piece of piecesOf(row)) {
-        yield;
-        const folded = fold(piece);
-        for (const word of missing) if (folded.includes(word)) missing.delete(word);
-      }
-      if (missing.size === 0) found.push(index);
-    }
-    return found;
+  return (row) => {
+    // Safe: any object has properties by name.
+    const { name, description, tags } = row as Readonly<Record<string, unknown>>;
+    const texts = [name, description, ...(Array.isArray(tags) ? tags : [])].map((each) =>
+      typeof each === "string" ? fold(each.slice(0, MAX_TEXT)) : "",
+    );
+    return words.every((word) => texts.some((each) => each.includes(word)));
   };
-}
-
-/** Longest part of a text that is looked at without a pause, and what two of them share: a word is in one as a whole. */
-const PIECE = 5_000;
-const SHARED = 1_000;
-
-/** What people write about a run. */
-function* piecesOf(row: object): Generator<string> {
-  // Safe: any object has properties by name.
-  const { name, description, tags } = row as Readonly<Record<string, unknown>>;
-  for (const text of [name, description, ...(Array.isArray(tags) ? tags : [])]) {
-    if (typeof text !== "string") continue;
-    yield text.slice(0, PIECE);
-    for (let from = PIECE - SHARED; from + SHARED < text.length; from += PIECE - SHARED)
-      yield text.slice(from, from + PIECE);
-  }
 }

@@ -1,6 +1,6 @@
 import { roundedOf } from "../../rest/api/reader.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
-import type { Steps } from "../core/context.ts";
+import { type Context, forEach, type Steps } from "../core/context.ts";
 
 /** A series: the value of each point, and the indexes of those that have one. */
 interface Valued {
@@ -37,81 +37,44 @@ export const exact = (raw: unknown): unknown => (roundedOf(raw) === null ? finit
 
 type Records = readonly MetricRecord[];
 
-/** Values that are read without a pause. */
-const STRIDE = 1_000;
-
 /** Memory of a value in its columns, counted as bytes of JSON. */
 const VALUE_BYTES = 20;
 
-type Columns = ReadonlyMap<string, Column>;
+type Named = readonly (readonly [name: string, column: Column])[];
 
 /** The columns of metrics, in order of their names. */
-function* columnsOf(pages: readonly Records[]): Steps<Columns> {
+function* columnsOf(pages: readonly Records[]): Steps<Named> {
   const columns = new Map<string, Column>();
-  let read = 0;
-  for (const page of pages) {
-    for (const record of page) {
-      const { created_at: time = null, values } = record;
-      for (const name of values ? Object.keys(values) : []) {
+  for (const page of pages)
+    yield* forEach(page, ({ created_at: time = null, values }) => {
+      const names = values ? Object.keys(values) : [];
+      for (const name of names) {
         const column = columns.get(name) ?? { times: [], values: [], points: [] };
         if (column.times.push(time) === 1) columns.set(name, column);
         const value = finite(values?.[name]);
         if (value !== null) column.points.push(column.values.length);
         column.values.push(value);
-        read++;
       }
-      if (++read < STRIDE) continue;
-      yield read * VALUE_BYTES;
-      read = 0;
-    }
-  }
-  return new Map([...columns].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+      return names.length * VALUE_BYTES;
+    });
+  return [...columns].toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** What is made in steps, once for all who need it: each goes on where another one has paused. */
-export function once<Made>(steps: Steps<Made>): () => Steps<Made> {
-  let made: { readonly value: Made } | null = null;
-  return function* () {
-    while (!made) {
-      const step = steps.next();
-      if (step.done) made = { value: step.value };
-      else yield step.value;
-    }
-    return made.value;
-  };
-}
-
-/** The columns of lists that are in memory, by their first pages: all fields that need them build them together. */
-const tables = new WeakMap<
-  Records,
-  { readonly pages: readonly Records[]; readonly columns: () => Steps<Columns> }
->();
-
-/** The columns of metric records, optionally only some, built in steps. Absent names are omitted. */
-export function* metricColumns(
+/** The columns of metric records, optionally only some. Absent names are omitted. */
+export async function metricColumns(
   pages: readonly Records[],
   names: readonly string[] | null | undefined,
-): Steps<readonly (readonly [string, Column])[]> {
-  const [first = []] = pages;
-  const existing = tables.get(first);
-  // A later page may have been read again.
-  const isSame =
-    existing?.pages.length === pages.length && pages.every((page, index) => page === existing.pages[index]);
-  const table = existing && isSame ? existing : { pages, columns: once(columnsOf(pages)) };
-  tables.set(first, table);
-  const all = yield* table.columns();
+  context: Pick<Context, "once">,
+): Promise<Named> {
+  const all = await context.once(pages[0] ?? pages, ["columns", pages.length], () => columnsOf(pages));
   const wanted = names && new Set(names);
-  return [...all].filter(([name]) => wanted?.has(name) ?? true);
+  return all.filter(([name]) => wanted?.has(name) ?? true);
 }
 
-/** Converts metric records to one series of at most `maxPoints` per metric, in steps. */
-export function* seriesOf(
-  pages: readonly Records[],
-  names: readonly string[] | null | undefined,
-  maxPoints: number,
-): Steps<Series[]> {
+/** Converts columns to one series of at most `maxPoints` per metric, in steps. */
+export function* seriesOf(columns: Named, maxPoints: number): Steps<Series[]> {
   const series: Series[] = [];
-  for (const [name, column] of yield* metricColumns(pages, names)) {
+  for (const [name, column] of columns) {
     const points = Math.min(column.values.length, maxPoints);
     yield points * VALUE_BYTES;
     series.push({ name, totalPoints: column.values.length, ...thinned(column, maxPoints) });

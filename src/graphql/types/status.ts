@@ -5,7 +5,7 @@ import { builder } from "../core/builder.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import type { Resource } from "../core/resource.ts";
-import { entryIds } from "../core/ids.ts";
+import { entryIds, keyOf } from "../core/ids.ts";
 import { StatusRecord, Trackable } from "../core/refs.ts";
 
 const PHASES = {
@@ -123,10 +123,7 @@ StatusRecord.implement({
   fields: (t) => ({
     ...entryIds(t, {
       type: "StatusRecord",
-      within: ({ parent: { kind, address } }) => [
-        kind.name,
-        ...kind.parameters.map((name) => address[name] ?? ""),
-      ],
+      within: ({ parent }) => keyOf(parent),
       numberOf: ({ record }) => record.id,
     }),
     uuid: t.string({ description: "Identifier in the tracking service.", ...received("uuid") }),

@@ -6,7 +6,7 @@ import { checkText } from "../../rest/api/list-query.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { quote, withId } from "../core/ids.ts";
-import { fetchMore, type Resource, toResource } from "../core/resource.ts";
+import { type Address, fetchMore, type Resource, toResource } from "../core/resource.ts";
 import { payloadOf, targetOf } from "../core/mutations.ts";
 import type { Context } from "../core/context.ts";
 
@@ -22,7 +22,7 @@ export function checkNewName(name: string | null | undefined): void {
 }
 
 /** Known servers crash at a name that is taken, but also after a change of a record that they cannot show. */
-export const orTaken =
+const orTaken =
   (name: string | null | undefined) =>
   (error: unknown): never => {
     if (name == null || !(error instanceof UpstreamError)) throw error;
@@ -46,6 +46,10 @@ export const tagInputs = (t: FieldBuilder) => ({
   removeTags: t.stringList({ description: "Tags to remove, likewise. Missing ones are ignored." }),
 });
 
+interface Tagged {
+  readonly tags?: readonly string[] | null | undefined;
+}
+
 interface TagInput {
   readonly tags?: readonly string[] | null | undefined;
   readonly addTags?: readonly string[] | null | undefined;
@@ -59,8 +63,8 @@ export function checkTags({ tags, addTags }: TagInput): void {
 }
 
 /** The input with the tags that result from a change of single ones. Reads the record only for such a change. */
-export async function withTags<Given extends TagInput>(
-  source: Resource<{ readonly tags?: readonly string[] | null | undefined }>,
+async function withTags<Given extends TagInput>(
+  source: Resource<Tagged>,
   { addTags, removeTags, ...given }: Given,
   session: Context["session"],
 ): Promise<Omit<Given, "addTags" | "removeTags">> {
@@ -80,6 +84,24 @@ export async function withTags<Given extends TagInput>(
   return { ...given, tags: [...new Set([...present, ...added])] };
 }
 
+interface Change extends TagInput {
+  readonly name?: string | null | undefined;
+}
+
+/** Sends the changes of a record: those of `input`, and `other` keys of the body as the service spells them. */
+export async function sendUpdate<R extends Tagged, At extends Address>(
+  source: Resource<R, At>,
+  endpoint: Command<At, R, Revision>,
+  input: Change,
+  { session }: Pick<Context, "session">,
+  other: Revision = {},
+): Promise<R> {
+  const body = { ...session.server.bodyOf("update", await withTags(source, input, session)), ...other };
+  if (Object.keys(body).length === 0)
+    throw new InputError("input: expected at least one field to change, got none");
+  return session.send(endpoint, source.address, body).catch(orTaken(input.name));
+}
+
 const UpdateRunInput = builder.inputType("UpdateRunInput", {
   description: "Fields to change, at least one. Omitted ones stay; null clears.",
   fields: (t) => ({
@@ -91,7 +113,7 @@ const UpdateRunInput = builder.inputType("UpdateRunInput", {
 });
 
 /** Adds the mutation that changes a run. The service returns the whole record. */
-export function update<R extends object>(
+export function update<R extends Tagged>(
   target: ResourceRef<R, RunAddress> & { readonly kind: { readonly run: RunKind } },
   endpoint: Command<RunAddress, R, Revision> | undefined,
 ): void {
@@ -106,18 +128,12 @@ export function update<R extends object>(
         input: t.arg({ type: UpdateRunInput, required: true, description: "Fields to change." }),
       },
       resolve: async (_, { id, input }, context) => {
-        const { session } = context;
         checkNewName(input.name);
         checkTags(input);
         if (input.readme !== undefined && !keys.includes("readme"))
           throw new InputError(`input.readme: expected none, because ${many} have no readme`);
         const source = await targetOf(target.kind, id, context);
-        const changed = await withTags(source, input, session);
-        const body = session.server.bodyOf("update", changed);
-        if (Object.keys(body).length === 0)
-          throw new InputError("input: expected at least one field to change, got none");
-        const sending = session.send(endpoint, source.address, body);
-        return toResource(target.kind, source.address, await sending.catch(orTaken(input.name)));
+        return toResource(target.kind, source.address, await sendUpdate(source, endpoint, input, context));
       },
     }),
   );

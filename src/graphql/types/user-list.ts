@@ -6,7 +6,7 @@ import type { Bookmark, Page } from "../../rest/api/reader.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { builder } from "../core/builder.ts";
-import { connect, connectPresent, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
+import { connect, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
@@ -14,7 +14,7 @@ import { Entity, Project, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource } from "../core/resource.ts";
 import { addScan, finding, scanPage } from "./list-scan.ts";
 import { RUN_KINDS } from "./run-list.ts";
-import { checkWords, wordsScan } from "./scan-filters.ts";
+import { checkWords, WORDS, wordsTest } from "./scan-filters.ts";
 
 /*
  * Lists of a user: projects, bookmarks and archived records. Bookmarks and archives are of several projects.
@@ -27,10 +27,7 @@ addScan(ProjectConnection);
 
 /** The arguments of lists of projects. */
 export const projectArgs = builder.args((t) => ({
-  words: t.string({
-    description:
-      "Words, in any case, that all occur in name, description or tags. Found by a scan: see `ListScan`.",
-  }),
+  words: t.string({ description: WORDS }),
   ...offsetArgs,
 }));
 
@@ -41,8 +38,8 @@ export async function readProjects(owner: string, { words, ...args }: ProjectArg
   const list = { endpoint: project.optional.list, address: { owner }, narrowing: words ?? "" };
   const toNode = (record: ProjectRecord) => toResource(Project.kind, { owner, project: record.name }, record);
   if (words != null) checkWords(words, "words");
-  const scan = wordsScan(words);
-  const find = scan && finding<ProjectRecord>(scan, ["words"], args, context);
+  const isMatch = wordsTest(words);
+  const find = isMatch && finding<ProjectRecord>(isMatch, ["words"], args, context);
   const request = sliceRequest(args, context);
   return find
     ? scanPage(list, find, request, toNode, context)
@@ -134,7 +131,19 @@ const keptList = (list: keyof Kept, records: string, { optional }: Pick<AnyEndpo
     if (!endpoint || !toNode) throw new TypeError(`expected a kind that is kept, got ${kind}`);
     const read = { endpoint, address: { owner: user.address.username } };
     const page = await slice(context.session, read, sliceRequest(args, context));
-    return connectPresent(page, (row) => toNode(row, user));
+    const { items, cursorAt } = page;
+    // A bookmark can be of nothing.
+    const present = [...items.keys()].flatMap((index) => {
+      const node = toNode(items[index] as object, user);
+      return node ? [{ index, node }] : [];
+    });
+    return {
+      ...connect(
+        { ...page, items: present, cursorAt: (index) => cursorAt(present[index]?.index ?? index) },
+        ({ node }) => node,
+      ),
+      endCursor: () => (items.length > 0 ? cursorAt(items.length - 1) : null),
+    };
   }),
 });
 

@@ -3,13 +3,8 @@ import type { GraphQLSchema } from "graphql";
 import { RequestScope } from "../../request-scope.ts";
 import type { Extension } from "../../graphql/types/exports.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
-import {
-  createDownloadDoor,
-  type DownloadDoorSettings,
-  named,
-  type OpenedDownload,
-} from "../download-door.ts";
-import { type ContextSettings, OperationContext } from "../operation.ts";
+import { admitDownload, named, type OpenedDownload, serveDownload } from "../download-door.ts";
+import { OperationContext, type Parts } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
 import { openTable, type Part, sourceOf } from "./table.ts";
@@ -26,17 +21,11 @@ const TABLES = {
   metrics: { rowsOf: rowsOfMetrics, lists: ["columns", "names"] },
 } as const;
 
-interface ExportSettings extends DownloadDoorSettings {
-  readonly schema: GraphQLSchema;
-  readonly contexts: ContextSettings;
-}
-
 /**
  * Serves the routes behind `runsUrl` and `metricsUrl`: `GET /export/{id}/runs.csv` and so on, by global id or unique name. Reads one page of the list
- * after the other, as the caller reads the file. Returns false for other paths.
+ * after the other, as the caller reads the file. Returns false for other paths. `schema` has no renamed types.
  */
-export function createExports({ schema, contexts, ...settings }: ExportSettings) {
-  const serve = createDownloadDoor(settings);
+export function createExports(parts: Parts, schema: GraphQLSchema) {
   const readParameters = createParameters(schema);
 
   const openPart = (request: IncomingMessage, scope: RequestScope): Part => {
@@ -45,7 +34,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     const leave = () => part.end("left");
     scope.onEnd(leave);
     return {
-      context: new OperationContext(contexts, { request, scope: part }),
+      context: new OperationContext(parts, { request, scope: part }),
       end: () => {
         scope.offEnd(leave);
         part.end("done");
@@ -55,19 +44,25 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
 
   const open = async (
     request: IncomingMessage,
-    { id, what, format, query }: Exported,
+    [, id = "", given = "", extension = "", query = ""]: readonly string[],
     scope: RequestScope,
-    admit: () => void,
   ): Promise<OpenedDownload> => {
-    const source = sourceOf(id);
+    // Safe: `ROUTE` matches no other words.
+    const [what, format] = [given as keyof typeof TABLES, extension as Extension];
+    const source = sourceOf(decoded(id));
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
-    const rowsOf = TABLES[what].rowsOf(parameters, contexts.facts);
-    admit();
-    const asked = { source, parameters, format: FORMATS[format], openPart: () => openPart(request, scope) };
-    const { columns, total, pieces } = await openTable(asked, rowsOf);
+    const rowsOf = TABLES[what].rowsOf(parameters, parts.facts);
+    admitDownload(parts, scope);
+    const asked = {
+      source,
+      args: parameters.args,
+      format: FORMATS[format],
+      openPart: () => openPart(request, scope),
+    };
+    const { count, text } = await openTable(asked, rowsOf);
     // What fails before the first row is an answer, not a body that breaks off.
-    const { value: rows = "" } = await pieces.next();
-    const bytes = bytesOf(FORMATS[format].head(columns) + rows, pieces);
+    const begun = await text.next();
+    const bytes = bytesOf(begun.value ?? "", text);
     const isCompressed = acceptsGzip(request.headers["accept-encoding"]);
     return {
       status: 200,
@@ -75,42 +70,27 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
         "content-type": FORMATS[format].contentType,
         vary: "accept-encoding",
         ...named("attachment", `${source.name}.${what}.${format}`),
-        ...(total !== null && { "x-total-count": `${total}` }),
+        ...(count !== null && { "x-total-count": `${count}` }),
         ...(isCompressed && { "content-encoding": "gzip" }),
       },
       // The body reports its own end, be it early.
       body: isCompressed ? compressEach(bytes) : bytes,
-      cancel: () => void pieces.return(undefined),
+      cancel: () => void text.return(undefined),
       failureOf: (error) => error,
     };
   };
 
   return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const [, id, what, format, query = ""] = ROUTE.exec(request.url ?? "") ?? [];
-    if (!id || !what || !format) return sendUnknown(request, response);
-    // Safe: `ROUTE` matches no other words.
-    const exported = {
-      id: decoded(id),
-      query,
-      what: what as keyof typeof TABLES,
-      format: format as Extension,
-    };
-    serve(request, response, {
-      what: exported.what,
-      route: `/export/{id}/${what}.${format}`,
-      open: (...admission) => open(request, exported, ...admission),
+    const found = ROUTE.exec(request.url ?? "");
+    const what = found?.[2] as keyof typeof TABLES | undefined;
+    if (!found || !what) return false;
+    void serveDownload(parts, request, response, {
+      what,
+      route: `/export/{id}/${what}.${found[3]}`,
+      open: (scope) => open(request, found, scope),
     });
     return true;
   };
-}
-
-const UNKNOWN = `not found: expected /export/{id}/${Object.keys(TABLES).join("|")}.${Object.keys(FORMATS).join("|")}\n`;
-
-/** Says which exports there are to a caller who asks for another one. Returns false for other paths. */
-function sendUnknown({ url = "" }: IncomingMessage, response: ServerResponse): boolean {
-  if (!url.startsWith("/export/")) return false;
-  response.writeHead(404, { "content-type": "text/plain; charset=utf-8" }).end(UNKNOWN);
-  return true;
 }
 
 /** A segment of a path without its percent-encoding: clients encode letters such as `ä`. Left as it is where it is none. */
@@ -120,14 +100,6 @@ function decoded(segment: string): string {
   } catch {
     return segment;
   }
-}
-
-/** What the URL of an export names. */
-interface Exported {
-  readonly id: string;
-  readonly what: keyof typeof TABLES;
-  readonly format: Extension;
-  readonly query: string;
 }
 
 async function* bytesOf(

@@ -8,7 +8,6 @@ import { fetchMore, toResource } from "../../graphql/core/resource.ts";
 import { type RunListArgs, readRuns, runListOf } from "../../graphql/types/run-list.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Cell, Format } from "./formats.ts";
-import type { ExportParameters } from "./parameters.ts";
 import type { ExportedRun } from "./run-columns.ts";
 
 /** Whose runs are exported: a group's, or a project's. */
@@ -79,14 +78,6 @@ export interface Part {
   readonly end: () => void;
 }
 
-/** What a table is made from. */
-export interface TableRequest {
-  readonly source: Source;
-  readonly parameters: ExportParameters;
-  readonly format: Format;
-  readonly openPart: () => Part;
-}
-
 type Row = readonly Cell[];
 
 /** How the rows of a table are made: those of some runs by a part, and by some parts at the same time. */
@@ -97,24 +88,18 @@ export interface Rows {
   readonly read: (runs: readonly ExportedRun[], context: Context) => Promise<Iterator<Row, undefined>>;
 }
 
-/** A table under way. */
-interface Table {
-  readonly columns: readonly string[];
-  /** Number of runs that it describes; null when unknown. */
-  readonly total: number | null;
-  /** Its rows as text, some at a time. Each piece is made when it is read. */
-  readonly pieces: AsyncGenerator<string, undefined>;
-}
-
-/** Opens a table, which reads one page of the list of runs after the other. Each is a part of its own. */
+/**
+ * Opens a table, which reads one page of the list of runs after the other. Each is a part of its own. `count` is the number of
+ * runs that it describes, null when unknown; `text` gives some rows at a time, each when it is read, the first after the head.
+ */
 export async function openTable(
-  { source, parameters, format, openPart }: TableRequest,
+  { source, args, format, openPart }: TableRequest,
   rowsOf: (first: RunPage) => Rows,
-): Promise<Table> {
+) {
   const readPage = async (after: string | null): Promise<RunPage> => {
     const { context, end } = openPart();
     try {
-      return await readRunPage(source, parameters.args, after, context);
+      return await readRunPage(source, args, after, context);
     } finally {
       end();
     }
@@ -123,7 +108,7 @@ export async function openTable(
   const { columns, runsOfPart, partsAtOnce, read } = rowsOf(first);
 
   /** The rows of the runs from some on, which parts read at the same time. What a part has read is let go with it. */
-  async function* piecesOf(runs: readonly ExportedRun[], start: number): Table["pieces"] {
+  async function* piecesOf(runs: readonly ExportedRun[], start: number): AsyncGenerator<string, undefined> {
     const parts = Array.from({ length: partsAtOnce }, (_, index) => {
       const from = start + index * runsOfPart;
       return { ...openPart(), own: runs.slice(from, from + runsOfPart) };
@@ -131,22 +116,39 @@ export async function openTable(
     try {
       const all = await Promise.all(parts.map(({ own, context }) => read(own, context)));
       for (const [index, { context, end }] of parts.entries()) {
-        const rows = all[index];
-        if (rows) yield* written(rows, columns, format, context);
+        const rows = all[index] ?? [].values();
+        const next = () => context.inTurns(nextPiece(rows, columns, format));
+        for (let piece = await next(); piece !== ""; piece = await next()) {
+          yield piece;
+          // Others have their turns.
+          await nextTurn();
+        }
         end();
       }
     } finally {
       for (const { end } of parts) end();
     }
   }
-  async function* pieces(): Table["pieces"] {
+  async function* textOf(): AsyncGenerator<string, undefined> {
+    let head = format.head(columns);
     for (let page = first; ; page = await readPage(page.next)) {
       for (let from = 0; from < page.runs.length; from += runsOfPart * partsAtOnce)
-        yield* piecesOf(page.runs, from);
+        for await (const piece of piecesOf(page.runs, from)) {
+          yield head + piece;
+          head = "";
+        }
       if (page.next === null) break;
     }
+    if (head !== "") yield head;
   }
-  return { columns, total: first.count, pieces: pieces() };
+  return { count: first.count, text: textOf() };
+}
+
+interface TableRequest {
+  readonly source: Source;
+  readonly args: RunListArgs;
+  readonly format: Format;
+  readonly openPart: () => Part;
 }
 
 /** Characters of a piece, which takes a few milliseconds to send. */
@@ -165,19 +167,4 @@ function* nextPiece(
     yield;
   }
   return piece;
-}
-
-/** Writes rows piece by piece, each when it is read. Others have their turns between two pieces. */
-async function* written(
-  rows: Iterator<Row, undefined>,
-  columns: readonly string[],
-  format: Format,
-  context: Context,
-): Table["pieces"] {
-  for (;;) {
-    const piece = await context.inTurns(nextPiece(rows, columns, format));
-    if (piece === "") return;
-    yield piece;
-    await nextTurn();
-  }
 }

@@ -1,25 +1,12 @@
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { GraphQLSchema } from "graphql";
 import { FOLDER } from "../../installation.ts";
-import type { Capability } from "../../rest/api/server.ts";
 import { acceptsGzip, compress } from "../compression.ts";
 import { PRIVATE } from "../graphql/encoding.ts";
 import { once } from "../once.ts";
-import { pageOperations, type Rename, signInOperation } from "../shipped-operations.ts";
-
-interface Settings {
-  readonly schema: GraphQLSchema;
-  readonly rename: Rename;
-  /** A token of the demo that the page starts with; null for a real server. */
-  readonly exampleToken: string | null;
-  /** What the service offers now. */
-  readonly capabilities: readonly Capability[];
-  /** Whether the page may ask what an operation costs. */
-  readonly isExplainable: boolean;
-  readonly onError: (error: unknown) => void;
-}
+import type { Parts } from "../operation.ts";
+import { pageOperations, signInOperation } from "../shipped-operations.ts";
 
 /** What deletes, or changes what other users may do. */
 const CAREFUL = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
@@ -56,19 +43,16 @@ const SAFE_HEADERS = {
 
 const isRead = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD";
 
-/** Serves GraphiQL to browsers that open `/graphql`, and the files that it loads. */
-export function createPage({
-  schema,
-  rename,
-  exampleToken,
-  capabilities,
-  isExplainable,
-  onError,
-}: Settings): Page {
+/**
+ * Serves GraphiQL to browsers that open `/graphql`, and the files that it loads. `exampleToken` is one of the demo that the page
+ * starts with; null for a real server.
+ */
+export function createPage(parts: Parts, exampleToken: string | null): Page {
+  const { schema, rename, shared, isExplainable, onError } = parts;
   const isDemo = exampleToken !== null;
   // With the demo a search, or at least a run of it, with build and machines. Without variables, because GraphiQL does not load
   // those of the first default tab (graphql/graphiql#3392). Its lines fit the editor of a tablet.
-  const shown = capabilities.includes("METRIC_ORDERS") ? "search" : "run";
+  const shown = shared.server.capabilities.includes("METRIC_ORDERS") ? "search" : "run";
   /** What `page/page.js` reads. */
   const settings = () => ({
     /** Null when users must sign in. */

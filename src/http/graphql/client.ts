@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import type { Caller } from "../../caller.ts";
-import type { Clock } from "../../clock.ts";
 import { UpstreamError } from "../../errors.ts";
-import type { Doors, Place } from "../doors.ts";
+import type { Place } from "../doors.ts";
+import type { Parts } from "../operation.ts";
 
 /** How long a client may have no subscription, in milliseconds. */
 const IDLE_MS = 60_000;
@@ -18,18 +18,11 @@ const MAX_UNANSWERED = 32;
 const TRY_AGAIN_LATER = 1_013;
 const NORMAL = 1_000;
 
-interface ClientSettings {
-  readonly clock: Clock;
-  readonly doors: Doors;
-  /** How long a client may not read, in milliseconds. */
-  readonly readTimeoutMs: number;
-}
-
 /** The WebSocket of a client: its place, what it asks and does not read, and when it is idle. */
 export class Client extends WebSocket {
   /** The headers and the socket that count for its operations. */
   request!: Pick<IncomingMessage, "headers" | "socket">;
-  #settings!: ClientSettings;
+  #parts!: Parts;
   #place!: Place;
   #unanswered = 0;
   /** Subscriptions, and subscribe messages that are not answered. */
@@ -37,11 +30,11 @@ export class Client extends WebSocket {
   #cancelIdle = () => {};
 
   /** Gives a connection that has just been opened its place. */
-  begin({ headers, socket }: IncomingMessage, place: Place, settings: ClientSettings): void {
+  begin({ headers, socket }: IncomingMessage, place: Place, parts: Parts): void {
     const { "x-request-id": _id, ...own } = headers;
     // Each operation has a request id of its own.
     this.request = { headers: own, socket };
-    this.#settings = settings;
+    this.#parts = parts;
     this.#place = place;
     // Each ping and message has an answer, which waits in memory for a client that does not read.
     const onReceived = () => this.bufferedAmount > MAX_WAITING_BYTES && this.terminate();
@@ -57,7 +50,7 @@ export class Client extends WebSocket {
   moveTo(caller: Caller): boolean {
     // First, so that it does not make room for itself by ending itself.
     this.#place.release();
-    const place = this.#settings.doors.take("socket", caller);
+    const place = this.#parts.doors.take("socket", caller);
     if (place instanceof UpstreamError) {
       this.close(TRY_AGAIN_LATER, place.message);
       return false;
@@ -92,7 +85,7 @@ export class Client extends WebSocket {
    * would write to the console. A client that does not read is disconnected.
    */
   override send(text: string, done?: unknown): void {
-    const cancel = this.#settings.clock.after(this.#settings.readTimeoutMs, () => this.terminate());
+    const cancel = this.#parts.clock.after(this.#parts.config.READ_TIMEOUT_MS, () => this.terminate());
     super.send(text, () => {
       cancel();
       if (typeof done === "function") done();
@@ -107,6 +100,6 @@ export class Client extends WebSocket {
       setImmediate(() => this.terminate());
     });
     this.#cancelIdle();
-    this.#cancelIdle = this.#settings.clock.after(IDLE_MS, () => this.close(NORMAL, "Idle"));
+    this.#cancelIdle = this.#parts.clock.after(IDLE_MS, () => this.close(NORMAL, "Idle"));
   }
 }

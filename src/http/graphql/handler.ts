@@ -1,23 +1,82 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { ExecutionResult } from "graphql";
-import type { Operation } from "../../engine/engine.ts";
-import { rejection } from "../../engine/errors.ts";
-import type { ProtocolSettings } from "../operation.ts";
+import type { OperationParams } from "../../engine/documents/persisted.ts";
+import { noteErrors, rejection } from "../../engine/errors.ts";
+import { type OpenedOperation, openOperation, openStream, type Parts } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import {
   acceptsEvents,
   headOf,
   jsonOf,
+  NEWER,
   readParams,
   resultTypeFor,
-  type StreamForm,
   streamFormFor,
 } from "./encoding.ts";
 import { converted, messagesOf } from "./pieces.ts";
 import type { Streams } from "./streams.ts";
 
-interface Settings extends ProtocolSettings {
-  readonly streams: Pick<Streams, "write">;
+/** What a transport takes. */
+interface Manner {
+  /** Whether mutations are rejected. */
+  readonly isReadOnly: boolean;
+  /** Whether it takes the events of subscriptions. */
+  readonly takesEvents: boolean;
+  /** The form of results in pieces; null where they come whole. */
+  readonly pieces: { readonly isOlder: boolean } | null;
+  /** HTTP status of messages, null by WebSocket. */
+  readonly status: number | null;
+}
+
+/** What an operation comes to: messages, or a single result. `isStream`: of a subscription, even one that could not be opened. */
+type Outcome = { readonly isStream: boolean } & (
+  | { readonly messages: AsyncIterableIterator<object> }
+  | { readonly result: ExecutionResult; readonly messages?: undefined }
+);
+
+/**
+ * Runs an operation for any transport. Never rejects. Reports it if it has messages, and then calls `onEnd` when they are over;
+ * a single result is for its transport to report.
+ */
+export async function operate(
+  parts: Parts,
+  request: IncomingMessage,
+  { operation, end }: OpenedOperation,
+  read: () => OperationParams,
+  { isReadOnly, takesEvents, pieces: form, status }: Manner,
+  onEnd = () => {},
+): Promise<Outcome> {
+  const { engine, heldBytes } = parts;
+  const { scope, facts, extensions } = operation;
+  const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
+  try {
+    const params = read();
+    // Before it waits for a turn, as many others may.
+    const held = heldBytes.holdJson(scope, params);
+    if (takesEvents && (await engine.typeOf(params, scope)) === "subscription") {
+      const open = () => openStream(parts, request, scope, held);
+      const opened = await engine.subscribe({ scope, params, facts, openStream: open });
+      if (!("results" in opened))
+        return { result: engine.finish(opened, scope.requestId, extensions), isStream: true };
+      end(status);
+      const messages = converted(opened.results, (result) => jsonOf(finish(result)), onEnd);
+      return { messages, isStream: true };
+    }
+    // It may hold another place, or none.
+    const refused = parts.doors.admit("operation", scope);
+    if (refused) throw refused;
+    const limits = { isReadOnly, isIncremental: form !== null };
+    const { pieces, ...result } = await engine.run(operation, params, limits);
+    if (!pieces || !form)
+      return { result: engine.finish(result, scope.requestId, extensions), isStream: false };
+    const over = () => (end(status), onEnd());
+    const encoding = { isOlder: form.isOlder, finish, extensions };
+    return { messages: messagesOf(result, pieces, encoding, over), isStream: false };
+  } catch (error) {
+    const errors = [parts.publicError(error)];
+    noteErrors(facts, errors);
+    return { result: engine.finish({ errors }, scope.requestId, extensions), isStream: false };
+  }
 }
 
 /** The media types of results, for who accepts none of them. */
@@ -28,79 +87,45 @@ const NOT_ACCEPTABLE = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_R
   headers: { accept: ACCEPTABLE },
 });
 
-const EVENTS: StreamForm = { type: "text/event-stream", isOlder: false };
-
 /** Handles GraphQL requests: a single result is JSON, what comes in pieces or as events is a stream. */
-export function createGraphqlHandler(settings: Settings): Execute {
-  const { engine, publicError, heldBytes, delivery, doors, streams, openStream, openOperation } = settings;
-
-  const answer = async (
-    response: ServerResponse,
-    body: Buffer | null,
-    operation: Operation,
-    onResult: (status: number) => void,
-  ): Promise<void> => {
+export function createGraphqlHandler(parts: Parts, streams: Streams): Execute {
+  return async (response, body, state) => {
+    const { scope } = state;
     const { req: request } = response;
     const { accept } = request.headers;
-    const { scope, facts, extensions } = operation;
-    const { requestId, caller } = scope;
     const type = resultTypeFor(accept);
     const form = streamFormFor(accept);
-    const finish = (result: ExecutionResult) => engine.finish(result, requestId);
-    /** Sends a single result, as a stream of it to a caller who accepts only that. */
-    const reply = (result: ExecutionResult, as = type ? null : form, given?: number): Promise<void> => {
-      const whole = engine.finish(result, requestId, extensions);
-      const head = headOf(whole, type ?? "application/json", requestId);
-      const status = given ?? head.status;
-      onResult(status);
-      return as
-        ? streams.write(response, jsonOf(whole), { type: as.type, status, lasts: false }, scope)
-        : delivery.send(response, { ...head, body: JSON.stringify(jsonOf(whole)) }, caller);
+    const opened = openOperation(parts, request, state);
+    const read = () => {
+      if (type || form) return readParams(request, body);
+      throw NOT_ACCEPTABLE;
     };
-    const refuse = (error: unknown) => reply({ errors: [publicError(error)] });
-
-    if (!type && !form) return refuse(NOT_ACCEPTABLE);
-    let params;
-    let held;
-    try {
-      params = readParams(request, body);
-      // Before it waits for a turn, as many others may.
-      held = heldBytes.holdJson(scope, params);
-    } catch (error) {
-      return refuse(error);
-    }
-    if (acceptsEvents(accept)) {
-      if ((await engine.typeOf(params, scope)) === "subscription") {
-        const open = () => openStream(request, scope, held);
-        const opened = await engine.subscribe({ scope, params, facts, openStream: open });
-        scope.end("done");
-        if (!("results" in opened)) {
-          // Clients of event streams try again after these statuses; other errors are for their readers.
-          const { status } = headOf(opened, "application/graphql-response+json", requestId);
-          return reply(opened, EVENTS, status === 429 || status === 503 ? status : 200);
-        }
-        onResult(200);
-        const events = converted(opened.results, (result) => jsonOf(finish(result)));
-        return streams.write(response, events, { ...EVENTS, status: 200, lasts: true }, scope);
-      }
-      // It may hold the place of a stream.
-      const refused = doors.admit("operation", scope);
-      if (refused) {
-        facts.codes = [refused.code];
-        return refuse(refused);
-      }
-    }
-    const limits = { isReadOnly: body === null, isIncremental: form !== null };
-    const { pieces, ...result } = await engine.run(operation, params, limits);
-    if (!pieces || !form) return reply(result);
-    const messages = messagesOf(result, pieces, { isOlder: form.isOlder, finish, extensions });
-    await streams
-      .write(response, messages, { type: form.type, status: 200, lasts: false }, scope)
-      .finally(() => onResult(200));
-  };
-
-  return async (response, body, state) => {
-    const { operation, run, end } = openOperation(response.req, state);
-    return run(() => answer(response, body, operation, end));
+    const manner = {
+      isReadOnly: body === null,
+      takesEvents: acceptsEvents(accept),
+      pieces: form,
+      status: 200,
+    };
+    return opened.run(async () => {
+      const { isStream, ...outcome } = await operate(parts, request, opened, read, manner);
+      const streamed = isStream ? "text/event-stream" : (form?.type ?? "multipart/mixed");
+      if (outcome.messages)
+        return streams.write(
+          response,
+          outcome.messages,
+          { type: streamed, status: 200, lasts: isStream },
+          scope,
+        );
+      const { result } = outcome;
+      const head = headOf(result, isStream ? NEWER : (type ?? "application/json"), scope.requestId);
+      // Clients of event streams try again after these statuses; other errors are for their readers.
+      const status = !isStream || head.status === 429 || head.status === 503 ? head.status : 200;
+      opened.end(status);
+      const json = jsonOf(result);
+      // To a caller who accepts only that, a stream of it.
+      return isStream || !type
+        ? streams.write(response, json, { type: streamed, status, lasts: false }, scope)
+        : parts.delivery.send(response, { ...head, body: JSON.stringify(json) }, scope.caller);
+    });
   };
 }

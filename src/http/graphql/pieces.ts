@@ -18,40 +18,37 @@ interface Encoding {
 
 /** The messages of a result in pieces. `return` stops the operation. Calls back once when there are no more. */
 export function messagesOf(
-  result: EngineResult,
-  pieces: Pieces,
-  encoding: Encoding,
-  onEnd = () => {},
-): AsyncIterableIterator<object> {
-  const messages = generate(result, pieces, encoding);
-  // First the pieces: a generator returns only after the message for which it waits.
-  const end = () => (pieces.return(), messages.return(undefined));
-  return converted({ next: () => messages.next(), return: end }, (message) => message, onEnd);
-}
-
-async function* generate(
   { errors, data }: EngineResult,
   pieces: Pieces,
   { isOlder, finish, extensions }: Encoding,
-): AsyncGenerator<object> {
+  onEnd = () => {},
+): AsyncIterableIterator<object> {
   const errorsOf = (given: readonly GraphQLError[]) => (finish({ errors: given }).errors ?? []).map(toJson);
   const extended = (isTold: boolean) => {
     const about = isTold ? (extensions?.() ?? null) : null;
     return about && { extensions: about };
   };
-  try {
-    const announced = isOlder ? {} : { pending: pieces.pending() };
-    yield { ...withErrors(errors, errorsOf), data, ...announced, hasNext: true, ...extended(true) };
+  let isFirst = true;
+  const next = async (): Promise<IteratorResult<object, undefined>> => {
+    if (isFirst) {
+      isFirst = false;
+      const announced = isOlder ? {} : { pending: pieces.pending() };
+      const value = { ...withErrors(errors, errorsOf), data, ...announced, hasNext: true, ...extended(true) };
+      return { done: false, value };
+    }
     for (let piece = await pieces.next(); piece; piece = await pieces.next()) {
       const { delivered, hasNext } = piece;
       const parts = isOlder ? olderPartsOf(delivered, errorsOf) : partsOf(delivered, errorsOf);
       if (hasNext && Object.keys(parts).length === 0) continue;
-      yield { ...parts, hasNext, ...extended(!hasNext) };
+      return { done: false, value: { ...parts, hasNext, ...extended(!hasNext) } };
     }
-  } finally {
-    pieces.return();
-  }
+    return OVER;
+  };
+  const end = async () => (pieces.return(), OVER);
+  return converted<object>({ next, return: end }, (message) => message, onEnd);
 }
+
+const OVER = { done: true, value: undefined } as const;
 
 type ErrorsOf = (errors: readonly GraphQLError[]) => readonly object[];
 
@@ -102,12 +99,12 @@ export function converted<From>(
       const next = await nextOf();
       if (!next.done) return { done: false, value: convert(next.value) };
       end();
-      return { done: true, value: undefined };
+      return OVER;
     },
     return: async () => {
       end();
       await endOf?.();
-      return { done: true, value: undefined };
+      return OVER;
     },
     [Symbol.asyncIterator]: () => iterator,
   };

@@ -1,17 +1,11 @@
 import type { ServerResponse } from "node:http";
-import type { Clock } from "../../clock.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
 import { onceOver } from "../connection.ts";
-import type { Delivery } from "../delivery.ts";
+import type { Parts } from "../operation.ts";
 import { once } from "../once.ts";
 import { PRIVATE, type StreamForm } from "./encoding.ts";
 import { converted } from "./pieces.ts";
-
-interface Settings {
-  readonly delivery: Delivery;
-  readonly clock: Clock;
-}
 
 interface Stream {
   readonly type: StreamForm["type"];
@@ -45,7 +39,7 @@ async function openYoga() {
 }
 
 /** Writes messages as they come: the events of subscriptions, and results in pieces. */
-export function createStreams({ delivery, clock }: Settings) {
+export function createStreams({ delivery, clock }: Parts) {
   const loadYoga = once(openYoga);
   /** The responses of subscriptions, with functions that end them. */
   const open = new Map<ServerResponse, () => void>();

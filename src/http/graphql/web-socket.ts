@@ -3,31 +3,14 @@ import type { Duplex } from "node:stream";
 import { type ExecutionResult, type FormattedExecutionResult, parse } from "graphql";
 import { useServer } from "graphql-ws/use/ws";
 import { WebSocketServer } from "ws";
-import type { Clock } from "../../clock.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import type { Operation } from "../../engine/engine.ts";
 import { InputError, statusOf, UpstreamError } from "../../errors.ts";
-import type { Held } from "../../held.ts";
-import type { Identify } from "../identity.ts";
-import { openRequest, type ProtocolSettings } from "../operation.ts";
+import { openOperation, openRequest, type Parts } from "../operation.ts";
 import { isAmong, type Origins } from "../target.ts";
 import { refuse } from "../server.ts";
 import { Client } from "./client.ts";
 import { jsonOf, toJson } from "./encoding.ts";
-import { converted, messagesOf } from "./pieces.ts";
-
-interface SocketSettings extends ProtocolSettings {
-  readonly clock: Clock;
-  readonly identify: Identify;
-  /** Origins whose pages may connect, besides the gateway's own. */
-  readonly origins: Origins;
-  /** Longest message of a client, in bytes. */
-  readonly maxBytes: number;
-  /** How long a client may not read, in milliseconds. */
-  readonly readTimeoutMs: number;
-  /** Deadline of a query and of one event, in milliseconds. */
-  readonly requestTimeoutMs: number;
-}
+import { operate } from "./handler.ts";
 
 /** Stands for every operation: the engine has read the document when `graphql-ws` asks what it is. */
 const READ = parse("subscription { read }");
@@ -41,67 +24,43 @@ const CLOSING = { closeTimeout: 2_000 };
 /** Longest id of an operation, in characters: `graphql-ws` keeps it as long as the operation. */
 const MAX_ID_LENGTH = 1_000;
 
+/** Mutations come by POST. */
+const MANNER = { isReadOnly: true, takesEvents: true, pieces: { isOlder: false }, status: null };
+
 /** Close code after which clients connect again, elsewhere. */
 const GOING_AWAY = 1_001;
 
-/** Accepts WebSockets at `/graphql`, for subscriptions and for queries in pieces. `graphql-ws` speaks with their clients. */
-export function createWebSockets(settings: SocketSettings) {
-  const { schema, engine, heldBytes, publicError, identify, doors, origins } = settings;
-  const { requestTimeoutMs, openOperation, openStream } = settings;
+/** Accepts WebSockets at `/graphql`, for subscriptions and queries. `graphql-ws` speaks with their clients. */
+export function createWebSockets(parts: Parts) {
+  const { schema, publicError, identify, doors, origins, config } = parts;
   const sockets = new WebSocketServer({
     noServer: true,
     WebSocket: Client,
-    maxPayload: settings.maxBytes,
+    maxPayload: config.MAX_BODY_BYTES,
     perMessageDeflate: false,
     // One message a turn of the event loop: a client that sends many at once does not hold up the others.
     allowSynchronousEvents: false,
     ...CLOSING,
   });
 
-  /**
-   * Begins an operation of a client. Resolves with its messages, or with its single result. Tells what to call when the client
-   * leaves it before. Calls back when it is over.
-   */
-  const begin = async (
-    client: Client,
+  /** Begins an operation of a client. Calls back when it is over. `onBegin` gets what to call when the client leaves it before. */
+  const begin = (
+    { request: asked }: Client,
     params: OperationParams,
-    { onBegin, onEnd }: { readonly onBegin: (leave: () => void) => void; readonly onEnd: () => void },
-  ): Promise<AsyncIterableIterator<object> | ExecutionResult> => {
+    onEnd: () => void,
+    onBegin: (leave: () => void) => void,
+  ) => {
     // Safe: only the headers and the socket of a request are read.
-    const request = client.request as IncomingMessage;
-    const state = openRequest(identify(request), requestTimeoutMs);
-    const { operation, run, end } = openOperation(request, state);
-    const { scope, facts, extensions } = operation;
-    onBegin(() => scope.end("left"));
-    const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
-    return run(async () => {
-      let held: Held | null;
-      try {
-        held = heldBytes.holdJson(scope, params);
-      } catch (error) {
-        end(null);
-        onEnd();
-        return finish({ errors: [publicError(error)] });
-      }
-      if (mayBeIncremental(params) && (await engine.typeOf(params, scope)) === "query") {
-        const openContext: Operation["openContext"] = (pacing) => {
-          const rejection = doors.admit("operation", scope);
-          if (rejection) throw rejection;
-          return operation.openContext(pacing);
-        };
-        const limits = { isReadOnly: true, isIncremental: true };
-        const { pieces, ...result } = await engine.run({ ...operation, openContext }, params, limits);
-        const report = () => (end(null), onEnd());
-        if (pieces) return messagesOf(result, pieces, { isOlder: false, finish, extensions }, report);
-        report();
-        return engine.finish(result, scope.requestId, extensions);
-      }
-      const open = () => openStream(request, scope, held);
-      const opened = await engine.subscribe({ scope, params, facts, openStream: open });
-      end(null);
-      if ("results" in opened) return converted(opened.results, (result) => jsonOf(finish(result)), onEnd);
+    const request = asked as IncomingMessage;
+    const state = openRequest(identify(request), config.REQUEST_TIMEOUT_MS);
+    const opened = openOperation(parts, request, state);
+    onBegin(() => state.scope.end("left"));
+    return opened.run(async () => {
+      const outcome = await operate(parts, request, opened, () => params, MANNER, onEnd);
+      if (outcome.messages) return outcome;
+      opened.end(null);
       onEnd();
-      return finish(opened);
+      return outcome;
     });
   };
 
@@ -130,14 +89,15 @@ export function createWebSockets(settings: SocketSettings) {
         return client.answering(async () => {
           // The protocol requires a text, also where a hash stands for the document.
           const asked = { ...params, query: query === "" ? null : query };
-          const begun = await begin(client, asked, {
+          const begun = await begin(client, asked, client.use(), (leave) => {
             // `graphql-ws` returns what stands here when the client completes it or leaves. The results follow.
-            onBegin: (leave) => void (subscriptions[id] = leftBy(leave)),
-            onEnd: client.use(),
+            subscriptions[id] = leftBy(leave);
           });
-          const isStream = Symbol.asyncIterator in begun;
-          if (!isStream && begun.data === undefined) return begun.errors ?? [];
-          return { schema, document: READ, contextValue: isStream ? begun : jsonOf(begun) };
+          if (begun.messages) return { schema, document: READ, contextValue: begun.messages };
+          const { result } = begun;
+          return result.data === undefined
+            ? (result.errors ?? [])
+            : { schema, document: READ, contextValue: jsonOf(result) };
         });
       },
       // Safe: `onSubscribe` returned it.
@@ -161,7 +121,7 @@ export function createWebSockets(settings: SocketSettings) {
       if (place instanceof UpstreamError) return refuse(socket, statusOf(place.code));
       socket.once("close", () => place.release());
       sockets.handleUpgrade(request, socket, head, (client) => {
-        client.begin(request, place, settings);
+        client.begin(request, place, parts);
         sockets.emit("connection", client, request);
         // `graphql-ws` would write to the console what a client does wrong, such as a message that is too long.
         client.removeAllListeners("error").on("error", () => {});
@@ -173,10 +133,6 @@ export function createWebSockets(settings: SocketSettings) {
     },
   };
 }
-
-/** Whether a document may have `@defer` or `@stream`. Where a hash stands for it, that is not known here. */
-const mayBeIncremental = ({ query }: OperationParams): boolean =>
-  query == null || /@(?:defer|stream)/.test(query);
 
 /** Stands for results that are not there yet. Calls back when nobody waits for them. */
 const leftBy = (leave: () => void) => ({

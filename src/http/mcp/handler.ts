@@ -1,34 +1,22 @@
-import type { IncomingMessage } from "node:http";
 import { type ExecutionResult, lexicographicSortSchema } from "graphql";
-import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
+import type { Operation } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
 import { parseObject, PRIVATE } from "../graphql/encoding.ts";
-import type { OpenedOperation, ProtocolSettings, RequestState } from "../operation.ts";
+import { version } from "../../installation.ts";
+import { openOperation, type Parts } from "../operation.ts";
 import type { Execute } from "../router.ts";
-import type { Rename } from "../shipped-operations.ts";
-import { readToolOperations, type ToolType } from "./documents.ts";
+import { readTools, toolOfOwnDocuments } from "./documents.ts";
 import { reject } from "../rejection.ts";
 import { answerMessage, instructionsFor, openServer } from "./server.ts";
-import {
-  type RunOperation,
-  toolOfOperation,
-  toolOfOwnDocuments,
-  toolOfSchema,
-  toToolResult,
-} from "./tools.ts";
+import { type RunOperation, toolOfSchema, type ToolType, toToolResult } from "./tools.ts";
 
-interface McpSettings extends ProtocolSettings {
-  readonly rename: Rename;
-  readonly version: string;
-  /** The types of operations that agents may run. */
-  readonly types: readonly ToolType[];
-  /** The only documents that run; null when every document runs. */
-  readonly trusted: TrustedDocuments | null;
-  readonly isIntrospectable: boolean;
-  /** Most tokens of a document. */
-  readonly maxTokens: number;
-}
+/** The types of operations that agents may run. */
+const TYPES: Readonly<Record<Parts["config"]["MCP"], readonly ToolType[]>> = {
+  off: [],
+  read: ["query"],
+  write: ["query", "mutation"],
+};
 
 const NO_BODY = Buffer.alloc(0);
 
@@ -36,52 +24,49 @@ const NO_BODY = Buffer.alloc(0);
 const MAX_RESULT_BYTES = 100_000;
 
 /** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
-export async function createMcpHandler(settings: McpSettings): Promise<Execute> {
-  const { schema, engine, delivery, version, types, trusted, heldBytes, openOperation } = settings;
-  const operations = await readToolOperations(schema, trusted, settings.rename);
-  const shown = settings.isIntrospectable ? lexicographicSortSchema(withoutFederation(schema)) : null;
-  const tools = [
-    ...operations.filter(({ type }) => types.includes(type)).map(toolOfOperation),
-    ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, shown !== null, settings.maxTokens))),
-    ...(shown && !trusted ? [toolOfSchema(shown)] : []),
+export async function createMcpHandler(parts: Parts): Promise<Execute> {
+  const { schema, engine, config } = parts;
+  const types = TYPES[config.MCP];
+  const shown = config.INTROSPECTION ? lexicographicSortSchema(withoutFederation(schema)) : null;
+  const isOpen = !config.TRUSTED_DOCUMENTS;
+  const all = [
+    ...(await readTools(parts, types)),
+    ...(isOpen ? types.map((type) => toolOfOwnDocuments(type, shown !== null, config.MAX_TOKENS)) : []),
+    ...(shown && isOpen ? [toolOfSchema(shown)] : []),
   ];
+  // Of several with one name the last counts.
+  const tools = new Map(all.map((tool) => [tool.definition.name, tool]));
   const sdl = shown && printPlain(schema).trimEnd();
-  const parts = { version, tools, instructions: instructionsFor(tools), sdl };
+  const served = { version, tools, instructions: instructionsFor(tools), sdl };
 
-  const run = async (
-    operation: OpenedOperation["operation"],
+  const resultOf = async (
+    operation: Operation,
     ...[params, type]: Parameters<RunOperation>
   ): Promise<ExecutionResult> => {
     const given = await engine.typeOf(params, operation.scope);
-    if (given === null || given === type) {
-      return engine.run(operation, params, { isReadOnly: type === "query", maxBytes: MAX_RESULT_BYTES });
-    }
+    const limits = { isReadOnly: type === "query", maxBytes: MAX_RESULT_BYTES };
+    if (given === null || given === type) return engine.run(operation, params, limits);
     operation.facts.type = given;
     operation.facts.codes = ["BAD_REQUEST"];
     return { errors: [rejection(`Expected a ${type}, got a ${given}.`, "BAD_REQUEST")] };
   };
 
-  const executeFor =
-    (request: IncomingMessage, state: RequestState): RunOperation =>
-    async (...given) => {
-      const { operation, run: runInSpan, end } = openOperation(request, state);
-      const result = await runInSpan(() => run(operation, ...given));
-      end(200);
-      return toToolResult(engine.finish(result, state.scope.requestId, operation.extensions));
-    };
-
   return async (response, body, state) => {
     const { requestId, caller } = state.scope;
     const { req: request } = response;
+    const execute: RunOperation = async (...given) => {
+      const { operation, run, end } = openOperation(parts, request, state);
+      const result = await run(() => resultOf(operation, ...given));
+      end(200);
+      return toToolResult(engine.finish(result, requestId, operation.extensions));
+    };
     let answer: Response;
     try {
       const message = parseObject(body ?? NO_BODY);
-      heldBytes.holdJson(state.scope, message);
-      answer = await answerMessage(message, request.headers, () =>
-        openServer(parts, executeFor(request, state)),
-      );
+      parts.heldBytes.holdJson(state.scope, message);
+      answer = await answerMessage(message, request.headers, () => openServer(served, execute));
     } catch (error) {
-      return reject(response, "mcp", settings.publicError(error), requestId);
+      return reject(response, "mcp", parts.publicError(error), requestId);
     } finally {
       // Most messages run no operation, which would have ended the scope.
       state.scope.end("done");
@@ -91,6 +76,10 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
       "x-request-id": requestId,
       "cache-control": PRIVATE,
     };
-    await delivery.send(response, { status: answer.status, headers, body: await answer.text() }, caller);
+    await parts.delivery.send(
+      response,
+      { status: answer.status, headers, body: await answer.text() },
+      caller,
+    );
   };
 }

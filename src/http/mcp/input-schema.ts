@@ -20,21 +20,18 @@ import {
 
 /** The JSON Schema of a value. Without `type` any value is allowed, as for custom scalars. */
 interface ValueSchema {
-  readonly description?: string;
-  readonly type?: string;
-  readonly enum?: readonly string[];
-  readonly default?: unknown;
-  readonly items?: ValueSchema;
-  readonly properties?: Readonly<Record<string, ValueSchema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: false;
+  description?: string;
+  type?: string;
+  enum?: string[];
+  default?: unknown;
+  items?: ValueSchema;
+  properties?: Record<string, ValueSchema>;
+  required?: string[];
+  additionalProperties?: false;
 }
 
 /** The JSON Schema of a tool's input. */
-export interface InputSchema extends ValueSchema {
-  readonly type: "object";
-  readonly properties: Readonly<Record<string, ValueSchema>>;
-}
+export type InputSchema = ValueSchema & { type: "object"; properties: Record<string, ValueSchema> };
 
 /** The types of values in JSON, by the names of scalars. */
 const SCALARS: Readonly<Record<string, string>> = {

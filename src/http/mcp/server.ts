@@ -1,14 +1,17 @@
 import type { IncomingHttpHeaders } from "node:http";
 import {
-  McpServer,
   createMcpHandler,
   isLegacyRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type Tool as Definition,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { nextTurn } from "../../engine/turns.ts";
 import { isObject } from "../../rest/api/record.ts";
 import { resultTypeFor } from "../graphql/encoding.ts";
-import { ARGUMENT_NAMES, type RunOperation, type Tool } from "./tools.ts";
+import { callTool, type RunOperation, type Tool } from "./tools.ts";
 
 /** What agents read about the server when they connect. */
 const INSTRUCTIONS = [
@@ -26,17 +29,22 @@ const BEGINNINGS: readonly (readonly [tool: string, sentence: string])[] = [
   ["graphql_query", "What no other tool answers, graphql_query does."],
 ];
 
-export const instructionsFor = (tools: readonly Tool[]): string => {
-  const beginnings = BEGINNINGS.filter(([tool]) => tools.some(({ name }) => name === tool));
+export const instructionsFor = (tools: ServerParts["tools"]): string => {
+  const beginnings = BEGINNINGS.filter(([name]) => tools.has(name));
   return [INSTRUCTIONS, ...beginnings.map(([, sentence]) => sentence)].join(" ");
 };
 
-const SDL_URI = "rungraph://schema.graphql";
-const SDL_TYPE = "application/graphql";
+const SDL = {
+  name: "schema",
+  uri: "rungraph://schema.graphql",
+  description: "The GraphQL schema in SDL.",
+  mimeType: "application/graphql",
+};
 
 interface ServerParts {
   readonly version: string;
-  readonly tools: readonly Tool[];
+  /** By their names. */
+  readonly tools: ReadonlyMap<string, Tool>;
   readonly instructions: string;
   /** The schema as a resource; null when it is hidden. */
   readonly sdl: string | null;
@@ -46,25 +54,24 @@ interface ServerParts {
 export function openServer(
   { version, tools, instructions, sdl }: ServerParts,
   execute: RunOperation,
-): McpServer {
-  const server = new McpServer(
-    { name: "rungraph", version },
-    {
-      capabilities: {
-        tools: { listChanged: false },
-        ...(sdl !== null && { resources: { listChanged: false, subscribe: false } }),
-      },
-      instructions,
-      jsonSchemaValidator: ARGUMENT_NAMES,
-    },
-  );
-  for (const { register } of tools) register(server, execute);
-  if (sdl !== null) {
-    const config = { description: "The GraphQL schema in SDL.", mimeType: SDL_TYPE };
-    server.registerResource("schema", SDL_URI, config, () => ({
-      contents: [{ uri: SDL_URI, mimeType: SDL_TYPE, text: sdl }],
-    }));
-  }
+): Server {
+  const capabilities = { tools: {}, ...(sdl !== null && { resources: {} }) };
+  const server = new Server({ name: "rungraph", version }, { capabilities, instructions });
+  server.setRequestHandler("tools/list", () => ({
+    // Safe: a JSON Schema is JSON.
+    tools: [...tools.values()].map(({ definition }) => definition as Definition),
+  }));
+  server.setRequestHandler("tools/call", ({ params: { name, arguments: given = {} } }) => {
+    const tool = tools.get(name);
+    if (tool) return callTool(tool, given, execute);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
+  });
+  if (sdl === null) return server;
+  server.setRequestHandler("resources/list", () => ({ resources: [SDL] }));
+  server.setRequestHandler("resources/read", ({ params: { uri } }) => {
+    if (uri === SDL.uri) return { contents: [{ uri, mimeType: SDL.mimeType, text: sdl }] };
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource ${uri} not found`);
+  });
   return server;
 }
 
@@ -79,9 +86,6 @@ function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
   );
 }
 
-/** The SDK takes some milliseconds for a message: each begins in a turn of the event loop of its own. */
-let lastBegun: Promise<void> = Promise.resolve();
-
 /**
  * Answers one message by a server of its own, without a session and without a stream: of the revision 2026-07-28, or of
  * an earlier one.
@@ -89,9 +93,10 @@ let lastBegun: Promise<void> = Promise.resolve();
 export async function answerMessage(
   message: object,
   headers: IncomingHttpHeaders,
-  open: () => McpServer,
+  open: () => Server,
 ): Promise<Response> {
-  await (lastBegun = lastBegun.then(nextTurn));
+  // The SDK takes some milliseconds for a message.
+  await nextTurn();
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
   // Some clients send null for no arguments at all.
   const { params } = message as { readonly params?: unknown };

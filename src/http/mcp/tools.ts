@@ -1,48 +1,24 @@
-import {
-  type CallToolResult,
-  fromJsonSchema,
-  type JsonSchemaType,
-  type jsonSchemaValidator,
-  type McpServer,
-  type ToolAnnotations,
-} from "@modelcontextprotocol/server";
+import type { CallToolResult, Tool as Definition, ToolAnnotations } from "@modelcontextprotocol/server";
 import { type ExecutionResult, type GraphQLSchema, printType } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { InputError } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import { isObject } from "../../rest/api/record.ts";
-import { checkParams, jsonOf } from "../graphql/encoding.ts";
-import { textSignsIn, type ToolOperation, type ToolType } from "./documents.ts";
+import { jsonOf } from "../graphql/encoding.ts";
+import type { InputSchema } from "./input-schema.ts";
+
+/** The types of operations that a tool can run: a tool has one result. */
+export type ToolType = "query" | "mutation";
 
 /** Runs an operation of the caller. `type` is the only one that is run. */
 export type RunOperation = (params: OperationParams, type: ToolType) => Promise<CallToolResult>;
 
-export interface Tool {
-  readonly name: string;
-  /** Registers it with the server of one request. */
-  readonly register: (server: McpServer, execute: RunOperation) => void;
-}
-
 type Input = Readonly<Record<string, unknown>>;
 
-interface ToolConfig {
-  readonly type: ToolType;
-  readonly description: string;
-  readonly inputSchema: JsonSchemaType;
+export interface Tool {
+  /** As agents see it. */
+  readonly definition: Omit<Definition, "inputSchema"> & { readonly inputSchema: InputSchema };
   readonly call: (input: Input, execute: RunOperation) => Promise<CallToolResult> | CallToolResult;
-}
-
-function tool(name: string, { type, description, inputSchema, call }: ToolConfig): Tool {
-  const config = {
-    description,
-    inputSchema: fromJsonSchema<Input>(inputSchema, ARGUMENT_NAMES),
-    annotations: ANNOTATIONS[type],
-  };
-  return {
-    name,
-    register: (server, execute) =>
-      void server.registerTool(name, config, (input: Input) => call(input, execute)),
-  };
 }
 
 /** Clients ask their user before a tool that may destroy. `openWorldHint`: whether it reaches beyond the service. */
@@ -51,92 +27,58 @@ const ANNOTATIONS: Readonly<Record<ToolType, ToolAnnotations>> = {
   mutation: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
 };
 
-/** Rejects unknown arguments, which GraphQL would ignore. GraphQL checks the others, with the gateway's errors. */
-export const ARGUMENT_NAMES: jsonSchemaValidator = {
-  getValidator:
-    <Data>({ properties = {}, required = [] }: JsonSchemaType) =>
-    (input: unknown) => {
-      const known = Object.keys(properties);
-      const unknown = Object.keys(input ?? {}).find((name) => !known.includes(name));
-      if (unknown === undefined) {
-        const data = withoutNulls(input ?? {}, properties, (name) => !required.includes(name));
-        // The protocol's own schema lets only objects pass as arguments.
-        return { valid: true, data: data as Data, errorMessage: undefined };
-      }
-      const expected = known.length === 0 ? "none" : `only ${known.join(", ")}`;
-      return { valid: false, data: undefined, errorMessage: `expected ${expected}, got ${quote(unknown)}` };
-    },
-};
+export const toolOf = (
+  definition: Omit<Tool["definition"], "annotations">,
+  type: ToolType,
+  call: Tool["call"],
+): Tool => ({ definition: { ...definition, annotations: ANNOTATIONS[type] }, call });
+
+/**
+ * Calls a tool. Rejects unknown arguments, which GraphQL would ignore; it checks the others, with the gateway's errors. What is
+ * wrong is a result, for the agent to read.
+ */
+export async function callTool(
+  { definition: { inputSchema }, call }: Tool,
+  given: Input,
+  execute: RunOperation,
+): Promise<CallToolResult> {
+  const { properties, required = [] } = inputSchema;
+  const known = Object.keys(properties);
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  const expected = known.length === 0 ? "none" : `only ${known.join(", ")}`;
+  if (unknown !== undefined) return failed(`expected ${expected}, got ${quote(unknown)}`);
+  try {
+    return await call(
+      withoutNulls(given, properties, (name) => !required.includes(name)),
+      execute,
+    );
+  } catch (error) {
+    if (error instanceof Error) return failed(error.message);
+    throw error;
+  }
+}
+
+export const failed = (text: string): CallToolResult => ({
+  content: [{ type: "text", text }],
+  isError: true,
+});
 
 /** Models send null for what they do not give. Within an argument it may clear something: there only what has a default is left out. */
 function withoutNulls(
-  given: object,
-  properties: NonNullable<JsonSchemaType["properties"]>,
+  given: Input,
+  properties: InputSchema["properties"],
   isOptional: (name: string) => boolean,
-): object {
-  const entries = Object.entries(given).flatMap(([name, value]: [string, unknown]) => {
+): Input {
+  const entries = Object.entries(given).flatMap(([name, value]) => {
     if (value === null && isOptional(name)) return [];
-    const { properties: inner } = Object(properties[name]) as JsonSchemaType;
+    const { properties: inner } = properties[name] ?? {};
     if (!inner || !isObject(value)) return [[name, value]];
-    return [[name, withoutNulls(value, inner, (each) => "default" in Object(inner[each]))]];
+    return [[name, withoutNulls(value, inner, (each) => "default" in (inner[each] ?? {}))]];
   });
   return Object.fromEntries(entries);
 }
 
-/** The tool of an operation. Its arguments are the variables. */
-export const toolOfOperation = ({ name, type, description, inputSchema, params }: ToolOperation): Tool =>
-  tool(name, {
-    type,
-    description,
-    inputSchema: { ...inputSchema },
-    call: (variables, execute) => execute({ ...params, variables }, type),
-  });
-
-const OWN_OPERATION = {
-  type: "object",
-  properties: {
-    query: { type: "string", description: "A GraphQL document with one operation." },
-    variables: { type: "object", description: "Values of its variables." },
-  },
-  required: ["query"],
-  additionalProperties: false,
-};
-
-const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
-  query: "Runs a GraphQL query. Select only what is needed.",
-  mutation:
-    "Runs a GraphQL mutation, which changes or deletes records. An error with `outcome: unknown` says that the change may have been made: read before it is repeated.",
-};
-
-/** Where the schema is shown. */
-const FIRST_STEP: Readonly<Record<ToolType, string>> = {
-  query: " Look at the types in question with graphql_schema first.",
-  mutation: " Look at the type Mutation with graphql_schema first.",
-};
-
-/** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */
-export const toolOfOwnDocuments = (type: ToolType, hasSchema: boolean, maxTokens: number): Tool =>
-  tool(`graphql_${type}`, {
-    type,
-    description: DESCRIPTIONS[type] + (hasSchema ? FIRST_STEP[type] : ""),
-    inputSchema: OWN_OPERATION,
-    call: (input, execute) => {
-      const params = checkParams(input);
-      return textSignsIn(params.query ?? "", maxTokens) ? NO_SIGN_IN : execute(params, type);
-    },
-  });
-
-const NO_SIGN_IN: CallToolResult = {
-  content: [
-    {
-      type: "text",
-      text: "Expected an operation without `login`: a password is not for an agent. The client sends the user's token with each call.",
-    },
-  ],
-  isError: true,
-};
-
-const TYPE_NAMES = {
+const TYPE_NAMES: InputSchema = {
   type: "object",
   properties: {
     types: {
@@ -150,16 +92,14 @@ const TYPE_NAMES = {
 };
 
 /** The tool that shows parts of the schema: many clients do not show resources to their agents. */
-export const toolOfSchema = (schema: GraphQLSchema): Tool =>
-  tool("graphql_schema", {
-    type: "query",
-    description:
-      "Shows types of the GraphQL schema, with descriptions. Begin with the type Query, and go on with the types that its fields return.",
-    inputSchema: TYPE_NAMES,
-    call: ({ types = "Query" }) => ({
-      content: [{ type: "text", text: definitionsOf(schema, [types].flat()) }],
-    }),
-  });
+export const toolOfSchema = (schema: GraphQLSchema): Tool => {
+  const name = "graphql_schema";
+  const description =
+    "Shows types of the GraphQL schema, with descriptions. Begin with the type Query, and go on with the types that its fields return.";
+  return toolOf({ name, description, inputSchema: TYPE_NAMES }, "query", ({ types = "Query" }) => ({
+    content: [{ type: "text", text: definitionsOf(schema, [types].flat()) }],
+  }));
+};
 
 /** The definitions of some types, each once. Throws `InputError` for names that the schema does not have. */
 const definitionsOf = (schema: GraphQLSchema, names: readonly unknown[]): string =>

@@ -1,3 +1,4 @@
+import DataLoader from "dataloader";
 import { batchFaultOf } from "../../errors.ts";
 import type { Batch, Find, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
@@ -59,8 +60,7 @@ interface Group {
 
 /**
  * The reads of one operation since its last command. Equal reads share a request, and reads that one list of this server
- * covers become that list. The service's document has no such lists; there each read is a request of its own. Own
- * code: a batch of DataLoader settles as a whole, not read by read.
+ * covers become that list. The service's document has no such lists; there each read is a request of its own.
  */
 export class Batches {
   readonly #reader: Reader;
@@ -70,13 +70,17 @@ export class Batches {
   readonly #reads = new Map<string, Read>();
   /** Whole reads by the object with their path parameters: references that are equal have the same one. */
   readonly #byAddress = new Map<unknown, Read>();
-  /** The reads of the next batch. */
-  #gathered: Read[] = [];
+  /** Gathers the reads of a batch. Without its cache: there a batch would settle as a whole, not read by read. */
+  readonly #loader: DataLoader<Read, unknown>;
 
   constructor(reader: Reader, settings: BatchSettings, refused: Map<Batch, number>) {
     this.#reader = reader;
     this.#settings = settings;
     this.#refused = refused;
+    this.#loader = new DataLoader((reads) => this.#start(reads), {
+      cache: false,
+      batchScheduleFn: (dispatch) => this.#schedule(dispatch),
+    });
   }
 
   /**
@@ -105,7 +109,7 @@ export class Batches {
     const existing = this.#reads.get(key);
     if (existing) return existing;
     const read = this.#open(target, key);
-    if (this.#gathered.push(read) === 1) this.#schedule();
+    void this.#loader.load(read);
     return read;
   }
 
@@ -152,23 +156,21 @@ export class Batches {
     return { batch, run, common };
   }
 
-  /** Starts a batch after all pending microtasks, when no work is queued for a time slice. */
-  #schedule(): void {
+  /** Dispatches a batch after all pending microtasks, when no work is queued for a time slice. */
+  #schedule(dispatch: () => void): void {
     const { pacing } = this.#settings;
     // Not `queueMicrotask`: Node makes an async resource for each.
     void Promise.resolve().then(() =>
       process.nextTick(() => {
         if (pacing.isStopped) return;
-        if (pacing.isWaiting()) pacing.onIdle(() => this.#schedule());
-        else this.#start();
+        if (pacing.isWaiting()) pacing.onIdle(() => this.#schedule(dispatch));
+        else dispatch();
       }),
     );
   }
 
   /** Starts the reads of a batch, which then settle one by one. */
-  #start(): void {
-    const reads = this.#gathered;
-    this.#gathered = [];
+  async #start(reads: readonly Read[]): Promise<readonly Read[]> {
     try {
       const groups = new Map<string, Group[]>();
       const singles: Read[] = [];
@@ -183,6 +185,7 @@ export class Batches {
     } catch (error) {
       for (const read of reads) read.reject(error);
     }
+    return reads;
   }
 
   /** Reads the whole record for a read that needs a part of it, unless it was already requested. */
