@@ -5,9 +5,9 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 7_107,
+  graphql: 7_113,
   http: 4_054,
-  engine: 3_225,
+  engine: 3_237,
   "rest/api": 2_490,
   "rest/client": 2_036,
   "rest/session": 1_508,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 686,
   "ground and top": 1_954,
   "redis, workers, reload": 0,
-  src: 24_711,
+  src: 24_729,
   demo: 3_590,
   test: 26_986,
   docs: 3_271,
