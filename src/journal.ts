@@ -7,7 +7,7 @@ import type { ResultPlace } from "./engine/field-source.ts";
 export type Served = "request" | "batch" | "joined" | "cache" | "stale";
 
 /** How a request has ended: its HTTP status (null without a response), the code of its error, and the bytes of its body. */
-export interface Ending {
+interface Ending {
   readonly status: number | null;
   readonly error: string | null;
   readonly bytes: number;

@@ -104,13 +104,12 @@ export const rateLimit = z.string().transform((text, context): RateLimit | null 
   return refuse(context, "expected requests in seconds such as 120/60, in at most 3600 seconds, or off");
 });
 
+const PROXIES =
+  "expected a number of proxies, or addresses and networks such as 10.0.0.0/8, separated by commas";
 export const trustedProxies = z
   .string()
   .default("")
-  .refine(
-    (text) => parseTrustedProxies(text) !== null,
-    "expected a number of proxies, or addresses and networks such as 10.0.0.0/8, separated by commas",
-  );
+  .transform((text, context) => parseTrustedProxies(text) ?? refuse(context, PROXIES));
 
 /** Parses exact origins, as browsers send them. */
 export function parseOrigins(text: string, context: z.RefinementCtx): string[] {

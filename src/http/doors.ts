@@ -31,14 +31,9 @@ export class Doors {
   #isDraining = false;
 
   constructor({ callers, quotas, isQueueFull }: DoorSettings) {
-    const open = (kind: PlaceKind) => new Places(callers.quota(quotas[kind]));
-    this.#places = {
-      operation: open("operation"),
-      stream: open("stream"),
-      socket: open("socket"),
-      download: open("download"),
-      mutation: open("mutation"),
-    };
+    const open = ([kind, shares]: [string, Shares]) => [kind, new Places(callers.quota(shares))];
+    // Safe: both have the same kinds.
+    this.#places = Object.fromEntries(Object.entries(quotas).map(open)) as Record<PlaceKind, Places>;
     this.#isQueueFull = isQueueFull;
   }
 

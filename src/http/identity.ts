@@ -20,9 +20,7 @@ export type Identify = (request: Identifiable) => Identity;
  * Reads the identity of a request: the token to forward (`token` and `Bearer` are accepted; null when it is missing or
  * malformed), the caller that it belongs to, the request id for responses, errors and logs, and the trace context.
  */
-export function createIdentify(callers: Callers, trustedProxies: string): Identify {
-  const isTrusted = parseTrustedProxies(trustedProxies);
-  if (!isTrusted) throw new TypeError("TRUSTED_PROXIES was not checked");
+export function createIdentify(callers: Callers, isTrusted: TrustedProxies): Identify {
   return (request) => {
     const { authorization, "x-request-id": requestId, traceparent } = request.headers;
     const token = TOKEN.exec(authorization?.trim() ?? "")?.[1] ?? null;

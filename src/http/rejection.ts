@@ -1,9 +1,8 @@
 import type { ServerResponse } from "node:http";
 import type { GraphQLError, GraphQLErrorExtensions } from "graphql";
 import { withExtensions } from "../engine/errors.ts";
-import { type ErrorCode, isErrorCode, statusOf } from "../errors.ts";
-
-const GRAPHQL_TYPE = /application\/graphql-response\+json/;
+import { type ErrorCode, isErrorCode } from "../errors.ts";
+import { headOf, NEWER, toJson } from "./graphql/encoding.ts";
 
 /** The body of an error in each protocol. That of JSON-RPC is about a message whose id is not read. */
 const BODIES = {
@@ -24,22 +23,18 @@ export const codeOf = ({ extensions: { code } }: GraphQLError): ErrorCode =>
 export function reject(
   response: ServerResponse,
   protocol: Protocol,
-  error: GraphQLError,
+  cause: GraphQLError,
   requestId: string,
 ): void {
   const request = response.req;
-  const { http, ...extensions } = withExtensions(error, { requestId }).extensions;
-  const { retryAfterSeconds } = extensions;
-  // Safe: only `rejection` gives it.
-  const { status, headers } = (http ?? {}) as { readonly status?: number; readonly headers?: object };
-  response.writeHead(status ?? statusOf(codeOf(error)), {
-    // Clients that accept `application/graphql-response+json` do not read a non-200 `application/json` as GraphQL.
-    "content-type": `${GRAPHQL_TYPE.exec(request.headers.accept ?? "")?.[0] ?? "application/json"}; charset=utf-8`,
-    "x-request-id": requestId,
-    ...(!request.complete && { connection: "close" }),
-    ...(retryAfterSeconds !== undefined && { "retry-after": `${retryAfterSeconds}` }),
-    ...headers,
-  });
-  response.end(JSON.stringify(BODIES[protocol](error.message, extensions)));
+  const error = withExtensions(cause, { requestId });
+  // By the newer type the status shows the error. Clients that accept it do not read a non-200 `application/json` as GraphQL.
+  const { status, headers } = headOf({ errors: [error] }, NEWER, requestId);
+  if (!request.headers.accept?.includes(NEWER)) headers["content-type"] = "application/json; charset=utf-8";
+  const { retryAfterSeconds } = error.extensions;
+  if (retryAfterSeconds !== undefined) headers["retry-after"] = `${retryAfterSeconds}`;
+  if (!request.complete) headers["connection"] = "close";
+  const { message, extensions = {} } = toJson(error);
+  response.writeHead(status, headers).end(JSON.stringify(BODIES[protocol](message, extensions)));
   request.resume();
 }

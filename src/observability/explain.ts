@@ -1,5 +1,5 @@
 import type { ResultPlace } from "../engine/field-source.ts";
-import type { Ending, Journal, Note, Served } from "../journal.ts";
+import type { Journal, Note, Served } from "../journal.ts";
 
 /** A place of the result, one object for all that is loaded there: names of all places would take too much memory. */
 class Place {
@@ -30,8 +30,9 @@ class Load {
   list: Load | null = null;
   /** The round of its own request; 0 while nothing loads it. */
   ownRound = 0;
-  attempts: Attempt[] = [];
+  attempts: Shown[] = [];
   waitsSince = 0;
+  sentAt = 0;
   ownStaleMs: number | null = null;
   served: Served = "request";
   isSettled = false;
@@ -46,20 +47,28 @@ class Load {
   }
 }
 
-/** One upstream request. */
-interface Attempt {
-  readonly load: Load;
-  readonly method: string;
-  readonly path: string;
+/** What is shown of an upstream request. It has no end when the operation was complete before the response. */
+const shownOf = (
+  { attempts, round }: { readonly attempts: readonly object[]; readonly round: number },
+  { method, path }: { readonly method: string; readonly path: string },
+  startMs: number,
+  waitedMs: number,
+) => ({
+  method,
+  template: path,
   /** From 2 on it is a retry. */
-  readonly number: number;
+  attempt: attempts.length + 1,
+  status: null as number | null,
+  error: null as string | null,
   /** One more than the number of requests, one after the other, that led to it. */
-  readonly round: number;
-  readonly at: number;
-  readonly waitedMs: number;
-  /** Null when the operation was complete before the response. */
-  end: (Ending & { readonly ms: number }) | null;
-}
+  round,
+  startMs: tenths(startMs),
+  waitedMs: tenths(waitedMs),
+  durationMs: null as number | null,
+  bytes: 0,
+});
+
+type Shown = ReturnType<typeof shownOf>;
 
 interface Scan {
   readonly compared: readonly string[];
@@ -67,10 +76,10 @@ interface Scan {
 }
 
 /** Reads a journal from its beginning. */
-function replay({ events }: Journal) {
+function replay({ events }: Journal, began: number) {
   const root = new Place(null, "");
   const loads = new Map<Note | null, Load>();
-  const attempts: Attempt[] = [];
+  const attempts: { readonly load: Load; readonly shown: Shown }[] = [];
   const free = new Set<Place>();
   const scans = new Map<Place, Scan>();
   /** The place of the mutation that sent the last command, and the rounds before it. */
@@ -138,21 +147,14 @@ function replay({ events }: Journal) {
     else if (what.kind === "sent") {
       // The operation whose request it had joined may have left.
       load.served = "request";
-      const number = load.attempts.length + 1;
-      const attempt = {
-        load,
-        ...what,
-        number,
-        round: load.round,
-        at,
-        waitedMs: at - load.waitsSince,
-        end: null,
-      };
-      load.attempts.push(attempt);
-      attempts.push(attempt);
+      const shown = shownOf(load, what, at - began, at - load.waitsSince);
+      load.sentAt = at;
+      load.attempts.push(shown);
+      attempts.push({ load, shown });
     } else if (what.kind === "end") {
+      const { status, error, bytes } = what;
       const last = load.attempts.at(-1);
-      if (last) last.end = { ...what, ms: at - last.at };
+      if (last) Object.assign(last, { status, error, bytes, durationMs: tenths(at - load.sentAt) });
       // Reads settle with their response, which may take several attempts.
       load.isSettled ||= last?.method !== "GET";
     } else load.isSettled = true;
@@ -160,7 +162,8 @@ function replay({ events }: Journal) {
   return { loads: [...loads.values()], attempts, free, scans };
 }
 
-const roundsOf = (attempts: readonly Attempt[]): number => Math.max(0, ...attempts.map(({ round }) => round));
+const roundsOf = (attempts: readonly { readonly shown: Shown }[]): number =>
+  Math.max(0, ...attempts.map(({ shown }) => shown.round));
 
 /**
  * Tells how a result came about: `extensions.explain` when the caller asks what the operation costs, and `extensions.stale`
@@ -172,7 +175,7 @@ export function explainer(journal: Journal, began: number, isAsked: boolean): ()
   return () => {
     const hasStale = journal.events.some(({ what }) => what.kind === "stale");
     if (!isAsked && !hasStale) return null;
-    const replayed = replay(journal);
+    const replayed = replay(journal, began);
     atOnce ??= replayed.attempts.length;
     const stale = stalePlaces(replayed.loads);
     return {
@@ -197,17 +200,8 @@ function explained(
     // Another place loaded it first.
     reads.shared += places.size - 1;
   }
-  const requests = attempts.map(({ load, method, path, number, round, at, waitedMs, end }, index) => ({
-    method,
-    template: path,
-    attempt: number,
-    status: end && end.status,
-    error: end && end.error,
-    round,
-    startMs: tenths(at - began),
-    waitedMs: tenths(waitedMs),
-    durationMs: end && tenths(end.ms),
-    bytes: end?.bytes ?? 0,
+  const requests = attempts.map(({ load, shown }, index) => ({
+    ...shown,
     ...causesOf(load),
     // It began after the first piece of a result with `@defer` or `@stream`.
     ...(index >= atOnce && { isDeferred: true }),

@@ -2,13 +2,13 @@ import { cpSync, existsSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
+import { askAt } from "../support/gateway.ts";
 import { createFolder } from "../support/build.ts";
 import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
 import { openPort } from "../support/listen.ts";
 import { mainIn, READY_LINE, startMain, startProgram, startReady } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
-import { askAt } from "../support/raw-requests.ts";
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
 
 /** What gives a program a terminal, of util-linux. */
@@ -110,7 +110,7 @@ describe("the gateway as a process", () => {
       expect(out()).toMatch(/\/graphql {2}\(GraphiQL in a browser\)\r$/m);
       expect(out()).toMatch(/^ {2}ada +password \S+/m);
       expect(out()).toMatch(/^ {2}Authorization: token \S+\r$/m);
-      await askAt(/http\S+(?=\/graphql)/.exec(out())?.[0] ?? "", "t0ken", "{ __typename }");
+      await askAt(/http\S+\/graphql/.exec(out())?.[0] ?? "", "t0ken", "{ __typename }");
       await printed(/^\d\d:\d\d:\d\d info operation requestId=\S+ caller=\S{8} type=query .*status=200/m);
     });
 

@@ -3,13 +3,13 @@ import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "no
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { askAt } from "../support/gateway.ts";
 import { createFolder } from "../support/build.ts";
 import { startFake } from "../support/fake.ts";
 import type { Answer } from "../support/gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { globalId } from "../support/ids.ts";
 import { mainIn } from "../support/main-process.ts";
-import { askAt } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { profileFile } from "../support/tracker.ts";
 import { COMPILER } from "../support/typescript.ts";

@@ -83,9 +83,8 @@ const LIMIT = { MAX_JSON_BYTES: "1000" };
 test.each([
   ["x-gzip", gzipSync(RECORD_TEXT)],
   ["GZIP", gzipSync(RECORD_TEXT)],
-  ["gzip, gzip", gzipSync(gzipSync(RECORD_TEXT))],
   ["deflate", deflateSync(RECORD_TEXT)],
-  ["gzip, br", brotliCompressSync(gzipSync(RECORD_TEXT))],
+  ["br", brotliCompressSync(RECORD_TEXT)],
   ["identity", recordTextOf(1_000)],
 ])("an answer in the encoding %s is read, although nobody asked for it", async (encoding, body) => {
   expect((await askOf(jsonText(body, encoding), LIMIT)).answer).toEqual(RUNNING_ANSWER);
@@ -100,12 +99,11 @@ test.each([
   ["a record beyond MAX_JSON_BYTES", jsonText(recordTextOf(1_001)), TOO_LONG],
   ["one that is compressed to less", jsonText(LONG_GZIP, "gzip"), TOO_LONG],
   ["compressed otherwise to less", jsonText(brotliCompressSync(recordTextOf(1_001)), "br"), TOO_LONG],
-  ["compressed twice to less", jsonText(gzipSync(LONG_GZIP), "gzip, gzip"), TOO_LONG],
   ["a part of gzip", jsonText(PART.subarray(0, -12), "gzip"), UNDECODED],
   ["damaged gzip", jsonText(Buffer.from(PART).fill(7, 12, 30), "gzip"), UNDECODED],
   ["deflate that was never compressed", jsonText(RECORD_TEXT, "deflate"), UNDECODED],
   ["in an encoding that nobody knows", jsonText(RECORD_TEXT, "constructor"), UNDECODED],
-  ["compressed three times", jsonText(gzipSync(gzipSync(PART)), "gzip, gzip, gzip"), UNDECODED],
+  ["compressed twice", jsonText(gzipSync(PART), "gzip, gzip"), UNDECODED],
 ])("an answer of 200 that is %s is UPSTREAM_BAD_RESPONSE", async (_, told, message) => {
   const { answer, calls } = await askOf(told, LIMIT);
   expect(answer).toEqual(failedStatus("UPSTREAM_BAD_RESPONSE", message, { upstream: STATUS_UPSTREAM }));

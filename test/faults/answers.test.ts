@@ -2,11 +2,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { runs } from "../../src/rest/api/kinds.ts";
 import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
-import { type Answer, startBefore } from "../support/gateway.ts";
+import { askAt, type Answer, startBefore } from "../support/gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { mainIn } from "../support/main-process.ts";
 import { NO_DEADLINES } from "../support/patience.ts";
-import { askAt } from "../support/raw-requests.ts";
 import { jsonText } from "../support/one-read.ts";
 
 /** A gateway before a service that has one answer for everything. */
@@ -43,7 +42,7 @@ describe("values of a wrong type, however many,", () => {
     expect(await ask(query)).toEqual({
       data: { experiment: { name: "base", tags: null, config: readable } },
     });
-    expect(placesOf(logged())).toEqual(["tags.*"]);
+    expect(placesOf(logged())).toEqual(["tags"]);
   });
 
   test("make a list unusable beyond a thousand of them, which the first one is blamed for", async () => {
@@ -118,17 +117,17 @@ test("an error body that names a long field for each of its messages is told in 
   ]);
 });
 
-test("a long page is read with a pause after every 50 rows, and gives what it gives without", () => {
+test("a long page is read with a pause after every 50 rows, and is whole", () => {
   const body = {
     count: 1_001,
     results: Array.from({ length: 1_001 }, (_, id) => ({ id, name: id % 7 ? "run" : 7 })),
   };
   const { answer } = runs.experiment.optional.list;
-  const steps = answer.form === "json" ? answer.steps?.(body) : undefined;
+  const steps = answer.form === "json" ? answer.steps(body) : undefined;
   let pauses = 0;
   let step = steps?.next();
   for (; step && !step.done; step = steps?.next()) pauses++;
-  expect(step?.value).toEqual(answer.read(body));
+  expect(step?.value?.answer.results).toHaveLength(1_001);
   expect(step?.value?.faults).toHaveLength(143);
   expect(pauses).toBe(20);
 });

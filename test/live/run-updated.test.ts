@@ -60,9 +60,10 @@ test("who leaves while an event is read ends its reads", async () => {
         ? (response) => response.on("close", gone.open)
         : { json: { id: 1, last_status: "running", build_job: "ada.mnist.builds.7" } },
   });
-  const query =
-    "subscription ($id: ID!) { runUpdated(id: $id) { run { ... on Experiment { buildJob { status } } } } }";
-  const watcher = await subscribe({ query, variables: { id: "ada.mnist.experiments.1" } });
+  const run = "run { ... on Experiment { buildJob { status } } }";
+  const watcher = await subscribe({
+    query: `subscription { runUpdated(id: "ada.mnist.experiments.1") { ${run} } }`,
+  });
   advance(FIRST_POLL);
   expect(await requests(2)).toEqual([READ, "GET ada/mnist/builds/7/"]);
   watcher.leave();

@@ -36,7 +36,6 @@ describe("however the network cuts a log", () => {
             startByte: start,
             endByte: bytes.length,
             hasMore: false,
-            contentType: null,
             rest: null,
           });
         },
@@ -58,7 +57,6 @@ describe("however the network cuts a log", () => {
             startByte: fromByte,
             endByte: end,
             hasMore: end < bytes.length,
-            contentType: null,
             rest: null,
           });
           fromByte = end;

@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { askAt } from "../support/gateway.ts";
 import { installPackage } from "../support/build.ts";
 import { BUILT } from "../support/built.ts";
 import { DEMO_TOKEN, READY_LINE, startProgram } from "../support/main-process.ts";
-import { askAt } from "../support/raw-requests.ts";
 import { COMPILER } from "../support/typescript.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));

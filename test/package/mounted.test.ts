@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
+import { askAt } from "../support/gateway.ts";
 import { createGateway, type Gateway } from "../../src/index.ts";
 import { statusOf, WEB_SOCKET } from "../http/raw-socket.ts";
 import { startRecords } from "../support/fake.ts";
 import { openPort } from "../support/listen.ts";
-import { askAt } from "../support/raw-requests.ts";
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 

@@ -52,18 +52,16 @@ test("a dangling link is null, a forbidden and a failing one keep what their nam
 });
 
 test("a reference of a shape never seen is null, with one error at each place that shows its record", async () => {
-  const original = "ada.mnist.9";
-  const clone = { ...experiment, original };
+  const clone = { ...experiment, original: "ada.mnist.9" };
   const { ask } = await startBefore(
     {
       "ada/mnist/experiments": { count: 2, next: null, results: [clone, { ...clone, id: 4 }] },
-      "ada/mnist/experiments/9/": { ...experiment, unique_name: original, build_job: "build #7" },
+      "ada/mnist/experiments/9/": { ...experiment, unique_name: clone.original, build_job: "build #7" },
     },
     RELEASE_02,
   );
-  const answer = await ask(
-    `{ project(id: "ada.mnist") { experiments { nodes { original { status buildJob { id } } } } } }`,
-  );
+  const fields = "experiments { nodes { original { status buildJob { id } } } }";
+  const answer = await ask(`{ project(id: "ada.mnist") { ${fields} } }`);
   const nodes = [1, 2].map(() => ({ original: { status: "RUNNING", buildJob: null } }));
   expect(answer.data).toEqual({ project: { experiments: { nodes } } });
   const reference = { code: "UPSTREAM_BAD_RESPONSE", reference: "build #7" };

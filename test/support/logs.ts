@@ -45,7 +45,6 @@ export async function readWindowOf({ ask }: Gateway, wanted: WantedWindow = {}):
 /** The response of a service that sends a log in these pieces. */
 export const inPiecesOf = (pieces: Iterable<Buffer>): LogResponse => ({
   stream: Readable.from(pieces),
-  contentType: null,
   bodyHeaders: {},
 });
 

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { type IncomingMessage, request, type RequestOptions } from "node:http";
 import { buffer } from "node:stream/consumers";
-import type { Answer } from "./gateway.ts";
 
 export interface Sending {
   readonly method?: string;
@@ -49,12 +48,6 @@ export async function sendPlainly(url: string, options: RequestOptions, body?: s
 export const JSON_BODY = { "content-type": "application/json" };
 
 export const operationText = (query: string, variables?: object) => JSON.stringify({ query, variables });
-
-/** What a GraphQL server answers, as a process of its own. */
-export async function askAt(url: string, token: string, query: string): Promise<Answer<unknown>> {
-  const headers = { ...JSON_BODY, authorization: `token ${token}` };
-  return JSON.parse((await sendTo(url, { headers, body: operationText(query) })).text) as Answer<unknown>;
-}
 
 export const operationsIn = (logged: string) =>
   logged

@@ -8,17 +8,15 @@ import {
   type GraphQLSchema,
   isLeafType,
   isNonNullType,
-  Kind,
   type SelectionSetNode,
   TypeNameMetaFieldDef,
-  type ValueNode,
 } from "graphql";
 import type { FieldExtensions, SchemaExtensions, SelectionNeeds, Variables } from "../field-source.ts";
 import { INTROSPECTION } from "../limits.ts";
 import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
 import { asIsOf, completerOf } from "./complete.ts";
 import { NO_ARGS } from "./run.ts";
-import type { Compilation, PlainField, PlannedField, Selection, Slots } from "./types.ts";
+import type { Compilation, DeferredFragment, PlainField, PlannedField, Selection, Slots } from "./types.ts";
 
 /** What the selections of one plan have in common. */
 interface CompileSettings extends CollectSettings {
@@ -52,14 +50,16 @@ export function createCompilation(settings: CompileSettings): Compilation {
     // Objects of which a part is deferred are not written in one loop, which would pass over it.
     const plain = fields.map((field) => (deferred.length > 0 ? null : plainFieldOf(type, field)));
     const isOfRecord = fields.some(({ name }) => extensionsOf(type, name).keys !== undefined);
+    const needs = needsOf(type, fields);
     return {
       fields,
       plain: plain.filter((field) => field !== null),
       others: fields.filter((_, index) => plain[index] === null),
+      isPlain: !isOfRecord && !plain.includes(null),
       isOfRecord,
       isKept: isOfRecord && !deferral,
       deferred,
-      needs: needsOf(type, fields),
+      needs: deferred.length > 0 ? { ...needs, deferred: () => needsOfAll(deferred) } : needs,
       createObject: objectFactory([...nodesByKey.keys()]),
     };
   };
@@ -118,6 +118,15 @@ export function createCompilation(settings: CompileSettings): Compilation {
 const extensionsOf = (type: GraphQLObjectType, name: string): FieldExtensions =>
   type.getFields()[name]?.extensions ?? {};
 
+/** What deferred fragments need, with those within them. */
+function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
+  const all = deferred.flatMap(({ selection }) => {
+    const { needs } = selection();
+    return needs.deferred ? [needs, needs.deferred()] : [needs];
+  });
+  return { keys: all.flatMap(({ keys }) => keys), children: all.flatMap(({ children }) => children) };
+}
+
 /** A field as one that shows a key of the record as it is; null for others. */
 function plainFieldOf(
   type: GraphQLObjectType,
@@ -144,12 +153,15 @@ function objectFactory(keys: readonly string[]): () => Slots {
 
 function weigh(fields: readonly PlannedField[]): number {
   let bytes = BYTES_PER_FIELD;
-  for (const { nodes } of fields) {
-    const given = nodes[0]?.arguments ?? [];
-    const characters = (given.at(-1)?.loc?.end ?? 0) - (given[0]?.loc?.start ?? 0);
-    bytes += BYTES_PER_FIELD + characters * BYTES_PER_CHARACTER;
-  }
+  for (const { nodes } of fields)
+    bytes += BYTES_PER_FIELD + argumentsText(nodes).length * BYTES_PER_CHARACTER;
   return bytes;
+}
+
+/** The arguments of the first of the nodes, as they are written. */
+function argumentsText([node]: readonly FieldNode[]): string {
+  const given = node?.arguments ?? [];
+  return node?.loc?.source.body.slice(given[0]?.loc?.start ?? 0, given.at(-1)?.loc?.end ?? 0) ?? "";
 }
 
 /** What the fields need from their parent object. */
@@ -204,17 +216,7 @@ function resolverOf(
 function argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode): PlannedField["argsFor"] {
   if (definition.args.length === 0) return null;
   const argsFor = (variables: Variables): object => getArgumentValues(definition, node, variables);
-  if (hasVariable(node)) return argsFor;
+  if (!node.loc || argumentsText([node]).includes("$")) return argsFor;
   let args: object | null = null;
   return (variables) => (args ??= argsFor(variables));
-}
-
-const hasVariable = ({ arguments: given = [] }: FieldNode): boolean =>
-  given.some(({ value }) => isVariable(value));
-
-/** Whether a value is or contains a variable. */
-function isVariable(value: ValueNode): boolean {
-  if (value.kind === Kind.LIST) return value.values.some(isVariable);
-  if (value.kind === Kind.OBJECT) return value.fields.some((field) => isVariable(field.value));
-  return value.kind === Kind.VARIABLE;
 }

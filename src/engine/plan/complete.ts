@@ -42,9 +42,10 @@ export function completerOf(
 }
 
 /** Values that need no serialization. Others go through the type's `serialize`. */
+const isText = (value: unknown): boolean => typeof value === "string";
 const AS_IS: Readonly<Record<string, (value: unknown) => boolean>> = {
-  String: (value) => typeof value === "string",
-  ID: (value) => typeof value === "string",
+  String: isText,
+  ID: isText,
   Boolean: (value) => typeof value === "boolean",
   Int: (value) => typeof value === "number" && value === (value | 0),
   Float: (value) => Number.isFinite(value),
@@ -134,7 +135,7 @@ function completeObject(
   let selection: Selection | null = null;
   return (value, slots, at, above, run) => {
     selection ??= compilation.selectionOf(type, field.nodes);
-    if (isPlain(selection)) {
+    if (selection.isPlain) {
       const values = selection.createObject();
       slots[at] = values;
       if (writePlain(selection, value, values, run)) return;
@@ -143,9 +144,6 @@ function completeObject(
     completeSelected(selection, value, field, container, run);
   };
 }
-
-/** Whether its objects are written in one loop. Those of records are not: what is complete is kept for others. */
-const isPlain = ({ others, isOfRecord }: Selection): boolean => others.length === 0 && !isOfRecord;
 
 function completeAbstract(
   compilation: Compilation,

@@ -9,6 +9,8 @@ export interface Selection {
   /** Those of the fields that show a key of the object or of its record as it is. */
   readonly plain: readonly PlainField[];
   readonly others: readonly PlannedField[];
+  /** Whether its objects are written in one loop. Those of records are not: what is complete is kept for others. */
+  readonly isPlain: boolean;
   /** Whether its objects are `Recorded`. */
   readonly isOfRecord: boolean;
   /** Whether a complete object of a record is kept for other places. Not where something is delivered later: each place has its own. */
@@ -28,12 +30,9 @@ export interface DeferredFragment {
 }
 
 /** A field that shows a key of the object or of its record, of a type whose values are mostly written as they are. */
-export interface PlainField {
-  readonly key: string;
-  readonly keyBytes: number;
+export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
   readonly property: string;
   readonly isAsIs: (value: unknown) => boolean;
-  readonly isNullable: boolean;
 }
 
 /** An object of the result that is complete, and what it counts. */

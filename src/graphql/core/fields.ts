@@ -33,16 +33,15 @@ function startedByEngine(): never {
 
 type FromRecord = (record: Readonly<Record<string, unknown>>, resource: Resource, args: object) => unknown;
 
-/** The context of the object whose field has this context: its record is loaded for the object. */
-const contextAbove = (context: Context): Context =>
-  context.at && context.place?.parent ? context.at(context.place.parent) : context;
-
 const fromRecord =
   (keys: readonly string[], compute: FromRecord): Resolver =>
-  (resource, args, context) =>
-    isLoaded(resource, keys, context.server)
-      ? compute(resource.loaded, resource, args)
-      : load(resource, keys, contextAbove(context).session).then((record) => compute(record, resource, args));
+  (resource, args, context) => {
+    if (isLoaded(resource, keys, context.server)) return compute(resource.loaded, resource, args);
+    // The record is loaded for the object, not for its field.
+    const above = context.place?.parent;
+    const { session } = (above && context.at?.(above)) ?? context;
+    return load(resource, keys, session).then((record) => compute(record, resource, args));
+  };
 
 /** A value of an object that is no resource, unchanged. */
 export const shown = <const Key extends string>(key: Key) => ({

@@ -13,8 +13,11 @@ import type { ResourceRef } from "./fields.ts";
  */
 
 /** The path parameters of a resource, in the order of its global id. */
-const pathOf = ({ kind, address }: Resource): string =>
-  kind.parameters.map((name) => address[name]).join("/");
+function pathOf({ kind, address }: Resource): string {
+  let path = "";
+  for (const name of kind.parameters) path += path === "" ? address[name] : `/${address[name]}`;
+  return path;
+}
 
 /** Identifies a resource among all kinds: `Job/ada/mnist/3`. */
 export const keyOf = (resource: Resource): string => `${resource.kind.name}/${pathOf(resource)}`;
@@ -24,17 +27,34 @@ export const idOf = (resource: Resource): string => toBase64url(`${resource.kind
 /** Longest id that is decoded, in characters. */
 const MAX_ID_LENGTH = 1_000;
 
-/** Decodes a global id of any kind to its resource. Throws `InputError`, which shows an example of a name. */
-export function decodeId(argument: string, id: string, exampleName: string | null = null): Resource {
+/** Decodes a global id to its resource, of any kind or one of those. Throws `InputError`, with an example of a name of these. */
+export function decodeId(
+  argument: string,
+  id: string,
+  expected: Candidates = { kinds: [], one: "" },
+): Resource {
   const text = id.length > MAX_ID_LENGTH ? "" : fromBase64url(id);
   const [, name = "", segments = ""] = /^(\w+):(.*)$/s.exec(text) ?? [];
   const kind = kindsByName.get(name);
   const values = segments === "" ? [] : segments.split("/");
-  if (!kind || values.length !== kind.parameters.length || toBase64url(text) !== id) {
-    throw new InputError(`${argument}: expected a global id${orName(exampleName)}, got ${quote(id)}`);
-  }
-  const address = Object.fromEntries(kind.parameters.map((each, index) => [each, values[index] ?? ""]));
-  return toResource(kind, checked(argument, address));
+  if (!kind || values.length !== kind.parameters.length || toBase64url(text) !== id)
+    throw notAnId(argument, id, expected.kinds);
+  const address: Record<string, string> = {};
+  for (const [index, parameter] of kind.parameters.entries()) address[parameter] = values[index] ?? "";
+  const resource = toResource(kind, checked(argument, address));
+  let isExpected = expected.kinds.length === 0;
+  for (const each of expected.kinds) isExpected ||= each.name === name;
+  if (isExpected) return resource;
+  throw new InputError(`${argument}: expected the id of ${a(expected.one)}, got the id of ${a(name)}`);
+}
+
+function notAnId(argument: string, id: string, expected: readonly Kind[]): InputError {
+  const examples = expected.flatMap(({ exampleName }) => exampleName ?? []);
+  // Two forms are named, of more the first.
+  const example = (examples.length > 2 ? examples.slice(0, 1) : examples).join(" or ");
+  return new InputError(
+    `${argument}: expected a global id${example && ` or a name such as ${example}`}, got ${quote(id)}`,
+  );
 }
 
 /**
@@ -54,16 +74,21 @@ export function recordIdIn(typeName: string, id: string, parent: Address): numbe
 /** A noun with its article. */
 const a = (noun: string): string => `${/^[AEIO]/u.test(noun) ? "an" : "a"} ${noun}`;
 
-const orName = (example: string | null): string => (example === null ? "" : ` or a name such as ${example}`);
+/** Kinds of which one is asked for, and what messages call one. */
+export interface Candidates {
+  readonly kinds: readonly Kind[];
+  readonly one: string;
+}
 
-/** Finds a resource of one kind by global id or dotted name. Throws `InputError`, also for an id of another kind. */
+/** Finds a resource of one kind by global id or dotted name. Throws `InputError`. */
 export function identify<R extends object, At extends Address>(
   kind: Kind<R, At>,
   argument: string,
   id: string,
 ): Resource<R, At> {
+  if (id.includes(".")) return named(kind, argument, id);
   // Safe: kinds are equal when their names are.
-  return identifyAmong({ kinds: [kind], one: kind.name }, argument, id) as Resource<R, At>;
+  return decodeId(argument, id, { kinds: [kind], one: kind.name }) as Resource<R, At>;
 }
 
 /**
@@ -76,8 +101,7 @@ export function named<R extends object, At extends Address>(
   name: string,
 ): Resource<R, At> {
   const parsed = name.length > MAX_ID_LENGTH ? null : kind.parseName(name);
-  if (!parsed)
-    throw new InputError(`${argument}: expected a global id${orName(kind.exampleName)}, got ${quote(name)}`);
+  if (!parsed) throw notAnId(argument, name, [kind]);
   const address = checked(argument, parsed);
   const saysMore = name !== kind.formatName(address) && name !== kind.plainName?.(address);
   return toResource(saysMore && kind.nameField === "uniqueName" ? withName(kind, name) : kind, address);
@@ -100,38 +124,14 @@ function withName<R extends object, At extends Address>(kind: Kind<R, At>, name:
 /** The name of an experiment's job without the number of its group, which callers may leave out. */
 const withoutGroup = (name: string): string => name.split(".").toSpliced(2, 1).join(".");
 
-/** Kinds of which one is asked for, and what messages call one. */
-export interface Candidates {
-  readonly kinds: readonly Kind[];
-  readonly one: string;
-}
-
-const ALL: Candidates = {
-  kinds: Object.values<Kind>(kinds).filter(({ nameField }) => nameField === "uniqueName"),
-  one: "object",
-};
-
-/** Finds a resource of any kind by global id or unique name. Throws `InputError`. */
-export const identifyAny = (argument: string, id: string): Resource =>
-  id.includes(".") ? identifyAmong(ALL, argument, id) : decodeId(argument, id, kinds.job.exampleName);
-
-/** The same among some kinds. */
-export function identifyAmong(
-  { kinds: candidates, one }: Candidates,
-  argument: string,
-  id: string,
-): Resource {
-  const examples = candidates.flatMap(({ exampleName }) => exampleName ?? []);
-  // Two forms are named, of more the first.
-  const example = (examples.length > 2 ? examples.slice(0, 1) : examples).join(" or ") || null;
-  if (!id.includes(".")) {
-    const resource = decodeId(argument, id, example);
-    if (candidates.some(({ name }) => name === resource.kind.name)) return resource;
-    throw ofAnotherKind(argument, one, resource);
-  }
-  const fitting = id.length > MAX_ID_LENGTH ? [] : candidates.filter((kind) => kind.parseName(id) !== null);
+/** Finds a resource of some kinds by global id or unique name. Throws `InputError`. */
+export function identifyAmong(candidates: Candidates, argument: string, id: string): Resource {
+  if (!id.includes(".")) return decodeId(argument, id, candidates);
+  const fitting = candidates.kinds.filter(
+    (kind) => kind.nameField === "uniqueName" && id.length <= MAX_ID_LENGTH && kind.parseName(id) !== null,
+  );
   const [kind, ...others] = fitting;
-  if (!kind) throw new InputError(`${argument}: expected a global id${orName(example)}, got ${quote(id)}`);
+  if (!kind) throw notAnId(argument, id, candidates.kinds);
   if (others.length === 0) return named(kind, argument, id);
   const plain = fitting.flatMap((each) => {
     const address = each.parseName(id);
@@ -142,28 +142,20 @@ export function identifyAmong(
   );
 }
 
+const ALL: Candidates = { kinds: Object.values<Kind>(kinds), one: "object" };
+
+/** Finds a resource of any kind by global id or unique name. Throws `InputError`. */
+export const identifyAny = (argument: string, id: string): Resource => identifyAmong(ALL, argument, id);
+
 /** What has lists of runs. */
 export const PARENTS: Candidates = { kinds: [kinds.project, kinds.group], one: "Group or Project" };
 
-type RunResource = Resource<RunnableRecord, RunAddress>;
-
-const isRun = (resource: Resource): resource is RunResource => resource.kind.run !== undefined;
-
-const RUNS: Candidates = {
-  kinds: Object.values<Kind>(kinds).filter(({ run }) => run),
-  one: "run",
-};
+const RUNS: Candidates = { kinds: ALL.kinds.filter(({ run }) => run), one: "run" };
 
 /** Finds a run by global id or unique name. Throws `InputError`. */
-export function identifyRun(argument: string, id: string): RunResource {
-  const resource = identifyAmong(RUNS, argument, id);
-  if (isRun(resource)) return resource;
-  throw ofAnotherKind(argument, RUNS.one, resource);
-}
-
-/** The error for an id of another kind than the expected one. */
-const ofAnotherKind = (argument: string, expected: string, { kind }: Resource) =>
-  new InputError(`${argument}: expected the id of ${a(expected)}, got the id of ${a(kind.name)}`);
+export const identifyRun = (argument: string, id: string) =>
+  // Safe: these kinds have such records and addresses.
+  identifyAmong(RUNS, argument, id) as Resource<RunnableRecord, RunAddress>;
 
 /** Checks that each segment of an address is valid in a path and that its ids are integers. Throws `InputError`. */
 export function checked<At extends Address>(argument: string, address: At): At {

@@ -8,16 +8,10 @@ import type { Context } from "../core/context.ts";
 import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { idOf } from "../core/ids.ts";
 
-const splitWindows = new WeakMap<LogWindow, readonly string[]>();
-
-/** The lines of a window. Cached, because several fields can share a window. */
-function linesOf(window: LogWindow): readonly string[] {
-  const cached = splitWindows.get(window);
-  if (cached) return cached;
-  const lines = window.text.split(/\r?\n/);
+function linesOf({ text }: LogWindow): readonly string[] {
+  const lines = text.split(/\r?\n/);
   // A newline at the very end ends the last line and starts none.
   if (lines.at(-1) === "") lines.pop();
-  splitWindows.set(window, lines);
   return lines;
 }
 

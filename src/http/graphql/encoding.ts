@@ -94,8 +94,11 @@ function typeOf(value: unknown): string {
 /** `Cache-Control` of what is private to a caller. */
 export const PRIVATE = "private, no-store";
 
+/** The media type by which the status shows errors. */
+export const NEWER = "application/graphql-response+json";
+
 /** The media types of a single result. */
-export type ResultType = "application/json" | "application/graphql-response+json";
+export type ResultType = "application/json" | typeof NEWER;
 
 /** The form of a result that comes in pieces or as events. */
 export interface StreamForm {
@@ -123,7 +126,7 @@ export function resultTypeFor(accept: string | undefined): ResultType | null {
   if (!accept || accept === "*/*" || accept === "application/json") return "application/json";
   for (const range of rangesOf(accept)) {
     const type = OTHER_CHARSET.test(range) ? null : RESULT_RANGE.exec(range)?.[1];
-    if (type) return type.startsWith("graphql") ? "application/graphql-response+json" : "application/json";
+    if (type) return type.startsWith("graphql") ? NEWER : "application/json";
   }
   return null;
 }
@@ -167,7 +170,7 @@ export function headOf({ errors = [], data }: ExecutionResult, type: ResultType,
     if (http?.status && !(http.spec && type === "application/json")) status = Math.max(status, http.status);
   }
   // Without data the operation was not executed: the newer media type reports that by its status.
-  if (status === 0 && data === undefined && type === "application/graphql-response+json")
+  if (status === 0 && data === undefined && type === NEWER)
     status = Math.max(
       ...errors.map(({ extensions: { code } }) => (isErrorCode(code) ? statusOf(code) : 400)),
     );

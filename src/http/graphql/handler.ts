@@ -4,7 +4,15 @@ import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { noteErrors, rejection } from "../../engine/errors.ts";
 import { type OpenedOperation, openOperation, openStream, type Parts } from "../operation.ts";
 import type { Execute } from "../router.ts";
-import { acceptsEvents, headOf, jsonOf, readParams, resultTypeFor, streamFormFor } from "./encoding.ts";
+import {
+  acceptsEvents,
+  headOf,
+  jsonOf,
+  NEWER,
+  readParams,
+  resultTypeFor,
+  streamFormFor,
+} from "./encoding.ts";
 import { converted, messagesOf } from "./pieces.ts";
 import type { Streams } from "./streams.ts";
 
@@ -121,5 +129,3 @@ export function createGraphqlHandler(parts: Parts, streams: Streams): Execute {
     });
   };
 }
-
-const NEWER = "application/graphql-response+json";

@@ -1,5 +1,6 @@
 import {
   type DocumentNode,
+  getOperationAST,
   type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
@@ -7,80 +8,54 @@ import {
   separateOperations,
   visit,
 } from "graphql";
-import type { OperationParams, TrustedDocuments } from "../../engine/documents/persisted.ts";
+import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { isSliceOver, nextTurn } from "../../engine/turns.ts";
-import { commentOf, type Rename, shippedOperations } from "../shipped-operations.ts";
+import { checkParams } from "../graphql/encoding.ts";
+import type { Parts } from "../operation.ts";
+import { commentOf, shippedOperations } from "../shipped-operations.ts";
 import { firstSentence, type InputSchema, inputSchemaOf } from "./input-schema.ts";
-
-/** The types of operations that a tool can run: a tool has one result. */
-export type ToolType = "query" | "mutation";
-
-/** An operation that becomes a tool. */
-export interface ToolOperation {
-  readonly name: string;
-  readonly type: ToolType;
-  readonly description: string;
-  readonly inputSchema: InputSchema;
-  /** What names the operation to the engine. */
-  readonly params: OperationParams;
-}
-
-/** The text of a document, and how a request names it. */
-interface NamedText {
-  readonly text: string;
-  readonly params: OperationParams;
-  readonly isShipped: boolean;
-}
-
-const textsOf = (trusted: TrustedDocuments | null, rename: Rename): NamedText[] =>
-  trusted
-    ? [...trusted].map(([documentId, text]) => ({ text, params: { documentId }, isShipped: false }))
-    : shippedOperations(rename).map(({ text }) => ({ text, params: { query: text }, isShipped: true }));
+import { failed, type Tool, toolOf, type ToolType } from "./tools.ts";
 
 /**
- * Reads the operations of the trusted documents, or the shipped ones. Left out are subscriptions, operations without a
- * name, documents that cannot be read, and the sign-in: a password is not for an agent. So are shipped mutations of several fields, which show people how these run and do more than an agent wants, and the
- * shipped comparison of two. Of several operations with one name the last counts.
+ * The tools of the operations of the trusted documents, or of the shipped ones. Left out are other types of operations, those
+ * without a name, documents that cannot be read, and the sign-in: a password is not for an agent. So are shipped mutations of
+ * several fields, which show people how these run and do more than an agent wants, and the shipped comparison of two.
  */
-export async function readToolOperations(
-  schema: GraphQLSchema,
-  trusted: TrustedDocuments | null,
-  rename: Rename,
-): Promise<ToolOperation[]> {
-  const operations = new Map<string, ToolOperation>();
-  for (const each of textsOf(trusted, rename)) {
-    for (const operation of operationsOf(schema, each)) operations.set(operation.name, operation);
+export async function readTools(
+  { schema, rename, config: { TRUSTED_DOCUMENTS: trusted } }: Parts,
+  types: readonly ToolType[],
+): Promise<Tool[]> {
+  /** The text of each document, and how a request names it. */
+  const texts: (readonly [string, OperationParams])[] = trusted
+    ? [...trusted].map(([documentId, text]) => [text, { documentId }])
+    : shippedOperations(rename).map(({ text }) => [text, { query: text }]);
+  const tools: Tool[] = [];
+  for (const [text, params] of texts) {
+    const document = parsed(text);
+    for (const own of document ? Object.values(separateOperations(document)) : []) {
+      const node = getOperationAST(own);
+      const type = types.find((each) => each === node?.operation);
+      if (!node?.name || !type || signsIn(own) || (!trusted && isForPeople(node))) continue;
+      const inputSchema = inputSchemaOf(schema, own, node);
+      if (!inputSchema) continue;
+      const { value: name } = node.name;
+      const described = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
+      const definition = { name, description: withoutCosts(described), inputSchema };
+      tools.push(
+        toolOf(definition, type, (variables, execute) =>
+          execute({ ...params, operationName: name, variables }, type),
+        ),
+      );
+    }
     if (isSliceOver()) await nextTurn();
   }
-  return [...operations.values()];
-}
-
-function operationsOf(schema: GraphQLSchema, { text, params, isShipped }: NamedText): ToolOperation[] {
-  const document = parsed(text);
-  if (!document) return [];
-  return Object.values(separateOperations(document)).flatMap((own) => {
-    const node = own.definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION);
-    if (node?.kind !== Kind.OPERATION_DEFINITION || !node.name) return [];
-    const { operation: type } = node;
-    const { value: name } = node.name;
-    const inputSchema = inputSchemaOf(schema, own, node);
-    if (isShipped && isForPeople(name, node)) return [];
-    if (type === "subscription" || signsIn(own) || !inputSchema) return [];
-    const described = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
-    const description = withoutCosts(described);
-    return { name, type, description, inputSchema, params: { ...params, operationName: name } };
-  });
+  return tools;
 }
 
 /** `CompareExperiments` shows aliases, for two runs: agents compare any number with `CompareRuns`. */
-const isForPeople = (name: string, node: OperationDefinitionNode): boolean =>
-  name === "CompareExperiments" || (node.operation === "mutation" && rootFieldsOf(node).length > 1);
-
-/** Whether a text is a document that signs in. One that cannot be read, or is too long to be run, does nothing. */
-export function textSignsIn(text: string, maxTokens: number): boolean {
-  const document = parsed(text, maxTokens);
-  return document !== null && signsIn(document);
-}
+const isForPeople = (node: OperationDefinitionNode): boolean =>
+  node.name?.value === "CompareExperiments" ||
+  (node.operation === "mutation" && rootFieldsOf(node).length > 1);
 
 /** Whether `login` is selected, at the root or in a fragment: no other type has a field of this name. */
 function signsIn(document: DocumentNode): boolean {
@@ -119,3 +94,40 @@ function describeFields(schema: GraphQLSchema, node: OperationDefinitionNode): s
     .map((name) => `${name}: ${firstSentence(fields?.[name]?.description ?? "")}`.trim())
     .join("\n");
 }
+
+const OWN_OPERATION: InputSchema = {
+  type: "object",
+  properties: {
+    query: { type: "string", description: "A GraphQL document with one operation." },
+    variables: { type: "object", description: "Values of its variables." },
+  },
+  required: ["query"],
+  additionalProperties: false,
+};
+
+const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
+  query: "Runs a GraphQL query. Select only what is needed.",
+  mutation:
+    "Runs a GraphQL mutation, which changes or deletes records. An error with `outcome: unknown` says that the change may have been made: read before it is repeated.",
+};
+
+/** Where the schema is shown. */
+const FIRST_STEP: Readonly<Record<ToolType, string>> = {
+  query: " Look at the types in question with graphql_schema first.",
+  mutation: " Look at the type Mutation with graphql_schema first.",
+};
+
+/** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */
+export function toolOfOwnDocuments(type: ToolType, hasSchema: boolean, maxTokens: number): Tool {
+  const description = DESCRIPTIONS[type] + (hasSchema ? FIRST_STEP[type] : "");
+  const definition = { name: `graphql_${type}`, description, inputSchema: OWN_OPERATION };
+  return toolOf(definition, type, (input, execute) => {
+    const params = checkParams(input);
+    // A document that cannot be read, or is too long to be run, does nothing.
+    const document = parsed(params.query ?? "", maxTokens);
+    return document && signsIn(document) ? failed(NO_SIGN_IN) : execute(params, type);
+  });
+}
+
+const NO_SIGN_IN =
+  "Expected an operation without `login`: a password is not for an agent. The client sends the user's token with each call.";

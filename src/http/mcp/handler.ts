@@ -6,16 +6,10 @@ import { parseObject, PRIVATE } from "../graphql/encoding.ts";
 import { version } from "../../installation.ts";
 import { openOperation, type Parts } from "../operation.ts";
 import type { Execute } from "../router.ts";
-import { readToolOperations, type ToolType } from "./documents.ts";
+import { readTools, toolOfOwnDocuments } from "./documents.ts";
 import { reject } from "../rejection.ts";
 import { answerMessage, instructionsFor, openServer } from "./server.ts";
-import {
-  type RunOperation,
-  toolOfOperation,
-  toolOfOwnDocuments,
-  toolOfSchema,
-  toToolResult,
-} from "./tools.ts";
+import { type RunOperation, toolOfSchema, type ToolType, toToolResult } from "./tools.ts";
 
 /** The types of operations that agents may run. */
 const TYPES: Readonly<Record<Parts["config"]["MCP"], readonly ToolType[]>> = {
@@ -32,18 +26,18 @@ const MAX_RESULT_BYTES = 100_000;
 /** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
 export async function createMcpHandler(parts: Parts): Promise<Execute> {
   const { schema, engine, config } = parts;
-  const { TRUSTED_DOCUMENTS: trusted = null, MAX_TOKENS: maxTokens } = config;
   const types = TYPES[config.MCP];
-  const operations = await readToolOperations(schema, trusted, parts.rename);
   const shown = config.INTROSPECTION ? lexicographicSortSchema(withoutFederation(schema)) : null;
-  const tools = [
-    ...operations.filter(({ type }) => types.includes(type)).map(toolOfOperation),
-    ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, shown !== null, maxTokens))),
-    ...(shown && !trusted ? [toolOfSchema(shown)] : []),
+  const isOpen = !config.TRUSTED_DOCUMENTS;
+  const all = [
+    ...(await readTools(parts, types)),
+    ...(isOpen ? types.map((type) => toolOfOwnDocuments(type, shown !== null, config.MAX_TOKENS)) : []),
+    ...(shown && isOpen ? [toolOfSchema(shown)] : []),
   ];
+  // Of several with one name the last counts.
+  const tools = new Map(all.map((tool) => [tool.definition.name, tool]));
   const sdl = shown && printPlain(schema).trimEnd();
-  const byName = new Map(tools.map((tool) => [tool.definition.name, tool]));
-  const served = { version, tools: byName, instructions: instructionsFor(byName), sdl };
+  const served = { version, tools, instructions: instructionsFor(tools), sdl };
 
   const resultOf = async (
     operation: Operation,

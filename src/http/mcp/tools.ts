@@ -4,9 +4,11 @@ import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { InputError } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import { isObject } from "../../rest/api/record.ts";
-import { checkParams, jsonOf } from "../graphql/encoding.ts";
-import { textSignsIn, type ToolOperation, type ToolType } from "./documents.ts";
+import { jsonOf } from "../graphql/encoding.ts";
 import type { InputSchema } from "./input-schema.ts";
+
+/** The types of operations that a tool can run: a tool has one result. */
+export type ToolType = "query" | "mutation";
 
 /** Runs an operation of the caller. `type` is the only one that is run. */
 export type RunOperation = (params: OperationParams, type: ToolType) => Promise<CallToolResult>;
@@ -24,6 +26,12 @@ const ANNOTATIONS: Readonly<Record<ToolType, ToolAnnotations>> = {
   query: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   mutation: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
 };
+
+export const toolOf = (
+  definition: Omit<Tool["definition"], "annotations">,
+  type: ToolType,
+  call: Tool["call"],
+): Tool => ({ definition: { ...definition, annotations: ANNOTATIONS[type] }, call });
 
 /**
  * Calls a tool. Rejects unknown arguments, which GraphQL would ignore; it checks the others, with the gateway's errors. What is
@@ -50,7 +58,10 @@ export async function callTool(
   }
 }
 
-const failed = (text: string): CallToolResult => ({ content: [{ type: "text", text }], isError: true });
+export const failed = (text: string): CallToolResult => ({
+  content: [{ type: "text", text }],
+  isError: true,
+});
 
 /** Models send null for what they do not give. Within an argument it may clear something: there only what has a default is left out. */
 function withoutNulls(
@@ -67,51 +78,6 @@ function withoutNulls(
   return Object.fromEntries(entries);
 }
 
-/** The tool of an operation. Its arguments are the variables. */
-export const toolOfOperation = ({ name, type, description, inputSchema, params }: ToolOperation): Tool => ({
-  definition: { name, description, inputSchema, annotations: ANNOTATIONS[type] },
-  call: (variables, execute) => execute({ ...params, variables }, type),
-});
-
-const OWN_OPERATION: InputSchema = {
-  type: "object",
-  properties: {
-    query: { type: "string", description: "A GraphQL document with one operation." },
-    variables: { type: "object", description: "Values of its variables." },
-  },
-  required: ["query"],
-  additionalProperties: false,
-};
-
-const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
-  query: "Runs a GraphQL query. Select only what is needed.",
-  mutation:
-    "Runs a GraphQL mutation, which changes or deletes records. An error with `outcome: unknown` says that the change may have been made: read before it is repeated.",
-};
-
-/** Where the schema is shown. */
-const FIRST_STEP: Readonly<Record<ToolType, string>> = {
-  query: " Look at the types in question with graphql_schema first.",
-  mutation: " Look at the type Mutation with graphql_schema first.",
-};
-
-/** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */
-export const toolOfOwnDocuments = (type: ToolType, hasSchema: boolean, maxTokens: number): Tool => ({
-  definition: {
-    name: `graphql_${type}`,
-    description: DESCRIPTIONS[type] + (hasSchema ? FIRST_STEP[type] : ""),
-    inputSchema: OWN_OPERATION,
-    annotations: ANNOTATIONS[type],
-  },
-  call: (input, execute) => {
-    const params = checkParams(input);
-    return textSignsIn(params.query ?? "", maxTokens) ? failed(NO_SIGN_IN) : execute(params, type);
-  },
-});
-
-const NO_SIGN_IN =
-  "Expected an operation without `login`: a password is not for an agent. The client sends the user's token with each call.";
-
 const TYPE_NAMES: InputSchema = {
   type: "object",
   properties: {
@@ -126,18 +92,14 @@ const TYPE_NAMES: InputSchema = {
 };
 
 /** The tool that shows parts of the schema: many clients do not show resources to their agents. */
-export const toolOfSchema = (schema: GraphQLSchema): Tool => ({
-  definition: {
-    name: "graphql_schema",
-    description:
-      "Shows types of the GraphQL schema, with descriptions. Begin with the type Query, and go on with the types that its fields return.",
-    inputSchema: TYPE_NAMES,
-    annotations: ANNOTATIONS.query,
-  },
-  call: ({ types = "Query" }) => ({
+export const toolOfSchema = (schema: GraphQLSchema): Tool => {
+  const name = "graphql_schema";
+  const description =
+    "Shows types of the GraphQL schema, with descriptions. Begin with the type Query, and go on with the types that its fields return.";
+  return toolOf({ name, description, inputSchema: TYPE_NAMES }, "query", ({ types = "Query" }) => ({
     content: [{ type: "text", text: definitionsOf(schema, [types].flat()) }],
-  }),
-});
+  }));
+};
 
 /** The definitions of some types, each once. Throws `InputError` for names that the schema does not have. */
 const definitionsOf = (schema: GraphQLSchema, names: readonly unknown[]): string =>

@@ -19,32 +19,29 @@ import {
  * Reads the response of an endpoint: `json` as records, `text` and `bytes` as streams. `nothing`, for endpoints that the
  * document marks ∅, ignores any body.
  */
-export type Reader<Answer> =
-  | JsonReader<Answer>
-  | { readonly form: "text" | "bytes" | "nothing"; readonly read: () => Reading<Answer> };
+export type Reader<Answer> = JsonReader<Answer> | { readonly form: "text" | "bytes" | "nothing" };
 
-interface JsonReader<Answer> {
+interface JsonReader<out Answer> {
   readonly form: "json";
-  readonly read: (body: unknown) => Reading<Answer>;
-  /** Reads a long response in steps of about a millisecond. Absent for endpoints with short responses. */
-  readonly steps?: (body: unknown) => Iterator<undefined, Reading<Answer>>;
+  /** Reads a response in steps of about a millisecond. */
+  readonly steps: (body: unknown) => Iterator<undefined, Reading<Answer>>;
 }
 
-export type AnswerOf<Each extends Reader<unknown>> =
-  ReturnType<Each["read"]> extends Reading<infer Answer> ? Answer : never;
+export type AnswerOf<Each> = Each extends JsonReader<infer Answer> ? Answer : never;
 
-const nothing = { answer: undefined, faults: [] };
-
-export const Nothing: Reader<undefined> = { form: "nothing", read: () => nothing };
+export const Nothing: Reader<undefined> = { form: "nothing" };
 /** A log of any length, read as a window or streamed to the caller. */
-export const Text: Reader<undefined> = { form: "text", read: () => nothing };
+export const Text: Reader<undefined> = { form: "text" };
 /** A download, streamed to the caller. */
-export const Bytes: Reader<undefined> = { form: "bytes", read: () => nothing };
+export const Bytes: Reader<undefined> = { form: "bytes" };
 
 /** Creates the reader of a JSON response that is one record. */
 export const json = <Answer>(read: Read<Answer>): Reader<Answer> => ({
   form: "json",
-  read: (body) => readWhole(read, body),
+  steps: (body) => {
+    const value = readWhole(read, body);
+    return { next: () => ({ done: true, value }) };
+  },
 });
 
 /**
@@ -60,25 +57,18 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
   const read = recordOf(table);
   const check = table[key];
   const mayBeNull = typeof check !== "function" || check(null);
-
-  /** Yields regularly and returns the response. */
-  function* steps(body: unknown): Generator<undefined, Reading<Answer>> {
-    const { answer, faults } = readWhole(read, body);
-    const list: unknown = answer[key];
-    const items = Array.isArray(list) ? yield* readEach(readItem, list, faults, key) : list;
-    if (items === null && !mayBeNull) throw unusable(faults.at(-1) ?? key);
-    // Safe: the key holds the items, or what its check allows in place of a list.
-    return { answer: (items === list ? answer : { ...answer, [key]: items }) as Answer, faults };
-  }
-
-  const readAll = (body: unknown): Reading<Answer> => {
-    const all = steps(body);
-    for (;;) {
-      const step = all.next();
-      if (step.done) return step.value;
-    }
+  return {
+    form: "json",
+    /** Yields regularly. */
+    *steps(body) {
+      const { answer, faults } = readWhole(read, body);
+      const list: unknown = answer[key];
+      const items = Array.isArray(list) ? yield* readEach(readItem, list, faults, key) : list;
+      if (items === null && !mayBeNull) throw unusable(faults.at(-1) ?? key);
+      // Safe: the key holds the items, or what its check allows in place of a list.
+      return { answer: (items === list ? answer : { ...answer, [key]: items }) as Answer, faults };
+    },
   };
-  return { form: "json", read: readAll, steps };
 };
 
 /** `Whole` with a list of `Item` under a key; null or absent only where its check allows it. */

@@ -10,8 +10,6 @@ export interface Check<Value> {
   (value: unknown): value is Value;
   /** A type of JavaScript whose values all pass: for them, the check need not be called. */
   readonly passes?: Typeof;
-  /** The check of each item of a list, which finds the place of a wrong one. */
-  readonly item?: (value: unknown) => boolean;
 }
 
 type Typeof = "string" | "boolean";
@@ -78,11 +76,8 @@ export const requiredRecords = (value: unknown): value is readonly unknown[] =>
 export const records = (value: unknown): value is readonly unknown[] | null | undefined =>
   value == null || requiredRecords(value);
 
-export const texts: Check<readonly string[] | null | undefined> = Object.assign(
-  (value: unknown): value is readonly string[] | null | undefined =>
-    value == null || (Array.isArray(value) && value.every(isString)),
-  { item: isString },
-);
+export const texts = (value: unknown): value is readonly string[] | null | undefined =>
+  value == null || (Array.isArray(value) && value.every(isString));
 
 /** A name and a size in bytes. */
 export type FileEntry = readonly [name: string, bytes?: number | null];
@@ -93,11 +88,8 @@ const isFile = (value: unknown): boolean => {
   return typeof name === "string" && (bytes == null || (Number.isSafeInteger(bytes) && Number(bytes) >= 0));
 };
 
-export const files: Check<readonly FileEntry[] | null | undefined> = Object.assign(
-  (value: unknown): value is readonly FileEntry[] | null | undefined =>
-    value == null || (Array.isArray(value) && value.length <= MAX_RECORDS && value.every(isFile)),
-  { item: isFile },
-);
+export const files = (value: unknown): value is readonly FileEntry[] | null | undefined =>
+  value == null || (Array.isArray(value) && value.length <= MAX_RECORDS && value.every(isFile));
 
 /** An object of named values. Names such as `__proto__` come from users: only own keys may be read. */
 export type ByName = Readonly<Record<string, unknown>>;
@@ -240,20 +232,11 @@ function readFields(
       continue;
     }
     const at = placeOf(place, key);
-    const read = inner
-      ? readFields(inner, received, faults, at)
-      : addFault(faults, placeIn(at, check, received));
+    const read = inner ? readFields(inner, received, faults, at) : addFault(faults, at);
     if (read === null && !isNullable) return null;
     known[key] = read;
   }
   return known;
-}
-
-/** The place of a wrong value: that of the first wrong item in a list whose items are checked. */
-function placeIn(at: string, { item }: Check<unknown>, value: unknown): string {
-  if (!item || !Array.isArray(value)) return at;
-  const wrong = value.findIndex((each) => !item(each));
-  return placeOf(at, wrong);
 }
 
 export const placeOf = (parent: string, key: string | number) =>

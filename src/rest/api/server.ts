@@ -1,5 +1,5 @@
 import { limitOf, type RateLimit } from "../../rate.ts";
-import { type Batch, byGroup, byIds, type Query } from "./batches.ts";
+import { type Batch, byGroup, byIds } from "./batches.ts";
 import { type AnyEndpoint, type EndpointCapability, notOffered, override, spellingOf } from "./endpoint.ts";
 import type { Revision, RunKind } from "./kind.ts";
 import { listOf, optionalEndpoints, runKinds, runs, sections } from "./kinds.ts";
@@ -12,53 +12,43 @@ import { isObject } from "./record.ts";
 type Revising = keyof Profile["inputs"];
 
 /** A server: the documented endpoints with the overrides of a profile. */
-export interface Server {
-  readonly profile: Profile;
-  /** The endpoint with this server's method and path; null when the server lacks it. */
-  readonly override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) => Endpoint | null;
-  /** The same. Throws `UpstreamError` when the server lacks it. */
-  readonly offered: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) => Endpoint;
-  /** Whether no record of a kind has this key. */
-  readonly omits: (record: string, key: PropertyKey) => boolean;
-  readonly capabilities: readonly Capability[];
-  /**
-   * The query parameters of a list of runs. Throws `UpstreamError` when this server lacks one of them, and `InputError` when a
-   * filter is too long or contains what cannot be said to this server.
-   */
-  readonly listQuery: (request: ListRequest) => Query;
-  /**
-   * The body of a command with each given value where this server takes it. Undefined values are not given. Throws
-   * `UpstreamError` when it does not take one.
-   */
-  readonly bodyOf: (command: Revising, given: Revision) => Revision;
-  /** The endpoints, as this server has them, that have a rate limit of their own: one object for all that it counts. */
-  readonly limits: ReadonlyMap<AnyEndpoint, RateLimit>;
-  /** How reads of this endpoint are batched; null when they cannot be. */
-  readonly batchOf: (endpoint: AnyEndpoint) => Batch | null;
-}
+export type Server = ReturnType<typeof describeServer>;
 
-export function describeServer(profile: Profile): Server {
+export function describeServer(profile: Profile) {
   const overrides = overridesOf(profile);
   const has = (endpoint: AnyEndpoint) => Boolean(overrides.get(endpoint));
-  const batches = batchesOf(profile, has);
-  // Safe: an override changes only method and path, not the types of the endpoint.
-  const spelled = <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
-    (overrides.get(endpoint) ?? null) as Endpoint | null;
+  const batches = new Map(batchesOf(profile, has).map((batch) => [batch.endpoint as AnyEndpoint, batch]));
   const omitted: Readonly<Record<string, readonly PropertyKey[]>> = profile.omitted;
   return {
     profile,
-    override: spelled,
-    offered: (endpoint) => {
-      const own = spelled(endpoint);
+    /** The endpoint with this server's method and path; null when the server lacks it. */
+    override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
+      // Safe: an override changes only method and path, not the types of the endpoint.
+      (overrides.get(endpoint) ?? null) as Endpoint | null,
+    /** The same. Throws `UpstreamError` when the server lacks it. */
+    offered: <Endpoint extends AnyEndpoint>(endpoint: Endpoint): Endpoint => {
+      const own = overrides.get(endpoint);
       if (!own) throw notOffered(spellingOf(endpoint), endpoint.optional?.capability);
-      return own;
+      // Safe, as above.
+      return own as Endpoint;
     },
-    omits: (record, key) => omitted[record]?.includes(key) ?? false,
+    /** Whether no record of a kind has this key. */
+    omits: (record: string, key: PropertyKey) => omitted[record]?.includes(key) ?? false,
     capabilities: capabilitiesOf(profile, has),
-    listQuery: (request) => listQuery(profile, request),
-    bodyOf: (command, given) => bodyOf(command, profile, given),
+    /**
+     * The query parameters of a list of runs. Throws `UpstreamError` when this server lacks one of them, and `InputError` when a
+     * filter is too long or contains what cannot be said to this server.
+     */
+    listQuery: (request: ListRequest) => listQuery(profile, request),
+    /**
+     * The body of a command with each given value where this server takes it. Undefined values are not given. Throws
+     * `UpstreamError` when it does not take one.
+     */
+    bodyOf: (command: Revising, given: Revision) => bodyOf(command, profile, given),
+    /** The endpoints, as this server has them, that have a rate limit of their own: one object for all that it counts. */
     limits: limitsOf(profile, overrides),
-    batchOf: (endpoint) => batches.find((batch) => batch.endpoint === endpoint) ?? null,
+    /** How reads of this endpoint are batched; null when they cannot be. */
+    batchOf: (endpoint: AnyEndpoint) => batches.get(endpoint) ?? null,
   };
 }
 

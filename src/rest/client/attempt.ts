@@ -2,6 +2,7 @@ import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
 import type { Order } from "./order.ts";
+import { type Dialect, headersOf } from "./request.ts";
 import type { Retries } from "./retry.ts";
 import type { WireRequest } from "./transport.ts";
 
@@ -24,6 +25,7 @@ export interface UpstreamSpan {
 }
 
 export interface AttemptSettings {
+  readonly dialect: Dialect;
   readonly retries: Pick<Retries, "count">;
   readonly breaker: Pick<Breaker, "leave">;
   /** Receives the cause of a failed request: a rejected certificate, a reset connection, a bug of the gateway. */
@@ -40,23 +42,18 @@ interface Watch {
 }
 
 /** Sends a request once, and reads what is wanted of the response. */
-export type Exchange<Part> = (sent: Sent, wire: WireRequest, watch: Watch) => Promise<Part>;
-
-/** An order that is sent, for an operation or for none. */
-export type Sent = Pick<Order, "request" | "asker"> & {
-  readonly operation: Pick<Order["operation"], "scope" | "headers" | "takeTurn">;
-};
+export type Exchange<Part> = (order: Order, wire: WireRequest, watch: Watch) => Promise<Part>;
 
 /** Sends a request once. Whatever becomes of it is counted, spanned, judged and reported here. */
 export async function attempt<Part>(
   settings: AttemptSettings,
-  order: Sent,
+  order: Order,
   exchange: Exchange<Part>,
   generation: number,
 ): Promise<Part> {
-  const { breaker, onRequest, openSpan } = settings;
+  const { dialect, breaker, onRequest, openSpan } = settings;
   const { request, operation } = order;
-  const { scope, headers } = operation;
+  const { scope } = operation;
   const { endpoint, path, body = null } = request;
   const began = performance.now();
   const span = openSpan(endpoint.method, endpoint.path);
@@ -68,8 +65,8 @@ export async function attempt<Part>(
   try {
     const wire = {
       method: endpoint.method,
-      path: headers.dialect.pathPrefix + path,
-      headers: headers.of(request, span.traceparent ?? scope.traceparent),
+      path: dialect.pathPrefix + path,
+      headers: headersOf(dialect, scope, request, span.traceparent ?? scope.traceparent),
       body,
       wantsBody: endpoint.answer.form === "json",
     };
@@ -87,21 +84,21 @@ export async function attempt<Part>(
       requestId: scope.requestId,
       method: endpoint.method,
       route: endpoint.path,
-      outcome: outcomeOf(watch.status, error),
+      outcome: error || (watch.status ?? 200) >= 300 ? `${watch.status ?? code ?? "CANCELLED"}` : "2xx",
       ms: performance.now() - began,
     });
   }
 }
 
-function errorFor(cause: unknown, { request: { endpoint }, asker }: Sent, settings: AttemptSettings): Error {
-  if (asker.ended) return endedError(endpoint, asker, isSent(cause));
+function errorFor(cause: unknown, { request: { endpoint }, asker }: Order, settings: AttemptSettings): Error {
+  if (asker.life.ended) return endedError(endpoint, asker.life, isSent(cause));
   const error = mapFailure(endpoint, cause);
   if (error !== cause) settings.onFailure(error.cause ?? error);
   return error;
 }
 
 /** Records whether the service accepts the caller's token. A session may use another one. */
-function judgeToken({ request, operation }: Sent, error: Error | null): void {
+function judgeToken({ request, operation }: Order, error: Error | null): void {
   const { token, caller } = operation.scope;
   const { token: sent = token } = request;
   if (token === null || sent !== token) return;
@@ -113,11 +110,4 @@ function judgeToken({ request, operation }: Sent, error: Error | null): void {
 function codeOf(error: Error): string | null {
   if (error instanceof UpstreamError) return error.code;
   return error instanceof Cancelled ? null : "INTERNAL_SERVER_ERROR";
-}
-
-/** The HTTP status, or the error code without one. */
-function outcomeOf(status: number | null, error: Error | null): string {
-  if (!error) return status === null || status < 300 ? "2xx" : `${status}`;
-  const errorStatus = error instanceof UpstreamError ? error.facts.upstream?.status : undefined;
-  return `${errorStatus ?? codeOf(error) ?? "CANCELLED"}`;
 }

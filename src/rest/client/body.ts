@@ -1,16 +1,6 @@
-import { once } from "node:events";
-import { pipeline, type Readable } from "node:stream";
+import { pipeline, type Readable, type Transform } from "node:stream";
 import { promisify } from "node:util";
-import {
-  brotliDecompress,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-  gunzip,
-  inflate,
-  inflateRaw,
-} from "node:zlib";
+import { brotliDecompress, createBrotliDecompress, createUnzip, unzip } from "node:zlib";
 
 /** A body above its size limit. */
 export class TooLarge extends Error {
@@ -22,71 +12,43 @@ export class TooLarge extends Error {
 /** An unsupported response: an unknown encoding, an invalid status, a protocol upgrade. */
 export class NotUnderstood extends Error {}
 
-type Encoding = "gzip" | "deflate" | "br";
+/** Decodes gzip and the zlib format, which `deflate` means. */
+const ZLIB = { whole: promisify(unzip), stream: createUnzip };
 
-const ENCODINGS: ReadonlyMap<string, readonly Encoding[]> = new Map([
-  ["", []],
-  ["identity", []],
-  ["gzip", ["gzip"]],
-  ["x-gzip", ["gzip"]],
-  ["deflate", ["deflate"]],
-  ["br", ["br"]],
+const DECODERS: ReadonlyMap<string, Decoder | null> = new Map([
+  ["", null],
+  ["identity", null],
+  ["gzip", ZLIB],
+  ["x-gzip", ZLIB],
+  ["deflate", ZLIB],
+  ["br", { whole: promisify(brotliDecompress), stream: createBrotliDecompress }],
 ]);
 
-/** Each encoding can inflate a body a thousandfold; real servers use one. */
-const MAX_ENCODINGS = 2;
-
-/** Parses `content-encoding` into the encodings in decoding order. Throws `NotUnderstood`. */
-export function encodingsOf(header: string | null): readonly Encoding[] {
-  const names = (header ?? "").split(",", MAX_ENCODINGS + 1);
-  const encodings = names.map((name) => ENCODINGS.get(name.trim().toLowerCase()));
-  if (encodings.length > MAX_ENCODINGS || encodings.includes(undefined)) throw new NotUnderstood();
-  return encodings.flatMap((encoding) => encoding ?? []).toReversed();
+export interface Decoder {
+  readonly whole: (body: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
+  readonly stream: () => Transform;
 }
 
-const ZLIB = { whole: promisify(inflate), stream: createInflate };
-const RAW = { whole: promisify(inflateRaw), stream: createInflateRaw };
-
-/** `deflate` means the zlib format; some servers send raw deflate, which cannot start with zlib's header. */
-const DECODERS = {
-  gzip: () => ({ whole: promisify(gunzip), stream: createGunzip }),
-  br: () => ({ whole: promisify(brotliDecompress), stream: createBrotliDecompress }),
-  deflate: (body: Buffer) => (((body[0] ?? 0) & 0x0f) === 8 ? ZLIB : RAW),
-};
+/** The decoder for a `content-encoding`: null where the body is as it is, undefined for an unknown one. */
+export const decoderOf = (header: string | null): Decoder | null | undefined =>
+  DECODERS.get((header ?? "").trim().toLowerCase());
 
 /** Decodes a whole body. Rejects with `TooLarge` as soon as the output exceeds `limit` bytes. */
-export async function decodeBody(
-  body: Buffer,
-  encodings: readonly Encoding[],
-  limit: number,
-): Promise<Buffer> {
-  const [encoding, ...inner] = encodings;
+export async function decodeBody(body: Buffer, encoding: string, limit: number): Promise<Buffer> {
+  const decoder = decoderOf(encoding);
+  if (decoder === undefined) throw new NotUnderstood();
   // A response without a body may still have an encoding header.
-  if (!encoding || body.length === 0) return body;
+  if (!decoder || body.length === 0) return body;
   try {
-    const decoded = await DECODERS[encoding](body).whole(body, { maxOutputLength: limit });
-    return await decodeBody(decoded, inner, limit);
+    return await decoder.whole(body, { maxOutputLength: limit });
   } catch (error) {
     throw error instanceof RangeError ? new TooLarge(limit) : error;
   }
 }
 
 /** Decodes a stream. The returned stream ends, fails and is destroyed together with the source. */
-export async function decodeStream(source: Readable, encodings: readonly Encoding[]): Promise<Readable> {
-  const [encoding, ...inner] = encodings;
-  const first = encoding ? await firstChunk(source) : null;
-  if (!encoding || !first) return source;
-  const decoded = pipeline(source, DECODERS[encoding](first).stream(), () => {});
-  return decodeStream(decoded, inner);
-}
-
-/** Peeks at the first chunk of a stream. Returns null when the stream is empty. */
-async function firstChunk(stream: Readable): Promise<Buffer | null> {
-  await once(stream, "readable");
-  const chunk = stream.read() as Buffer | null;
-  if (chunk) stream.unshift(chunk);
-  return chunk;
-}
+export const decodeStream = (source: Readable, decoder: Decoder | null): Readable =>
+  decoder ? pipeline(source, decoder.stream(), () => {}) : source;
 
 /** Reads a whole stream. Rejects with `TooLarge` and destroys the stream when it exceeds `limit` bytes. */
 export async function readWhole(stream: Readable, limit: number): Promise<Buffer> {

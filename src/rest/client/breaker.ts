@@ -1,13 +1,13 @@
 import { type ServiceState, UpstreamError } from "../../errors.ts";
 import type { Order } from "./order.ts";
 
-/** Opens when at least half of at least 20 requests within 10 seconds failed, and may probe the service every 5. */
-const WINDOW_SECONDS = 10;
+/** Opens when at least half of at least 20 requests in a window of 10 seconds failed, and may probe the service every 5. */
+const WINDOW_MS = 10_000;
 const MIN_REQUESTS = 20;
 const FAILED_SHARE = 0.5;
 const PAUSE_MS = 5_000;
 
-/** Maximum callers recorded per second. */
+/** Maximum callers recorded in a window. */
 const MAX_CALLERS = 100;
 
 export type Breaker = ReturnType<typeof createBreaker>;
@@ -16,28 +16,18 @@ interface BreakerSettings {
   /** Milliseconds since any fixed point; never goes back. */
   readonly now: () => number;
   /** Asks the service on behalf of the circuit, for less than `PAUSE_MS`. Resolves with whether it is up. */
-  readonly probe: (order: Asking) => Promise<boolean>;
-}
-
-/** What would be sent if the circuit were closed. */
-export type Asking = Pick<Order, "request"> & { readonly operation: Pick<Order["operation"], "scope"> };
-
-interface Second {
-  /** Seconds since the fixed point of the clock. */
-  readonly at: number;
-  failures: number;
-  total: number;
-  /** Callers with failed and with successful requests, up to `MAX_CALLERS` each. */
-  readonly failed: Set<string>;
-  readonly succeeded: Set<string>;
+  readonly probe: (order: Order) => Promise<boolean>;
 }
 
 /**
- * Creates the circuit breaker of the service. Own code: cockatiel counts a disconnected caller as a success, its probe is
- * the request of a caller and ends with it, and its sampling keeps old windows while there is no traffic.
+ * Creates the circuit breaker of the service. Own code: cockatiel counts a disconnected caller as a success, and its probe is
+ * the request of a caller and ends with it.
  */
 export function createBreaker({ now, probe }: BreakerSettings) {
-  let recent: Second[] = [];
+  let windowEnd = Number.NEGATIVE_INFINITY;
+  let [failures, total] = [0, 0];
+  /** Callers with failed and with successful requests, up to `MAX_CALLERS` each. */
+  let [failed, succeeded] = [new Set<string>(), new Set<string>()];
   /** When the next probe may begin; null while the circuit is closed. */
   let probeAt: number | null = null;
   /** Resolves with the probe under way; null while there is none. */
@@ -45,45 +35,34 @@ export function createBreaker({ now, probe }: BreakerSettings) {
   /** Incremented when the circuit opens or closes: outcomes of earlier requests do not count after that. */
   let generation = 0;
 
+  const startWindow = (): void => {
+    windowEnd = now() + WINDOW_MS;
+    [failures, total] = [0, 0];
+    [failed, succeeded] = [new Set(), new Set()];
+  };
+
   const turn = (nextProbeAt: number | null): void => {
     probeAt = nextProbeAt;
-    recent = [];
     generation++;
+    startWindow();
   };
 
   /** Whether all failures are of one caller while others succeed: then its requests are the cause, not the service. */
-  const isSingleCaller = (): boolean => {
-    const failed = new Set(recent.flatMap((second) => [...second.failed]));
-    const [only] = failed;
-    return (
-      failed.size === 1 &&
-      recent.some(({ succeeded }) => [...succeeded].some((callerKey) => callerKey !== only))
-    );
-  };
-
-  const currentSecond = (): Second => {
-    const at = Math.floor(now() / 1000);
-    const last = recent.at(-1);
-    if (last?.at === at) return last;
-    const second: Second = { at, failures: 0, total: 0, failed: new Set(), succeeded: new Set() };
-    recent = [...recent.filter((each) => each.at > at - WINDOW_SECONDS), second];
-    return second;
-  };
+  const isSingleCaller = (): boolean =>
+    failed.size === 1 && [...succeeded].some((callerKey) => !failed.has(callerKey));
 
   const count = (callerKey: string, hasFailed: boolean): void => {
-    const second = currentSecond();
-    second.total++;
-    const callers = hasFailed ? second.failed : second.succeeded;
+    if (now() >= windowEnd) startWindow();
+    total++;
+    const callers = hasFailed ? failed : succeeded;
     if (callers.size < MAX_CALLERS) callers.add(callerKey);
     if (!hasFailed) return;
-    second.failures++;
-    const total = recent.reduce((sum, each) => sum + each.total, 0);
-    const failures = recent.reduce((sum, each) => sum + each.failures, 0);
+    failures++;
     if (total >= MIN_REQUESTS && failures >= total * FAILED_SHARE && !isSingleCaller())
       turn(now() + PAUSE_MS);
   };
 
-  const probeFor = async (order: Asking): Promise<void> => {
+  const probeFor = async (order: Order): Promise<void> => {
     // Counted from the beginning: the silence of a service that hangs is a part of the pause.
     const nextProbeAt = now() + PAUSE_MS;
     const isUp = await probe(order);
@@ -104,7 +83,7 @@ export function createBreaker({ now, probe }: BreakerSettings) {
     /** Whether requests wait for the outcome of a probe instead of failing. */
     isHalfOpen: (): boolean => probeAt !== null && (probing !== null || now() >= probeAt),
     /** Begins a probe unless one is under way. Resolves when its outcome is known. */
-    probed: (order: Asking): Promise<void> => (probing ??= probeFor(order)),
+    probed: (order: Order): Promise<void> => (probing ??= probeFor(order)),
     circuit: () => (probeAt === null ? ("closed" as const) : ("open" as const)),
   };
 }

@@ -2,19 +2,18 @@ import type { Caller, Callers } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import type { Asker } from "./order.ts";
 import type { AttemptSettings, Exchange } from "./attempt.ts";
 import { createBreaker } from "./breaker.ts";
 import { Connections, type ConnectionSettings } from "./connections.ts";
 import { type ConnectorSettings, createConnector } from "./connector.ts";
 import type { HeldBytes } from "../../held.ts";
-import { Alone, Operation, type OperationBounds } from "./order.ts";
+import { type Asker, Operation, type OperationBounds, type Order } from "./order.ts";
 import { Pacer } from "./pacer.ts";
-import { atOnce, createProbe } from "./probe.ts";
-import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
+import { createProbe } from "./probe.ts";
+import type { Dialect, UpstreamRequest } from "./request.ts";
 import { checkStream, readResponse } from "./response.ts";
 import { createRetries } from "./retry.ts";
-import { ask, askAtOnce, type Road } from "./road.ts";
+import { ask, type Road } from "./road.ts";
 import { openStream } from "./stream.ts";
 import { createTransport, type StreamedResponse, type TransportSettings } from "./transport.ts";
 
@@ -43,81 +42,69 @@ export type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) 
 export type Pressure = ReturnType<Client["pressure"]>;
 export type Client = ReturnType<typeof createClient>;
 
+/** The bounds of a probe or a download, which is one request, and waits in no line. */
+const ALONE: OperationBounds = { width: 0, requests: 1, yields: false };
+
 /** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
-  const { dialect, callers, onFault } = settings;
-  const secretsFor = ({ token }: RequestScope) => [token, ...dialect.secrets];
+  const { dialect, callers } = settings;
   const wireSettings = { ...settings, connect: createConnector(settings) };
   const transport = createTransport(wireSettings);
 
   /** Reads a whole response. Callbacks, because here each promise of a read costs as much as the rest. */
-  const whole: Exchange<unknown> = (sent, wire, watch) =>
+  const whole: Exchange<unknown> = (order, wire, watch) =>
     new Promise((resolve, reject) => {
-      transport.send(wire, sent.asker, {
-        onFailure: reject,
-        onResponse: (response) => {
-          watch.status = response.status;
-          watch.bytes = response.body.length;
-          sent.operation.takeTurn(() =>
-            readResponse(sent, response, { onFault, secretsFor }, { resolve, reject }),
-          );
-        },
+      transport.send(wire, order.asker, (failure, response) => {
+        if (failure) return reject(failure);
+        watch.status = response.status;
+        watch.bytes = response.body.length;
+        order.operation.takeTurn(() => readResponse(order, response, settings, { resolve, reject }));
       });
     });
 
   /** Opens a response that is read as long as its reader takes. */
-  const stream: Exchange<StreamedResponse> = async ({ request, operation, asker }, wire, watch) => {
-    const response = await openStream(wireSettings, wire, asker);
+  const stream: Exchange<StreamedResponse> = async (order, wire, watch) => {
+    const response = await openStream(wireSettings, wire, order.asker.life);
     watch.status = response.status;
-    return checkStream(request, response, secretsFor(operation.scope));
+    return checkStream(order, response, dialect);
   };
 
   const { onFailure, onRequest, openSpan } = settings;
-  const attempts = { onFailure, onRequest, openSpan, retries: createRetries(settings.retries) };
-  const probe = createProbe({
-    attempts,
-    exchange: whole,
-    dialect,
-    clock: settings.clock,
-  });
+  const attempts = { dialect, onFailure, onRequest, openSpan, retries: createRetries(settings.retries) };
+  /** Opens the upstream requests of a scope within its limits. */
+  const open = (scope: RequestScope, bounds: OperationBounds = ALONE): Operation =>
+    new Operation(
+      {
+        scope,
+        held: settings.heldBytes.open(scope),
+        line: bounds.width > 0 ? connections.open(scope, bounds.width) : null,
+        takeTurn: settings.turnsFor(scope.caller),
+      },
+      bounds,
+    );
+  const probe = createProbe({ attempts, exchange: whole, open, clock: settings.clock });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const connections = new Connections(settings, callers, breaker);
   const pacers = callers.keep(() => new Map<RateLimit | null, Pacer>());
-  const pacerOf = (caller: Caller, { endpoint }: UpstreamRequest<unknown>): Pacer => {
-    const limit = dialect.limitOf(endpoint);
-    const own = pacers.of(caller);
+  const pacerOf = ({ request, operation }: Order): Pacer | null => {
+    const { token, caller } = operation.scope;
+    const { token: sent = token } = request;
+    if (sent === null) return null;
+    const own = pacers.of(sent === token ? caller : callers.withToken(sent, caller.address));
+    const limit = dialect.limitOf(request.endpoint);
     const pacer = own.get(limit) ?? new Pacer(settings.clock, limit);
     own.set(limit, pacer);
     return pacer;
   };
-  const road: Road = {
-    ...attempts,
-    breaker,
-    connections,
-    pacerOf: ({ request, operation }) => {
-      const { token, caller } = operation.scope;
-      const { token: sent = token } = request;
-      if (sent === null) return null;
-      return pacerOf(sent === token ? caller : callers.withToken(sent, caller.address), request);
-    },
-  };
+  const road: Road = { ...attempts, breaker, connections, pacerOf };
 
   return {
-    /** Opens the upstream requests of a scope within its limits. */
-    open: (scope: RequestScope, bounds: OperationBounds): Operation =>
-      new Operation({
-        scope,
-        bounds,
-        headers: new RequestHeaders(dialect, scope),
-        held: settings.heldBytes.open(scope),
-        line: connections.open(scope, bounds.width),
-        takeTurn: settings.turnsFor(scope.caller),
-      }),
+    open,
     /** Asks for a whole response. A failed GET may be asked again; a command never is. */
     json: <Answer>(
       operation: Operation,
       request: UpstreamRequest<Answer>,
-      asker: Asker = new Alone(operation.scope, operation),
+      asker: Asker = operation,
       // Safe: the reader of the endpoint reads its answers.
     ): Promise<Answer> => ask(road, { request, operation, asker }, whole as Exchange<Answer>),
     /** Asks for part of a log. */
@@ -127,8 +114,8 @@ export function createClient(settings: ClientSettings) {
       asker: Asker,
       read: ReadPart<Part>,
     ): Promise<Part> =>
-      ask(road, { request, operation, asker }, async (sent, wire, watch) => {
-        const response = await stream(sent, wire, watch);
+      ask(road, { request, operation, asker }, async (order, wire, watch) => {
+        const response = await stream(order, wire, watch);
         try {
           return await read(response, (bytes) => {
             watch.bytes += bytes;
@@ -142,9 +129,8 @@ export function createClient(settings: ClientSettings) {
 
     /** Opens a download. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {
-      const operation = { scope, headers: new RequestHeaders(dialect, scope), takeTurn: atOnce };
-      const order = { request, operation, asker: new Alone(scope, null) };
-      return askAtOnce(road, order, pacerOf(scope.caller, request), stream);
+      const operation = open(scope);
+      return ask(road, { request, operation, asker: operation }, stream);
     },
 
     /** Whether the queue has no room for a new operation of the caller. */

@@ -48,16 +48,21 @@ export class Connections {
     return new Line(this.#lines.of(caller), width);
   }
 
-  /** Waits for a connection; null if there is one now. It is free again after `leave`. */
+  /**
+   * Waits for a connection; null if there is one now. It is free again after `leave`. A download waits for none, because its caller
+   * decides how long it takes.
+   */
   turn(order: Order): Promise<void> | null {
-    const { request, operation, asker } = order;
-    if (!this.#breaker.isHalfOpen() && operation.line.takeAtOnce()) return null;
+    const { line } = order.operation;
+    const isHalfOpen = this.#breaker.isHalfOpen();
+    if (!line) return isHalfOpen ? this.#breaker.probed(order) : null;
+    if (!isHalfOpen && line.takeAtOnce()) return null;
     this.#serveSoon();
-    return waitIn(operation.line, order, () => endedError(request.endpoint, asker, false));
+    return waitIn(line, order, () => endedError(order.request.endpoint, order.asker.life, false));
   }
 
   leave({ line }: Operation): void {
-    line.leave();
+    line?.leave();
     this.#serve();
   }
 

@@ -1,16 +1,15 @@
 import { type ErrorCode, UpstreamError } from "../../errors.ts";
+import type { Order } from "./order.ts";
 import type { UpstreamRequest } from "./request.ts";
+import type { ResponseHead } from "./transport.ts";
 import { parseJson } from "../api/reader.ts";
 import { type EndpointName, spellingOf } from "../api/endpoint.ts";
 import { isDeeper, MAX_NESTING } from "../api/record.ts";
 
 /** An error response and the secrets of its request. */
-interface ErrorResponse {
+interface ErrorResponse extends ResponseHead {
   /** The filled path of the request, with its query. */
   readonly path: string;
-  readonly status: number;
-  readonly contentType: string | null;
-  readonly retryAfter: string | null;
   readonly text: string;
   /** The caller's token, a password. Messages that contain one are not exposed. */
   readonly secrets: readonly (string | null | undefined)[];
@@ -18,9 +17,13 @@ interface ErrorResponse {
 
 /** Maps a response with status 300 or above to an error for callers. The document describes none of them; the mapping is ours. */
 export function mapErrorResponse(
-  endpoint: UpstreamRequest<unknown>["endpoint"],
-  response: ErrorResponse,
+  { request: { endpoint, path, token, secret }, operation: { scope } }: Order,
+  head: ResponseHead,
+  body: Buffer,
+  common: readonly string[],
 ): UpstreamError {
+  const secrets = [...common, scope.token, token, secret];
+  const response = { ...head, path, text: body.toString("utf8"), secrets };
   const { code, message } = mapStatus(endpoint, response);
   const retryAfterSeconds = secondsOf(response.retryAfter);
   return new UpstreamError(code, message, {

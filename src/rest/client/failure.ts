@@ -9,11 +9,8 @@ import { TimedOut, TransportError } from "./transport.ts";
 const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
 /** Codes of zlib, brotli and the HTTP parser, and of a failed assertion in undici, for example on status 000. */
 const DECODING = /^(?:Z_|HPE_|ERR_(?:_|BROTLI|ZLIB|ASSERTION))/;
-/** Codes of the operating system, undici, TLS, a proxy and prematurely closed streams. */
-const CONNECTION = /^(?:E[A-Z_]+$|UND_ERR_|ERR_(?:STREAM|SSL|TLS)_|PROXY_)/;
-/** Codes of certificates that are not trusted. Which one it is depends on OpenSSL; what Node cannot name is UNSPECIFIED. */
-const CERTIFICATE =
-  /^(?:CERT_|CRL_|DEPTH_ZERO_|HOSTNAME_|INVALID_(?:CA|PURPOSE)$|PATH_LENGTH_|SELF_SIGNED_|UNABLE_TO_|UNSPECIFIED$)/;
+/** Codes of the operating system, undici, TLS, certificates, a proxy and prematurely closed streams: all but those of bugs. */
+const CONNECTION = /^(?!ERR_(?!STREAM|SSL|TLS))[A-Z]/;
 /** The gateway itself lacks file descriptors, ports or memory. */
 const LOCAL = /^(?:PROXY_)?(?:EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)$/;
 
@@ -25,7 +22,7 @@ function classify(cause: unknown, wasSent: boolean): Mapped | null {
   if (LOCAL.test(code)) return { code: "SERVICE_OVERLOADED", message: OVERLOADED };
   // Thrown by the byte limits while the response is received.
   if (cause instanceof UpstreamError) return cause;
-  const isOutOfReach = CONNECTION.test(code) || CERTIFICATE.test(code) || cause instanceof TimedOut;
+  const isOutOfReach = CONNECTION.test(code) || cause instanceof TimedOut;
   if (!wasSent && isOutOfReach) return OUT_OF_REACH;
   if (cause instanceof TimedOut || TIMEOUT.test(code))
     return { code: "UPSTREAM_TIMEOUT", message: "The service did not answer in time." };

@@ -2,7 +2,7 @@ import { UpstreamError } from "../../errors.ts";
 import type { Held } from "../../held.ts";
 import type { Demand, Line } from "../../line.ts";
 import type { EndReason, RequestScope } from "../../request-scope.ts";
-import type { RequestHeaders, UpstreamRequest } from "./request.ts";
+import type { UpstreamRequest } from "./request.ts";
 
 /** How long something is wanted. */
 export interface Life {
@@ -15,10 +15,12 @@ export interface Life {
   offEnd(callback: () => void): void;
 }
 
-/** Who waits for a response: an operation, or all that share a read. */
-export interface Asker extends Life, Demand {
+/** Who waits for a response: an operation, or all that share a read. Only these wait for their pace. */
+export interface Asker extends Demand {
+  /** How long. */
+  readonly life: Life;
   /** Whether a read may wait so long for its pace, in milliseconds. Of several, those who may not get the error. */
-  canWait(msFor: (scope: RequestScope) => number, late: () => Error): boolean;
+  canWait(msFor: (operation: Operation) => number, late: () => Error): boolean;
   /** Counts a request that is about to be sent. Throws `UpstreamError` above the limit of all who wait for it. */
   charge(): void;
   /** While it waits for its pace, it holds no place of the gateway. */
@@ -39,25 +41,17 @@ export interface OperationBounds {
   readonly onRequest?: () => void;
 }
 
-interface OperationParts {
+/** What the upstream requests of one operation have in common. It asks by itself for what nobody shares: a command, a download. */
+export class Operation implements Asker {
   readonly scope: RequestScope;
-  readonly headers: RequestHeaders;
   readonly held: Held;
-  /** Where its requests wait for a connection. */
-  readonly line: Line<Waiter>;
-  readonly bounds: OperationBounds;
+  /** Where its requests wait for a connection; null where they wait for none. */
+  readonly line: Line<Waiter> | null;
   /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
   readonly takeTurn: (work: () => void) => void;
-}
-
-/** What the upstream requests of one operation have in common. */
-export class Operation implements Readonly<Omit<OperationParts, "bounds">> {
-  readonly scope: RequestScope;
-  readonly headers: RequestHeaders;
-  readonly held: Held;
-  readonly line: Line<Waiter>;
-  readonly takeTurn: OperationParts["takeTurn"];
   readonly yields: boolean;
+  readonly life: Life;
+  readonly positions = 1;
   /** Whether it has asked for anything. */
   hasBegun = false;
   /** Whether the service has refused it a request for now. */
@@ -66,14 +60,33 @@ export class Operation implements Readonly<Omit<OperationParts, "bounds">> {
   #requests = 0;
   #exceeded: UpstreamError | null = null;
 
-  constructor({ scope, headers, held, line, bounds, takeTurn }: OperationParts) {
+  constructor(
+    { scope, held, line, takeTurn }: Pick<Operation, "scope" | "held" | "line" | "takeTurn">,
+    bounds: OperationBounds,
+  ) {
     this.scope = scope;
-    this.headers = headers;
     this.held = held;
     this.line = line;
     this.takeTurn = takeTurn;
     this.yields = bounds.yields;
+    this.life = scope;
     this.#bounds = bounds;
+  }
+
+  canWait(): boolean {
+    return false;
+  }
+
+  pause(): void {
+    this.scope.pause();
+  }
+
+  resume(): void {
+    this.scope.resume();
+  }
+
+  hold(bytes: number): void {
+    this.held.add(bytes);
   }
 
   /** Counts a request. Throws `UpstreamError` above the limit: one error for all, which reports their final number. */
@@ -94,50 +107,6 @@ export class Operation implements Readonly<Omit<OperationParts, "bounds">> {
   }
 }
 
-/** A scope that asks for itself: for a command, or without limits for a probe or a download. */
-export class Alone implements Asker {
-  readonly positions = 1;
-  readonly #scope: RequestScope;
-  readonly #operation: Operation | null;
-
-  constructor(scope: RequestScope, operation: Operation | null) {
-    this.#scope = scope;
-    this.#operation = operation;
-  }
-
-  get deadline(): number {
-    return this.#scope.deadline;
-  }
-
-  get ended(): Asker["ended"] {
-    return this.#scope.ended;
-  }
-
-  onEnd(callback: () => void): void {
-    this.#scope.onEnd(callback);
-  }
-
-  offEnd(callback: () => void): void {
-    this.#scope.offEnd(callback);
-  }
-
-  canWait(): boolean {
-    return false;
-  }
-
-  charge(): void {
-    this.#operation?.charge();
-  }
-
-  pause(): void {}
-
-  resume(): void {}
-
-  hold(bytes: number): void {
-    this.#operation?.held.add(bytes);
-  }
-}
-
 /** A request to the service, and what it is for. */
 export interface Order {
   readonly request: UpstreamRequest<unknown>;
@@ -145,44 +114,34 @@ export interface Order {
   readonly asker: Asker;
 }
 
-interface Settler {
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
-}
-
-/** An order that waits for its turn in a line, until nobody wants its response any more. */
-export class Waiter {
+/** An order that waits for its turn in a line. */
+export interface Waiter {
   readonly order: Order;
   readonly demand: Demand;
-  readonly #line: Line<Waiter>;
-  readonly #settler: Settler;
-  readonly #onEnd: () => void;
-
-  constructor(line: Line<Waiter>, order: Order, settler: Settler, ended: () => Error) {
-    this.order = order;
-    this.demand = order.asker;
-    this.#line = line;
-    this.#settler = settler;
-    this.#onEnd = () => this.refuse(ended());
-    line.add(this);
-    order.asker.onEnd(this.#onEnd);
-  }
-
   /** Its turn has come. */
-  go(): void {
-    this.order.asker.offEnd(this.#onEnd);
-    this.#settler.resolve();
-  }
-
-  refuse(error: Error): void {
-    this.#line.remove(this);
-    this.order.asker.offEnd(this.#onEnd);
-    this.#settler.reject(error);
-  }
+  go(): void;
+  refuse(error: Error): void;
 }
 
 /** Waits in a line. Rejects with `ended` when nobody wants the response any more. */
 export const waitIn = (line: Line<Waiter>, order: Order, ended: () => Error): Promise<void> =>
   new Promise((resolve, reject) => {
-    void new Waiter(line, order, { resolve, reject }, ended);
+    const { asker } = order;
+    const { life } = asker;
+    const waiter: Waiter = {
+      order,
+      demand: asker,
+      go: () => {
+        life.offEnd(onEnd);
+        resolve();
+      },
+      refuse: (error) => {
+        line.remove(waiter);
+        life.offEnd(onEnd);
+        reject(error);
+      },
+    };
+    const onEnd = () => waiter.refuse(ended());
+    line.add(waiter);
+    life.onEnd(onEnd);
   });

@@ -3,7 +3,6 @@ import { Rate, type RateLimit } from "../../rate.ts";
 import { Line } from "../../line.ts";
 import { endedError, throttledError } from "./failure.ts";
 import { type Operation, type Order, waitIn, type Waiter } from "./order.ts";
-import type { RequestScope } from "../../request-scope.ts";
 
 /** The share of the requests that may be sent at once: a page loads in one go. */
 const AT_ONCE = 0.75;
@@ -41,8 +40,8 @@ export class Pacer {
   /** Reads of operations that went since a subscription waits. */
   #passed = 0;
   readonly #lines = new WeakMap<Operation, Line<Waiter>>();
-  /** Requests of callers of which not all will be allowed in time: they wait for nothing here, and end at once. */
-  readonly #late = new WeakSet<RequestScope>();
+  /** Operations of which not all requests will be allowed in time: they wait for nothing here, and end at once. */
+  readonly #late = new WeakSet<Operation>();
   readonly #clock: Clock;
   readonly #rate: Rate | null;
   readonly #reserved: number;
@@ -77,7 +76,9 @@ export class Pacer {
     asker.pause();
     // At the deadline others had their turns: the service has refused nothing.
     const turn = waitIn(line, order, () =>
-      asker.ended === "deadline" ? this.#lateFor(order) : endedError(request.endpoint, asker, false),
+      asker.life.ended === "deadline"
+        ? this.#lateFor(order)
+        : endedError(request.endpoint, asker.life, false),
     ).finally(() => asker.resume());
     this.#advance();
     return turn;
@@ -175,9 +176,9 @@ export class Pacer {
   #canWait(order: Order): boolean {
     const { operation, asker } = order;
     const ms = this.waitMs(operation.yields);
-    const msFor = (scope: RequestScope) => (ms > 0 && this.#late.has(scope) ? Infinity : ms);
+    const msFor = (each: Operation) => (ms > 0 && this.#late.has(each) ? Infinity : ms);
     if (asker.canWait(msFor, () => this.#lateFor(order))) return true;
-    if (!operation.yields) this.#late.add(operation.scope);
+    if (!operation.yields) this.#late.add(operation);
     return false;
   }
 

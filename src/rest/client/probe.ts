@@ -2,20 +2,17 @@ import type { Clock } from "../../clock.ts";
 import { RequestScope } from "../../request-scope.ts";
 import { Nothing } from "../api/reader.ts";
 import { attempt, type AttemptSettings, type Exchange } from "./attempt.ts";
-import type { Asking } from "./breaker.ts";
-import { Alone } from "./order.ts";
-import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
+import type { Operation, Order } from "./order.ts";
+import type { UpstreamRequest } from "./request.ts";
 
 export interface ProbeSettings {
   readonly attempts: Omit<AttemptSettings, "breaker">;
   /** Sends a request and reads its whole response. */
   readonly exchange: Exchange<unknown>;
-  readonly dialect: Dialect;
+  /** Opens the operation of a probe. */
+  readonly open: (scope: RequestScope) => Operation;
   readonly clock: Clock;
 }
-
-/** The turns of what is short, or parsed elsewhere. */
-export const atOnce = (work: () => void): void => work();
 
 /** How long the service has to begin its response to a probe, in milliseconds. */
 const PROBE_MS = 4_000;
@@ -26,35 +23,34 @@ const PROBE_MS = 4_000;
  * cheapest record and what the request reads, so that neither one dead endpoint nor one bad record keeps the circuit
  * open.
  */
-export function createProbe({ attempts, exchange, dialect, clock }: ProbeSettings) {
+export function createProbe({ attempts, exchange, open, clock }: ProbeSettings) {
   let isCheapNext = true;
 
   const targetOf = (waiting: UpstreamRequest<unknown>) => {
     const { method, answer } = waiting.endpoint;
-    const { cheapest } = dialect;
+    const { cheapest } = attempts.dialect;
     const isCheap = isCheapNext || method !== "GET" || answer.form !== "json";
     isCheapNext = !isCheap;
     return isCheap ? { endpoint: cheapest, path: cheapest.toPath({}) } : waiting;
   };
 
-  return async ({ request: waiting, operation }: Asking): Promise<boolean> => {
-    const scope = new RequestScope(operation.scope, Number.POSITIVE_INFINITY);
+  return async ({ request: waiting, operation: { scope: asking } }: Order): Promise<boolean> => {
+    const scope = new RequestScope(asking, Number.POSITIVE_INFINITY);
     const cancel = clock.after(PROBE_MS, () => scope.end("deadline"));
+    const operation = open(scope);
     const { endpoint, path } = targetOf(waiting);
-    const { token = operation.scope.token } = waiting;
+    const { token = asking.token } = waiting;
     const request = { endpoint: { ...endpoint, answer: Nothing }, path, token };
-    const order = {
-      request,
-      operation: { scope, headers: new RequestHeaders(dialect, scope), takeTurn: atOnce },
-      asker: new Alone(scope, null),
-    };
     let isUp = false;
     const breaker: AttemptSettings["breaker"] = {
       leave: (_generation, _callerKey, shown) => (isUp = shown === "up"),
     };
     // Only the breaker learns the outcome.
-    await attempt({ ...attempts, breaker }, order, exchange, 0).catch(() => {});
+    await attempt({ ...attempts, breaker }, { request, operation, asker: operation }, exchange, 0).catch(
+      () => {},
+    );
     cancel();
+    scope.end("done");
     return isUp;
   };
 }

@@ -36,44 +36,21 @@ export interface Dialect {
   readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
 }
 
-type Headers = Readonly<Record<string, string>>;
-
-/** Builds the headers of the requests of one scope. Reads of one token have the same headers, which are built once. */
-export class RequestHeaders {
-  readonly dialect: Dialect;
-  readonly #scope: RequestScope;
-  #last: { readonly token: string | null; readonly accept: string; readonly headers: Headers } | null = null;
-
-  constructor(dialect: Dialect, scope: RequestScope) {
-    this.dialect = dialect;
-    this.#scope = scope;
-  }
-
-  of({ endpoint, body = null, token, range }: UpstreamRequest<unknown>, traceparent: string | null): Headers {
-    const common = this.#commonOf(
-      token === undefined ? this.#scope.token : token,
-      endpoint.answer.form === "json" ? "application/json" : "*/*",
-    );
-    if (traceparent === null && body === null && !range) return common;
-    return {
-      ...common,
-      ...(traceparent !== null && { traceparent }),
-      ...(body !== null && { "content-type": "application/json" }),
-      // A range of a compressed body cannot be decompressed.
-      ...(range && { ...range, "accept-encoding": "identity" }),
-    };
-  }
-
-  #commonOf(token: string | null, accept: string): Headers {
-    if (this.#last?.token === token && this.#last.accept === accept) return this.#last.headers;
-    const { authorizationScheme, headers: fixed } = this.dialect;
-    const headers = {
-      ...fixed,
-      accept,
-      "x-request-id": this.#scope.requestId,
-      ...(token !== null && { authorization: `${authorizationScheme} ${token}` }),
-    };
-    this.#last = { token, accept, headers };
-    return headers;
-  }
+/** The headers of a request of a scope. */
+export function headersOf(
+  dialect: Dialect,
+  { token: own, requestId }: RequestScope,
+  { endpoint, body = null, token = own, range }: UpstreamRequest<unknown>,
+  traceparent: string | null,
+): Readonly<Record<string, string>> {
+  return {
+    ...dialect.headers,
+    accept: endpoint.answer.form === "json" ? "application/json" : "*/*",
+    "x-request-id": requestId,
+    ...(token !== null && { authorization: `${dialect.authorizationScheme} ${token}` }),
+    ...(traceparent !== null && { traceparent }),
+    ...(body !== null && { "content-type": "application/json" }),
+    // A range of a compressed body cannot be decompressed.
+    ...(range && { ...range, "accept-encoding": "identity" }),
+  };
 }

@@ -1,27 +1,18 @@
 import { UpstreamError } from "../../errors.ts";
-import type { RequestScope } from "../../request-scope.ts";
 import { parseJson } from "../api/reader.ts";
 import type { Reading } from "../api/record.ts";
 import type { EndpointName } from "../api/endpoint.ts";
-import type { Sent } from "./attempt.ts";
 import { NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
-import type { UpstreamRequest } from "./request.ts";
-import {
-  MAX_ERROR_BYTES,
-  type ResponseHead,
-  type StreamedResponse,
-  type WholeResponse,
-} from "./transport.ts";
+import type { Order } from "./order.ts";
+import type { Dialect, UpstreamRequest } from "./request.ts";
+import { MAX_ERROR_BYTES, type StreamedResponse, type WholeResponse } from "./transport.ts";
 
 export interface ReadSettings {
   /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
-  /** Texts that no error message for a scope may contain, besides those of the request itself. */
-  readonly secretsFor: (scope: RequestScope) => Secrets;
+  readonly dialect: Dialect;
 }
-
-type Secrets = readonly (string | null)[];
 
 interface Settler {
   readonly resolve: (answer: unknown) => void;
@@ -33,34 +24,30 @@ interface Settler {
  * slices.
  */
 export function readResponse(
-  { request, operation, asker }: Sent,
+  order: Order,
   response: WholeResponse,
-  { onFault, secretsFor }: ReadSettings,
+  { onFault, dialect }: ReadSettings,
   { resolve, reject }: Settler,
 ): void {
+  const { request, operation, asker } = order;
   const { endpoint } = request;
-  const finish = ({ answer, faults }: Reading<unknown>): void => {
-    for (const place of faults) onFault(endpoint.path, place);
-    resolve(answer);
-  };
-  const next = (steps: Iterator<undefined, Reading<unknown>>): void => {
+  const advance = (steps: Iterator<undefined, Reading<unknown>>): void => {
     try {
       const step = steps.next();
-      if (step.done) finish(step.value);
-      else operation.takeTurn(() => next(steps));
+      if (!step.done) return operation.takeTurn(() => advance(steps));
+      for (const place of step.value.faults) onFault(endpoint.path, place);
+      resolve(step.value.answer);
     } catch (error) {
       reject(withFacts(error, request, response));
     }
   };
   try {
-    if (response.status >= 300) throw errorOf(request, response, response.body, secretsFor(operation.scope));
+    if (response.status >= 300) throw mapErrorResponse(order, response, response.body, dialect.secrets);
     const reader = endpoint.answer;
     // The body is ignored: the document describes none.
-    if (reader.form !== "json") return resolve(reader.read().answer);
+    if (reader.form !== "json") return resolve(undefined);
     if (response.body.length > SHORT_BYTES && endpoint.method === "GET") asker.hold(excessOf(response.body));
-    const json = parse(response.body);
-    if (reader.steps) next(reader.steps(json));
-    else finish(reader.read(json));
+    advance(reader.steps(parse(response.body)));
   } catch (error) {
     reject(withFacts(error, request, response));
   }
@@ -108,15 +95,15 @@ function parse(body: Buffer): unknown {
 
 /** Checks that the body of a response can be streamed. Otherwise destroys its stream and throws. */
 export async function checkStream(
-  request: UpstreamRequest<unknown>,
+  order: Order,
   response: StreamedResponse,
-  secrets: Secrets,
+  { secrets }: Dialect,
 ): Promise<StreamedResponse> {
   const { status, stream, bodyHeaders, isHandedOver } = response;
-  const { endpoint, range } = request;
+  const { endpoint, range } = order.request;
   if (status >= 300 && !(status === 416 && range)) {
     const body = await readWhole(stream, MAX_ERROR_BYTES).catch(() => Buffer.alloc(0));
-    throw errorOf(request, response, body, secrets);
+    throw mapErrorResponse(order, response, body, secrets);
   }
   const isUnrequestedPart = status === 206 && !(range && bodyHeaders["content-range"]);
   const error = isHandedOver ? handedOver(endpoint, status) : isUnrequestedPart ? new NotUnderstood() : null;
@@ -131,16 +118,3 @@ const handedOver = ({ method, path }: EndpointName, status: number) =>
     "The service's application left the file to the web server in front of it. UPSTREAM_URL must name that web server, not the application.",
     { upstream: { method, route: path, status } },
   );
-
-const errorOf = (
-  { endpoint, path, token, secret }: UpstreamRequest<unknown>,
-  head: ResponseHead,
-  body: Buffer,
-  secrets: Secrets,
-): UpstreamError =>
-  mapErrorResponse(endpoint, {
-    ...head,
-    path,
-    text: body.toString("utf8"),
-    secrets: [...secrets, token, secret],
-  });

@@ -1,10 +1,9 @@
 import { OVERLOADED, UpstreamError } from "../../errors.ts";
-import type { Asker } from "./order.ts";
-import { attempt, type AttemptSettings, type Exchange, type Sent } from "./attempt.ts";
+import { attempt, type AttemptSettings, type Exchange } from "./attempt.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Connections } from "./connections.ts";
 import { endedError, throttledError } from "./failure.ts";
-import type { Order } from "./order.ts";
+import type { Life, Order } from "./order.ts";
 import type { PacedOutcome, Pacer } from "./pacer.ts";
 import { type Retries, throttledMs } from "./retry.ts";
 
@@ -23,8 +22,9 @@ export interface Road extends AttemptSettings {
  */
 export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Part>): Promise<Part> {
   const { request, operation, asker } = order;
+  const { life } = asker;
   const { breaker, connections, retries } = road;
-  if (asker.ended) throw endedError(request.endpoint, asker, false);
+  if (life.ended) throw endedError(request.endpoint, life, false);
   // Operations that have begun are not rejected halfway.
   if (!operation.hasBegun && connections.isFullFor(operation.scope.caller))
     throw new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
@@ -62,53 +62,26 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
     } catch (error) {
       outcome = throttledMs(error) ?? outcome;
       // A subscription reads again anyway.
-      pauseMs = isRead && !operation.yields ? retries.pauseAfter(error, attempts, asker) : null;
+      pauseMs = isRead && !operation.yields ? retries.pauseAfter(error, attempts, life) : null;
       operation.isThrottled ||=
         pauseMs === null && error instanceof UpstreamError && error.facts.upstream?.status === 429;
       if (pauseMs === null) throw error;
     } finally {
       pacer?.leave(outcome);
     }
-    if (pauseMs > 0) await pause(pauseMs, asker);
-    if (asker.ended) throw endedError(request.endpoint, asker, false);
+    if (pauseMs > 0) await pause(pauseMs, life);
+    if (life.ended) throw endedError(request.endpoint, life, false);
   }
 }
 
 /** Ends after a pause, or with who waits. */
-const pause = (ms: number, asker: Asker): Promise<void> =>
+const pause = (ms: number, life: Life): Promise<void> =>
   new Promise((resume) => {
     const finish = () => {
       clearTimeout(timer);
-      asker.offEnd(finish);
+      life.offEnd(finish);
       resume();
     };
     const timer = setTimeout(finish, ms);
-    asker.onEnd(finish);
+    life.onEnd(finish);
   });
-
-/**
- * Asks for a download at once or not at all: it waits in no line, because its caller decides how long it takes. The pace and
- * the circuit hold for it as well.
- */
-export async function askAtOnce<Part>(
-  road: Road,
-  order: Sent,
-  pacer: Pacer,
-  exchange: Exchange<Part>,
-): Promise<Part> {
-  const { breaker } = road;
-  if (!pacer.take(false)) throw throttledError(order.request.endpoint, pacer.waitMs(false));
-  let outcome: PacedOutcome = "unsent";
-  try {
-    if (breaker.isHalfOpen()) await breaker.probed(order);
-    const generation = breaker.enter();
-    outcome = "allowed";
-    pacer.send();
-    return await attempt(road, order, exchange, generation);
-  } catch (error) {
-    outcome = throttledMs(error) ?? outcome;
-    throw error;
-  } finally {
-    pacer.leave(outcome);
-  }
-}

@@ -2,7 +2,7 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { targetOf } from "./connector.ts";
-import { decodeStream, encodingsOf, NotUnderstood } from "./body.ts";
+import { decoderOf, decodeStream, NotUnderstood } from "./body.ts";
 import type { Life } from "./order.ts";
 import {
   headOf,
@@ -70,21 +70,17 @@ export function openStream(
       endWhenSilent(response, idleTimeoutMs);
       // Only `set-cookie` is a list.
       const header = (name: string) => response.headers[name]?.toString() ?? null;
-      const open = async (): Promise<StreamedResponse> => {
-        const { statusCode: status = 0 } = response;
-        if (status < 200) throw new NotUnderstood();
-        const encodings = encodingsOf(header("content-encoding"));
-        const stream = await decodeStream(response, encodings);
-        return {
-          ...headOf(status, response.headers),
-          stream,
-          bodyHeaders: encodings.length === 0 ? bodyHeadersOf(header) : {},
-          isHandedOver:
-            HANDED_OVER.some((name) => header(name) !== null) && Number(header("content-length") ?? 0) === 0,
-          keep: () => life.offEnd(onLifeEnd),
-        };
-      };
-      open().then(resolve, fail);
+      const { statusCode: status = 0 } = response;
+      const decoder = decoderOf(header("content-encoding"));
+      if (status < 200 || decoder === undefined) return fail(new NotUnderstood());
+      resolve({
+        ...headOf(status, response.headers),
+        stream: decodeStream(response, decoder),
+        bodyHeaders: decoder ? {} : bodyHeadersOf(header),
+        isHandedOver:
+          HANDED_OVER.some((name) => header(name) !== null) && Number(header("content-length") ?? 0) === 0,
+        keep: () => life.offEnd(onLifeEnd),
+      });
     });
     request.end();
   });

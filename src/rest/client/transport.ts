@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
+import { parseHeaders } from "undici/lib/core/util.js";
 import Pool from "undici/lib/dispatcher/pool.js";
-import { Collector, decodeBody, encodingsOf } from "./body.ts";
+import { Collector, decodeBody } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
 import type { Asker } from "./order.ts";
 
@@ -83,11 +84,10 @@ export function createTransport(settings: TransportSettings) {
   });
 
   return {
-    /** Sends a request and reads its whole response. Calls back once. */
-    send: (request: WireRequest, asker: Asker, receiver: Receiver): void => {
-      const handler = new ResponseHandler(asker, receiver, request.wantsBody ? maxJsonBytes : null);
-      handler.start(responseTimeoutMs);
-      pool.dispatch(request, handler);
+    /** Sends a request and reads its whole response. Calls back once, at the latest on a timeout or when nobody wants it any more. */
+    send: (request: WireRequest, asker: Asker, done: Done): void => {
+      const maxBytes = request.wantsBody ? maxJsonBytes : null;
+      pool.dispatch(request, new ResponseHandler(asker, done, maxBytes, responseTimeoutMs));
     },
     /** Opens and closes a connection without sending anything. Rejects when that fails. */
     reach: () =>
@@ -102,20 +102,18 @@ export function createTransport(settings: TransportSettings) {
   };
 }
 
-interface Receiver {
-  readonly onResponse: (response: WholeResponse) => void;
-  /** Receives a `TransportError`, at the latest on a timeout or when nobody wants the response any more. */
-  readonly onFailure: (error: TransportError) => void;
-}
+type Done = (
+  ...result: [failure: TransportError, response: null] | [failure: null, response: WholeResponse]
+) => void;
 
 /** Collects a response and settles once, whichever callbacks undici calls. */
 class ResponseHandler {
   readonly #asker: Asker;
-  readonly #receiver: Receiver;
+  readonly #done: Done;
   /** Maximum bytes of the body after decompression; null when the body of a response that is no error is ignored. */
   readonly #maxBytes: number | null;
   readonly #onEnd = (): void => this.#fail(new TimedOut());
-  #timer: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout;
   #isSettled = false;
   /** Set when the request is sent. */
   #abort: (() => void) | null = null;
@@ -123,15 +121,12 @@ class ResponseHandler {
   #encoding: string | null = null;
   #body: Collector | null = null;
 
-  constructor(asker: Asker, receiver: Receiver, maxBytes: number | null) {
+  constructor(asker: Asker, done: Done, maxBytes: number | null, timeoutMs: number) {
     this.#asker = asker;
-    this.#receiver = receiver;
+    this.#done = done;
     this.#maxBytes = maxBytes;
-  }
-
-  start(timeoutMs: number): void {
     this.#timer = setTimeout(this.#onEnd, timeoutMs);
-    this.#asker.onEnd(this.#onEnd);
+    asker.life.onEnd(this.#onEnd);
   }
 
   onConnect(abort: () => void): void {
@@ -142,9 +137,9 @@ class ResponseHandler {
   onHeaders(status: number, rawHeaders: readonly Buffer[]): boolean {
     // Informational: the final response follows.
     if (status < 200) return true;
-    const found = findHeaders(rawHeaders);
-    this.#head = headOf(status, found);
-    this.#encoding = found["content-encoding"] ?? null;
+    const headers = parseHeaders(rawHeaders);
+    this.#head = headOf(status, headers);
+    this.#encoding = headers["content-encoding"]?.toString() ?? null;
     if (status >= 300) this.#body = new Collector(MAX_ERROR_BYTES);
     else if (this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes);
     else {
@@ -184,9 +179,9 @@ class ResponseHandler {
     try {
       const isError = head.status >= 300;
       const limit = isError ? MAX_ERROR_BYTES : (this.#maxBytes ?? MAX_ERROR_BYTES);
-      const decode = async () => decodeBody(body, encodingsOf(encoding), limit);
+      const decoding = decodeBody(body, encoding, limit);
       // The status of an error is used even when its body cannot be decoded.
-      const decoded = await (isError ? decode().catch(() => NO_BODY) : decode());
+      const decoded = await (isError ? decoding.catch(() => NO_BODY) : decoding);
       this.#asker.hold(decoded.length);
       this.#succeed({ ...head, body: decoded });
     } catch (error) {
@@ -195,13 +190,13 @@ class ResponseHandler {
   }
 
   #succeed(response: WholeResponse): void {
-    if (this.#settle()) this.#receiver.onResponse(response);
+    if (this.#settle()) this.#done(null, response);
   }
 
   #fail(cause: unknown): void {
     if (!this.#settle()) return;
     const abort = this.#abort;
-    this.#receiver.onFailure(new TransportError(cause, abort !== null));
+    this.#done(new TransportError(cause, abort !== null), null);
     abort?.();
   }
 
@@ -209,7 +204,7 @@ class ResponseHandler {
     clearTimeout(this.#timer);
     if (this.#isSettled) return false;
     this.#isSettled = true;
-    this.#asker.offEnd(this.#onEnd);
+    this.#asker.life.offEnd(this.#onEnd);
     return true;
   }
 }
@@ -219,27 +214,11 @@ const NO_BODY = Buffer.alloc(0);
 /** How long an ignored body may occupy its connection, in milliseconds. */
 const IGNORED_BODY_MS = 1_000;
 
-/** The headers of a response that are looked at. */
-type Headers = { readonly [Name in (typeof HEADERS)[number]]?: string | undefined };
-
-const HEADERS = ["content-type", "retry-after", "content-encoding"] as const;
-
-const LENGTHS = new Set<number>(HEADERS.map((name) => name.length));
-
-export const headOf = (status: number, headers: Headers): ResponseHead => ({
+export const headOf = (
+  status: number,
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+): ResponseHead => ({
   status,
-  contentType: headers["content-type"] ?? null,
-  retryAfter: headers["retry-after"] ?? null,
+  contentType: headers["content-type"]?.toString() ?? null,
+  retryAfter: headers["retry-after"]?.toString() ?? null,
 });
-
-/** Finds headers in undici's flat list of names and values. The first of several with one name counts. */
-function findHeaders(rawHeaders: readonly Buffer[]): Headers {
-  const found: Record<string, string> = {};
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const raw = rawHeaders[index];
-    // Most names differ in length, which is cheaper to compare.
-    if (raw && LENGTHS.has(raw.length))
-      found[raw.toString("latin1").toLowerCase()] ??= rawHeaders[index + 1]?.toString("latin1") ?? "";
-  }
-  return found;
-}

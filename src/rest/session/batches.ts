@@ -1,13 +1,13 @@
 import DataLoader from "dataloader";
-import { batchFaultOf, UpstreamError } from "../../errors.ts";
+import { batchFaultOf } from "../../errors.ts";
 import type { Batch, Find, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { ReadPart } from "../client/client.ts";
 import { noToken } from "../client/failure.ts";
 import { serialize } from "./position.ts";
-import type { ReadTarget } from "./entry.ts";
 import { type Journal, Note } from "../../journal.ts";
+import type { ReadTarget } from "./entry.ts";
 import { Read, type Reader } from "./reads.ts";
 
 export interface ReadOptions {
@@ -44,6 +44,9 @@ interface BatchSettings {
   readonly journal: Journal | null;
 }
 
+/** How long a refusal of a batch is believed, in milliseconds. */
+const REFUSED_MS = 600_000;
+
 interface Member {
   readonly read: Read;
   readonly run: RunRead;
@@ -57,22 +60,20 @@ interface Group {
 
 /**
  * The reads of one operation since its last command. Equal reads share a request, and reads that one list of this server
- * covers become that list. The service's document has no such lists; there each read is a request of its own. DataLoader
- * collects the reads of a batch; it does not cache them, because a batch would settle as a whole, not read by read.
+ * covers become that list. The service's document has no such lists; there each read is a request of its own.
  */
 export class Batches {
   readonly #reader: Reader;
   readonly #settings: BatchSettings;
-  /** Those that the service has refused to the caller. */
-  readonly #refused: Set<Batch>;
+  /** Those that the service has refused to the caller, and until when they are not tried again. */
+  readonly #refused: Map<Batch, number>;
   readonly #reads = new Map<string, Read>();
   /** Whole reads by the object with their path parameters: references that are equal have the same one. */
   readonly #byAddress = new Map<unknown, Read>();
-  /** The errors of loads that send nothing; null if there are none. */
-  #errors: Map<string, UpstreamError> | null = null;
+  /** Gathers the reads of a batch. Without its cache: there a batch would settle as a whole, not read by read. */
   readonly #loader: DataLoader<Read, unknown>;
 
-  constructor(reader: Reader, settings: BatchSettings, refused: Set<Batch>) {
+  constructor(reader: Reader, settings: BatchSettings, refused: Map<Batch, number>) {
     this.#reader = reader;
     this.#settings = settings;
     this.#refused = refused;
@@ -97,7 +98,7 @@ export class Batches {
       read.note?.load();
       return read.response;
     } catch (error) {
-      return this.#rejected(error, endpoint, at, options);
+      return Promise.reject(error);
     }
   }
 
@@ -110,21 +111,6 @@ export class Batches {
     const read = this.#open(target, key);
     void this.#loader.load(read);
     return read;
-  }
-
-  /** Rejects a load that sends nothing. Equal loads share their error. */
-  async #rejected<At>(
-    error: unknown,
-    endpoint: Get<At, unknown>,
-    at: At,
-    { query }: ReadOptions,
-  ): Promise<never> {
-    if (!(error instanceof UpstreamError)) throw error;
-    const key = `${endpoint.path} ${endpoint.toPath(at)}${query ? searchOf(query) : ""}`;
-    this.#errors ??= new Map();
-    const first = this.#errors.get(key) ?? error;
-    this.#errors.set(key, first);
-    throw first;
   }
 
   /** Prefetches the list that covers reads like this one. */
@@ -166,7 +152,7 @@ export class Batches {
   #partOf(endpoint: AnyEndpoint, run: RunRead): ReadTarget["part"] {
     const batch = this.#settings.shared.server.batchOf(endpoint);
     const common = batch?.common(run) ?? null;
-    if (!batch || common === null || this.#refused.has(batch)) return null;
+    if (!batch || common === null || (this.#refused.get(batch) ?? 0) > Date.now()) return null;
     return { batch, run, common };
   }
 
@@ -184,42 +170,33 @@ export class Batches {
   }
 
   /** Starts the reads of a batch, which then settle one by one. */
-  #start(reads: readonly Read[]): Promise<readonly Read[]> {
+  async #start(reads: readonly Read[]): Promise<readonly Read[]> {
     try {
       const groups = new Map<string, Group[]>();
+      const singles: Read[] = [];
       for (const read of reads) {
         const { part, key } = read.target;
         if (!part) read.start();
-        else if (this.#reads.has(key)) this.#startSingle(read);
+        else if (this.#reads.has(key)) singles.push(read);
         else addTo(groups, part, read);
       }
-      const singles = [...groups.values()].flat().flatMap((group) => this.#startList(group));
-      for (const read of singles) this.#startSingle(read);
+      for (const group of [...groups.values()].flat()) singles.push(...this.#startList(group));
+      for (const read of singles) read.resolve(this.#readSingle(read));
     } catch (error) {
       for (const read of reads) read.reject(error);
     }
-    return Promise.resolve(reads);
+    return reads;
   }
 
-  /** Reads the whole record for a read that needs a part of it. */
-  #startSingle(read: Read): void {
-    read.resolve(this.#readSingle(read));
-  }
-
+  /** Reads the whole record for a read that needs a part of it, unless it was already requested. */
   #readSingle(read: Read): Promise<unknown> {
     read.note?.add({ kind: "served", by: "request", list: null });
-    const whole = this.#readWhole({ ...read.target, part: null });
+    const target = { ...read.target, part: null };
+    const requested = this.#reads.get(target.key);
+    const whole = requested ?? this.#open(target, target.key);
+    if (!requested) whole.start();
     whole.answers(read);
     return whole.response;
-  }
-
-  /** Requests a whole record, unless it was already requested. */
-  #readWhole(target: ReadTarget): Read {
-    const existing = this.#reads.get(target.key);
-    if (existing) return existing;
-    const read = this.#open(target, target.key);
-    read.start();
-    return read;
   }
 
   /**
@@ -239,20 +216,27 @@ export class Batches {
     }
     if (!requested) list.start();
     const found = list.response.then(find);
-    found.catch((error: unknown) => {
-      if (batchFaultOf(error) !== "refused") return;
-      // The list itself is rejected only if every single read succeeds.
-      Promise.all(members.map(({ read }) => this.#readSingle(read))).then(
-        () => this.#refuse(batch),
-        () => {},
-      );
-    });
-    for (const { read, run } of members) read.resolve(pick(found, run, () => this.#readSingle(read)));
+    for (const member of members) member.read.resolve(this.#pick(found, member));
+    this.#learnRefusal(found, batch, members).catch(() => {});
     return [];
   }
 
-  #refuse(batch: Batch): void {
-    this.#refused.add(batch);
+  /** Picks a record from a list. Reads it singly when the list lacks it or failed, so that it gets its own error. */
+  async #pick(found: Promise<Find>, { read, run }: Member): Promise<unknown> {
+    try {
+      return (await found)(run) ?? this.#readSingle(read);
+    } catch (error) {
+      if (batchFaultOf(error) === null) throw error;
+      return this.#readSingle(read);
+    }
+  }
+
+  /** A list is refused itself only if every single read succeeds. */
+  async #learnRefusal(found: Promise<Find>, batch: Batch, members: readonly Member[]): Promise<void> {
+    const fault = await found.then(() => null, batchFaultOf);
+    if (fault !== "refused") return;
+    await Promise.all(members.map(({ read }) => read.response));
+    this.#refused.set(batch, Date.now() + REFUSED_MS);
     this.#settings.shared.onRefused(batch.endpoint.path);
   }
 }
@@ -271,20 +255,6 @@ function addTo(
   const last = alike.at(-1);
   if (last && last.members.length < batch.maxReads) last.members.push({ read, run });
   else alike.push({ batch, members: [{ read, run }] });
-}
-
-/** Picks a record from a list. Reads it singly when the list lacks it or failed, so that it gets its own error. */
-async function pick(
-  found: Promise<Find>,
-  run: RunRead,
-  readSingle: () => Promise<unknown>,
-): Promise<unknown> {
-  try {
-    return (await found)(run) ?? readSingle();
-  } catch (error) {
-    if (batchFaultOf(error) === null) throw error;
-    return readSingle();
-  }
 }
 
 function searchOf(query: Query): string {

@@ -1,9 +1,8 @@
+import type { Held } from "../../held.ts";
 import type { Batch, RunRead } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { ReadPart } from "../client/client.ts";
-import type { Asker, Life } from "../client/order.ts";
-import type { Held } from "../../held.ts";
-import type { RequestScope } from "../../request-scope.ts";
+import type { Asker, Life, Operation } from "../client/order.ts";
 
 export interface ReadTarget {
   readonly endpoint: Get<never, unknown>;
@@ -21,8 +20,7 @@ export interface ReadTarget {
 
 /** A read that waits for a response. */
 interface User {
-  readonly scope: RequestScope;
-  readonly held: Held;
+  readonly operation: Operation;
   readonly positions: number;
   entry: Entry | null;
   resolve(response: unknown): void;
@@ -31,8 +29,6 @@ interface User {
   fail(error: unknown): void;
   /** Rejects it because its operation has ended. */
   end(wasSent: boolean): void;
-  /** Counts a request of its operation. Throws `UpstreamError` above the limit. */
-  charge(): void;
   /** An earlier response that will do. */
   findStale(): Entry | undefined;
 }
@@ -41,7 +37,8 @@ interface User {
  * One GET of a caller, and then its response. It belongs to all reads that wait for it: it lasts until the last of them is
  * left, and may be asked again until the latest of their deadlines. Answered, it can be kept for later reads.
  */
-export class Entry implements Asker {
+export class Entry implements Asker, Life {
+  readonly life = this;
   readonly target: ReadTarget;
   /** Whether later reads may join before it is answered. */
   readonly isOpen: boolean;
@@ -79,27 +76,31 @@ export class Entry implements Asker {
     read.entry = this;
     if (this.isAnswered) return this.#giveTo(read);
     this.positions += read.positions;
-    this.deadline = Math.max(this.deadline, read.scope.deadline);
+    this.deadline = Math.max(this.deadline, read.operation.life.deadline);
     this.#waiting.push(read);
-    if (this.#isPaused) read.scope.pause();
+    if (this.#isPaused) read.operation.pause();
   }
 
   /** The operation of a read has ended. */
   leave(read: User): void {
     read.entry = null;
-    if (this.isAnswered) return this.#release(read.held);
+    if (this.isAnswered) {
+      if (--this.#holders === 0) read.operation.held.remove(this.bytes);
+      return;
+    }
     this.#drop(read);
     if (this.#waiting.length > 0) return read.end(true);
     // The request's own error says whether it was sent.
     this.#last = read;
-    this.ended = read.scope.ended;
+    this.ended = read.operation.life.ended;
     this.#interrupt?.();
   }
 
   succeed(value: unknown): void {
     this.isAnswered = true;
     this.value = value;
-    const waiting = this.#settle();
+    const waiting = this.#waiting;
+    this.#waiting = [];
     this.#holders = waiting.length;
     for (const read of waiting) read.resolve(value);
     this.#last?.resolve(value);
@@ -110,14 +111,16 @@ export class Entry implements Asker {
   fail(error: unknown): void {
     this.#held?.remove(this.bytes);
     this.#held = null;
-    for (const read of this.#settle()) read.fail(error);
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const read of waiting) read.fail(error);
     this.#last?.reject(error);
   }
 
-  canWait(msFor: (scope: RequestScope) => number, late: () => Error): boolean {
+  canWait(msFor: (operation: Operation) => number, late: () => Error): boolean {
     const now = Date.now();
     const inTime = this.#waiting.filter(
-      (read) => now + msFor(read.scope) < read.scope.deadline && !read.findStale(),
+      (read) => now + msFor(read.operation) < read.operation.life.deadline && !read.findStale(),
     );
     if (inTime.length === 0) return false;
     for (const read of this.#waiting.filter((each) => !inTime.includes(each))) {
@@ -132,7 +135,7 @@ export class Entry implements Asker {
     let limit: unknown;
     for (const read of this.#waiting) {
       try {
-        return read.charge();
+        return read.operation.charge();
       } catch (error) {
         limit = error;
         this.#drop(read);
@@ -144,12 +147,12 @@ export class Entry implements Asker {
 
   pause(): void {
     this.#isPaused = true;
-    for (const { scope } of this.#waiting) scope.pause();
+    for (const { operation } of this.#waiting) operation.pause();
   }
 
   resume(): void {
     this.#isPaused = false;
-    for (const { scope } of this.#waiting) scope.resume();
+    for (const { operation } of this.#waiting) operation.resume();
   }
 
   hold(bytes: number): void {
@@ -168,26 +171,16 @@ export class Entry implements Asker {
 
   #giveTo(read: User): void {
     try {
-      if (this.#holders++ === 0) read.held.keep(this.bytes);
+      if (this.#holders++ === 0) read.operation.held.keep(this.bytes);
       read.resolve(this.value);
     } catch (error) {
       read.reject(error);
     }
   }
 
-  #release(held: Held): void {
-    if (--this.#holders === 0) held.remove(this.bytes);
-  }
-
   #drop(read: User): void {
     this.#waiting = this.#waiting.filter((each) => each !== read);
     this.positions -= read.positions;
-    if (this.#isPaused) read.scope.resume();
-  }
-
-  #settle(): readonly User[] {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    return waiting;
+    if (this.#isPaused) read.operation.resume();
   }
 }

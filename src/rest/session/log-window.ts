@@ -16,13 +16,12 @@ export interface LogWindow {
   /** Position at which to continue reading. */
   readonly endByte: number;
   readonly hasMore: boolean;
-  readonly contentType: string | null;
   /** The open response after the window; null when it was not requested, or at the end of the log. */
   readonly rest: OpenLog | null;
 }
 
 /** The parts of a response that a log is read from. */
-export type LogResponse = Pick<StreamedResponse, "stream" | "contentType" | "bodyHeaders">;
+export type LogResponse = Pick<StreamedResponse, "stream" | "bodyHeaders">;
 
 /**
  * Reads a window of a streamed log. Reads no further than needed, buffers at most twice `maxBytes`, and nothing before
@@ -79,7 +78,7 @@ class OpenLog {
     }
     const bytes = held.bytes();
     // A window smaller than its first character contains that character, so that reading makes progress.
-    const end = wholeCharacters(bytes, this.#maxBytes) || (characterEnd(bytes, 0) ?? 0);
+    const end = wholeCharacters(bytes, this.#maxBytes) || wholeCharacters(bytes, lengthFrom(bytes[0]));
     // A log that ends before `fromByte` has been truncated: reading continues at its end.
     const startByte = this.#position - this.#toSkip;
     this.#position = startByte + end;
@@ -92,7 +91,6 @@ class OpenLog {
       startByte,
       endByte: this.#position,
       hasMore,
-      contentType: this.#response.contentType,
       rest: hasMore ? this : null,
     };
   }
@@ -114,7 +112,7 @@ class OpenLog {
 }
 
 async function readTail(
-  { stream, contentType }: LogResponse,
+  { stream }: LogResponse,
   { tailLines, maxBytes }: { tailLines: number; maxBytes: number },
 ): Promise<LogWindow> {
   const held = createTail(maxBytes + MAX_CHARACTER_BYTES);
@@ -133,7 +131,6 @@ async function readTail(
     startByte: total - bytes.length + start,
     endByte: total - bytes.length + end,
     hasMore: false,
-    contentType,
     rest: null,
   };
 }
@@ -188,25 +185,12 @@ function nextCharacter(bytes: Buffer, from: number): number {
 }
 
 /** Length of the character that starts with this byte. Invalid bytes count as one character each. */
-const lengthFrom = (byte: number) =>
-  byte < 0xc0 || byte >= 0xf8 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-
-/** End of the character that starts here; null when it is incomplete. An invalid one ends before its first invalid byte. */
-function characterEnd(bytes: Buffer, start: number): number | null {
-  if (start >= bytes.length) return null;
-  const whole = start + lengthFrom(bytes[start] ?? 0);
-  let end = start + 1;
-  while (end < whole && isContinuation(bytes[end])) end++;
-  return end < whole && end >= bytes.length ? null : end;
-}
+const lengthFrom = (byte = 0) => (byte < 0xc0 || byte >= 0xf8 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2);
 
 /** Number of bytes within the first `limit` that form complete characters. */
 function wholeCharacters(bytes: Buffer, limit: number): number {
   const end = Math.min(limit, bytes.length);
-  for (let start = end - 1; start >= 0 && start >= end - MAX_CHARACTER_BYTES; start--) {
-    if (isContinuation(bytes[start])) continue;
-    const characterEndsAt = characterEnd(bytes, start);
-    return characterEndsAt === null || characterEndsAt > end ? start : end;
-  }
-  return end;
+  let start = end - 1;
+  while (isContinuation(bytes[start]) && start > end - MAX_CHARACTER_BYTES) start--;
+  return start >= 0 && start + lengthFrom(bytes[start]) > end ? start : end;
 }

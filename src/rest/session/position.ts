@@ -17,20 +17,11 @@ export const START: Position = { query: {}, skip: 0 };
 export const positionAt = (offset: number, paging: Paging): Position =>
   offset > 0 && paging.by === "offset" ? { query: { [paging.parameter]: `${offset}` }, skip: 0 } : START;
 
-/** The query parameters that select a page, with their meanings. */
-type Meanings = Readonly<Record<string, "size" | "offset" | "page" | "cursor">>;
-
-function meaningsOf(paging: Paging): Meanings {
-  if (paging.by === "link") return paging.parameters;
-  return { ...(paging.size === null ? {} : { [paging.size]: "size" }), [paging.parameter]: paging.by };
-}
-
 /** The parameters that select a page, in the order of the profile. Drops all others. */
 function pageParameters(params: URLSearchParams, paging: Paging): Query {
+  const names = paging.by === "offset" ? [paging.parameter] : Object.keys(paging.parameters);
   return Object.fromEntries(
-    Object.keys(meaningsOf(paging)).flatMap((name) =>
-      params.has(name) ? [[name, params.get(name) ?? ""]] : [],
-    ),
+    names.flatMap((name) => (params.has(name) ? [[name, params.get(name) ?? ""]] : [])),
   );
 }
 
@@ -47,58 +38,22 @@ export const formatCursor = ({ query, skip }: Position, mark: string): string =>
 const MAX_CURSOR_LENGTH = 4_000;
 
 /**
- * Parses a cursor. Clients can forge one, so it cannot request pages above `maxSize`. Throws `InputError`, also for a cursor
- * of a list with another mark.
+ * Parses a cursor. Clients can forge one, so it cannot ask for pages above `maxSize`: without a size the server uses its own, which
+ * is that of its links as well, because no request sets another one. Throws `InputError`, also for a cursor of a list with
+ * another mark.
  */
 export function parseCursor(cursor: string, mark: string, paging: Paging, maxSize: number): Position {
   const text = cursor.length > MAX_CURSOR_LENGTH ? "" : fromBase64url(cursor);
   const found = text.endsWith(`#${mark}`) ? /^([^#]*)#(\d{1,9})#[^#]*$/.exec(text) : null;
-  const query = pageParameters(new URLSearchParams(found?.[1]), paging);
+  const meanings = paging.by === "link" ? paging.parameters : {};
+  const given = Object.entries(pageParameters(new URLSearchParams(found?.[1]), paging));
+  // No list is that long, and databases reject numbers above their integers.
+  const isTooFar = given.some(([name, value]) => /\d{10}/.test(value) && meanings[name] !== "cursor");
   const skip = Number(found?.[2]);
-  if (found && serialize(query) === found[1] && skip <= MAX_RECORDS && !isTooFar(query, meaningsOf(paging)))
-    return withinPage({ query, skip }, paging, maxSize);
-  throw new InputError(`after: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
-}
-
-/** Whether a number has ten digits: no list is that long, and databases reject numbers above their integers. */
-const isTooFar = (query: Query, meanings: Meanings): boolean =>
-  Object.entries(query).some(
-    ([name, value]) => (meanings[name] === "offset" || meanings[name] === "page") && /\d{10}/.test(value),
-  );
-
-/**
- * Converts a position to pages of at most `maxSize` items. A server's own links can request
- * larger pages (metrics of known servers: 300,000). With an offset, a smaller page starts exactly at the position. With
- * other links the size is omitted: the server uses its default, which is the size in its links as well, because no
- * request sets another one.
- */
-function withinPage({ query, skip }: Position, paging: Paging, maxSize: number): Position {
-  const meanings = meaningsOf(paging);
-  const named = Object.entries(query);
-  const sizes = named.filter(([name]) => meanings[name] === "size");
-  if (sizes.every(([, size]) => /^\d{1,9}$/.test(size) && Number(size) <= maxSize)) return { query, skip };
-  const [[sizeName] = [""]] = sizes;
-  const rest = named.filter(([name]) => meanings[name] !== "size");
-  const offsetName = Object.keys(meanings).find((name) => meanings[name] === "offset");
-  const countsItems = rest.every(([name, value]) => name === offsetName && /^\d+$/.test(value));
-  if (offsetName === undefined || !countsItems) return { query: Object.fromEntries(rest), skip };
-  const [[, offset] = ["", "0"]] = rest;
-  const shorter = new URLSearchParams({ [sizeName]: `${maxSize}`, [offsetName]: `${Number(offset) + skip}` });
-  return { query: pageParameters(shorter, paging), skip: 0 };
-}
-
-/** The page size parameter for the wanted number of items; empty when the server has none. */
-export function sizeQuery(
-  { size, maxSize }: { readonly size: string | null; readonly maxSize: number | null },
-  wanted: number,
-): Query {
-  return size !== null && Number.isFinite(wanted) ? { [size]: `${Math.min(wanted, maxSize ?? wanted)}` } : {};
-}
-
-/** The number that a parameter holds; 0 without one. */
-export function numberIn(query: Query, name: string): number {
-  const { [name]: text = "" } = query;
-  return /^\d+$/.test(text) ? Number(text) : 0;
+  if (!found || skip > MAX_RECORDS || isTooFar)
+    throw new InputError(`after: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
+  const query = given.filter(([name, value]) => meanings[name] !== "size" || Number(value) <= maxSize);
+  return { query: Object.fromEntries(query), skip };
 }
 
 /**

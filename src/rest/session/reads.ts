@@ -1,7 +1,5 @@
 import { isForNow, isOwnFault, UpstreamError } from "../../errors.ts";
-import type { Held } from "../../held.ts";
 import type { Note } from "../../journal.ts";
-import type { RequestScope } from "../../request-scope.ts";
 import type { Client } from "../client/client.ts";
 import { endedError } from "../client/failure.ts";
 import type { Operation } from "../client/order.ts";
@@ -12,7 +10,6 @@ import type { CallerReads } from "./shared-reads.ts";
 export interface Reader {
   readonly client: Pick<Client, "json" | "part">;
   readonly operation: Operation;
-  readonly scope: RequestScope;
   readonly token: string | null;
   /** What it shares with other operations of the caller; null when it shares nothing. */
   readonly shared: CallerReads | null;
@@ -25,6 +22,7 @@ export interface Reader {
 /** A response that an operation waits for: the positions of its result that want it, and where it comes from. */
 export class Read {
   readonly target: ReadTarget;
+  readonly operation: Operation;
   readonly response: Promise<unknown>;
   resolve: (response: unknown) => void = () => {};
   reject: (error: unknown) => void = () => {};
@@ -40,19 +38,12 @@ export class Read {
 
   constructor(target: ReadTarget, reader: Reader) {
     this.target = target;
+    this.operation = reader.operation;
     this.#reader = reader;
     this.response = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
     });
-  }
-
-  get scope(): RequestScope {
-    return this.#reader.scope;
-  }
-
-  get held(): Held {
-    return this.#reader.operation.held;
   }
 
   /** Adds positions that wait for it, and so for what will answer it. */
@@ -71,9 +62,9 @@ export class Read {
 
   /** Takes the kept response of an equal read, waits for one that is in flight, or sends the request. */
   start(): void {
-    const { scope, shared, started, isFresh, operation } = this.#reader;
-    const { target } = this;
-    if (scope.ended) return this.end(false);
+    const { shared, started, isFresh } = this.#reader;
+    const { target, operation } = this;
+    if (operation.life.ended) return this.end(false);
     started.push(this);
     const equal = isFresh ? undefined : shared?.find(target.key);
     if (equal) {
@@ -87,10 +78,6 @@ export class Read {
     void this.#request(entry);
   }
 
-  charge(): void {
-    this.#reader.operation.charge();
-  }
-
   /** Called when its operation ends: it stops waiting, and holds no response. */
   leave(): void {
     this.note = null;
@@ -99,7 +86,7 @@ export class Read {
 
   /** Rejects it because its operation has ended. */
   end(wasSent: boolean): void {
-    this.reject(endedError(this.target.offered, this.scope, wasSent));
+    this.reject(endedError(this.target.offered, this.operation.life, wasSent));
   }
 
   /** Takes the last known response if the service gives none for now; otherwise fails. */
@@ -115,12 +102,15 @@ export class Read {
 
   /** An earlier response that may answer while the service gives none: the result must tell that. */
   findStale(): Entry | undefined {
-    const { isFresh, scope, shared } = this.#reader;
-    return isFresh || scope.ended || !this.note ? undefined : shared?.findStale(this.target.key);
+    const { isFresh, shared } = this.#reader;
+    return isFresh || this.operation.life.ended || !this.note
+      ? undefined
+      : shared?.findStale(this.target.key);
   }
 
   async #request(entry: Entry): Promise<void> {
-    const { client, operation, shared, token } = this.#reader;
+    const { client, shared, token } = this.#reader;
+    const { operation } = this;
     const { offered, path, window } = this.target;
     const request = { endpoint: offered, path, token, note: this.note };
     try {

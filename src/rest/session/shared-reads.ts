@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
-import type { Callers, Kept } from "../../caller.ts";
+import type { Caller, Callers, Kept } from "../../caller.ts";
 import { TransientMap } from "../../transient.ts";
+import type { Batch } from "../api/batches.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
 import { cluster } from "../api/kinds.ts";
 import { isObject } from "../api/record.ts";
@@ -31,12 +32,11 @@ const freshnessOf = ({ target: { endpoint } }: Entry, value: unknown): number =>
 export class SharedReads {
   readonly settings: SharingSettings;
   readonly own: Kept<CallerReads>;
-  /** Kept entries, each with the reads of its caller. */
-  readonly kept: LRUCache<Entry, CallerReads> | null = null;
+  readonly kept: LRUCache<string, Entry> | null = null;
 
   constructor(settings: SharingSettings, callers: Callers) {
     this.settings = settings;
-    this.own = callers.keep(() => new CallerReads(this));
+    this.own = callers.keep((caller) => new CallerReads(this, caller));
     const ttl = Math.max(settings.ttlMs, settings.staleMs);
     if (ttl === 0) return;
     this.kept = new LRUCache({
@@ -47,38 +47,47 @@ export class SharedReads {
       ttlResolution: 0,
       // lru-cache takes a start of 0 for none.
       perf: { now: () => settings.now() + 1 },
-      dispose: (reads, entry) => reads.forget(entry),
     });
   }
 }
 
 /**
- * The reads of one caller since its last command: in flight, or kept. Own code: packages that merge equal requests share a
+ * What the service has shown a caller: its reads since its last command, in flight or kept. Own code: packages that merge equal requests share a
  * promise, which fails with the operation that made it, and know neither limits nor commands.
  */
 export class CallerReads {
   readonly settings: SharingSettings;
-  readonly #all: SharedReads;
-  readonly #inFlight = new TransientMap<Entry>();
-  readonly #kept = new TransientMap<Entry>();
+  /** The login name of the user of the token; null while it is not known. */
+  viewer: string | null = null;
+  /**
+   * The batches whose lists the server rejects although it serves the single reads, and until when that is believed: the cause
+   * may be the input or the rights of this caller, and servers are updated.
+   */
+  readonly refused = new Map<Batch, number>();
+  readonly #kept: SharedReads["kept"];
+  readonly #caller: Caller;
+  /** How often sharing has ended: what was kept before has other keys, and is found no more. */
+  #epoch = 0;
+  #inFlight = new TransientMap<Entry>();
 
-  constructor(all: SharedReads) {
-    this.#all = all;
-    this.settings = all.settings;
+  constructor({ settings, kept }: SharedReads, caller: Caller) {
+    this.settings = settings;
+    this.#kept = kept;
+    this.#caller = caller;
   }
 
   /** What may answer an equal read; undefined without it. No later read gets an older response. */
   find(key: string): Entry | undefined {
     const entry = this.#inFlight.get(key);
     if (entry) return entry.isOpen && !entry.ended ? entry : undefined;
-    const kept = this.#all.kept && this.#keptOf(key);
+    const kept = this.#kept?.get(this.#keyOf(key));
     return kept && this.settings.now() <= kept.freshUntil ? kept : undefined;
   }
 
   /** The last response to an equal read, for use while the service gives none; undefined without one. */
   findStale(key: string): Entry | undefined {
     const { staleMs, now } = this.settings;
-    const kept = staleMs > 0 ? this.#keptOf(key) : undefined;
+    const kept = staleMs > 0 ? this.#kept?.get(this.#keyOf(key)) : undefined;
     return kept && now() - kept.began <= staleMs ? kept : undefined;
   }
 
@@ -86,47 +95,36 @@ export class CallerReads {
     this.#inFlight.set(entry.target.key, entry);
   }
 
-  /** Removes an entry whose request has failed. `isForNow`: a kept response may still be true, and stays. */
+  /**
+   * Removes an entry whose request has ended, unless a command or a later read has replaced it. `isForNow`: a kept response may
+   * still be true, and stays.
+   */
   remove(entry: Entry, isForNow: boolean): void {
     const { key } = entry.target;
     if (this.#inFlight.get(key) !== entry) return;
     this.#inFlight.delete(key);
-    if (!isForNow) this.#drop(key);
+    if (!isForNow) this.#kept?.delete(this.#keyOf(key));
   }
 
-  /** Keeps the response, unless it is too old or too large, or a command or a later read has replaced it. */
+  /** Keeps the response in place of an earlier one, unless it is too old or too large. */
   keep(entry: Entry, value: unknown): void {
-    const { kept } = this.#all;
-    if (!kept) return this.remove(entry, true);
     const { ttlMs, staleMs, now } = this.settings;
     const { target, began } = entry;
-    if (this.#inFlight.get(target.key) !== entry) return;
+    const isLatest = this.#inFlight.get(target.key) === entry;
     this.remove(entry, false);
+    if (!this.#kept || !isLatest) return;
     if (ttlMs > 0) entry.freshUntil = began + ttlMs * freshnessOf(entry, value);
     const ttl = Math.floor(Math.max(entry.freshUntil, began + staleMs) - now());
-    if (ttl <= 0) return;
-    kept.set(entry, this, { ttl, size: entry.bytes + ENTRY_BYTES });
-    if (kept.has(entry)) this.#kept.set(target.key, entry);
-  }
-
-  /** Called when an entry is no longer kept. */
-  forget(entry: Entry): void {
-    if (this.#kept.get(entry.target.key) === entry) this.#kept.delete(entry.target.key);
+    if (ttl > 0) this.#kept.set(this.#keyOf(target.key), entry, { ttl, size: entry.bytes + ENTRY_BYTES });
   }
 
   /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
   endSharing(): void {
-    for (const { target } of this.#inFlight.values()) this.#inFlight.delete(target.key);
-    for (const entry of this.#kept.values()) this.#all.kept?.delete(entry);
+    this.#epoch++;
+    this.#inFlight = new TransientMap();
   }
 
-  #keptOf(key: string): Entry | undefined {
-    const entry = this.#kept.get(key);
-    return entry && this.#all.kept?.get(entry) ? entry : undefined;
-  }
-
-  #drop(key: string): void {
-    const entry = this.#kept.get(key);
-    if (entry) this.#all.kept?.delete(entry);
+  #keyOf(key: string): string {
+    return `${this.#caller.key} ${this.#epoch} ${key}`;
   }
 }

@@ -3,7 +3,7 @@ import type { Query } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { Page } from "../api/reader.ts";
 import type { Paging } from "../api/profile.ts";
-import { badPages, nextQuery, numberIn, type Position, serialize, sizeQuery, START } from "./position.ts";
+import { badPages, nextQuery, type Position, positionAt, serialize, START } from "./position.ts";
 import type { Session, Wants } from "./session.ts";
 
 /* How one page of a list is read, in the way its server pages. */
@@ -79,6 +79,12 @@ async function stepByLink<At, Item>(
   };
 }
 
+/** The offset of a page; 0 where a forged cursor has none. */
+function offsetIn(query: Query, { parameter }: PagingBy<"offset">): number {
+  const offset = query[parameter] ?? "";
+  return /^\d+$/.test(offset) ? Number(offset) : 0;
+}
+
 /** Reads from an offset, with all wanted items in one page. */
 async function stepByOffset<At, Item>(
   session: Session,
@@ -87,16 +93,18 @@ async function stepByOffset<At, Item>(
   paging: PagingBy<"offset">,
   wanted: number,
 ): Promise<Step<Item>> {
-  const offset = numberIn(query, paging.parameter) + skip;
-  const positionAt = (at: number): Position => ({ query: { [paging.parameter]: `${at}` }, skip: 0 });
-  const size = sizeQuery(paging, wanted);
-  const page = await readPage(session, list, { ...size, ...(offset > 0 ? positionAt(offset).query : {}) });
+  const offset = offsetIn(query, paging) + skip;
+  const size = Number.isFinite(wanted) && paging.size;
+  const page = await readPage(session, list, {
+    ...(size && { [size]: `${Math.min(wanted, paging.maxSize ?? wanted)}` }),
+    ...positionAt(offset, paging).query,
+  });
   const end = offset + page.results.length;
   return {
     page,
     rest: page.results,
-    positionAfter: (index) => positionAt(offset + index + 1),
-    next: hasMore(page, end) ? positionAt(end) : null,
+    positionAfter: (index) => positionAt(offset + index + 1, paging),
+    next: hasMore(page, end) ? positionAt(end, paging) : null,
   };
 }
 
@@ -114,13 +122,13 @@ async function stepInBlock<At, Item>(
   paging: PagingBy<"offset">,
   wanted: number,
 ): Promise<Step<Item>> {
-  const offset = numberIn(query, paging.parameter) + skip;
+  const offset = offsetIn(query, paging) + skip;
   const isOpen = offset === 0 && wanted === Number.POSITIVE_INFINITY;
   const usual = isOpen ? await stepByOffset(session, list, START, paging, wanted) : null;
   if (usual && !usual.next) return { ...usual, rest: untied(usual.rest) };
   const size = Math.min(BLOCK, paging.maxSize ?? BLOCK);
   const skipped = offset % size;
-  const block = { query: { [paging.parameter]: `${offset - skipped}` }, skip: 0 };
+  const block = positionAt(offset - skipped, paging);
   const { page, rest, next, positionAfter } = await stepByOffset(session, list, block, paging, size);
   const items = untied(rest).slice(skipped, skipped + (usual?.rest.length ?? size));
   // A server with shorter pages.
