@@ -4,7 +4,6 @@ import { createEngine } from "./engine/engine.ts";
 import type { Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
 import { HeldBytes } from "./held.ts";
-import { version } from "./installation.ts";
 import type { Log } from "./observability/log.ts";
 import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
 import { createDelivery } from "./http/delivery.ts";
@@ -25,7 +24,6 @@ import { createWebSockets } from "./http/graphql/web-socket.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { createClient } from "./rest/client/client.ts";
 import { type BuiltInName, builtInProfile } from "./rest/api/profiles.ts";
-import { Learned } from "./rest/session/session.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { describeService } from "./service.ts";
@@ -72,7 +70,6 @@ export function createGateway({
   });
   const telemetry = createTelemetry({
     log,
-    version,
     load: () => ({
       ...client.pressure(),
       operations: doors.taken("operation"),
@@ -158,7 +155,6 @@ export function createGateway({
   };
   const shared = {
     server,
-    learned: callers.keep(() => new Learned()),
     onRefused: events.refusedBatch,
     reads: new SharedReads(sharing, callers),
   };

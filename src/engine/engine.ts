@@ -135,7 +135,7 @@ export function createEngine(settings: EngineSettings) {
       throw tooLarge(
         `Expected at most ${selected} fields with fragments expanded and for each item of a list argument, got more.`,
       );
-    return { plan, onError: errorBehaviorOf(params) };
+    return { plan, onError: params.onError == null ? "PROPAGATE" : errorBehaviorOf(params.onError) };
   };
 
   /** Runs a plan in a scope until it completes or its meter stops it; that of a subscription for one event. */
@@ -153,8 +153,8 @@ export function createEngine(settings: EngineSettings) {
     return new Promise((resolve) => {
       meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
       const onResult = (result: ExecutionResult, pieces?: Pieces | null): void => {
-        const errors = meter.withCount(result.errors);
-        resolve({ ...result, ...(errors.length > 0 && { errors }), ...(pieces && { pieces }) });
+        const errors = result.errors && { errors: meter.withCount(result.errors) };
+        resolve({ ...result, ...errors, ...(pieces && { pieces }) });
       };
       plan.run(variables ?? {}, openContext(meter), meter, event, onResult, behavior);
     });
@@ -164,11 +164,6 @@ export function createEngine(settings: EngineSettings) {
     { errors, data }: { readonly errors: readonly GraphQLError[]; readonly data?: unknown },
     plan: Plan,
   ) => mergeFailures({ errors, data }, separateNames(schema, plan)).map(publicError);
-
-  const publicResult = <Result extends ExecutionResult>(result: Result, plan: Plan): Result => {
-    const { errors, data } = result;
-    return errors ? { ...result, errors: publicErrorsOf({ errors, data }, plan) } : result;
-  };
 
   const failed = (error: unknown, facts: OperationFacts): ExecutionResult => {
     // Safe: those of an invalid document are its own.
@@ -193,11 +188,14 @@ export function createEngine(settings: EngineSettings) {
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
         const executed = await resultOf(plan, params, operation, { onError, isIncremental }, maxBytes);
-        const { pieces, ...result } = publicResult(executed, plan);
+        const { pieces, ...result } = executed;
         const [first] = executed.errors ?? [];
-        if (onError === "HALT" && facts.type === "mutation" && result.errors && first)
-          result.errors = withOutcome(result.errors, first);
-        if (result.errors) noteErrors(facts, result.errors);
+        if (first) {
+          const errors = publicErrorsOf({ ...executed, errors: executed.errors ?? [] }, plan);
+          const isHalted = onError === "HALT" && facts.type === "mutation";
+          result.errors = isHalted ? withOutcome(errors, first) : errors;
+          noteErrors(facts, result.errors);
+        }
         if (!pieces) return result;
         isWhole = false;
         const convert: PublicErrors = (part) => {
@@ -239,7 +237,9 @@ export function createEngine(settings: EngineSettings) {
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults({ schema, document }, request, (event, execution) =>
           resultOf(plan, params, execution, { onError, isIncremental: false }, undefined, event)
-            .then((result) => publicResult(result, plan))
+            .then(({ errors, ...result }) =>
+              errors ? { ...result, errors: publicErrorsOf({ errors, ...result }, plan) } : result,
+            )
             .catch((error: unknown) => failed(error, facts)),
         );
         if ("results" in results) return results;
@@ -295,11 +295,8 @@ function selectPlan(document: PreparedDocument, params: OperationParams, isReadO
   });
 }
 
-const isErrorBehavior = (text: string): text is ErrorBehavior => /^(?:NULL|PROPAGATE|HALT)$/.test(text);
-
-/** What errors of a request do. Throws when it names something else. */
-function errorBehaviorOf({ onError }: OperationParams): ErrorBehavior {
-  if (onError == null) return "PROPAGATE";
-  if (isErrorBehavior(onError)) return onError;
+/** What errors of a request do by its `onError`. Throws when that is something else. */
+function errorBehaviorOf(onError: string): ErrorBehavior {
+  if (onError === "NULL" || onError === "PROPAGATE" || onError === "HALT") return onError;
   throw rejection("onError: expected one of NULL, PROPAGATE, HALT", "BAD_REQUEST");
 }

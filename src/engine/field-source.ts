@@ -31,6 +31,8 @@ export interface SelectionNeeds {
   readonly keys: readonly string[];
   /** Reads that need only the parent's address. */
   readonly children: readonly ChildRead[];
+  /** What the parts of the selection need that are delivered later; absent where there are none. */
+  readonly deferred?: () => SelectionNeeds;
 }
 
 interface ChildRead {

@@ -116,7 +116,7 @@ export class Meter {
   }
 
   /** The errors of a result, or of a part of it, and how many there are when some are left out. */
-  withCount(errors: readonly GraphQLError[] = []): GraphQLError[] {
+  withCount(errors: readonly GraphQLError[]): GraphQLError[] {
     if (this.errors <= Math.max(MAX_ERRORS, this.#reported)) return [...errors];
     this.#reported = this.errors;
     const message = `Expected at most ${MAX_ERRORS} errors, got ${this.errors}: the others are left out.`;

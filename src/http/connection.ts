@@ -33,11 +33,10 @@ function watchConnection(socket: Socket): TransientList<ServerResponse> {
   return responses;
 }
 
-/** Calls back once when a response, which is watched, is sent or left. Returns a function that removes the callback. */
-export function onceOver(response: ServerResponse, callback: () => void): () => void {
+/** Calls back once when a response, which is watched, is sent or left. */
+export function onceOver(response: ServerResponse, callback: () => void): void {
   if (isOver(response)) callback();
   else response.once("close", callback);
-  return () => response.off("close", callback);
 }
 
 /**

@@ -48,13 +48,10 @@ export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs 
       else response.once("socket", watch);
       const onDrained = () => {
         cancel?.();
-        response.off("socket", watch);
-        response.off("drain", onDrained);
-        removeCallback();
+        response.off("socket", watch).off("drain", onDrained).off("close", onDrained);
         resolve();
       };
-      const removeCallback = onceOver(response, onDrained);
-      response.once("drain", onDrained);
+      response.once("drain", onDrained).once("close", onDrained);
     });
   };
 

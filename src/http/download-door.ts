@@ -25,8 +25,8 @@ interface DownloadTask {
   readonly what: DownloadReport["what"];
   /** The path without ids, for spans. */
   readonly route: string;
-  /** `admit` takes a place among the downloads. It throws `UpstreamError` without a token, and when there is none. */
-  readonly open: (scope: RequestScope, admit: () => void) => Promise<OpenedDownload>;
+  /** Must call `admitDownload` before it asks the service. */
+  readonly open: (scope: RequestScope) => Promise<OpenedDownload>;
 }
 
 /** Names a file: in ASCII, and as it is where that is not the same (RFC 6266). */
@@ -42,75 +42,68 @@ export function named(disposition: "inline" | "attachment", name: string) {
 
 const METHODS = ["GET", "HEAD"];
 
+/** Takes a place among the downloads. Throws `UpstreamError` without a token, and when there is none. */
+export function admitDownload({ doors }: Parts, scope: RequestScope): void {
+  if (scope.token === null)
+    throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
+  const rejection = doors.admit("download", scope);
+  if (rejection) throw rejection;
+}
+
 /** Serves what can last long: no deadline, a place among the downloads, and a body that never looks whole when it is not. */
-export function createDownloadDoor({ publicError, identify, doors, delivery, telemetry }: Parts) {
-  const admit = (scope: RequestScope): void => {
-    if (scope.token === null)
-      throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
-    const rejection = doors.admit("download", scope);
-    if (rejection) throw rejection;
+export async function serveDownload(
+  { publicError, identify, delivery, telemetry }: Parts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { what, route, open }: DownloadTask,
+): Promise<void> {
+  if (!METHODS.includes(request.method ?? ""))
+    return void response.writeHead(405, { allow: METHODS.join(", ") }).end();
+  // Downloads have no deadline: only a disconnect of the caller ends the scope.
+  const scope = new RequestScope(identify(request), Number.POSITIVE_INFINITY);
+  const { requestId, caller } = scope;
+  const began = performance.now();
+  let bytes = 0;
+  const span = openRequestSpan(`${request.method} ${route}`, request.headers);
+  const traceId = span.traceId ?? traceIdOf(scope.traceparent);
+  const report = (code: string, error: GraphQLError | null = null) => {
+    const failed: FailedPlace[] = [];
+    if (error) addPlaces(failed, [error]);
+    span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
+    const ms = performance.now() - began;
+    telemetry.download({ requestId, traceId, caller, what, code, failed, bytes, ms }, request.headers);
   };
-
-  const serve = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    { what, route, open }: DownloadTask,
-  ): Promise<void> => {
-    // Downloads have no deadline: only a disconnect of the caller ends the scope.
-    const scope = new RequestScope(identify(request), Number.POSITIVE_INFINITY);
-    const { requestId, caller } = scope;
-    const began = performance.now();
-    let bytes = 0;
-    const span = openRequestSpan(`${request.method} ${route}`, request.headers);
-    const traceId = span.traceId ?? traceIdOf(scope.traceparent);
-    const report = (code: string, error: GraphQLError | null = null) => {
-      const failed: FailedPlace[] = [];
-      if (error) addPlaces(failed, [error]);
-      span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
-      const ms = performance.now() - began;
-      telemetry.download({ requestId, traceId, caller, what, code, failed, bytes, ms }, request.headers);
-    };
-    // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
-    response.setMaxListeners(20);
-    onceOver(response, () => scope.end("left"));
-    response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
-    try {
-      const { status, headers, body, cancel, failureOf } = await span.run(() =>
-        open(scope, () => admit(scope)),
-      );
-      /** What made the body break off; stays null when the caller disconnects. */
-      let failure: unknown = null;
-      if (request.method === "HEAD") {
-        cancel();
-        response.writeHead(status, headers).end();
-      } else {
-        const sent = { status, headers, body };
-        const sending = span.run(() =>
-          delivery.stream(response, sent, caller, (length) => (bytes += length)),
-        );
-        await sending.catch((error: unknown) => {
-          if (!scope.ended) failure = failureOf(error);
-          // A truncated file must not look complete.
-          breakOff(response);
-        });
-      }
-      onceOver(response, () => {
-        scope.end("done");
-        const isComplete = response.writableFinished;
-        const error = failure ? publicError(failure) : null;
-        report(isComplete ? "OK" : error ? codeOf(error) : "REQUEST_CANCELLED", error);
+  // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
+  response.setMaxListeners(20);
+  onceOver(response, () => scope.end("left"));
+  response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
+  try {
+    const { status, headers, body, cancel, failureOf } = await span.run(() => open(scope));
+    /** What made the body break off; stays null when the caller disconnects. */
+    let failure: unknown = null;
+    if (request.method === "HEAD") {
+      cancel();
+      response.writeHead(status, headers).end();
+    } else {
+      const sent = { status, headers, body };
+      const sending = span.run(() => delivery.stream(response, sent, caller, (length) => (bytes += length)));
+      await sending.catch((error: unknown) => {
+        if (!scope.ended) failure = failureOf(error);
+        // A truncated file must not look complete.
+        breakOff(response);
       });
-    } catch (cause) {
-      const error = publicError(cause);
-      report(codeOf(error), error);
-      reject(response, "graphql", error, requestId);
     }
-  };
-
-  return (request: IncomingMessage, response: ServerResponse, task: DownloadTask): void => {
-    if (METHODS.includes(request.method ?? "")) void serve(request, response, task);
-    else response.writeHead(405, { allow: METHODS.join(", ") }).end();
-  };
+    onceOver(response, () => {
+      scope.end("done");
+      const isComplete = response.writableFinished;
+      const error = failure ? publicError(failure) : null;
+      report(isComplete ? "OK" : error ? codeOf(error) : "REQUEST_CANCELLED", error);
+    });
+  } catch (cause) {
+    const error = publicError(cause);
+    report(codeOf(error), error);
+    reject(response, "graphql", error, requestId);
+  }
 }
 
 /** Keeps browsers from rendering the output of a run as a page of this origin. */

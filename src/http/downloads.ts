@@ -4,7 +4,7 @@ import type { Download } from "../graphql/types/logs.ts";
 import { InputError } from "../errors.ts";
 import { plainPath } from "../rest/api/endpoint.ts";
 import { mapFailure } from "../rest/client/failure.ts";
-import { createDownloadDoor, named, type OpenedDownload } from "./download-door.ts";
+import { admitDownload, named, type OpenedDownload, serveDownload } from "./download-door.ts";
 import type { Parts } from "./operation.ts";
 import { rejection } from "../engine/errors.ts";
 import type { RequestScope } from "../request-scope.ts";
@@ -18,32 +18,24 @@ const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
  */
 export function createDownloads(parts: Parts) {
   const { client, shared } = parts;
-  const serve = createDownloadDoor(parts);
-
-  const find = (id: string, what: Download, url: string, admit: () => void) => {
-    const { kind, address } = decodeId("id", id);
-    const documented = kind[what];
-    if (!documented)
-      throw new InputError(`id: expected something with ${what}, got the id of a ${kind.name}`);
-    const file = what === "files" ? pathOf(url) : null;
-    admit();
-    const endpoint = shared.server.offered(documented);
-    const path = endpoint.toPath(address);
-    if (file === null) return { request: { endpoint, path }, name: kind.formatName(address) };
-    const search = `?path=${encodeURIComponent(file)}`;
-    return { request: { endpoint, path: path + search }, name: file.replace(/^.*\//s, "") };
-  };
 
   const open = async (
     request: IncomingMessage,
     { id, what }: { readonly id: string; readonly what: Download },
     scope: RequestScope,
-    admit: () => void,
   ): Promise<OpenedDownload> => {
-    const { name, request: target } = find(id, what, request.url ?? "", admit);
+    const { kind, address } = decodeId("id", id);
+    const documented = kind[what];
+    if (!documented)
+      throw new InputError(`id: expected something with ${what}, got the id of a ${kind.name}`);
+    const file = what === "files" ? pathOf(request.url ?? "") : null;
+    admitDownload(parts, scope);
+    const endpoint = shared.server.offered(documented);
+    const path = endpoint.toPath(address) + (file === null ? "" : `?path=${encodeURIComponent(file)}`);
+    const name = file === null ? kind.formatName(address) : file.replace(/^.*\//s, "");
     // HEAD is asked as GET and cut off: errors have their reasons in bodies, and not every server knows HEAD.
     const range = request.method === "HEAD" ? null : rangeOf(request);
-    const { stream, status, bodyHeaders } = await client.stream({ ...target, range }, scope);
+    const { stream, status, bodyHeaders } = await client.stream({ endpoint, path, range }, scope);
     if (status === 416) {
       stream.destroy();
       const { "content-range": length } = bodyHeaders;
@@ -57,7 +49,7 @@ export function createDownloads(parts: Parts) {
       headers: { ...HEADERS[what](name), ...bodyHeaders },
       body: stream,
       cancel: () => void stream.destroy(),
-      failureOf: (error) => mapFailure(target.endpoint, error),
+      failureOf: (error) => mapFailure(endpoint, error),
     };
   };
 
@@ -66,10 +58,10 @@ export function createDownloads(parts: Parts) {
     if (!id || !what) return false;
     // Safe: `ROUTE` matches no other words.
     const file = { id, what: what as Download };
-    serve(request, response, {
+    void serveDownload(parts, request, response, {
       what: file.what,
       route: `/downloads/{id}/${what}`,
-      open: (...admission) => open(request, file, ...admission),
+      open: (scope) => open(request, file, scope),
     });
     return true;
   };

@@ -24,7 +24,8 @@ export interface SharedPoll extends Poll {
 export function createStatePoll<State extends object>({ read, isFinal }: StateSource<State>) {
   const readers = new Set<Reader>();
   let state: State | null = null;
-  let isOver = false;
+  /** Whether the state will not change any more, and whether the poll has failed for good. */
+  let [isDone, isOver] = [false, false];
 
   /** Subscribes. `next` returns the next event of a state for this subscriber; null when it has seen it all. */
   const subscribe = <Event>(next: (state: State) => Event | null, onEnd: () => void): LiveStream<Event> => {
@@ -37,22 +38,23 @@ export function createStatePoll<State extends object>({ read, isFinal }: StateSo
       },
     });
     readers.add(reader);
-    if (state && isFinal(state)) reader.end();
+    if (isDone) reader.end();
     return stream;
   };
 
   const poll: SharedPoll = {
     // Subscribers may take their time to read the final state.
-    isWanted: () => readers.size > 0 && !(state && isFinal(state)),
+    isWanted: () => readers.size > 0 && !isDone,
     read: async (session) => {
       const before = state;
       state = await read(session, before);
       if (state === before) return false;
+      isDone = isFinal(state);
       // What is read for the events must not be older than they are.
       session.endSharing();
       for (const reader of readers) {
         reader.wake();
-        if (isFinal(state)) reader.end();
+        if (isDone) reader.end();
       }
       return true;
     },

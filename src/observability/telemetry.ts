@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import type { Caller } from "../caller.ts";
 import type { OperationFacts } from "../engine/engine.ts";
 import { isErrorCode, statusOf } from "../errors.ts";
+import { version } from "../installation.ts";
 import type { Log } from "./log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
@@ -89,8 +90,6 @@ function processMetrics(): Registry {
 
 interface Settings {
   readonly log: Log;
-  /** The version of the gateway. */
-  readonly version: string;
   readonly load: () => Load;
   /** Milliseconds since any fixed point. */
   readonly now: () => number;
@@ -102,7 +101,7 @@ interface Settings {
  * Creates the metrics and request logs. Labels have few values: templates, statuses and codes, and a bounded number of
  * names of clients and operations.
  */
-export function createTelemetry({ log, version, load, now, deadlines }: Settings) {
+export function createTelemetry({ log, load, now, deadlines }: Settings) {
   const own = new Registry();
   const registers = [own];
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>

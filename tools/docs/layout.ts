@@ -177,7 +177,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "clock.ts",
       "caller.ts",
       "held.ts",
-      "installation.ts",
       "engine",
       "rest/api",
       "rest/client",

@@ -56,7 +56,6 @@ const errors = (): string =>
 async function metrics(): Promise<string> {
   const telemetry = createTelemetry({
     log: pino({ enabled: false }),
-    version: "",
     load: () => ({
       circuit: "closed",
       running: 0,

@@ -30,7 +30,7 @@ export const STATIONS: Readonly<Record<string, Station>> = {
   "http/graphql/handler.ts": { down: ["operate"], up: [], does: "one result, or many" },
   "engine/engine.ts": {
     down: ["run", "planOf", "resultOf"],
-    up: ["publicResult", "finish"],
+    up: ["finish"],
     does: "the document, its limits and plan; public errors",
   },
   "engine/plan/run.ts": {
@@ -40,7 +40,7 @@ export const STATIONS: Readonly<Record<string, Station>> = {
   },
   "graphql/core/resource.ts": {
     down: ["toResource", "fetchMore"],
-    up: ["withLoaded"],
+    up: [],
     does: "loads a record when a key of it is missing",
   },
   "rest/session/batches.ts": {

@@ -16,7 +16,7 @@ import { INTROSPECTION } from "../limits.ts";
 import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
 import { asIsOf, completerOf } from "./complete.ts";
 import { NO_ARGS } from "./run.ts";
-import type { Compilation, PlainField, PlannedField, Selection, Slots } from "./types.ts";
+import type { Compilation, DeferredFragment, PlainField, PlannedField, Selection, Slots } from "./types.ts";
 
 /** What the selections of one plan have in common. */
 interface CompileSettings extends CollectSettings {
@@ -50,6 +50,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
     // Objects of which a part is deferred are not written in one loop, which would pass over it.
     const plain = fields.map((field) => (deferred.length > 0 ? null : plainFieldOf(type, field)));
     const isOfRecord = fields.some(({ name }) => extensionsOf(type, name).keys !== undefined);
+    const needs = needsOf(type, fields);
     return {
       fields,
       plain: plain.filter((field) => field !== null),
@@ -58,7 +59,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
       isOfRecord,
       isKept: isOfRecord && !deferral,
       deferred,
-      needs: needsOf(type, fields),
+      needs: deferred.length > 0 ? { ...needs, deferred: () => needsOfAll(deferred) } : needs,
       createObject: objectFactory([...nodesByKey.keys()]),
     };
   };
@@ -116,6 +117,15 @@ export function createCompilation(settings: CompileSettings): Compilation {
 
 const extensionsOf = (type: GraphQLObjectType, name: string): FieldExtensions =>
   type.getFields()[name]?.extensions ?? {};
+
+/** What deferred fragments need, with those within them. */
+function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
+  const all = deferred.flatMap(({ selection }) => {
+    const { needs } = selection();
+    return needs.deferred ? [needs, needs.deferred()] : [needs];
+  });
+  return { keys: all.flatMap(({ keys }) => keys), children: all.flatMap(({ children }) => children) };
+}
 
 /** A field as one that shows a key of the record as it is; null for others. */
 function plainFieldOf(

@@ -42,9 +42,10 @@ export function completerOf(
 }
 
 /** Values that need no serialization. Others go through the type's `serialize`. */
+const isText = (value: unknown): boolean => typeof value === "string";
 const AS_IS: Readonly<Record<string, (value: unknown) => boolean>> = {
-  String: (value) => typeof value === "string",
-  ID: (value) => typeof value === "string",
+  String: isText,
+  ID: isText,
   Boolean: (value) => typeof value === "boolean",
   Int: (value) => typeof value === "number" && value === (value | 0),
   Float: (value) => Number.isFinite(value),

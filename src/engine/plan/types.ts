@@ -30,12 +30,9 @@ export interface DeferredFragment {
 }
 
 /** A field that shows a key of the object or of its record, of a type whose values are mostly written as they are. */
-export interface PlainField {
-  readonly key: string;
-  readonly keyBytes: number;
+export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
   readonly property: string;
   readonly isAsIs: (value: unknown) => boolean;
-  readonly isNullable: boolean;
 }
 
 /** An object of the result that is complete, and what it counts. */

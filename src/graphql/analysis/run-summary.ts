@@ -39,9 +39,7 @@ const MAX_KEYS = 5;
 
 type ExperimentResource = typeof Experiment.$inferType;
 
-interface Runs extends WholeList<ExperimentResource> {
-  readonly records: readonly Row[];
-}
+type Runs = WholeList<ExperimentResource, Row>;
 
 const StatusCountRef = builder.objectRef<StatusCount>("StatusCount").implement({
   description: "Runs with a status.",

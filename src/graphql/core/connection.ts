@@ -27,8 +27,8 @@ export interface Connection<Node> {
 }
 
 /** A whole list: its records, of which hardly any becomes a node. */
-export interface WholeList<Node> {
-  readonly records: readonly object[];
+export interface WholeList<Node, Item extends object = object> {
+  readonly records: readonly Item[];
   readonly nodeAt: (index: number) => Node | null;
   /** Length of the list by the service's count; null when unknown. */
   readonly total: number | null;

@@ -27,17 +27,25 @@ export const idOf = (resource: Resource): string => toBase64url(`${resource.kind
 /** Longest id that is decoded, in characters. */
 const MAX_ID_LENGTH = 1_000;
 
-/** Decodes a global id to its resource, of whatever kind. Throws `InputError`, with an example of a name of these kinds. */
-export function decodeId(argument: string, id: string, expected: readonly Kind[] = []): Resource {
+/** Decodes a global id to its resource, of any kind or one of those. Throws `InputError`, with an example of a name of these. */
+export function decodeId(
+  argument: string,
+  id: string,
+  expected: Candidates = { kinds: [], one: "" },
+): Resource {
   const text = id.length > MAX_ID_LENGTH ? "" : fromBase64url(id);
   const [, name = "", segments = ""] = /^(\w+):(.*)$/s.exec(text) ?? [];
   const kind = kindsByName.get(name);
   const values = segments === "" ? [] : segments.split("/");
   if (!kind || values.length !== kind.parameters.length || toBase64url(text) !== id)
-    throw notAnId(argument, id, expected);
+    throw notAnId(argument, id, expected.kinds);
   const address: Record<string, string> = {};
   for (const [index, parameter] of kind.parameters.entries()) address[parameter] = values[index] ?? "";
-  return toResource(kind, checked(argument, address));
+  const resource = toResource(kind, checked(argument, address));
+  let isExpected = expected.kinds.length === 0;
+  for (const each of expected.kinds) isExpected ||= each.name === name;
+  if (isExpected) return resource;
+  throw new InputError(`${argument}: expected the id of ${a(expected.one)}, got the id of ${a(name)}`);
 }
 
 function notAnId(argument: string, id: string, expected: readonly Kind[]): InputError {
@@ -72,13 +80,6 @@ export interface Candidates {
   readonly one: string;
 }
 
-/** Finds a resource of some kinds by its global id. Throws `InputError`, also for an id of another kind. */
-function decodeAmong({ kinds: candidates, one }: Candidates, argument: string, id: string): Resource {
-  const resource = decodeId(argument, id, candidates);
-  for (const { name } of candidates) if (name === resource.kind.name) return resource;
-  throw new InputError(`${argument}: expected the id of ${a(one)}, got the id of ${a(resource.kind.name)}`);
-}
-
 /** Finds a resource of one kind by global id or dotted name. Throws `InputError`. */
 export function identify<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -87,7 +88,7 @@ export function identify<R extends object, At extends Address>(
 ): Resource<R, At> {
   if (id.includes(".")) return named(kind, argument, id);
   // Safe: kinds are equal when their names are.
-  return decodeAmong({ kinds: [kind], one: kind.name }, argument, id) as Resource<R, At>;
+  return decodeId(argument, id, { kinds: [kind], one: kind.name }) as Resource<R, At>;
 }
 
 /**
@@ -125,7 +126,7 @@ const withoutGroup = (name: string): string => name.split(".").toSpliced(2, 1).j
 
 /** Finds a resource of some kinds by global id or unique name. Throws `InputError`. */
 export function identifyAmong(candidates: Candidates, argument: string, id: string): Resource {
-  if (!id.includes(".")) return decodeAmong(candidates, argument, id);
+  if (!id.includes(".")) return decodeId(argument, id, candidates);
   const fitting = candidates.kinds.filter(
     (kind) => kind.nameField === "uniqueName" && id.length <= MAX_ID_LENGTH && kind.parseName(id) !== null,
   );

@@ -90,8 +90,14 @@ function verify(
   const { verifiedBy } = resource.kind;
   if (verifiedBy === null) return prefetch(resource, needs, context, variables);
   return verifiedBy === "parts" && isLoaded(resource, needs.keys, context.server)
-    ? verifyByChildren(resource, needs, context, variables)
+    ? verifyByChildren(resource, proofsOf(resource, needs, context), context, variables)
     : read(resource, needs, context, variables);
+}
+
+/** What is read now, or what is read later anyway when that is nothing: no request is sent only to verify. */
+function proofsOf(resource: Resource, needs: SelectionNeeds, { server }: Context): SelectionNeeds {
+  const deferred = needs.children.length === 0 ? needs.deferred?.() : undefined;
+  return deferred && isLoaded(resource, deferred.keys, server) ? deferred : needs;
 }
 
 async function verifyByChildren(

@@ -21,8 +21,9 @@ export const readRun = <R extends TrackedRecord>(
 /** The record of before when it is equal in all known keys that both have, otherwise the new one. */
 export function latestOf<Record extends object>(before: Record | null | undefined, now: Record): Record {
   if (!before || before === now) return now;
-  const keys = Object.keys(now).filter((key) => KNOWN_KEYS.has(key) && key in before) as (keyof Record)[];
-  return keys.every((key) => isDeepStrictEqual(before[key], now[key])) ? before : now;
+  for (const key in now)
+    if (KNOWN_KEYS.has(key) && key in before && !isDeepStrictEqual(before[key], now[key])) return now;
+  return before;
 }
 
 const RunUpdateReason = builder.enumType("RunUpdateReason", {

@@ -126,9 +126,9 @@ const HyperparameterTuning = builder.objectRef<HptuningRecord>("HyperparameterTu
       description: "Searched parameters, by name.",
       resolve: ({ known: { matrix } }) =>
         matrix
-          ? Object.entries(matrix)
-              .toSorted(byName)
-              .map(([name, raw]) => ({ name, definition: definitionOf(raw) }))
+          ? Object.keys(matrix)
+              .toSorted()
+              .map((name) => ({ name, definition: definitionOf(matrix[name]) }))
           : null,
     }),
     randomSearch: t.field({
@@ -139,9 +139,6 @@ const HyperparameterTuning = builder.objectRef<HptuningRecord>("HyperparameterTu
     raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: ({ raw }) => raw }),
   }),
 });
-
-const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) =>
-  a < b ? -1 : a > b ? 1 : 0;
 
 const ExperimentCounts = builder
   .objectRef<Partial<Pick<GroupRecord, (typeof GROUP_COUNTERS)[number]>>>("ExperimentCounts")

@@ -98,16 +98,11 @@ export const addScan = (type: ReturnType<typeof connectionOf>): void =>
     }),
   );
 
-/** The records of a whole list. */
-interface WholeRecords<Item extends object> extends Omit<WholeList<unknown>, "nodeAt"> {
-  readonly records: readonly Item[];
-}
-
 interface WholeRequest<Item> {
   readonly most: number;
   readonly maxSize: number;
-  /** The rows that match what the service cannot compare; null where it compares all. */
-  readonly matching: ((rows: readonly Item[]) => Promise<readonly Item[]>) | null;
+  /** Finds the rows that match what the service cannot compare; null where it compares all. */
+  readonly find: Find<Item> | null;
 }
 
 /** What ends a list early without being a fault of the service: the limits of the operation. */
@@ -119,8 +114,8 @@ const isLimit = (error: unknown): boolean =>
 export async function readWhole<At, Item extends object>(
   session: Session,
   list: List<At, Item>,
-  { most, maxSize, matching }: WholeRequest<Item>,
-): Promise<WholeRecords<Item>> {
+  { most, maxSize, find }: WholeRequest<Item>,
+): Promise<Omit<WholeList<unknown, Item>, "nodeAt">> {
   const walk = new Walk(session, list, START);
   const rows: Item[] = [];
   let [read, total]: [number, number | null] = [0, null];
@@ -130,10 +125,13 @@ export async function readWhole<At, Item extends object>(
       throw error;
     });
     if (!step) return { records: rows, total, isComplete: false };
-    if (!matching) total ??= step.page.count ?? null;
+    if (!find) total ??= step.page.count ?? null;
     // A service may send more rows than were asked for.
     const given = step.rest.slice(0, most - read);
-    for (const row of matching ? await matching(given) : given) rows.push(row);
+    for (const index of find ? await find(given) : given.keys()) {
+      const row = given[index];
+      if (row) rows.push(row);
+    }
     read += step.rest.length;
   } while (read < most && !walk.isDone());
   const isComplete = walk.isDone() && read <= most;

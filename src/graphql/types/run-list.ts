@@ -165,13 +165,7 @@ export async function readRuns(
     ? { ...ordered, base: session.server.listQuery({ ...asked, order: "CREATED_ASC" }) }
     : ordered;
   const readAll = async (most: number): Promise<WholeList<Resource<RunnableRecord, RunAddress>>> => {
-    const matching =
-      find &&
-      (async (rows: readonly RunnableRecord[]) => {
-        const found = new Set(await find(rows));
-        return rows.filter((_, index) => found.has(index));
-      });
-    const all = await readWhole(session, whole, { most, maxSize, matching });
+    const all = await readWhole(session, whole, { most, maxSize, find });
     return { ...all, nodeAt: (index) => all.records.slice(index, index + 1).map(toNode)[0] ?? null };
   };
   const list = isOnlySummary ? whole : ordered;

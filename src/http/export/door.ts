@@ -3,7 +3,7 @@ import type { GraphQLSchema } from "graphql";
 import { RequestScope } from "../../request-scope.ts";
 import type { Extension } from "../../graphql/types/exports.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
-import { createDownloadDoor, named, type OpenedDownload } from "../download-door.ts";
+import { admitDownload, named, type OpenedDownload, serveDownload } from "../download-door.ts";
 import { OperationContext, type Parts } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
@@ -26,7 +26,6 @@ const TABLES = {
  * after the other, as the caller reads the file. Returns false for other paths. `schema` has no renamed types.
  */
 export function createExports(parts: Parts, schema: GraphQLSchema) {
-  const serve = createDownloadDoor(parts);
   const readParameters = createParameters(schema);
 
   const openPart = (request: IncomingMessage, scope: RequestScope): Part => {
@@ -47,14 +46,13 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
     request: IncomingMessage,
     [, id = "", given = "", extension = "", query = ""]: readonly string[],
     scope: RequestScope,
-    admit: () => void,
   ): Promise<OpenedDownload> => {
     // Safe: `ROUTE` matches no other words.
     const [what, format] = [given as keyof typeof TABLES, extension as Extension];
     const source = sourceOf(decoded(id));
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     const rowsOf = TABLES[what].rowsOf(parameters, parts.facts);
-    admit();
+    admitDownload(parts, scope);
     const asked = {
       source,
       args: parameters.args,
@@ -86,10 +84,10 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
     const found = ROUTE.exec(request.url ?? "");
     const what = found?.[2] as keyof typeof TABLES | undefined;
     if (!found || !what) return false;
-    serve(request, response, {
+    void serveDownload(parts, request, response, {
       what,
       route: `/export/{id}/${what}.${found[3]}`,
-      open: (...admission) => open(request, found, ...admission),
+      open: (scope) => open(request, found, scope),
     });
     return true;
   };

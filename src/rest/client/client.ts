@@ -73,13 +73,15 @@ export function createClient(settings: ClientSettings) {
   const attempts = { dialect, onFailure, onRequest, openSpan, retries: createRetries(settings.retries) };
   /** Opens the upstream requests of a scope within its limits. */
   const open = (scope: RequestScope, bounds: OperationBounds = ALONE): Operation =>
-    new Operation({
-      scope,
+    new Operation(
+      {
+        scope,
+        held: settings.heldBytes.open(scope),
+        line: bounds.width > 0 ? connections.open(scope, bounds.width) : null,
+        takeTurn: settings.turnsFor(scope.caller),
+      },
       bounds,
-      held: settings.heldBytes.open(scope),
-      line: bounds.width > 0 ? connections.open(scope, bounds.width) : null,
-      takeTurn: settings.turnsFor(scope.caller),
-    });
+    );
   const probe = createProbe({ attempts, exchange: whole, open, clock: settings.clock });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const connections = new Connections(settings, callers, breaker);

@@ -41,22 +41,14 @@ export interface OperationBounds {
   readonly onRequest?: () => void;
 }
 
-interface OperationParts {
-  readonly scope: RequestScope;
-  readonly held: Held;
-  /** Where its requests wait for a connection; null where they wait for none. */
-  readonly line: Line<Waiter> | null;
-  readonly bounds: OperationBounds;
-  /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
-  readonly takeTurn: (work: () => void) => void;
-}
-
 /** What the upstream requests of one operation have in common. It asks by itself for what nobody shares: a command, a download. */
 export class Operation implements Asker {
   readonly scope: RequestScope;
   readonly held: Held;
-  readonly line: OperationParts["line"];
-  readonly takeTurn: OperationParts["takeTurn"];
+  /** Where its requests wait for a connection; null where they wait for none. */
+  readonly line: Line<Waiter> | null;
+  /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
+  readonly takeTurn: (work: () => void) => void;
   readonly yields: boolean;
   readonly life: Life;
   readonly positions = 1;
@@ -68,7 +60,10 @@ export class Operation implements Asker {
   #requests = 0;
   #exceeded: UpstreamError | null = null;
 
-  constructor({ scope, held, line, bounds, takeTurn }: OperationParts) {
+  constructor(
+    { scope, held, line, takeTurn }: Pick<Operation, "scope" | "held" | "line" | "takeTurn">,
+    bounds: OperationBounds,
+  ) {
     this.scope = scope;
     this.held = held;
     this.line = line;

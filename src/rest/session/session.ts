@@ -1,32 +1,19 @@
-import type { Batch, RunRead } from "../api/batches.ts";
+import type { RunRead } from "../api/batches.ts";
 import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { Client, ReadPart } from "../client/client.ts";
 import type { Operation, OperationBounds } from "../client/order.ts";
-import type { Kept } from "../../caller.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions } from "./batches.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { Journal } from "../../journal.ts";
 import type { Read, Reader } from "./reads.ts";
-import type { SharedReads } from "./shared-reads.ts";
-
-/** What the service has shown about a caller. */
-export class Learned {
-  /** The login name of the user of the token; null while it is not known. */
-  viewer: string | null = null;
-  /**
-   * The batches whose lists the server rejects although it serves the single reads, and until when that is believed: the cause
-   * may be the input or the rights of this caller, and servers are updated.
-   */
-  readonly refused = new Map<Batch, number>();
-}
+import type { CallerReads, SharedReads } from "./shared-reads.ts";
 
 /** What the sessions of a gateway share. */
 export interface SharedSettings {
   readonly server: Server;
-  readonly learned: Kept<Learned>;
   /** Receives the route of a batch that is refused from now on. */
   readonly onRefused: (route: string) => void;
   readonly reads: SharedReads;
@@ -45,19 +32,7 @@ export interface SessionSettings {
 export type Wants = Pick<ReadOptions, "query" | "part">;
 
 /** Sends the reads and commands of one GraphQL request. */
-export type Session = Pick<
-  TokenSession,
-  | "server"
-  | "requireToken"
-  | "read"
-  | "prefetchList"
-  | "window"
-  | "send"
-  | "knownViewer"
-  | "learnViewer"
-  | "endSharing"
-  | "as"
->;
+export type Session = Pick<TokenSession, keyof TokenSession>;
 
 export type SessionClient = Pick<Client, "open" | "json" | "part">;
 
@@ -65,39 +40,37 @@ export function openSession(client: SessionClient, scope: RequestScope, settings
   return new TokenSession(client, client.open(scope, settings.bounds), settings, scope.token);
 }
 
-class TokenSession implements Reader {
+class TokenSession {
   readonly server: Server;
-  readonly client: SessionClient;
-  readonly operation: Operation;
-  readonly scope: RequestScope;
-  readonly token: string | null;
-  readonly shared: Reader["shared"];
-  readonly isFresh: boolean;
-  readonly started: Read[] = [];
+  readonly #reader: Reader;
+  readonly #own: CallerReads;
   readonly #settings: SessionSettings;
   #batches: Batches;
 
-  constructor(client: SessionClient, operation: Operation, settings: SessionSettings, token: string | null) {
+  constructor(
+    client: Reader["client"],
+    operation: Operation,
+    settings: SessionSettings,
+    token: string | null,
+  ) {
     const { server, reads } = settings.shared;
     const { scope } = operation;
     this.server = server;
-    this.client = client;
-    this.operation = operation;
-    this.scope = scope;
-    this.token = token;
+    this.#own = reads.own.of(scope.caller);
     // The caller belongs to the token of the request. With another token nothing is shared.
-    this.shared = token === scope.token ? reads.own.of(scope.caller) : null;
-    this.isFresh = settings.isFresh;
+    const shared = token === scope.token ? this.#own : null;
+    const started: Read[] = [];
+    this.#reader = { client, operation, token, shared, isFresh: settings.isFresh, started };
     this.#settings = settings;
-    this.#batches = this.#openBatches();
+    this.#batches = new Batches(this.#reader, settings, this.#own.refused);
     scope.onEnd(() => {
-      for (const read of this.started) read.leave();
+      for (const read of started) read.leave();
     });
   }
 
   /** Throws `UpstreamError` when the caller has no token. Nothing is sent then. */
   requireToken(): void {
-    if (this.token === null) throw noToken();
+    if (this.#reader.token === null) throw noToken();
   }
 
   /**
@@ -125,6 +98,7 @@ class TokenSession implements Reader {
    * may have done it.
    */
   async send<At, Answer, Body>(endpoint: Command<At, Answer, Body>, at: At, body: Body): Promise<Answer> {
+    const { client, operation, token } = this.#reader;
     try {
       const offered = this.server.offered(endpoint);
       if (!endpoint.anonymous) this.requireToken();
@@ -133,40 +107,34 @@ class TokenSession implements Reader {
         path: offered.toPath(at),
         body: offered.encode(body),
         secret: offered.secretOf(body),
-        token: endpoint.anonymous ? null : this.token,
+        token: endpoint.anonymous ? null : token,
         note: this.#settings.journal?.openCommand() ?? null,
       };
-      return await this.client.json(this.operation, request);
+      return await client.json(operation, request);
     } finally {
-      this.#batches = this.#openBatches();
+      this.#batches = new Batches(this.#reader, this.#settings, this.#own.refused);
       this.endSharing();
     }
   }
 
   /** The login name of the user of the token, if the service has told it before; otherwise null. */
   knownViewer(): string | null {
-    if (this.token === null || this.token !== this.scope.token) return null;
-    return this.#settings.shared.learned.of(this.scope.caller).viewer;
+    return this.#reader.shared?.viewer ?? null;
   }
 
   learnViewer(username: string): void {
-    if (this.token === this.scope.token)
-      this.#settings.shared.learned.of(this.scope.caller).viewer = username;
+    if (this.#reader.shared) this.#reader.shared.viewer = username;
   }
 
   /** Ends the sharing with other operations of the caller: reads that start later send new requests. */
   endSharing(): void {
-    this.#settings.shared.reads.own.find(this.scope.caller)?.endSharing();
+    this.#own.endSharing();
   }
 
   /** Opens a session with another token. Both share only the limits. */
   as(token: string): Session {
-    return new TokenSession(this.client, this.operation, this.#settings, token);
-  }
-
-  #openBatches(): Batches {
-    const { refused } = this.#settings.shared.learned.of(this.scope.caller);
-    return new Batches(this, this.#settings, refused);
+    const { client, operation } = this.#reader;
+    return new TokenSession(client, operation, this.#settings, token);
   }
 }
 

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Caller, Callers, Kept } from "../../caller.ts";
 import { TransientMap } from "../../transient.ts";
+import type { Batch } from "../api/batches.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
 import { cluster } from "../api/kinds.ts";
 import { isObject } from "../api/record.ts";
@@ -54,11 +55,18 @@ export class SharedReads {
 }
 
 /**
- * The reads of one caller since its last command: in flight, or kept. Own code: packages that merge equal requests share a
+ * What the service has shown a caller: its reads since its last command, in flight or kept. Own code: packages that merge equal requests share a
  * promise, which fails with the operation that made it, and know neither limits nor commands.
  */
 export class CallerReads {
   readonly settings: SharingSettings;
+  /** The login name of the user of the token; null while it is not known. */
+  viewer: string | null = null;
+  /**
+   * The batches whose lists the server rejects although it serves the single reads, and until when that is believed: the cause
+   * may be the input or the rights of this caller, and servers are updated.
+   */
+  readonly refused = new Map<Batch, number>();
   readonly #all: SharedReads;
   readonly #caller: Caller;
   /** What was kept in an earlier one has other keys, and is found no more. */
