@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake, startRecords } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
@@ -77,11 +77,12 @@ describe("a response of the service", () => {
         : { json: { detail: "Invalid token." }, status: 401 },
     );
     const { gateway } = await startKeeping(service);
-    expect(await codesOf(gateway, ASK_STATUS, statusOf(1), ASK_STATUS)).toEqual([
-      "ok",
-      "UNAUTHENTICATED",
-      "ok",
-    ]);
+    expect(await codesOf(gateway, ASK_STATUS, statusOf(1))).toEqual(["ok", "UNAUTHENTICATED"]);
+    // Another caller comes when the gateway forgets this one.
+    vi.spyOn(performance, "now").mockReturnValue(performance.now() + 700_000);
+    onTestFinished(() => void vi.restoreAllMocks());
+    await gateway.ask("{ __typename }", {}, { headers: { authorization: "token bob" } });
+    expect(await codesOf(gateway, ASK_STATUS)).toEqual(["ok"]);
     expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", STATUS_CALL, STATUS_CALL]);
   });
 
@@ -152,9 +153,8 @@ describe("cache-control of a caller", () => {
     const older = askFor(gateway);
     await vi.waitUntil(() => turn === 1, PATIENT);
     const succeeded = { data: { experiment: { status: "SUCCEEDED" } } };
-    expect(await gateway.ask(ASK_STATUS, {}, { headers: { "cache-control": "no-cache" } })).toEqual(
-      succeeded,
-    );
+    const headers = { "cache-control": "no-cache" };
+    expect(await gateway.ask(ASK_STATUS, {}, { headers })).toEqual(succeeded);
     first.open();
     expect(await older).toEqual(RUNNING_ANSWER);
     expect(await askFor(gateway)).toEqual(succeeded);

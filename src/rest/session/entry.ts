@@ -74,7 +74,14 @@ export class Entry implements Asker, Life {
   /** Gives a read the response, now or when it comes. */
   join(read: User): void {
     read.entry = this;
-    if (this.isAnswered) return this.#giveTo(read);
+    if (this.isAnswered) {
+      try {
+        if (this.#holders++ === 0) read.operation.held.keep(this.bytes);
+        return read.resolve(this.value);
+      } catch (error) {
+        return read.reject(error);
+      }
+    }
     this.positions += read.positions;
     this.deadline = Math.max(this.deadline, read.operation.life.deadline);
     this.#waiting.push(read);
@@ -99,8 +106,7 @@ export class Entry implements Asker, Life {
   succeed(value: unknown): void {
     this.isAnswered = true;
     this.value = value;
-    const waiting = this.#waiting;
-    this.#waiting = [];
+    const waiting = this.#waiting.splice(0);
     this.#holders = waiting.length;
     for (const read of waiting) read.resolve(value);
     this.#last?.resolve(value);
@@ -111,9 +117,7 @@ export class Entry implements Asker, Life {
   fail(error: unknown): void {
     this.#held?.remove(this.bytes);
     this.#held = null;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const read of waiting) read.fail(error);
+    for (const read of this.#waiting.splice(0)) read.fail(error);
     this.#last?.reject(error);
   }
 
@@ -167,15 +171,6 @@ export class Entry implements Asker, Life {
 
   offEnd(): void {
     this.#interrupt = null;
-  }
-
-  #giveTo(read: User): void {
-    try {
-      if (this.#holders++ === 0) read.operation.held.keep(this.bytes);
-      read.resolve(this.value);
-    } catch (error) {
-      read.reject(error);
-    }
   }
 
   #drop(read: User): void {

@@ -195,15 +195,13 @@ export class Walk<At, Item> {
     const { path: route } = this.#list.endpoint;
     const query = serialize(position.query);
     if (this.#seen.has(query)) throw loopError(route);
-    if (this.#seen.size >= MAX_PAGES) throw limitError(route);
+    if (this.#seen.size >= MAX_PAGES) {
+      const message = `More than ${MAX_PAGES} pages; ask for fewer items at once.`;
+      throw new UpstreamError("PAGE_LIMIT_REACHED", message, { upstream: { method: "GET", route } });
+    }
     this.#seen.add(query);
     const step = await readStep(this.#session, this.#list, position, wanted);
     this.#position = step.next;
     return step;
   }
 }
-
-const limitError = (route: string) =>
-  new UpstreamError("PAGE_LIMIT_REACHED", `More than ${MAX_PAGES} pages; ask for fewer items at once.`, {
-    upstream: { method: "GET", route },
-  });

@@ -32,7 +32,10 @@ const freshnessOf = ({ target: { endpoint } }: Entry, value: unknown): number =>
 export class SharedReads {
   readonly settings: SharingSettings;
   readonly own: Kept<CallerReads>;
-  readonly kept: LRUCache<string, Entry> | null = null;
+  /** Responses, and by the key of a caller its epoch: that is not forgotten with the caller, nor before what was kept earlier. */
+  readonly kept: LRUCache<string, Entry | number> | null = null;
+  /** How many have begun. */
+  epochs = 0;
 
   constructor(settings: SharingSettings, callers: Callers) {
     this.settings = settings;
@@ -64,31 +67,30 @@ export class CallerReads {
    * may be the input or the rights of this caller, and servers are updated.
    */
   readonly refused = new Map<Batch, number>();
-  readonly #kept: SharedReads["kept"];
+  readonly #all: SharedReads;
   readonly #caller: Caller;
-  /** How often sharing has ended: what was kept before has other keys, and is found no more. */
-  #epoch = 0;
+  /** What was kept in an earlier one has other keys, and is found no more. */
+  #epoch: Entry | number;
   #inFlight = new TransientMap<Entry>();
 
-  constructor({ settings, kept }: SharedReads, caller: Caller) {
-    this.settings = settings;
-    this.#kept = kept;
+  constructor(all: SharedReads, caller: Caller) {
+    this.settings = all.settings;
+    this.#all = all;
     this.#caller = caller;
+    this.#epoch = all.kept?.get(caller.key) ?? 0;
   }
 
   /** What may answer an equal read; undefined without it. No later read gets an older response. */
   find(key: string): Entry | undefined {
     const entry = this.#inFlight.get(key);
     if (entry) return entry.isOpen && !entry.ended ? entry : undefined;
-    const kept = this.#kept?.get(this.#keyOf(key));
-    return kept && this.settings.now() <= kept.freshUntil ? kept : undefined;
+    return this.#findKept(key, ({ freshUntil }) => this.settings.now() <= freshUntil);
   }
 
   /** The last response to an equal read, for use while the service gives none; undefined without one. */
   findStale(key: string): Entry | undefined {
     const { staleMs, now } = this.settings;
-    const kept = staleMs > 0 ? this.#kept?.get(this.#keyOf(key)) : undefined;
-    return kept && now() - kept.began <= staleMs ? kept : undefined;
+    return this.#findKept(key, ({ began }) => staleMs > 0 && now() - began <= staleMs);
   }
 
   add(entry: Entry): void {
@@ -103,7 +105,7 @@ export class CallerReads {
     const { key } = entry.target;
     if (this.#inFlight.get(key) !== entry) return;
     this.#inFlight.delete(key);
-    if (!isForNow) this.#kept?.delete(this.#keyOf(key));
+    if (!isForNow) this.#all.kept?.delete(this.#keyOf(key));
   }
 
   /** Keeps the response in place of an earlier one, unless it is too old or too large. */
@@ -112,19 +114,24 @@ export class CallerReads {
     const { target, began } = entry;
     const isLatest = this.#inFlight.get(target.key) === entry;
     this.remove(entry, false);
-    if (!this.#kept || !isLatest) return;
+    if (!isLatest) return;
     if (ttlMs > 0) entry.freshUntil = began + ttlMs * freshnessOf(entry, value);
     const ttl = Math.floor(Math.max(entry.freshUntil, began + staleMs) - now());
-    if (ttl > 0) this.#kept.set(this.#keyOf(target.key), entry, { ttl, size: entry.bytes + ENTRY_BYTES });
+    if (ttl > 0)
+      this.#all.kept?.set(this.#keyOf(target.key), entry, { ttl, size: entry.bytes + ENTRY_BYTES });
   }
 
   /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
   endSharing(): void {
-    this.#epoch++;
+    this.#epoch = ++this.#all.epochs;
+    this.#all.kept?.set(this.#caller.key, this.#epoch, { ttl: 0, size: ENTRY_BYTES });
     this.#inFlight = new TransientMap();
   }
 
-  #keyOf(key: string): string {
-    return `${this.#caller.key} ${this.#epoch} ${key}`;
+  #findKept(key: string, isUsable: (kept: Entry) => boolean): Entry | undefined {
+    const kept = this.#all.kept?.get(this.#keyOf(key));
+    return typeof kept === "object" && isUsable(kept) ? kept : undefined;
   }
+
+  readonly #keyOf = (key: string): string => `${this.#caller.key} ${this.#epoch} ${key}`;
 }
