@@ -22,22 +22,26 @@ for (const room of ROOMS.filter((each) => installed(each).length === 0))
  * tests. They run in CI, where `FULL=1` is set, and where files are named.
  */
 const LONG = [
-  "browser/graphiql*",
+  "analysis/pandas",
+  "browser/*",
   "config/{built-demo,process}",
   "deploy/balancers",
   "docs/{contributing,tracing}",
   "ecosystem/agents/conformance",
-  "ecosystem/clients/pieces-browser",
-  "ecosystem/federation/apollo-gateway",
-  "ecosystem/recipes/embedding",
+  "ecosystem/clients/{graphql-eslint,pieces-browser}",
+  "ecosystem/federation/{apollo-gateway,composition,hive-gateway}",
+  "ecosystem/recipes/*",
+  "export/pandas",
   "faults/framing",
   "http/drain",
   "later/same-answers",
   "limits/plans",
+  "live/long-logs",
+  "logs/windows",
   "memory/worst",
   "package/{closed,installed}",
   "schema-care",
-  "../examples/runs/test/runs",
+  "../examples/runs/test/*",
 ].map((name) => join("test", `${name}.test.ts`));
 const isNamed = process.argv.slice(2).some((argument) => !argument.startsWith("-") && argument !== "run");
 const isWhole = isFull || isNamed;

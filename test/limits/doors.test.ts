@@ -80,7 +80,7 @@ const tested = cells.filter(({ rule }) => !isReason(rule));
 /** Not the time of another timer. */
 const READ_TIMEOUT_MS = 7_000;
 
-test.each(everyNth(tested, 3, 0))(
+test.each(everyNth(tested, 5, 0))(
   "$door, $standing, $manner: $rule",
   async ({ door, place, standing, manner, rule }) => {
     const callers: Callers = STANDINGS[standing];

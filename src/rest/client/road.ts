@@ -24,7 +24,6 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
   const { request, operation, asker } = order;
   const { life } = asker;
   const { breaker, connections, retries } = road;
-  if (life.ended) throw endedError(request.endpoint, life, false);
   // Operations that have begun are not rejected halfway.
   if (!operation.hasBegun && connections.isFullFor(operation.scope.caller))
     throw new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
@@ -44,6 +43,7 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
       const waiting = connections.turn(order);
       if (waiting) await waiting;
       try {
+        if (life.ended) throw endedError(request.endpoint, life, false);
         // The service has refused another one meanwhile.
         if (isRead && pacer?.isRefused()) continue;
         if (!isRead && operation.isThrottled)
@@ -70,7 +70,6 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
       pacer?.leave(outcome);
     }
     if (pauseMs > 0) await pause(pauseMs, life);
-    if (life.ended) throw endedError(request.endpoint, life, false);
   }
 }
 

@@ -55,8 +55,8 @@ export class SharedReads {
 }
 
 /**
- * What the service has shown a caller: its reads since its last command, in flight or kept. Own code: packages that merge equal requests share a
- * promise, which fails with the operation that made it, and know neither limits nor commands.
+ * What the service has shown a caller: its reads since its last command, in flight or kept. Own code: packages that merge equal
+ * requests share a promise, which fails with the operation that made it, and know neither limits nor commands.
  */
 export class CallerReads {
   readonly settings: SharingSettings;
