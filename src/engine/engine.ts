@@ -187,21 +187,22 @@ export function createEngine(settings: EngineSettings) {
         const { plan, onError } = planOf(document, params, facts, isReadOnly);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
-        const executed = await resultOf(plan, params, operation, { onError, isIncremental }, maxBytes);
-        const { pieces, ...result } = executed;
-        const [first] = executed.errors ?? [];
+        const behavior = { onError, isIncremental };
+        const { pieces, ...result } = await resultOf(plan, params, operation, behavior, maxBytes);
+        const { errors = [], data } = result;
+        const [first] = errors;
         if (first) {
-          const errors = publicErrorsOf({ ...executed, errors: executed.errors ?? [] }, plan);
+          const told = publicErrorsOf({ errors, data }, plan);
           const isHalted = onError === "HALT" && facts.type === "mutation";
-          result.errors = isHalted ? withOutcome(errors, first) : errors;
+          result.errors = isHalted ? withOutcome(told, first) : told;
           noteErrors(facts, result.errors);
         }
         if (!pieces) return result;
         isWhole = false;
         const convert: PublicErrors = (part) => {
-          const errors = publicErrorsOf(part, plan);
-          noteErrors(facts, errors);
-          return errors;
+          const told = publicErrorsOf(part, plan);
+          noteErrors(facts, told);
+          return told;
         };
         return { ...result, pieces: withPublicErrors(pieces, convert, () => scope.end("done")) };
       } catch (error) {

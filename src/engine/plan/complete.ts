@@ -61,6 +61,8 @@ export function asIsOf(type: GraphQLLeafType): ((value: unknown) => boolean) | n
 const leafCompleters = new WeakMap<GraphQLLeafType, Complete>();
 
 function completeLeaf(type: GraphQLLeafType): Complete {
+  const known = leafCompleters.get(type);
+  if (known) return known;
   const isAsIs = asIsOf(type);
   const complete: Complete = (value, slots, at, _, run) => {
     const written: unknown = isAsIs?.(value) ? value : type.serialize(value);
@@ -72,9 +74,8 @@ function completeLeaf(type: GraphQLLeafType): Complete {
     slots[at] = written;
     run.meter.count(0, sizeOf(written));
   };
-  const known = leafCompleters.get(type) ?? complete;
-  leafCompleters.set(type, known);
-  return known;
+  leafCompleters.set(type, complete);
+  return complete;
 }
 
 /** Size of `{},`. */

@@ -39,12 +39,9 @@ export function decodeId(
   const values = segments === "" ? [] : segments.split("/");
   if (!kind || values.length !== kind.parameters.length || toBase64url(text) !== id)
     throw notAnId(argument, id, expected.kinds);
-  const address: Record<string, string> = {};
-  for (const [index, parameter] of kind.parameters.entries()) address[parameter] = values[index] ?? "";
+  const address = Object.fromEntries(kind.parameters.map((each, index) => [each, values[index] ?? ""]));
   const resource = toResource(kind, checked(argument, address));
-  let isExpected = expected.kinds.length === 0;
-  for (const each of expected.kinds) isExpected ||= each.name === name;
-  if (isExpected) return resource;
+  if (expected.kinds.length === 0 || expected.kinds.some((each) => each.name === name)) return resource;
   throw new InputError(`${argument}: expected the id of ${a(expected.one)}, got the id of ${a(name)}`);
 }
 

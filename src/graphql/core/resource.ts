@@ -134,13 +134,7 @@ export function fetchMore<R extends object, At extends Address>(
 ): Promise<Resource<R, At>> {
   const { kind, address, loaded, reference, listedIn } = resource;
   return kind.fetch(resource, keys, session).then(
-    (more) => {
-      // Copies nothing in the usual case that the values are equal.
-      let isSame = true;
-      for (const key in loaded) isSame &&= key in more && more[key] === loaded[key];
-      const all = isSame ? more : { ...more, ...loaded };
-      return { kind, address, loaded: all, reference, listedIn, isUnverified: false };
-    },
+    (more) => ({ kind, address, loaded: withLoaded(more, loaded), reference, listedIn, isUnverified: false }),
     (error: unknown) => {
       throw error instanceof UpstreamError && reference !== null ? error.of(reference) : error;
     },
@@ -164,6 +158,12 @@ export async function nullIfMissing<Part, R extends object, At extends Address>(
     await fetchMore(resource, [], session);
     return null;
   }
+}
+
+/** Merges a fetched record with the loaded keys. Copies nothing in the usual case that the values are equal. */
+function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Partial<R> {
+  for (const key in loaded) if (!(key in more) || more[key] !== loaded[key]) return { ...more, ...loaded };
+  return more;
 }
 
 /** Fetches the record until these keys are loaded. Keys that the whole record lacks stay absent. */

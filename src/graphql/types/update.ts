@@ -50,8 +50,7 @@ interface Tagged {
   readonly tags?: readonly string[] | null | undefined;
 }
 
-interface TagInput {
-  readonly tags?: readonly string[] | null | undefined;
+interface TagInput extends Tagged {
   readonly addTags?: readonly string[] | null | undefined;
   readonly removeTags?: readonly string[] | null | undefined;
 }

@@ -133,5 +133,7 @@ export class CallerReads {
     return typeof kept === "object" && isUsable(kept) ? kept : undefined;
   }
 
-  readonly #keyOf = (key: string): string => `${this.#caller.key} ${this.#epoch} ${key}`;
+  #keyOf(key: string): string {
+    return `${this.#caller.key} ${this.#epoch} ${key}`;
+  }
 }
