@@ -6,22 +6,22 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
   graphql: 7_109,
-  http: 4_054,
+  http: 4_026,
   engine: 3_239,
   "rest/api": 2_490,
   "rest/client": 2_035,
   "rest/session": 1_510,
-  observability: 993,
+  observability: 980,
   config: 658,
   live: 686,
-  "ground and top": 1_954,
+  "ground and top": 1_949,
   "redis, workers, reload": 0,
-  src: 24_728,
+  src: 24_682,
   demo: 3_590,
   test: 26_987,
   docs: 3_272,
   settings: 42,
-  "files of src": 175,
+  "files of src": 174,
   "run-time packages": 22,
 };
 

@@ -5,7 +5,7 @@ import { Journal } from "../journal.ts";
 import { explainer } from "../observability/explain.ts";
 import type { Held, HeldBytes } from "../held.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
-import { openOperationSpan, traceIdOf } from "../observability/tracing.ts";
+import { openRequestSpan } from "../observability/tracing.ts";
 import type { OpenStream } from "../engine/subscription.ts";
 import type { Clock } from "../clock.ts";
 import type { TrustedDocuments } from "../engine/documents/persisted.ts";
@@ -13,7 +13,7 @@ import type { createLive } from "../live/live.ts";
 import type { Client } from "../rest/client/client.ts";
 import { type Identify, wantsExplanation, wantsFresh } from "./identity.ts";
 import type { Origins } from "./target.ts";
-import { type Identity, RequestScope } from "../request-scope.ts";
+import { RequestScope } from "../request-scope.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
 import { type Context, NotedContext, type GatewayFacts, type Steps } from "../graphql/core/context.ts";
@@ -27,19 +27,6 @@ import {
 import type { Server } from "../rest/api/server.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
-
-/** The state of one GraphQL request. */
-export interface RequestState extends OperationFacts {
-  /** When the request began, by `performance.now()`. */
-  readonly began: number;
-  readonly scope: RequestScope;
-}
-
-/** Opens the state of a request. */
-export function openRequest(identity: Identity, timeoutMs: number): RequestState {
-  const scope = new RequestScope(identity, timeoutMs);
-  return { began: performance.now(), scope, type: "invalid", name: null, hash: null, codes: [], failed: [] };
-}
 
 /** The settings that doors read. */
 interface DoorConfig {
@@ -99,19 +86,20 @@ export interface OpenedOperation {
 }
 
 /** Opens the operation of a request: its span, context, explanation and report. */
-export function openOperation(parts: Parts, request: IncomingMessage, state: RequestState): OpenedOperation {
-  const { scope, began } = state;
-  const span = openOperationSpan(request, state);
+export function openOperation(parts: Parts, request: IncomingMessage, scope: RequestScope): OpenedOperation {
+  const { headers } = request;
+  const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [], failed: [] };
+  const span = openRequestSpan("GraphQL Operation", headers);
   const isExplained = parts.isExplainable && wantsExplanation(request);
   const mayBeStale = parts.shared.reads.settings.staleMs > 0;
   const journal = isExplained || mayBeStale ? new Journal() : null;
   return {
     operation: {
       scope,
-      facts: state,
+      facts,
       openContext: (pacing) => {
         // What a stranger asks for gives way to others, but not what it commands: that has a place of its own.
-        if (state.type === "mutation") {
+        if (facts.type === "mutation") {
           const isStrangers = scope.caller.standing !== "proven";
           const rejection = isStrangers && parts.doors.admit("mutation", scope);
           if (rejection) throw rejection;
@@ -119,17 +107,11 @@ export function openOperation(parts: Parts, request: IncomingMessage, state: Req
         }
         return new OperationContext(parts, { request, scope, pacing, journal });
       },
-      extensions: journal && explainer(journal, began, isExplained),
+      extensions: journal && explainer(journal, scope.began, isExplained),
     },
     run: span.run,
     end: (status) => {
-      const { type, name, hash, codes, failed } = state;
-      const ms = performance.now() - began;
-      span.end(status);
-      const { requestId, caller, upstreamRequests } = scope;
-      const traceId = span.traceId ?? traceIdOf(scope.traceparent);
-      const result = { status, codes, failed, upstreamRequests, ms };
-      parts.telemetry.operation({ requestId, traceId, caller, type, name, hash, ...result }, request.headers);
+      parts.telemetry.operation({ scope, span, headers }, facts, status);
       // A request that is rejected before it is run has not ended its scope.
       scope.end("done");
     },

@@ -3,7 +3,7 @@ import { context } from "@opentelemetry/api";
 import cors from "cors";
 import { rejection } from "../engine/errors.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
-import type { Identity } from "../request-scope.ts";
+import { type Identity, RequestScope } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
 import { readBody } from "./body.ts";
 import { MAX_UNANSWERED, onceOver, unanswered, watch } from "./connection.ts";
@@ -11,14 +11,14 @@ import type { Page } from "./graphiql/page.ts";
 import { Place, type PlaceKind } from "./doors.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
 import { codeOf, type Protocol, reject } from "./rejection.ts";
-import { openRequest, type Parts, type RequestState } from "./operation.ts";
+import type { Parts } from "./operation.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
 import { hasValidUrl, isAmong, isOwnLocalPage, readTarget } from "./target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST. */
-export type Execute = (response: ServerResponse, body: Buffer | null, state: RequestState) => Promise<void>;
+export type Execute = (response: ServerResponse, body: Buffer | null, scope: RequestScope) => Promise<void>;
 
 /** Where requests go. */
 interface Routes {
@@ -82,12 +82,12 @@ export function createRouter(parts: Parts, { graphql, mcp, downloads, page }: Ro
      */
     const run = (identity: Identity, place: Place, response: ServerResponse, body: Buffer | null): void => {
       // Before its turn, so that the place of a stranger gives way while it waits for that.
-      const state = openRequest(identity, config.REQUEST_TIMEOUT_MS);
-      state.scope.hold(place);
+      const scope = new RequestScope(identity, config.REQUEST_TIMEOUT_MS);
+      scope.hold(place);
       // A turn does the work of many requests, in the trace of whoever began it.
       const begin = context.bind(context.active(), () => {
-        onceOver(response, () => state.scope.end("left"));
-        execute(response, body, state).catch((error: unknown) => {
+        onceOver(response, () => scope.end("left"));
+        execute(response, body, scope).catch((error: unknown) => {
           parts.onError(error);
           response.req.socket.destroy();
         });

@@ -128,7 +128,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "metrics, log lines, spans, reports of unexpected errors, what an operation costs",
     imports: [
       "errors.ts",
-      "caller.ts",
+      "request-scope.ts",
       "installation.ts",
       "engine/field-source.ts",
       "journal.ts",

@@ -17,7 +17,7 @@ interface Stream {
 /** How long a client may take to read the end of its stream, in milliseconds. */
 const CLOSING_MS = 1_000;
 
-/** Loads what encodes messages, or a single result: the engine has run the operation. It takes a sixth of the start-up time. */
+/** Loads what encodes messages: the engine has run the operation. It takes a sixth of the start-up time. */
 async function openYoga() {
   const { createYoga } = await import("graphql-yoga");
   return createYoga<{ readonly result: object }>({
@@ -55,20 +55,20 @@ export function createStreams({ delivery, clock }: Parts) {
   };
 
   return {
-    /** Writes messages, or a single result. Ends their source when nobody reads on. */
+    /** Ends the source of messages when nobody reads on. */
     write: async (
       response: ServerResponse,
-      result: object,
+      messages: Messages,
       { type, status, lasts }: Stream,
       { requestId, caller }: RequestScope,
     ): Promise<void> => {
-      const paced = isMessages(result) ? pacedBy(result) : null;
+      const paced = pacedBy(messages);
       let isEnded = false;
       let plain: Response["body"] = null;
       const end = () => {
         isEnded = true;
         // Yoga returns messages only once it has begun to read them.
-        void paced?.messages.return?.();
+        void paced.messages.return?.();
         plain?.cancel().catch(() => {});
       };
       onceOver(response, end);
@@ -82,7 +82,7 @@ export function createStreams({ delivery, clock }: Parts) {
         const encoded = await yoga.fetch(
           "http://gateway/graphql",
           { headers: { accept: type } },
-          { result: paced?.messages ?? result },
+          { result: paced.messages },
         );
         plain = encoded.body;
         const headers = {
@@ -95,7 +95,7 @@ export function createStreams({ delivery, clock }: Parts) {
           ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
           ...(isCompressed && { "content-encoding": "gzip" }),
         };
-        const bytes = bytesOf(plain, { isEnded: () => isEnded, onTaken: (taken) => paced?.take(taken) });
+        const bytes = bytesOf(plain, { isEnded: () => isEnded, onTaken: paced.take });
         const body = isCompressed ? compressEach(bytes) : bytes;
         await delivery.stream(response, { status, headers, body }, caller);
       } finally {
@@ -112,8 +112,6 @@ export function createStreams({ delivery, clock }: Parts) {
 }
 
 type Messages = AsyncIterableIterator<object>;
-
-const isMessages = (result: object): result is Messages => Symbol.asyncIterator in result;
 
 /** Makes each message when those before are written: Yoga reads ahead, and who does not read would free its place early. */
 function pacedBy(source: Messages) {

@@ -5,7 +5,8 @@ import { useServer } from "graphql-ws/use/ws";
 import { WebSocketServer } from "ws";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { InputError, statusOf, UpstreamError } from "../../errors.ts";
-import { openOperation, openRequest, type Parts } from "../operation.ts";
+import { RequestScope } from "../../request-scope.ts";
+import { openOperation, type Parts } from "../operation.ts";
 import { isAmong, type Origins } from "../target.ts";
 import { refuse } from "../server.ts";
 import { Client } from "./client.ts";
@@ -52,9 +53,9 @@ export function createWebSockets(parts: Parts) {
   ) => {
     // Safe: only the headers and the socket of a request are read.
     const request = asked as IncomingMessage;
-    const state = openRequest(identify(request), config.REQUEST_TIMEOUT_MS);
-    const opened = openOperation(parts, request, state);
-    onBegin(() => state.scope.end("left"));
+    const scope = new RequestScope(identify(request), config.REQUEST_TIMEOUT_MS);
+    const opened = openOperation(parts, request, scope);
+    onBegin(() => scope.end("left"));
     return opened.run(async () => {
       const outcome = await operate(parts, request, opened, () => params, MANNER, onEnd);
       if (outcome.messages) return outcome;
