@@ -212,6 +212,10 @@ export class DeadlineError extends UpstreamError {}
 /** The caller closed the connection before the response. */
 export class Cancelled extends Error {}
 
+/** The code of an error of Node or OpenSSL: `EADDRINUSE`. */
+export const systemCodeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : "unknown";
+
 export const OVERLOADED = "The gateway is overloaded; try again later.";
 
 /** Whether an error says that what was asked for may have been done. */

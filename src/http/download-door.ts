@@ -46,7 +46,7 @@ const METHODS = ["GET", "HEAD"];
 export function admitDownload({ doors }: Parts, scope: RequestScope): void {
   if (scope.token === null)
     throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
-  const rejection = doors.admit("download", scope);
+  const rejection = doors.download.admit(scope);
   if (rejection) throw rejection;
 }
 

@@ -38,15 +38,8 @@ const bucketsUpTo = (deadlineMs: number): number[] => {
 const REQUESTS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200];
 
 /** The current load of the gateway. */
-interface Load extends Pressure {
-  readonly operations: number;
-  readonly downloads: number;
-  readonly subscriptions: number;
-  /** Number of things that are polled for subscriptions. */
-  readonly polls: number;
-  /** Bytes of responses that wait for slow readers. */
-  readonly waitingBytes: number;
-}
+type Load = Pressure &
+  Record<"operations" | "downloads" | "subscriptions" | "polls" | "waitingBytes", number>;
 
 /** What other parts count: the metrics of the current load, with their help. */
 const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>> = {

@@ -14,7 +14,7 @@ import {
   streamFormFor,
 } from "./encoding.ts";
 import { converted, messagesOf, only } from "./pieces.ts";
-import type { Streams } from "./streams.ts";
+import { createStreams } from "./streams.ts";
 
 /** What a transport takes. */
 interface Manner {
@@ -66,7 +66,7 @@ export async function operate(
       return { messages, isStream: true };
     }
     // It may hold another place, or none.
-    const refused = parts.doors.admit("operation", scope);
+    const refused = parts.doors.operation.admit(scope);
     if (refused) throw refused;
     const limits = { isReadOnly, isIncremental: form !== null };
     const { pieces, ...result } = await engine.run(operation, params, limits);
@@ -90,8 +90,9 @@ const NOT_ACCEPTABLE = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_R
 });
 
 /** Handles GraphQL requests: a single result is JSON, what comes in pieces or as events is a stream. */
-export function createGraphqlHandler(parts: Parts, streams: Streams): Execute {
-  return async (response, body, scope) => {
+export function createGraphqlHandler(parts: Parts) {
+  const streams = createStreams(parts);
+  const execute: Execute = async (response, body, scope) => {
     const { req: request } = response;
     const { accept } = request.headers;
     const type = resultTypeFor(accept);
@@ -125,4 +126,5 @@ export function createGraphqlHandler(parts: Parts, streams: Streams): Execute {
         : parts.delivery.send(response, { ...head, body: JSON.stringify(json) }, scope.caller);
     });
   };
+  return { execute, drain: streams.drain };
 }

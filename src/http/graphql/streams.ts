@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { RequestScope } from "../../request-scope.ts";
-import { acceptsGzip, compressEach } from "../compression.ts";
+import { acceptsGzip, compressEach } from "../delivery.ts";
 import { onceOver } from "../connection.ts";
 import type { Parts } from "../operation.ts";
 import { once } from "../once.ts";
@@ -95,7 +95,7 @@ export function createStreams({ delivery, clock }: Parts) {
           ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
           ...(isCompressed && { "content-encoding": "gzip" }),
         };
-        const bytes = bytesOf(plain, { isEnded: () => isEnded, onTaken: paced.take });
+        const bytes = bytesOf(plain, () => isEnded, paced.take);
         const body = isCompressed ? compressEach(bytes) : bytes;
         await delivery.stream(response, { status, headers, body }, caller);
       } finally {
@@ -136,13 +136,12 @@ function pacedBy(source: Messages) {
   return { messages, take };
 }
 
-interface Reading {
-  readonly isEnded: () => boolean;
-  readonly onTaken: (bytes: number) => void;
-}
-
 /** The bytes of a stream until it is ended, which is no fault. */
-async function* bytesOf(body: Response["body"], { isEnded, onTaken }: Reading): AsyncGenerator<Uint8Array> {
+async function* bytesOf(
+  body: Response["body"],
+  isEnded: () => boolean,
+  onTaken: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
   try {
     if (!body || isEnded()) return;
     for await (const bytes of body) {
@@ -153,5 +152,3 @@ async function* bytesOf(body: Response["body"], { isEnded, onTaken }: Reading): 
     if (!isEnded()) throw error;
   }
 }
-
-export type Streams = ReturnType<typeof createStreams>;

@@ -19,11 +19,12 @@ import { parseObject, PRIVATE, resultTypeFor } from "../graphql/encoding.ts";
 import { openOperation, type Parts } from "../operation.ts";
 import { reject } from "../rejection.ts";
 import type { Execute } from "../router.ts";
-import { readTools, toolOfOwnDocuments } from "./documents.ts";
 import {
   callTool,
+  readTools,
   type RunOperation,
   type Tool,
+  toolOfOwnDocuments,
   toolOfSchema,
   type ToolType,
   toToolResult,
