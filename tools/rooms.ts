@@ -6,22 +6,22 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
   graphql: 7_109,
-  http: 3_903,
+  http: 3_851,
   engine: 3_239,
   "rest/api": 2_490,
   "rest/client": 2_035,
   "rest/session": 1_510,
-  observability: 957,
+  observability: 948,
   config: 655,
   live: 686,
-  "ground and top": 1_909,
+  "ground and top": 1_906,
   "redis, workers, reload": 0,
-  src: 24_493,
+  src: 24_429,
   demo: 3_590,
   test: 26_986,
   docs: 3_272,
   settings: 42,
-  "files of src": 170,
+  "files of src": 169,
   "run-time packages": 22,
 };
 
