@@ -5,7 +5,7 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 7_109,
+  graphql: 6_989,
   http: 4_054,
   engine: 3_239,
   "rest/api": 2_490,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 686,
   "ground and top": 1_954,
   "redis, workers, reload": 0,
-  src: 24_728,
+  src: 24_608,
   demo: 3_590,
   test: 26_987,
   docs: 3_272,

@@ -25,14 +25,11 @@ BuildJob.implement({
     config: t.field(runConfig("How the image is built.")),
     resources: t.field(resources),
     nodeScheduled: t.field(nodeScheduled),
-    jobCount: t.int({ description: "Jobs that use the image.", ...property("num_jobs") }),
-    experimentCount: t.int({
-      description: "Experiments that use the image.",
-      ...property("num_experiments"),
-    }),
+    jobCount: t.int(property("num_jobs", "Jobs that use the image.")),
+    experimentCount: t.int(property("num_experiments", "Experiments that use the image.")),
     experiments: t.field(thatUse(Experiment, runs.experiment)),
     jobs: t.field(thatUse(Job, runs.job)),
-    dockerfile: t.string({ description: "Generated Dockerfile.", ...property("dockerfile") }),
-    commit: t.string({ description: "Commit that was built: 40 hexadecimal digits.", ...property("commit") }),
+    dockerfile: t.string(property("dockerfile", "Generated Dockerfile.")),
+    commit: t.string(property("commit", "Commit that was built: 40 hexadecimal digits.")),
   }),
 });

@@ -13,6 +13,7 @@ import {
   type WholeList,
 } from "../core/connection.ts";
 import type { Context, Steps } from "../core/context.ts";
+import { shown } from "../core/fields.ts";
 
 /* What the gateway itself looks for in the rows of a list, because the server cannot be asked for it. */
 
@@ -49,11 +50,13 @@ const ListScan = builder.objectRef<Scan>("ListScan").implement({
   description:
     "Where the server cannot apply all of a filter, the gateway reads rows of the list, at most `gateway.limits.maxScannedRows` for a page. A scan takes no `offset`.",
   fields: (t) => ({
-    rowsRead: t.exposeInt("rowsRead", { nullable: false, description: "Rows that were read for this page." }),
-    isComplete: t.exposeBoolean("isComplete", {
-      nullable: false,
-      description: "Whether the end of the list was reached. Otherwise continue after `pageInfo.endCursor`.",
-    }),
+    rowsRead: t.int(shown("rowsRead", "Rows that were read for this page.")),
+    isComplete: t.boolean(
+      shown(
+        "isComplete",
+        "Whether the end of the list was reached. Otherwise continue after `pageInfo.endCursor`.",
+      ),
+    ),
   }),
 });
 
