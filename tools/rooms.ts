@@ -5,7 +5,7 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 6_989,
+  graphql: 6_844,
   http: 4_054,
   engine: 3_239,
   "rest/api": 2_490,
@@ -16,12 +16,12 @@ const LIMITS = {
   live: 686,
   "ground and top": 1_954,
   "redis, workers, reload": 0,
-  src: 24_608,
+  src: 24_463,
   demo: 3_590,
   test: 26_987,
   docs: 3_272,
   settings: 42,
-  "files of src": 175,
+  "files of src": 174,
   "run-time packages": 22,
 };
 

@@ -9,9 +9,8 @@ import { Experiment } from "../core/refs.ts";
 import { DeclarationValueRef as DeclarationValue } from "../types/experiment.ts";
 import { isInRows } from "../types/list-scan.ts";
 import { namesArg } from "../types/metrics.ts";
-import { OrderDirection } from "../types/run-list-inputs.ts";
 import { RunStatusEnum } from "../types/status.ts";
-import { runListOf } from "../types/run-list.ts";
+import { OrderDirection, runListOf } from "../types/run-list.ts";
 import {
   bestOf,
   groupsOf,
@@ -265,7 +264,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
   }),
 });
 
-builder.objectField(runListOf(Experiment.kind).type, "summary", (t) =>
+builder.objectField(runListOf(Experiment.name).type, "summary", (t) =>
   t.field({
     type: RunSummary,
     description:

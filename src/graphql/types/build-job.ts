@@ -3,14 +3,14 @@ import { runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { BuildJob, Entity, Experiment, Job, Loggable, Run, Trackable } from "../core/refs.ts";
-import { runList, runListOf } from "./run-list.ts";
+import { runList } from "./run-list.ts";
 import { nodeScheduled, resources, runConfig } from "./workload.ts";
 
 const { property } = fieldsOf(BuildJob.kind);
 
 /** The runs that name a build job, found by the server. */
 const thatUse = (target: typeof Experiment | typeof Job, { many }: RunKind) =>
-  runList(runListOf(target.kind), `The ${many} that use the image. Requires \`FILTERS\`.`, {
+  runList(target, `The ${many} that use the image. Requires \`FILTERS\`.`, {
     narrowedTo: ({ id }: RunAddress) => ({
       name: "",
       conditions: [{ argument: "build", key: "build", operator: "anyOf", operands: [id] }],

@@ -38,7 +38,7 @@ import {
 import { outputFiles } from "./output-files.ts";
 import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
 import { isInRows, valueOf as rowValue } from "./list-scan.ts";
-import { runList, runListOf } from "./run-list.ts";
+import { runList } from "./run-list.ts";
 import { cloneFields } from "./run.ts";
 import { finite } from "./series.ts";
 
@@ -134,7 +134,7 @@ Experiment.implement({
     ...cloneFields(t),
     clones: t.field(
       runList(
-        runListOf(Experiment.kind),
+        Experiment,
         "Experiments that were restarted, resumed or copied from this one, found by a scan of the project: see `ListScan`.",
         { narrowedTo: clonesOf },
       ),

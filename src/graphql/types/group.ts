@@ -10,7 +10,7 @@ import { builder, isParameterValue } from "../core/builder.ts";
 import { fieldsOf, known, shown, shownOrNull } from "../core/fields.ts";
 import { Entity, Experiment, Group, Run, Trackable } from "../core/refs.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
-import { runList, runListOf } from "./run-list.ts";
+import { runList } from "./run-list.ts";
 import { finite } from "./series.ts";
 import { readme } from "./workload.ts";
 
@@ -166,7 +166,7 @@ Group.implement({
     runsUrl: t.string(runsUrl),
     metricsUrl: t.string(metricsUrl),
     experiments: t.field(
-      runList(runListOf(Experiment.kind), "Experiments of the group.", {
+      runList(Experiment, "Experiments of the group.", {
         groupOf: (at: RunAddress) => at,
         prefetchList: (at, { session }, isSelected) => {
           if (["metrics", "metricSeries", "metricSummaries"].some(isSelected)) {

@@ -66,9 +66,9 @@ Project.implement({
   }),
 });
 
-for (const list of runLists) {
-  const { name, many } = list.target.kind.run;
-  const field = runList(list, `${capital(many)} of the project.`);
+for (const { target } of runLists.values()) {
+  const { name, many } = target.kind.run;
+  const field = runList(target, `${capital(many)} of the project.`);
   builder.objectField(Project, uncapital(plural(name)), (t) => t.field(field));
 }
 
