@@ -111,7 +111,7 @@ test("strangers at many addresses have half of the places, and leave the others 
 test("a token that becomes known leaves the places of its address to strangers, with all that it has under way", async () => {
   const world = await startWorld({ env: DOWNLOADS });
   expect((await ENTER.download(world, { token: "ada" }, "active")).outcome).toBe("in");
-  await world.accept("ada");
+  await world.accept("ada", "ada");
   const strangers = [{ token: "invented1" }, { token: "invented2" }, { token: "invented3" }];
   expect(await outcomesOf(ENTER.download, world, strangers)).toEqual(["in", "in", 429]);
 });
