@@ -4,7 +4,7 @@ import { startFake } from "../support/fake.ts";
 import { reaches, settled } from "../support/figures.ts";
 import { startRaw, wireOf } from "./framing.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
-import { startHoldingRecords } from "../support/holding.ts";
+import { startHolding, startHoldingRecords } from "../support/holding.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -47,6 +47,17 @@ describe("many requests on one connection that is closed", () => {
     isLong = false;
     const received = await readFast(gateway.url, { path: OUTPUTS_OF_42 });
     expect(received?.body.toString()).toBe("half and half");
+  });
+
+  test("end at the service, also those that are queued behind another one", async () => {
+    const { url, held } = await startHolding();
+    const gateway = await startGateway({ upstream: { url } });
+    const request = (id: number) =>
+      `GET /graphql?query=${encodeURIComponent(statusOf(id))} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t\r\n\r\n`;
+    const leave = pipeline(gateway, request(1) + request(2), 1);
+    await vi.waitUntil(() => held.length === 2, PATIENT);
+    leave();
+    await vi.waitUntil(() => held.every(({ destroyed }) => destroyed), PATIENT);
   });
 });
 

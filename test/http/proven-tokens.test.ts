@@ -37,7 +37,7 @@ test("a token that the service goes on accepting stays proven", () => {
   expect(request()).toBe("unproven");
 });
 
-test("a caller is remembered as long as it has something under way, and then forgotten", () => {
+test("a caller is remembered as long as it has something under way", () => {
   const { callers, pass } = startCallers();
   const places = callers.quota({ total: 10, perCaller: 1 });
   const caller = callers.of("t0ken", "192.0.2.1");

@@ -5,6 +5,7 @@ import { runInNewContext } from "node:vm";
 import pino from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createGateway } from "../../src/gateway.ts";
+import { listConnections } from "../../src/http/connection.ts";
 import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
 import { configOf } from "../support/config-of.ts";
 import { startRecords } from "../support/fake.ts";
@@ -46,6 +47,7 @@ async function start(
     connectionsCheckingInterval: 20,
     ...limits,
   });
+  const listed = listConnections(server);
   // Kept weakly: they tell whether anything else keeps them.
   const responses: WeakRef<ServerResponse>[] = [];
   let connections = 0;
@@ -57,6 +59,7 @@ async function start(
   return {
     port,
     responses,
+    listed,
     /** How often a connection was silent for too long. */
     silences: () => silences,
     connections: () => connections,
@@ -125,6 +128,7 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
     const collect = runInNewContext("gc") as () => void;
     await vi.waitFor(() => {
       collect();
+      expect(gateway.listed.size).toBe(0);
       expect(gateway.responses.filter((response) => response.deref() !== undefined)).toEqual([]);
     }, PATIENT);
     expect(gateway.responses.length).toBeGreaterThan(150 + asked);
