@@ -56,6 +56,15 @@ describe("bodies of requests", () => {
     }
   });
 
+  test("that are too long are not waited for: their connection closes", async () => {
+    const { url } = await startDemoGateway();
+    const { write, closed, read } = await openRaw(url);
+    const head = "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ";
+    await write(`${head}9999999\r\n\r\n{"query":`);
+    await closed;
+    expect(read()).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
   test("that break off half-way leave their places", async () => {
     const gateway = await startDemoGateway();
     const { socket, write, closed } = await openRaw(gateway.url);

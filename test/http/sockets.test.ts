@@ -15,7 +15,7 @@ import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { JSON_BODY, operationText } from "../support/raw-requests.ts";
 import { STORY_SETTINGS } from "../support/story-settings.ts";
-import { openRaw } from "./raw-socket.ts";
+import { openRaw, statusOf } from "./raw-socket.ts";
 
 /** No connection is used twice. */
 const HEADERS = { authorization: "token t0ken", connection: "close" };
@@ -52,7 +52,11 @@ async function start(
   const responses: WeakRef<ServerResponse>[] = [];
   let connections = 0;
   let silences = 0;
-  server.on("connection", () => connections++).on("timeout", () => silences++);
+  // Not at the server, where a listener keeps Node from closing connections.
+  server.on("connection", (socket) => {
+    connections++;
+    socket.on("timeout", () => silences++);
+  });
   server.on("request", (_, response) => responses.push(new WeakRef(response)));
   onTestFinished(() => gateway.close());
   const port = await openPort(server);
@@ -173,4 +177,9 @@ test("who left before its turn came costs the service nothing", async () => {
   expect(service.calls()).toHaveLength(1);
   expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
   expect(service.calls()).toHaveLength(2);
+});
+
+test("a proxy is not what the gateway is", async () => {
+  const { port } = await start(await startRunning());
+  expect(await statusOf(port, "CONNECT service:80 HTTP/1.1", "Host: service")).toBe("400 Bad Request");
 });

@@ -118,6 +118,11 @@ async function pass(world: World, { socket, tell }: Awaited<ReturnType<typeof op
 test("a WebSocket without a subscription for a minute is closed", async () => {
   const world = await startWorld();
   const opened = await openSocket(world, ADA);
+  const completed = new Promise<void>((resolve) =>
+    opened.socket.on("message", (text: Buffer) => text.includes('"complete"') && resolve()),
+  );
+  opened.tell({ type: "subscribe", id: "1", payload: { query: "{ __typename }" } });
+  await completed;
   await pass(world, opened, 59_999);
   expect(opened.socket.readyState).toBe(opened.socket.OPEN);
   world.advance(1);
