@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { reaches } from "../support/figures.ts";
+import { metricOf, reaches } from "../support/figures.ts";
+import { PATIENT } from "../support/patience.ts";
 import { JSON_BODY, operationsIn, operationText, type Sending, sendTo } from "../support/raw-requests.ts";
 import { openRaw } from "./raw-socket.ts";
 
@@ -73,6 +74,9 @@ describe("bodies of requests", () => {
     await reaches(gateway, "rungraph_operations_running", 1);
     socket.destroy();
     await closed;
-    await reaches(gateway, "rungraph_operations_running", 0);
+    await vi.waitFor(
+      async () => expect(await metricOf(gateway, "rungraph_operations_running")).toBe(0),
+      PATIENT,
+    );
   });
 });
