@@ -15,8 +15,6 @@ export interface OpenedDownload {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Ends the body unread. */
-  readonly cancel: () => void;
   /** What made the body break off, as an error for callers or a fault of the gateway. */
   readonly failureOf: (error: unknown) => unknown;
 }
@@ -75,13 +73,12 @@ export async function serveDownload(
   onceOver(response, () => scope.end("left"));
   response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
   try {
-    const { status, headers, body, cancel, failureOf } = await span.run(() => open(scope));
+    const { status, headers, body, failureOf } = await span.run(() => open(scope));
     /** What made the body break off; stays null when the caller disconnects. */
     let failure: unknown = null;
-    if (request.method === "HEAD") {
-      cancel();
-      response.writeHead(status, headers).end();
-    } else {
+    // The end of the response ends the scope, and with it what is not read.
+    if (request.method === "HEAD") response.writeHead(status, headers).end();
+    else {
       const sent = { status, headers, body };
       const sending = span.run(() => delivery.stream(response, sent, caller, (length) => (bytes += length)));
       await sending.catch((error: unknown) => {
@@ -91,7 +88,6 @@ export async function serveDownload(
       });
     }
     onceOver(response, () => {
-      scope.end("done");
       const isComplete = response.writableFinished;
       const error = failure ? publicError(failure) : null;
       report(isComplete ? "OK" : error ? codeOf(error) : "REQUEST_CANCELLED", error);

@@ -37,7 +37,6 @@ export function createDownloads(parts: Parts) {
     const range = request.method === "HEAD" ? null : rangeOf(request);
     const { stream, status, bodyHeaders } = await client.stream({ endpoint, path, range }, scope);
     if (status === 416) {
-      stream.destroy();
       const { "content-range": length } = bodyHeaders;
       throw rejection("Range: expected bytes that the file has, got others", "BAD_USER_INPUT", {
         status: 416,
@@ -48,7 +47,6 @@ export function createDownloads(parts: Parts) {
       status,
       headers: { ...HEADERS[what](name), ...bodyHeaders },
       body: stream,
-      cancel: () => void stream.destroy(),
       failureOf: (error) => mapFailure(endpoint, error),
     };
   };
