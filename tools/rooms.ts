@@ -5,23 +5,23 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 7_109,
-  http: 3_903,
-  engine: 3_239,
+  graphql: 6_844,
+  http: 3_890,
+  engine: 3_242,
   "rest/api": 2_490,
-  "rest/client": 2_035,
-  "rest/session": 1_510,
+  "rest/client": 2_036,
+  "rest/session": 1_511,
   observability: 957,
   config: 655,
   live: 686,
-  "ground and top": 1_909,
+  "ground and top": 1_908,
   "redis, workers, reload": 0,
-  src: 24_493,
+  src: 24_219,
   demo: 3_590,
-  test: 26_986,
+  test: 26_426,
   docs: 3_272,
   settings: 42,
-  "files of src": 170,
+  "files of src": 169,
   "run-time packages": 22,
 };
 
