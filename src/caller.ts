@@ -52,9 +52,8 @@ export class Caller {
     return this.standing === "unproven" ? this.address : this;
   }
 
-  /** Records that the service has accepted the token. It counts as accepted from the first time on. */
+  /** Records that the service has accepted the token, where there is one. It counts as accepted from the first time on. */
   prove(): void {
-    if (this.token === null) return;
     this.#provenUntil = performance.now() + PROVEN_MS;
     if (this.standing === "unproven") this.#callers.move(this, "proven");
   }
@@ -64,9 +63,9 @@ export class Caller {
     if (this.standing === "proven") this.#callers.move(this, "unproven");
   }
 
-  /** Whether the service has not shown for long that it accepts the token, which it had accepted. */
+  /** Whether the service has not shown for long that it accepts the token. */
   get hasExpired(): boolean {
-    return this.standing === "proven" && performance.now() > this.#provenUntil;
+    return performance.now() > this.#provenUntil;
   }
 }
 

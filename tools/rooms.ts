@@ -5,23 +5,23 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 7_109,
-  http: 3_851,
-  engine: 3_239,
+  graphql: 6_844,
+  http: 3_838,
+  engine: 3_242,
   "rest/api": 2_490,
-  "rest/client": 2_035,
-  "rest/session": 1_510,
+  "rest/client": 2_036,
+  "rest/session": 1_511,
   observability: 948,
   config: 655,
   live: 686,
-  "ground and top": 1_906,
+  "ground and top": 1_905,
   "redis, workers, reload": 0,
-  src: 24_429,
+  src: 24_155,
   demo: 3_590,
-  test: 26_986,
+  test: 26_426,
   docs: 3_272,
   settings: 42,
-  "files of src": 169,
+  "files of src": 168,
   "run-time packages": 22,
 };
 

@@ -144,7 +144,6 @@ export class Place {
 
   /** Leaves it to other callers for a while; it goes on counting for its own. */
   pause(): void {
-    if (this.#isReleased) return;
     this.#isPaused = true;
     this.#door.pause(1);
   }

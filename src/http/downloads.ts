@@ -19,8 +19,6 @@ export interface OpenedDownload {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Ends the body unread. */
-  readonly cancel: () => void;
   /** What made the body break off, as an error for callers or a fault of the gateway. */
   readonly failureOf: (error: unknown) => unknown;
 }
@@ -78,13 +76,12 @@ export async function serveDownload(
   onceOver(response, () => scope.end("left"));
   response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
   try {
-    const { status, headers, body, cancel, failureOf } = await span.run(() => open(scope));
+    const { status, headers, body, failureOf } = await span.run(() => open(scope));
     /** What made the body break off; stays null when the caller disconnects. */
     let failure: unknown = null;
-    if (request.method === "HEAD") {
-      cancel();
-      response.writeHead(status, headers).end();
-    } else {
+    // The end of the response ends the scope, and with it what is not read.
+    if (request.method === "HEAD") response.writeHead(status, headers).end();
+    else {
       const sent = { status, headers, body };
       const sending = span.run(() => delivery.stream(response, sent, caller, (length) => (bytes += length)));
       await sending.catch((error: unknown) => {
@@ -94,7 +91,6 @@ export async function serveDownload(
       });
     }
     onceOver(response, () => {
-      scope.end("done");
       const isComplete = response.writableFinished;
       const error = failure ? publicError(failure) : null;
       report(isComplete ? "OK" : error ? codeOf(error) : "REQUEST_CANCELLED", error);
@@ -141,7 +137,6 @@ export function createDownloads(parts: Parts) {
     const range = request.method === "HEAD" ? null : rangeOf(request);
     const { stream, status, bodyHeaders } = await client.stream({ endpoint, path, range }, scope);
     if (status === 416) {
-      stream.destroy();
       const { "content-range": length } = bodyHeaders;
       throw rejection("Range: expected bytes that the file has, got others", "BAD_USER_INPUT", {
         status: 416,
@@ -152,7 +147,6 @@ export function createDownloads(parts: Parts) {
       status,
       headers: { ...HEADERS[what](name), ...bodyHeaders },
       body: stream,
-      cancel: () => void stream.destroy(),
       failureOf: (error) => mapFailure(endpoint, error),
     };
   };

@@ -103,18 +103,6 @@ describe("a message", () => {
     });
   });
 
-  test.each(["{}", `{"jsonrpc":"1.0","id":1,"method":"tools/list"}`, `{"__proto__":{}}`])(
-    "of another protocol, %j, is 400",
-    async (body) => {
-      const { post } = await start();
-      expect(await post(body)).toMatchObject({
-        status: 400,
-        answer: { error: { code: expect.any(Number) } },
-      });
-      expect(await post(LIST)).toMatchObject({ status: 200 });
-    },
-  );
-
   test.each(MESSAGES.wrong)(
     "with $what is an error of JSON-RPC, and runs nothing",
     async ({ method, params, code }) => {

@@ -74,7 +74,6 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
       },
       // The body reports its own end, be it early.
       body: isCompressed ? compressEach(bytes) : bytes,
-      cancel: () => void text.return(undefined),
       failureOf: (error) => error,
     };
   };

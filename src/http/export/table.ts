@@ -41,7 +41,7 @@ interface RunPage {
   readonly next: string | null;
 }
 
-const list = runListOf(Experiment.kind);
+const list = runListOf(Experiment.name);
 
 /** Reads the page behind a cursor. */
 async function readRunPage(
