@@ -6,7 +6,7 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
   graphql: 6_844,
-  http: 3_838,
+  http: 3_835,
   engine: 3_242,
   "rest/api": 2_490,
   "rest/client": 2_036,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 686,
   "ground and top": 1_905,
   "redis, workers, reload": 0,
-  src: 24_155,
+  src: 24_152,
   demo: 3_590,
   test: 26_426,
   docs: 3_272,

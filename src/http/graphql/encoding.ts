@@ -51,8 +51,14 @@ function parseQueryString(text: string): OperationParams {
 /** Parses a body that is one JSON object. Throws `GraphQLError`. */
 export function parseObject(bytes: Uint8Array): object {
   const expected = "Expected a JSON object as the body, got";
-  const text = attempt(() => UTF8.decode(bytes), "Expected a body in UTF-8.");
-  const value = attempt(() => JSON.parse(text) as unknown, `${expected} text that is no JSON`);
+  let value: unknown;
+  try {
+    value = JSON.parse(UTF8.decode(bytes));
+  } catch (error) {
+    throw badRequest(
+      error instanceof SyntaxError ? `${expected} text that is no JSON` : "Expected a body in UTF-8.",
+    );
+  }
   if (typeof value === "object" && value && !Array.isArray(value)) return value;
   throw badRequest(`${expected} ${Array.isArray(value) ? "an array: no batches" : typeOf(value)}.`);
 }

@@ -101,12 +101,8 @@ export function createGraphqlHandler(parts: Parts) {
       if (type || form) return readParams(request, body);
       throw NOT_ACCEPTABLE;
     };
-    const manner = {
-      isReadOnly: body === null,
-      takesEvents: acceptsEvents(accept),
-      pieces: form,
-      status: 200,
-    };
+    const [isReadOnly, takesEvents] = [body === null, acceptsEvents(accept)];
+    const manner = { isReadOnly, takesEvents, pieces: form, status: 200 };
     return operation.run(async () => {
       const { isStream, ...outcome } = await operate(parts, request, operation, read, manner);
       const streamed = isStream ? "text/event-stream" : (form?.type ?? "multipart/mixed");
