@@ -197,7 +197,6 @@ const Environment = z.object({
 /** The settings by heading, for the documentation. */
 export const SETTING_SECTIONS: Readonly<Record<string, z.core.$ZodShape>> = SECTIONS;
 
-/** The names of all settings. */
 export const SETTINGS: readonly string[] = Object.keys(Environment.shape);
 
 /** What a gateway runs under: the settings as they were read, and the bounds in addition to them. */
@@ -253,8 +252,12 @@ function upstreamFaults(settings: z.output<typeof Environment>): string[] {
     createSecureContext({ ca, cert, key });
     return [];
   } catch (error) {
-    // Such as ERR_SSL_EE_KEY_TOO_SMALL, or that the key is another's.
+    // Such as ERR_SSL_EE_KEY_TOO_SMALL.
+    const code = systemCodeOf(error);
+    const first = "the first certificate in UPSTREAM_CERT_FILE";
+    if (/_KEY_\w+_MISMATCH$/.test(code))
+      return [`UPSTREAM_KEY_FILE: expected the key of ${first}, got another`];
     const name = cert ? "UPSTREAM_CERT_FILE" : "UPSTREAM_CA_FILE";
-    return [`${name}: expected what OpenSSL accepts, got a fault (${systemCodeOf(error)})`];
+    return [`${name}: expected what OpenSSL accepts, got a fault (${code})`];
   }
 }

@@ -8,7 +8,7 @@ import type { Log } from "./observability/log.ts";
 import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
-import { createExports } from "./http/export/door.ts";
+import { createExports } from "./http/export/exports.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { createDoors } from "./http/doors.ts";
 import { once } from "./http/once.ts";

@@ -58,7 +58,7 @@ export class RequestScope implements Identity {
   }
 
   /** The kind of the place that it holds; null when it holds none. */
-  get held(): string | null {
+  get placeKind(): string | null {
     return this.#place && this.#place.kind;
   }
 

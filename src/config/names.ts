@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { systemCodeOf } from "../errors.ts";
 
-/** Environment variables. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Names of ours, some of which are gone since 0.4. A misspelt one could leave the gateway open, or without its service. */

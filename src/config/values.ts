@@ -117,12 +117,10 @@ export function parseTrustedProxies(text: string, context: z.RefinementCtx): Tru
         context,
         "expected a number of proxies, or addresses and networks such as 10.0.0.0/8, separated by commas",
       );
-    networks.addSubnet(address, length, familyOf(address));
+    networks.addSubnet(address, length, bits === 128 ? "ipv6" : "ipv4");
   }
-  return (address) => isIP(address) !== 0 && networks.check(address, familyOf(address));
+  return (address) => isIP(address) !== 0 && networks.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
-
-const familyOf = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
 
 /** Parses exact origins, as browsers send them. */
 export function parseOrigins(text: string, context: z.RefinementCtx): string[] {

@@ -78,7 +78,7 @@ export function createDelivery(config: Config, callers: Callers, clock: Clock) {
     if (text.length <= SHORT_LENGTH) await new Promise<void>(atEndOfTurn);
     if (isOver(response)) return;
     if (text.length < MIN_COMPRESSED_BYTES && isIdle(response)) {
-      response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(text) });
+      response.writeHead(status, { "content-length": Buffer.byteLength(text), ...headers });
       response.end(text);
       return;
     }
@@ -93,7 +93,7 @@ export function createDelivery(config: Config, callers: Callers, clock: Clock) {
     if (isOver(response)) return;
     if (isLong) response.appendHeader("vary", "accept-encoding");
     const encoding = isCompressed ? { "content-encoding": "gzip" } : {};
-    response.writeHead(status, { ...headers, ...encoding, "content-length": body.length });
+    response.writeHead(status, { "content-length": body.length, ...encoding, ...headers });
     response.end(await writeAllButLast(response, body, count));
   };
 

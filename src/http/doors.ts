@@ -83,7 +83,7 @@ class Door {
 
   /** Takes a place for a scope, which releases its place of another kind. Throws `UpstreamError` if there is none. */
   admit(scope: RequestScope): void {
-    if (scope.held === this.kind) return;
+    if (scope.placeKind === this.kind) return;
     const place = this.take(scope.caller);
     if (place instanceof UpstreamError) throw place;
     scope.hold(place);

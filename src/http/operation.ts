@@ -23,7 +23,7 @@ import type { Server } from "../rest/api/server.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
 
-/** What the doors of a gateway share. */
+/** What all that answers requests shares. */
 export interface Parts {
   readonly config: Config;
   readonly clock: Clock;

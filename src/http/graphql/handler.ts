@@ -118,7 +118,7 @@ export function createGraphqlHandler(parts: Parts) {
       // To a caller who accepts only that, a stream of it.
       return isStream || !type
         ? stream(only(json), status, false)
-        : parts.delivery.send(response, { ...head, body: JSON.stringify(json) }, scope.caller);
+        : parts.delivery.send(response, { body: JSON.stringify(json), ...head }, scope.caller);
     });
   };
   return { execute, drain: streams.drain };
