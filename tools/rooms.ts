@@ -5,23 +5,23 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 6_844,
+  graphql: 6_597,
   http: 4_054,
   engine: 3_239,
-  "rest/api": 2_490,
+  "rest/api": 2_399,
   "rest/client": 2_035,
   "rest/session": 1_510,
   observability: 993,
   config: 658,
-  live: 686,
+  live: 655,
   "ground and top": 1_954,
   "redis, workers, reload": 0,
-  src: 24_463,
+  src: 24_094,
   demo: 3_590,
   test: 26_987,
   docs: 3_272,
   settings: 42,
-  "files of src": 174,
+  "files of src": 170,
   "run-time packages": 22,
 };
 

@@ -58,19 +58,19 @@ async function readJobs(resource: ExperimentResource, args: PageArgs, context: C
   );
 }
 
+/** The service sends empty texts for an experiment without code. */
+const told = (key: "branch" | "commit" | "git_url", description: string) => ({
+  description,
+  resolve: ({ [key]: text }: CodeReferenceRecord) => text || null,
+});
+
 const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").implement({
   description: "The version of the code that an experiment ran.",
   fields: (t) => ({
-    branch: t.string({ description: "Branch.", resolve: ({ branch }) => branch || null }),
-    commit: t.string({ description: "Commit that ran.", resolve: ({ commit }) => commit || null }),
-    isDirty: t.boolean({
-      description: "Whether there were uncommitted changes.",
-      resolve: ({ is_dirty }) => is_dirty ?? null,
-    }),
-    url: t.string({
-      description: "URL of the external repository.",
-      resolve: ({ git_url }) => git_url || null,
-    }),
+    branch: t.string(told("branch", "Branch.")),
+    commit: t.string(told("commit", "Commit that ran.")),
+    isDirty: t.boolean(shownOrNull("is_dirty", "Whether there were uncommitted changes.")),
+    url: t.string(told("git_url", "URL of the external repository.")),
   }),
 });
 
@@ -171,7 +171,6 @@ Experiment.implement({
         async (resource, _, { session }) => {
           const read = session.read(optional.codeReference, resource.address);
           const record = await nullIfMissing(resource, read, session);
-          // The service sends empty texts for an experiment without code.
           return record?.branch || record?.commit || record?.head || record?.git_url ? record : null;
         },
         (record) => record !== null,

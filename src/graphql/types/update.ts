@@ -1,5 +1,5 @@
 import { type Command, segment } from "../../rest/api/endpoint.ts";
-import type { Revision, RunKind } from "../../rest/api/kind.ts";
+import type { Revision, RunKind } from "../../rest/api/kinds.ts";
 import { InputError, UpstreamError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { checkText } from "../../rest/api/list-query.ts";
@@ -12,14 +12,6 @@ import type { Context } from "../core/context.ts";
 
 /** What the service accepts as a name. */
 const SLUG = /^[-\w]+$/;
-
-/** Throws `InputError` for a name that the service would not accept, or under which nothing could be found. */
-export function checkNewName(name: string | null | undefined): void {
-  if (name == null) return;
-  if (!SLUG.test(name))
-    throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(name)}`);
-  segment("input.name", name);
-}
 
 /** Known servers crash at a name that is taken, but also after a change of a record that they cannot show. */
 const orTaken =
@@ -55,8 +47,11 @@ interface TagInput extends Tagged {
   readonly removeTags?: readonly string[] | null | undefined;
 }
 
-/** Throws `InputError` for tags by which no list could be filtered. */
-export function checkTags({ tags, addTags }: TagInput): void {
+/** Throws `InputError` for a name that the service would not accept, and for tags by which no list could be filtered. */
+export function checkChange({ name: newName, tags, addTags }: Change): void {
+  if (newName != null && !SLUG.test(newName))
+    throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(newName)}`);
+  if (newName != null) segment("input.name", newName);
   for (const [name, given] of Object.entries({ tags, addTags }))
     for (const [index, tag] of (given ?? []).entries()) checkText(`input.${name}[${index}]`, tag);
 }
@@ -127,8 +122,7 @@ export function update<R extends Tagged>(
         input: t.arg({ type: UpdateRunInput, required: true, description: "Fields to change." }),
       },
       resolve: async (_, { id, input }, context) => {
-        checkNewName(input.name);
-        checkTags(input);
+        checkChange(input);
         if (input.readme !== undefined && !keys.includes("readme"))
           throw new InputError(`input.readme: expected none, because ${many} have no readme`);
         const source = await targetOf(target.kind, id, context);
