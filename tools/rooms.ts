@@ -5,18 +5,18 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 6_597,
+  graphql: 6_545,
   http: 4_054,
   engine: 3_239,
-  "rest/api": 2_399,
+  "rest/api": 2_391,
   "rest/client": 2_035,
   "rest/session": 1_510,
   observability: 993,
   config: 658,
-  live: 655,
+  live: 653,
   "ground and top": 1_954,
   "redis, workers, reload": 0,
-  src: 24_094,
+  src: 24_032,
   demo: 3_590,
   test: 26_987,
   docs: 3_272,

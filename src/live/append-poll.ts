@@ -67,9 +67,7 @@ export function createAppendPoll<Position, Item>(
     const groups = new Map<Position, Subscriber[]>();
     for (const member of members) {
       if (member.rest || !member.stream.isWaiting()) continue;
-      const group = groups.get(member.position);
-      if (group) group.push(member);
-      else groups.set(member.position, [member]);
+      groups.set(member.position, [...(groups.get(member.position) ?? []), member]);
     }
     return groups;
   };

@@ -88,9 +88,7 @@ const MetricStatistics = builder.objectRef<MadeBy<typeof statisticsOf>>("MetricS
     count: t.int(shown("count", "Number of runs with a finite value.")),
     leftOut: t.int(shown("leftOut", "Number of runs whose value is not a finite number.")),
     mean: t.float(shownOrNull("mean", "Mean.")),
-    standardDeviation: t.float(
-      shownOrNull("standardDeviation", "Standard deviation of a sample (divided by n - 1)."),
-    ),
+    standardDeviation: t.float(shownOrNull("standardDeviation", "Of a sample (divided by n - 1).")),
     min: t.float(shownOrNull("min", "Smallest value.")),
     max: t.float(shownOrNull("max", "Largest value.")),
     median: t.float(shownOrNull("median", "Middle value, or the mean of the middle two.")),
@@ -103,10 +101,7 @@ const ParameterImportance = builder.objectRef<MadeBy<typeof importanceOf>>("Para
     name: t.string(shown("name", "Name of the parameter.")),
     count: t.int(shown("count", "Number of runs that have both as numbers; a boolean is 0 or 1.")),
     correlation: t.float(
-      shownOrNull(
-        "correlation",
-        "Spearman's rank correlation, -1 to 1; null if one of the two never varies.",
-      ),
+      shownOrNull("correlation", "Spearman's rank correlation, -1 to 1; null if one of them never varies."),
     ),
   }),
 });
@@ -147,10 +142,7 @@ const RunGroup = builder.objectRef<Group>("RunGroup").implement({
   fields: (t) => ({
     values: t.field({
       type: [DeclarationValue],
-      ...shown(
-        "values",
-        "What they have in common, in the order of `by`, without parameters that they do not have.",
-      ),
+      ...shown("values", "What they have in common, in the order of `by`, without what they do not have."),
     }),
     count: t.int(shown("count", "Number of runs.")),
     statuses: t.field(statuses("Their statuses, the most frequent first.")),
@@ -173,10 +165,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
     }),
     total: t.int(shownOrNull("total", "Length of the list, as the service counts it.")),
     isComplete: t.boolean(
-      shown(
-        "isComplete",
-        "Whether all runs were read; false if `scan` or a limit of the operation stopped the reading.",
-      ),
+      shown("isComplete", "Whether all runs were read; false if `scan` or a limit stopped the reading."),
     ),
     statuses: t.field(statuses("Runs by status, the most frequent first.")),
     parameters: t.field({

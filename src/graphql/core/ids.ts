@@ -28,13 +28,15 @@ export const idOf = (resource: Resource): string => toBase64url(`${resource.kind
 /** Longest id that is decoded, in characters. */
 const MAX_ID_LENGTH = 1_000;
 
+const decoded = (id: string): string => (id.length > MAX_ID_LENGTH ? "" : fromBase64url(id));
+
 /** Decodes a global id to its resource, of any kind or one of those. Throws `InputError`, with an example of a name of these. */
 export function decodeId(
   argument: string,
   id: string,
   expected: Candidates = { kinds: [], one: "" },
 ): Resource {
-  const text = id.length > MAX_ID_LENGTH ? "" : fromBase64url(id);
+  const text = decoded(id);
   const [, name = "", segments = ""] = /^(\w+):(.*)$/s.exec(text) ?? [];
   const kind = kindsByName.get(name);
   const values = segments === "" ? [] : segments.split("/");
@@ -60,13 +62,12 @@ function notAnId(argument: string, id: string, expected: readonly Kind[]): Input
  * Reads the number of a record below a resource from its global id, such as that of a `MetricRecord`. Returns null when the
  * text is not such an id; throws `InputError` when it belongs to another resource.
  */
-export function recordIdIn(typeName: string, id: string, parent: Address): number | null {
-  const text = id.length > MAX_ID_LENGTH ? "" : Buffer.from(id, "base64url").toString("utf8");
-  const prefix = `${typeName}:`;
-  if (!text.startsWith(prefix)) return null;
-  const segments = text.slice(prefix.length).split("/");
-  const record = segments.pop() ?? "";
-  if (isNumber(record) && segments.join("/") === Object.values(parent).join("/")) return Number(record);
+export function recordIdIn(typeName: string, id: string, parent: Resource): number | null {
+  const text = decoded(id);
+  if (!text.startsWith(`${typeName}:`)) return null;
+  const within = `${typeName}:${pathOf(parent)}/`;
+  const record = text.slice(within.length);
+  if (text.startsWith(within) && isNumber(record)) return Number(record);
   throw new InputError("after: expected the id of a record of this resource, got that of another");
 }
 

@@ -24,7 +24,7 @@ function tailMetrics({ id, after = null }: TailArgs, { live, session, gateway }:
   const run = identify(Experiment.kind, "id", id);
   const list = { endpoint: runs.experiment.endpoints.metrics, address: run.address };
   const maxSize = gateway.maxPageSize;
-  const last = after === null ? null : recordIdIn("MetricRecord", after, run.address);
+  const last = after === null ? null : recordIdIn("MetricRecord", after, run);
   if (after !== null && last === null)
     parseCursor(after, markOf(list), session.server.profile.paging, maxSize);
 

@@ -27,7 +27,6 @@ import {
   MetricRecordConnection,
   MetricSeries,
   MetricValue,
-  nameArg,
   namedValues,
   type NamesArgs,
   namesArg,
@@ -128,9 +127,7 @@ Experiment.implement({
   description: "A training run.",
   interfaces: [Entity, Trackable, Run, Loggable],
   fields: (t) => ({
-    original: t.field(
-      reference("original", Experiment, "Experiment that it was restarted, resumed or copied from."),
-    ),
+    original: t.field(reference("original", Experiment, "What it was restarted, resumed or copied from.")),
     ...cloneFields(t),
     clones: t.field(
       runList(
@@ -154,8 +151,7 @@ Experiment.implement({
     }),
     declaration: t.field({
       type: "JSON",
-      description:
-        "Value of one parameter; `model.lr` leads into an object where no parameter has this name.",
+      description: "Value of one parameter; `model.lr` can also lead into an object.",
       args: { name: t.arg.string({ required: true, description: "Name of the parameter." }) },
       ...computed(
         ["declarations"],
@@ -177,9 +173,7 @@ Experiment.implement({
       ),
     }),
     dataReferences: t.field(dataReferences),
-    runEnvironment: t.field(
-      json("run_env", "Environment, as the code of the run reported it: operating system, packages."),
-    ),
+    runEnvironment: t.field(json("run_env", "Environment, as the run reported it: system, packages.")),
     framework: t.string(property("framework", "Framework, such as `tensorflow`.")),
     readme: t.string(readme),
     latestMetrics: t.field({
@@ -193,7 +187,7 @@ Experiment.implement({
     lastMetricValue: t.float({
       description:
         "Latest value of one metric; null if it is absent or not a finite number, which `latestMetrics` tells apart.",
-      args: nameArg,
+      args: { name: t.arg.string({ required: true, description: "Name of the metric." }) },
       ...computed(["last_metric"], ({ last_metric }, _, { name }: { name: string }) =>
         finite(valueAt(last_metric, name)),
       ),

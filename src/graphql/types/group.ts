@@ -134,9 +134,7 @@ Group.implement({
   description: "A group of experiments: a hyperparameter search.",
   interfaces: [Entity, Trackable, Run],
   fields: (t) => ({
-    groupType: t.string(
-      property("group_type", "Such as `study` (a search) or `selection` (experiments that somebody chose)."),
-    ),
+    groupType: t.string(property("group_type", "Such as `study` (a search) or `selection` (chosen ones).")),
     readme: t.string(readme),
     concurrency: t.int(property("concurrency", "Experiments that may run at a time.")),
     searchAlgorithm: t.string(property("search_algorithm", "Such as `random`.")),

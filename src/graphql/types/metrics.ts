@@ -61,9 +61,6 @@ export const namesArg = builder.args((t) => ({
   names: t.stringList({ description: "Names to include. Default: all." }),
 }));
 export type NamesArgs = InputShapeFromFields<typeof namesArg>;
-export const nameArg = builder.args((t) => ({
-  name: t.string({ required: true, description: "Name of the metric." }),
-}));
 
 MetricRecord.implement({
   description: "Metric values that were recorded together.",
@@ -108,8 +105,7 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
     totalPoints: t.int(shown("totalPoints", "Points before downsampling.")),
     steps: t.intList({
       nullable: false,
-      description:
-        "Index of each point among all points of the metric, from 0. It aligns the curves of runs.",
+      description: "Index of each point among all points of the metric, from 0, to align curves.",
       resolve: ({ steps, values }) => steps ?? [...values.keys()],
     }),
     times: t.field({

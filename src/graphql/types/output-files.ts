@@ -43,9 +43,7 @@ const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
   description: "A folder in a folder of the outputs of a run.",
   fields: (t) => ({
     name: t.string(shown("name", "Name.")),
-    path: t.string(
-      shownOrNull("path", `Path below the outputs, for the \`path\` of \`outputFiles\`; ${NO_PATH}.`),
-    ),
+    path: t.string(shownOrNull("path", `Path below the outputs, as \`outputFiles\` takes it; ${NO_PATH}.`)),
   }),
 });
 

@@ -4,7 +4,7 @@ import { type Condition, hasMetric, type ListRequest, splitGroup } from "../../r
 import type { RunKind } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Server } from "../../rest/api/server.ts";
-import { builder, type PothosTypes } from "../core/builder.ts";
+import { builder, type Inputs, type PothosTypes } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { identify } from "../core/ids.ts";
 import { kinds, type ProjectAddress } from "../core/kinds.ts";
@@ -103,8 +103,6 @@ const bound = (
   condition: Omit<Condition, "operands">,
   value: string | null | undefined,
 ): readonly Condition[] => (value == null ? [] : [{ ...condition, operands: [value] }]);
-
-type Inputs = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
 
 const bounds = (t: Inputs) => ({
   greaterThan: t.float({ description: "Exclusive lower bound." }),

@@ -20,7 +20,7 @@ import { quote, requires } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import { type Address, type Resource, toResource } from "../core/resource.ts";
-import { addScan, both, finding, type IsMatch, readPage, readWhole } from "./list-scan.ts";
+import { both, finding, type IsMatch, readPage, readWhole } from "./list-scan.ts";
 import { checkGroups, divide, RunFilterInput } from "./run-filter.ts";
 
 /*
@@ -35,8 +35,7 @@ const listsOf = (target: (typeof runRefs)[number]) => {
   const { run } = target.kind;
   const endpoint = listOf(run);
   if (!endpoint) return [];
-  const type = connectionOf(target, `A page of ${run.many}.`);
-  addScan(type);
+  const type = connectionOf(target, `A page of ${run.many}.`, { isScanned: true });
   return [{ target, endpoint, type }];
 };
 

@@ -3,7 +3,7 @@ import type { Revision, RunKind } from "../../rest/api/kinds.ts";
 import { InputError, UpstreamError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { checkText } from "../../rest/api/list-query.ts";
-import { builder, type PothosTypes } from "../core/builder.ts";
+import { builder, type Inputs } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { quote, withId } from "../core/ids.ts";
 import { type Address, fetchMore, type Resource, toResource } from "../core/resource.ts";
@@ -26,14 +26,11 @@ const orTaken =
 
 /* Tags that a mutation adds and removes. The service only replaces all of them. */
 
-type FieldBuilder = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
-
 /** The inputs that change tags. */
-export const tagInputs = (t: FieldBuilder) => ({
+export const tagInputs = (t: Inputs) => ({
   tags: t.stringList({ description: "Tags that replace the old ones. Requires `UPDATE_TAGS`." }),
   addTags: t.stringList({
-    description:
-      "Tags to add. The current tags are read first; a change in between is lost. Not with `tags`.",
+    description: "Tags to add to those that are read first; a change in between is lost. Not with `tags`.",
   }),
   removeTags: t.stringList({ description: "Tags to remove, likewise. Missing ones are ignored." }),
 });
@@ -42,7 +39,8 @@ interface Tagged {
   readonly tags?: readonly string[] | null | undefined;
 }
 
-interface TagInput extends Tagged {
+interface Change extends Tagged {
+  readonly name?: string | null | undefined;
   readonly addTags?: readonly string[] | null | undefined;
   readonly removeTags?: readonly string[] | null | undefined;
 }
@@ -57,7 +55,7 @@ export function checkChange({ name: newName, tags, addTags }: Change): void {
 }
 
 /** The input with the tags that result from a change of single ones. Reads the record only for such a change. */
-async function withTags<Given extends TagInput>(
+async function withTags<Given extends Change>(
   source: Resource<Tagged>,
   { addTags, removeTags, ...given }: Given,
   session: Context["session"],
@@ -76,10 +74,6 @@ async function withTags<Given extends TagInput>(
   const { loaded } = await fetchMore(source, ["tags"], session);
   const present = (loaded.tags ?? []).filter((tag) => !removed.has(tag));
   return { ...given, tags: [...new Set([...present, ...added])] };
-}
-
-interface Change extends TagInput {
-  readonly name?: string | null | undefined;
 }
 
 /** Sends the changes of a record: those of `input`, and `other` keys of the body as the service spells them. */

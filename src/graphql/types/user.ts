@@ -15,7 +15,7 @@ import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
 import { DeletePayload, payloadOf } from "../core/mutations.ts";
 import { Entity, Project, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource, unverified } from "../core/resource.ts";
-import { addScan, finding, readPage } from "./list-scan.ts";
+import { finding, readPage } from "./list-scan.ts";
 import { runLists } from "./run-list.ts";
 import { WORDS, wordsTest } from "./scan-filters.ts";
 
@@ -25,8 +25,7 @@ const { property, fromAddress, child } = fieldsOf(User.kind);
  * Lists of a user: projects, bookmarks and archived records. Bookmarks and archives are of several projects.
  */
 
-const ProjectConnection = connectionOf(Project, "A page of projects.");
-addScan(ProjectConnection);
+const ProjectConnection = connectionOf(Project, "A page of projects.", { isScanned: true });
 
 /** The arguments of lists of projects. */
 const projectArgs = builder.args((t) => ({ words: t.string({ description: WORDS }), ...offsetArgs }));

@@ -29,7 +29,8 @@ export type Revision = Readonly<Record<string, unknown>>;
 
 /** Endpoints by their names in profiles. */
 type Named = Readonly<Record<string, AnyEndpoint | undefined>>;
-type Act = Command<RunAddress, undefined>;
+/** Commands without body and answer. */
+type ActName = "delete" | "stop" | "startTensorboard" | "stopTensorboard" | "bookmark" | "unbookmark";
 
 /** A kind whose records profiles describe. */
 export interface RecordKind {
@@ -62,13 +63,7 @@ export interface RunKind<out R extends records.RunnableRecord = records.Runnable
     readonly update?: Command<RunAddress, R, Revision>;
     readonly resume?: Command<RunAddress, R>;
     readonly copy?: Command<RunAddress, R>;
-    readonly delete?: Act;
-    readonly stop?: Act;
-    readonly startTensorboard?: Act;
-    readonly stopTensorboard?: Act;
-    readonly bookmark?: Act;
-    readonly unbookmark?: Act;
-  };
+  } & { readonly [Name in ActName]?: Command<RunAddress, undefined> };
   readonly optional?: Named &
     Partial<ReturnType<typeof commonOptional<R>>> &
     Partial<ReturnType<typeof outputOptional>>;
