@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
-
 import { errorsOf } from "../support/errors.ts";
-
 import { POLYAXON, startProfile } from "../support/profiles.ts";
 
 describe("rows that a profile spells differently", () => {
