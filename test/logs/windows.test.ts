@@ -151,6 +151,14 @@ test("a log that is written without end is read as far as the window and then ca
   await service.gone;
 });
 
+test("a log of which its caller may not hold so much is cancelled", async () => {
+  const service = await startEndless();
+  const { ask } = await startGateway({ upstream: service, env: { MAX_UPSTREAM_BYTES: "100000" } });
+  const { errors } = await ask(READ_LOG, { maxBytes: 1_000_000 });
+  expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["REQUEST_LIMIT_EXCEEDED"]);
+  await service.gone;
+});
+
 test("two fields that want one window of one log read it once", async () => {
   const log = await startLog("one\n");
   await log.ask(`{
