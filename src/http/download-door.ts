@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
 import { addPlaces, type FailedPlace } from "../engine/errors.ts";
-import type { DownloadReport } from "../observability/telemetry.ts";
-import { openRequestSpan, traceIdOf } from "../observability/tracing.ts";
+import type { DownloadFacts } from "../observability/telemetry.ts";
+import { openRequestSpan } from "../observability/tracing.ts";
 import { UpstreamError } from "../errors.ts";
 import { RequestScope } from "../request-scope.ts";
 import { breakOff, onceOver } from "./connection.ts";
@@ -20,7 +20,7 @@ export interface OpenedDownload {
 }
 
 interface DownloadTask {
-  readonly what: DownloadReport["what"];
+  readonly what: DownloadFacts["what"];
   /** The path without ids, for spans. */
   readonly route: string;
   /** Must call `admitDownload` before it asks the service. */
@@ -44,7 +44,7 @@ const METHODS = ["GET", "HEAD"];
 export function admitDownload({ doors }: Parts, scope: RequestScope): void {
   if (scope.token === null)
     throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
-  const rejection = doors.admit("download", scope);
+  const rejection = doors.download.admit(scope);
   if (rejection) throw rejection;
 }
 
@@ -60,16 +60,13 @@ export async function serveDownload(
   // Downloads have no deadline: only a disconnect of the caller ends the scope.
   const scope = new RequestScope(identify(request), Number.POSITIVE_INFINITY);
   const { requestId, caller } = scope;
-  const began = performance.now();
+  const { headers: asked } = request;
   let bytes = 0;
-  const span = openRequestSpan(`${request.method} ${route}`, request.headers);
-  const traceId = span.traceId ?? traceIdOf(scope.traceparent);
+  const span = openRequestSpan(`${request.method} ${route}`, asked);
   const report = (code: string, error: GraphQLError | null = null) => {
     const failed: FailedPlace[] = [];
     if (error) addPlaces(failed, [error]);
-    span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
-    const ms = performance.now() - began;
-    telemetry.download({ requestId, traceId, caller, what, code, failed, bytes, ms }, request.headers);
+    telemetry.download({ scope, span, headers: asked }, { what, code, bytes, failed });
   };
   // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
   response.setMaxListeners(20);

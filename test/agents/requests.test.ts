@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answerMessage } from "../../src/http/mcp/server.ts";
+import { answerMessage } from "../../src/http/mcp/handler.ts";
 import { connectAgent, MCP_HEADERS, rpc } from "../support/agent.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";

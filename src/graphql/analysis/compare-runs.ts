@@ -40,7 +40,7 @@ function inAll<Each>({ rows, of }: Compared, none: Each, valueAt: (place: number
 const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
   description: "The values of several runs under one name.",
   fields: (t) => ({
-    name: t.string({ nullable: false, description: "Name.", ...shown("name") }),
+    name: t.string(shown("name", "Name.")),
     values: t.field({
       type: ["JSON"],
       nullable: { list: false, items: true },
@@ -54,46 +54,24 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
         "Whether each run has something of this name. Then null is the value, or of a metric no finite number.",
       resolve: (compared) => inAll(compared, false, () => true),
     }),
-    differs: t.boolean({
-      nullable: false,
-      description: "Whether the values differ, or not all runs have one.",
-      ...shown("differs"),
-    }),
+    differs: t.boolean(shown("differs", "Whether the values differ, or not all runs have one.")),
   }),
 });
 
 const RunComparison = builder.objectRef<Comparison>("RunComparison").implement({
   description: "Several experiments side by side.",
   fields: (t) => ({
-    runs: t.field({
-      type: [Experiment],
-      nullable: false,
-      description: "The experiments, in the order of `ids`.",
-      ...shown("runs"),
-    }),
-    missing: t.idList({
-      nullable: false,
-      description: "Those of `ids` that were not found; the others are compared.",
-      ...shown("missing"),
-    }),
+    runs: t.field({ type: [Experiment], ...shown("runs", "The experiments, in the order of `ids`.") }),
+    missing: t.idList(shown("missing", "Those of `ids` that were not found; the others are compared.")),
     origin: t.field({
       type: [ComparedValues],
-      nullable: false,
-      description: "User, group, original, build, framework and tags, as the service names them.",
-      ...shown("origin"),
+      ...shown("origin", "User, group, original, build, framework and tags, as the service names them."),
     }),
     parameters: t.field({
       type: [ComparedValues],
-      nullable: false,
-      description: "Parameters, by name; those in objects by their path, such as `model.lr`.",
-      ...shown("parameters"),
+      ...shown("parameters", "Parameters, by name; those in objects by their path, such as `model.lr`."),
     }),
-    metrics: t.field({
-      type: [ComparedValues],
-      nullable: false,
-      description: "Latest metrics, by name.",
-      ...shown("metrics"),
-    }),
+    metrics: t.field({ type: [ComparedValues], ...shown("metrics", "Latest metrics, by name.") }),
   }),
 });
 

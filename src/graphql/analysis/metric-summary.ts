@@ -1,6 +1,6 @@
 import type { MetricRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
-import { fieldsOf, shown } from "../core/fields.ts";
+import { fieldsOf, shown, shownOrNull } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import type { Context, Steps } from "../core/context.ts";
 import { metricPages, namesArg } from "../types/metrics.ts";
@@ -30,31 +30,23 @@ interface Summary {
 const MetricPoint = builder.objectRef<Point>("MetricPoint").implement({
   description: "A value of a metric in a run.",
   fields: (t) => ({
-    value: t.float({ nullable: false, description: "A finite number.", ...shown("value") }),
-    step: t.int({
-      nullable: false,
-      description: "Index among all values of the metric, as in `MetricSeries.steps`.",
-      ...shown("step"),
-    }),
-    recordedAt: t.field({ type: "DateTime", description: "Time of the recording.", ...shown("recordedAt") }),
+    value: t.float(shown("value", "A finite number.")),
+    step: t.int(shown("step", "Index among all values of the metric, as in `MetricSeries.steps`.")),
+    recordedAt: t.field({ type: "DateTime", ...shownOrNull("recordedAt", "Time of the recording.") }),
   }),
 });
 
 const MetricSummary = builder.objectRef<Summary>("MetricSummary").implement({
   description: "One metric over a whole run.",
   fields: (t) => ({
-    name: t.string({ nullable: false, description: "Name of the metric.", ...shown("name") }),
-    count: t.int({ nullable: false, description: "Number of finite values.", ...shown("count") }),
-    leftOut: t.int({
-      nullable: false,
-      description: "Number of values that are not finite numbers.",
-      ...shown("leftOut"),
-    }),
-    first: t.field({ type: MetricPoint, description: "First value.", ...shown("first") }),
-    last: t.field({ type: MetricPoint, description: "Last value.", ...shown("last") }),
-    min: t.field({ type: MetricPoint, description: "Smallest; the first of equal ones.", ...shown("min") }),
-    max: t.field({ type: MetricPoint, description: "Largest; the first of equal ones.", ...shown("max") }),
-    mean: t.float({ description: "Mean of the finite values.", ...shown("mean") }),
+    name: t.string(shown("name", "Name of the metric.")),
+    count: t.int(shown("count", "Number of finite values.")),
+    leftOut: t.int(shown("leftOut", "Number of values that are not finite numbers.")),
+    first: t.field({ type: MetricPoint, ...shownOrNull("first", "First value.") }),
+    last: t.field({ type: MetricPoint, ...shownOrNull("last", "Last value.") }),
+    min: t.field({ type: MetricPoint, ...shownOrNull("min", "Smallest; the first of equal ones.") }),
+    max: t.field({ type: MetricPoint, ...shownOrNull("max", "Largest; the first of equal ones.") }),
+    mean: t.float(shownOrNull("mean", "Mean of the finite values.")),
   }),
 });
 

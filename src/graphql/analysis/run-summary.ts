@@ -4,14 +4,13 @@ import { runs as kinds } from "../../rest/api/kinds.ts";
 import { builder } from "../core/builder.ts";
 import { type WholeList, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { shown } from "../core/fields.ts";
+import { shown, shownOrNull } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import { DeclarationValueRef as DeclarationValue } from "../types/experiment.ts";
 import { isInRows } from "../types/list-scan.ts";
 import { namesArg } from "../types/metrics.ts";
-import { OrderDirection } from "../types/run-list-inputs.ts";
 import { RunStatusEnum } from "../types/status.ts";
-import { runListOf } from "../types/run-list.ts";
+import { OrderDirection, runListOf } from "../types/run-list.ts";
 import {
   bestOf,
   groupsOf,
@@ -44,8 +43,8 @@ type Runs = WholeList<ExperimentResource, Row>;
 const StatusCountRef = builder.objectRef<StatusCount>("StatusCount").implement({
   description: "Runs with a status.",
   fields: (t) => ({
-    status: t.field({ type: RunStatusEnum, nullable: false, description: "Status.", ...shown("status") }),
-    count: t.int({ nullable: false, description: "Number of runs.", ...shown("count") }),
+    status: t.field({ type: RunStatusEnum, ...shown("status", "Status.") }),
+    count: t.int(shown("count", "Number of runs.")),
   }),
 });
 
@@ -54,16 +53,16 @@ type ValueCount = ParameterValues["values"][number];
 const ParameterValueCount = builder.objectRef<ValueCount>("ParameterValueCount").implement({
   description: "Runs with a value.",
   fields: (t) => ({
-    value: t.field({ type: "JSON", description: "Value as received.", ...shown("value") }),
-    count: t.int({ nullable: false, description: "Number of runs.", ...shown("count") }),
+    value: t.field({ type: "JSON", ...shownOrNull("value", "Value as received.") }),
+    count: t.int(shown("count", "Number of runs.")),
   }),
 });
 
 const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").implement({
   description: "The values of a parameter over runs.",
   fields: (t) => ({
-    name: t.string({ nullable: false, description: "Name of the parameter.", ...shown("name") }),
-    count: t.int({ nullable: false, description: "Number of runs that have it.", ...shown("count") }),
+    name: t.string(shown("name", "Name of the parameter.")),
+    count: t.int(shown("count", "Number of runs that have it.")),
     distinctCount: t.int({
       nullable: false,
       description: "Number of different values.",
@@ -82,29 +81,24 @@ const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").impl
       },
       resolve: ({ values }, { first }) => values.slice(0, within("first", first, { from: 1, to: MAX_SCAN })),
     }),
-    min: t.float({ description: "Smallest number.", ...shown("min") }),
-    max: t.float({ description: "Largest number.", ...shown("max") }),
+    min: t.float(shownOrNull("min", "Smallest number.")),
+    max: t.float(shownOrNull("max", "Largest number.")),
   }),
 });
 
 const MetricStatisticsRef = builder.objectRef<MetricStatistics>("MetricStatistics").implement({
   description: "Statistics of the latest values of a metric over runs.",
   fields: (t) => ({
-    name: t.string({ nullable: false, description: "Name of the metric.", ...shown("name") }),
-    count: t.int({ nullable: false, description: "Number of runs with a finite value.", ...shown("count") }),
-    leftOut: t.int({
-      nullable: false,
-      description: "Number of runs whose value is not a finite number.",
-      ...shown("leftOut"),
-    }),
-    mean: t.float({ description: "Mean.", ...shown("mean") }),
-    standardDeviation: t.float({
-      description: "Standard deviation of a sample (divided by n - 1).",
-      ...shown("standardDeviation"),
-    }),
-    min: t.float({ description: "Smallest value.", ...shown("min") }),
-    max: t.float({ description: "Largest value.", ...shown("max") }),
-    median: t.float({ description: "Middle value, or the mean of the middle two.", ...shown("median") }),
+    name: t.string(shown("name", "Name of the metric.")),
+    count: t.int(shown("count", "Number of runs with a finite value.")),
+    leftOut: t.int(shown("leftOut", "Number of runs whose value is not a finite number.")),
+    mean: t.float(shownOrNull("mean", "Mean.")),
+    standardDeviation: t.float(
+      shownOrNull("standardDeviation", "Standard deviation of a sample (divided by n - 1)."),
+    ),
+    min: t.float(shownOrNull("min", "Smallest value.")),
+    max: t.float(shownOrNull("max", "Largest value.")),
+    median: t.float(shownOrNull("median", "Middle value, or the mean of the middle two.")),
   }),
 });
 
@@ -118,10 +112,10 @@ const RunGroupRef = builder.objectRef<RunGroup>("RunGroup").implement({
   fields: (t) => ({
     values: t.field({
       type: [DeclarationValue],
-      nullable: false,
-      description:
+      ...shown(
+        "values",
         "What they have in common, in the order of `by`, without parameters that they do not have.",
-      ...shown("values"),
+      ),
     }),
     count: t.int({
       nullable: false,
@@ -149,16 +143,14 @@ const RunGroupRef = builder.objectRef<RunGroup>("RunGroup").implement({
 const ParameterImportanceRef = builder.objectRef<ParameterImportance>("ParameterImportance").implement({
   description: "How a metric correlates with a parameter.",
   fields: (t) => ({
-    name: t.string({ nullable: false, description: "Name of the parameter.", ...shown("name") }),
-    count: t.int({
-      nullable: false,
-      description: "Number of runs that have both as numbers; a boolean is 0 or 1.",
-      ...shown("count"),
-    }),
-    correlation: t.float({
-      description: "Spearman's rank correlation, -1 to 1; null if one of the two never varies.",
-      ...shown("correlation"),
-    }),
+    name: t.string(shown("name", "Name of the parameter.")),
+    count: t.int(shown("count", "Number of runs that have both as numbers; a boolean is 0 or 1.")),
+    correlation: t.float(
+      shownOrNull(
+        "correlation",
+        "Spearman's rank correlation, -1 to 1; null if one of the two never varies.",
+      ),
+    ),
   }),
 });
 
@@ -182,13 +174,13 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       description: "Number of runs that were read.",
       resolve: ({ records }) => records.length,
     }),
-    total: t.int({ description: "Length of the list, as the service counts it.", ...shown("total") }),
-    isComplete: t.boolean({
-      nullable: false,
-      description:
+    total: t.int(shownOrNull("total", "Length of the list, as the service counts it.")),
+    isComplete: t.boolean(
+      shown(
+        "isComplete",
         "Whether all runs were read; false if `scan` or a limit of the operation stopped the reading.",
-      ...shown("isComplete"),
-    }),
+      ),
+    ),
     statuses: t.field({
       type: [StatusCountRef],
       nullable: false,
@@ -272,7 +264,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
   }),
 });
 
-builder.objectField(runListOf(Experiment.kind).type, "summary", (t) =>
+builder.objectField(runListOf(Experiment.name).type, "summary", (t) =>
   t.field({
     type: RunSummary,
     description:

@@ -5,6 +5,7 @@ import { notOffered } from "../../rest/api/endpoint.ts";
 import type { Scan, Slice } from "../../rest/session/pages.ts";
 import { builder, type PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
+import { shown, shownOrNull } from "./fields.ts";
 
 /*
  * Relay connections, forward only. Own code instead of Pothos' Relay plugin, which defines its own `Node` and global ids;
@@ -46,11 +47,8 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
   // Other subgraphs with Relay connections define `PageInfo` as well.
   extensions: { directives: { shareable: {} } },
   fields: (t) => ({
-    hasNextPage: t.exposeBoolean("hasNext", { nullable: false, description: "Whether more items follow." }),
-    hasPreviousPage: t.exposeBoolean("hasPrevious", {
-      nullable: false,
-      description: "Whether items come before the page.",
-    }),
+    hasNextPage: t.boolean(shown("hasNext", "Whether more items follow.")),
+    hasPreviousPage: t.boolean(shown("hasPrevious", "Whether items come before the page.")),
     startCursor: t.string({
       description: "Cursor of the first item.",
       resolve: ({ nodes, cursorAt }) => (nodes.length > 0 ? cursorAt(0) : null),
@@ -110,10 +108,12 @@ export function connectionOf<
         description: "Position of the page.",
         resolve: (connection) => connection,
       }),
-      totalCount: t.exposeInt("count", {
-        description:
+      totalCount: t.int(
+        shownOrNull(
+          "count",
           "Length of the whole list. Null if the service does not count, or a scan has not reached the end.",
-      }),
+        ),
+      ),
     }),
   });
   return ConnectionType;

@@ -43,21 +43,30 @@ const fromRecord =
     return load(resource, keys, session).then((record) => compute(record, resource, args));
   };
 
-/** A value of an object that is no resource, unchanged. */
-export const shown = <const Key extends string>(key: Key) => ({
-  extensions: { property: key } satisfies FieldExtensions,
+/** A value of an object that is no resource, unchanged: `count: t.int(shown("count", "Number of runs."))`. */
+export const shown = <const Key extends string>(key: Key, description: string) => ({
+  ...shownOrNull(key, description),
+  nullable: false as const,
   resolve: <Value>(object: Readonly<Record<Key, Value>>): Value => object[key],
 });
 
+/** The same where it may be null or absent. */
+export const shownOrNull = <const Key extends string>(key: Key, description: string) => ({
+  description,
+  extensions: { property: key } satisfies FieldExtensions,
+  resolve: <Value>(object: { readonly [Each in Key]?: Value }) => object[key],
+});
+
 /** A documented key of an object that is kept as received: see `Raw`. */
-export const known = <const Key extends string>(key: Key) => ({
+export const known = <const Key extends string>(key: Key, description: string) => ({
+  description,
   resolve: <Value>({ known: keys }: { readonly known: { readonly [Each in Key]?: Value } }) =>
     keys[key] ?? null,
 });
 
 /*
- * Typed helpers for fields of resources. Each returns the options of one Pothos field: `t.string({ description,
- * ...property("dockerfile") })`. They check the types of the sources.
+ * Typed helpers for fields of resources. Each returns options of one Pothos field: `t.string(property("dockerfile",
+ * "Generated Dockerfile."))`. They check the types of the sources.
  */
 
 /** A Pothos ref with its kind; see `refs.ts`. */
@@ -76,13 +85,25 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
     resolve: resolve as unknown as (resource: From, args: Args, context: Context) => Out | Promise<Out>,
   });
 
+  const property = <const Key extends keyof R & string>(key: Key, description: string) => ({
+    description,
+    ...from<R[Key] | null, object>(
+      { keys: [key], property: key },
+      fromRecord([key], (record) => record[key] ?? null),
+    ),
+  });
+
   return {
     /** A value of the record, unchanged. */
-    property: <const Key extends keyof R & string>(key: Key) =>
-      from<R[Key] | null, object>(
-        { keys: [key], property: key },
-        fromRecord([key], (record) => record[key] ?? null),
-      ),
+    property,
+    time: <const Key extends keyof R & string>(key: Key, description: string) => ({
+      type: "DateTime" as const,
+      ...property(key, description),
+    }),
+    json: <const Key extends keyof R & string>(key: Key, description: string) => ({
+      type: "JSON" as const,
+      ...property(key, description),
+    }),
 
     /** A value computed from keys of the record and the resource. */
     computed: <const Key extends keyof R & string, Out, Args = object>(
@@ -98,8 +119,10 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
     reference: <To extends object, ToAt extends Address>(
       key: keyof R & string,
       target: ResourceRef<To, ToAt>,
+      description: string,
     ) => ({
       type: target,
+      description,
       ...from<Resource<To, ToAt> | null, object>(
         { keys: [key] },
         fromRecord([key], referenceTo(target.kind, key)),

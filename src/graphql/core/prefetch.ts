@@ -40,112 +40,65 @@ function isResourceType(type: GraphQLNamedType, schema: GraphQLSchema): boolean 
   return isAbstractType(type) && schema.getPossibleTypes(type).every((each) => isResourceType(each, schema));
 }
 
-function loadSelected(
-  resource: Resource,
-  needs: SelectionNeeds,
-  context: Context,
-  variables: Variables,
-): Resource | Promise<Resource> {
-  const selection = context.lookAhead ? needs : NOTHING;
-  return resource.isUnverified
-    ? verify(resource, selection, context, variables)
-    : prefetch(resource, selection, context, variables);
-}
-
 const NOTHING: SelectionNeeds = { keys: [], children: [] };
 
 /**
- * Prefetches a resource that a record or a federation router refers to, unless the address is enough. When it does not
- * exist, the resource itself is null with one error. On other failures only the fields that need the record fail.
+ * Loads what is selected of a resource. One that a record or a federation router refers to needs nothing where the address is
+ * enough; when it does not exist, it is null with one error, and on other failures only the fields that need the record fail.
+ *
+ * One that the caller named is verified: by its record, even when nothing of it is selected, or by its children. On any failure
+ * it is null with one error. Of a kind that not every server can verify, it is loaded like a link.
  */
-function prefetch(
+function loadSelected(
   resource: Resource,
-  needs: SelectionNeeds,
+  selected: SelectionNeeds,
   context: Context,
   variables: Variables,
 ): Resource | Promise<Resource> {
-  if (isLoaded(resource, needs.keys, context.server)) {
+  const { kind, isUnverified } = resource;
+  const { lookAhead, server } = context;
+  const needs = lookAhead ? selected : NOTHING;
+  const isEnough = isLoaded(resource, needs.keys, server);
+  if (isUnverified) context.session.requireToken();
+  const isVerified = isUnverified && kind.verifiedBy !== null;
+  if (isEnough && !isVerified) {
     context.onFree?.();
     return resource;
   }
-  return read(resource, needs, context, variables).catch((error: unknown) => {
-    if (!(error instanceof UpstreamError) || error.code === "NOT_FOUND") throw error;
-    // The fields load the record again and share the failure.
-    return resource;
-  });
+  const startAll = ({ children }: SelectionNeeds) =>
+    children.map(async ({ start, proves }) => proves(await start(resource, context, variables)));
+  const read = (wanted: SelectionNeeds): Promise<Resource> => {
+    const record = fetchMore(resource, wanted.keys, context.session);
+    // The fields load their reads again, share the results, and report the errors at their own paths.
+    for (const child of startAll(wanted)) child.catch(() => {});
+    return record;
+  };
+  if (!isVerified)
+    return read(needs).catch((error: unknown) => {
+      if (!(error instanceof UpstreamError) || error.code === "NOT_FOUND") throw error;
+      // The fields load the record again and share the failure.
+      return resource;
+    });
+  if (!isEnough || kind.verifiedBy === "record") return read(needs);
+  // What is read later anyway proves it where nothing is read now: no request is sent only to verify.
+  const later = needs.children.length === 0 ? needs.deferred?.() : undefined;
+  const proofs = later && isLoaded(resource, later.keys, server) ? later : needs;
+  return isUnproven(startAll(proofs)).then((unproven) =>
+    unproven ? read(proofs) : { ...resource, isUnverified: false },
+  );
 }
 
-/**
- * Prefetches a resource that the caller named and verifies that it exists: by its record, even when nothing of it is
- * selected, or by its children. On any failure the resource itself is null with one error. One of a kind that not every
- * server can verify is prefetched like a link.
- */
-function verify(
-  resource: Resource,
-  needs: SelectionNeeds,
-  context: Context,
-  variables: Variables,
-): Resource | Promise<Resource> {
-  context.session.requireToken();
-  const { verifiedBy } = resource.kind;
-  if (verifiedBy === null) return prefetch(resource, needs, context, variables);
-  return verifiedBy === "parts" && isLoaded(resource, needs.keys, context.server)
-    ? verifyByChildren(resource, proofsOf(resource, needs, context), context, variables)
-    : read(resource, needs, context, variables);
-}
-
-/** What is read now, or what is read later anyway when that is nothing: no request is sent only to verify. */
-function proofsOf(resource: Resource, needs: SelectionNeeds, { server }: Context): SelectionNeeds {
-  const deferred = needs.children.length === 0 ? needs.deferred?.() : undefined;
-  return deferred && isLoaded(resource, deferred.keys, server) ? deferred : needs;
-}
-
-async function verifyByChildren(
-  resource: Resource,
-  needs: SelectionNeeds,
-  context: Context,
-  variables: Variables,
-): Promise<Resource> {
-  return (await isUnproven(resource, needs, context, variables))
-    ? read(resource, needs, context, variables)
-    : { ...resource, isUnverified: false };
-}
-
-function read(
-  resource: Resource,
-  { keys, children }: SelectionNeeds,
-  context: Context,
-  variables: Variables,
-): Promise<Resource> {
-  const record = fetchMore(resource, keys, context.session);
-  for (const { start } of children) {
-    // The field loads it again, shares the result, and reports the error at its own path.
-    start(resource, context, variables).catch(() => {});
-  }
-  return record;
-}
-
-/**
- * Whether the children of a resource leave its existence unproven. Rejects when one shows that it does not exist. Other
- * failures are reported at their fields.
- */
-async function isUnproven(
-  resource: Resource,
-  { children }: SelectionNeeds,
-  context: Context,
-  variables: Variables,
-): Promise<boolean> {
-  const proofs = children.map(async ({ start, proves }) => {
-    if (!proves(await start(resource, context, variables))) throw new NoProof();
-  });
+/** Whether reads leave it unproven that a resource exists. Rejects when one shows that it does not. */
+async function isUnproven(proofs: readonly Promise<boolean>[]): Promise<boolean> {
   if (proofs.length === 0) return true;
   try {
-    await Promise.any(proofs);
+    await Promise.any(proofs.map(async (proof) => (await proof) || Promise.reject(new NoProof())));
     return false;
   } catch (error) {
     const errors = (error as AggregateError).errors as readonly unknown[];
     const missing = errors.find((each) => each instanceof UpstreamError && each.code === "NOT_FOUND");
     if (missing) throw missing;
+    // Other failures are reported at their fields.
     return errors.some((each) => each instanceof NoProof);
   }
 }

@@ -21,6 +21,7 @@ import { within } from "../core/connection.ts";
 import { identify, identifyRun, named } from "../core/ids.ts";
 import { resourceRefs, Run } from "../core/refs.ts";
 import type { Kind, Resource } from "../core/resource.ts";
+import { shownOrNull } from "../core/fields.ts";
 
 /*
  * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A
@@ -70,7 +71,7 @@ const EntityUnion = builder.unionType("_Entity", {
 
 const Service = builder.objectRef<{ readonly sdl: string }>("_Service").implement({
   fields: (t) => ({
-    sdl: t.exposeString("sdl", { nullable: true, description: "The schema in SDL." }),
+    sdl: t.string(shownOrNull("sdl", "The schema in SDL.")),
   }),
 });
 

@@ -49,17 +49,10 @@ interface Update {
 export const RunUpdate = builder.objectRef<Update>("RunUpdate").implement({
   description: "An event of a run.",
   fields: (t) => ({
-    reason: t.field({
-      type: RunUpdateReason,
-      nullable: false,
-      description: "Why it was sent.",
-      ...shown("reason"),
-    }),
+    reason: t.field({ type: RunUpdateReason, ...shown("reason", "Why it was sent.") }),
     run: t.field({
       type: Run,
-      nullable: false,
-      description: "The run. Fields that the poll did not read cost a request per event.",
-      ...shown("run"),
+      ...shown("run", "The run. Fields that the poll did not read cost a request per event."),
     }),
     previousStatus: t.field({
       type: RunStatusEnum,

@@ -11,9 +11,8 @@ import { ANY_KIND, identifyAmong, identifyRun, PARENTS, keyOf } from "../core/id
 import { kinds } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
 import type { IsMatch } from "../types/list-scan.ts";
-import { divide } from "../types/run-filter.ts";
-import { type RunFilter, RunFilterInput } from "../types/run-list-inputs.ts";
-import { RunKind, runKindNamed, runListOf } from "../types/run-list.ts";
+import { divide, type RunFilter, RunFilterInput } from "../types/run-filter.ts";
+import { RunKind, runListOf } from "../types/run-list.ts";
 import { isFinished } from "../types/status.ts";
 import { eventsOf, latestOf, readRun, RunUpdate, updateOf } from "./events.ts";
 import { createTeller, type FirstPage, type ListState, readList } from "./watched-list.ts";
@@ -96,8 +95,8 @@ function watchRuns(args: Args, context: StreamContext) {
   const { live, session } = context;
   const { at, group } = parentOf(args);
   const { server } = session;
-  const kind = runKindNamed(args.kind);
-  const { endpoint } = runListOf(kind);
+  const { target, endpoint } = runListOf(args.kind);
+  const { kind } = target;
   server.offered(endpoint);
   const { conditions, isMatch } = divide(args.filter, { kind, project: at }, server);
   // Where the server has the order, a changed run is on the first page.

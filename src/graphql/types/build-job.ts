@@ -3,14 +3,14 @@ import { runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { BuildJob, Entity, Experiment, Job, Loggable, Run, Trackable } from "../core/refs.ts";
-import { runList, runListOf } from "./run-list.ts";
+import { runList } from "./run-list.ts";
 import { nodeScheduled, resources, runConfig } from "./workload.ts";
 
 const { property } = fieldsOf(BuildJob.kind);
 
 /** The runs that name a build job, found by the server. */
 const thatUse = (target: typeof Experiment | typeof Job, { many }: RunKind) =>
-  runList(runListOf(target.kind), `The ${many} that use the image. Requires \`FILTERS\`.`, {
+  runList(target, `The ${many} that use the image. Requires \`FILTERS\`.`, {
     narrowedTo: ({ id }: RunAddress) => ({
       name: "",
       conditions: [{ argument: "build", key: "build", operator: "anyOf", operands: [id] }],
@@ -25,14 +25,11 @@ BuildJob.implement({
     config: t.field(runConfig("How the image is built.")),
     resources: t.field(resources),
     nodeScheduled: t.field(nodeScheduled),
-    jobCount: t.int({ description: "Jobs that use the image.", ...property("num_jobs") }),
-    experimentCount: t.int({
-      description: "Experiments that use the image.",
-      ...property("num_experiments"),
-    }),
+    jobCount: t.int(property("num_jobs", "Jobs that use the image.")),
+    experimentCount: t.int(property("num_experiments", "Experiments that use the image.")),
     experiments: t.field(thatUse(Experiment, runs.experiment)),
     jobs: t.field(thatUse(Job, runs.job)),
-    dockerfile: t.string({ description: "Generated Dockerfile.", ...property("dockerfile") }),
-    commit: t.string({ description: "Commit that was built: 40 hexadecimal digits.", ...property("commit") }),
+    dockerfile: t.string(property("dockerfile", "Generated Dockerfile.")),
+    commit: t.string(property("commit", "Commit that was built: 40 hexadecimal digits.")),
   }),
 });

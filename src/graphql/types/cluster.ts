@@ -2,7 +2,7 @@ import { cluster } from "../../rest/api/kinds.ts";
 import { InputError } from "../../errors.ts";
 import type { ClusterRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
-import { fieldsOf } from "../core/fields.ts";
+import { fieldsOf, shownOrNull } from "../core/fields.ts";
 import { toResource, unverified } from "../core/resource.ts";
 import { checked, number } from "../core/ids.ts";
 import { Cluster, Entity, Node } from "../core/refs.ts";
@@ -12,18 +12,15 @@ type Version = NonNullable<ClusterRecord["version_api"]>;
 const PlatformVersion = builder.objectRef<Version>("PlatformVersion").implement({
   description: "Version of the orchestration platform.",
   fields: (t) => ({
-    major: t.exposeString("major", { nullable: true, description: "Major version." }),
-    minor: t.exposeString("minor", { nullable: true, description: "Minor version." }),
-    goVersion: t.exposeString("go_version", { nullable: true, description: "Go version of its build." }),
-    platform: t.exposeString("platform", { nullable: true, description: "System and architecture." }),
-    gitVersion: t.exposeString("git_version", { nullable: true, description: "Version tag." }),
-    compiler: t.exposeString("compiler", { nullable: true, description: "Compiler." }),
-    buildDate: t.exposeString("build_date", { nullable: true, description: "Date of its build." }),
-    gitCommit: t.exposeString("git_commit", { nullable: true, description: "Commit." }),
-    gitTreeState: t.exposeString("git_tree_state", {
-      nullable: true,
-      description: "State of the source tree.",
-    }),
+    major: t.string(shownOrNull("major", "Major version.")),
+    minor: t.string(shownOrNull("minor", "Minor version.")),
+    goVersion: t.string(shownOrNull("go_version", "Go version of its build.")),
+    platform: t.string(shownOrNull("platform", "System and architecture.")),
+    gitVersion: t.string(shownOrNull("git_version", "Version tag.")),
+    compiler: t.string(shownOrNull("compiler", "Compiler.")),
+    buildDate: t.string(shownOrNull("build_date", "Date of its build.")),
+    gitCommit: t.string(shownOrNull("git_commit", "Commit.")),
+    gitTreeState: t.string(shownOrNull("git_tree_state", "State of the source tree.")),
   }),
 });
 
@@ -34,18 +31,13 @@ Cluster.implement({
   description: "The compute cluster.",
   interfaces: [Entity],
   fields: (t) => ({
-    uuid: t.string({ description: "Identifier in the tracking service.", ...ofCluster.property("uuid") }),
+    uuid: t.string(ofCluster.property("uuid", "Identifier in the tracking service.")),
     platformVersion: t.field({
       type: PlatformVersion,
-      description: "Its orchestration platform.",
-      ...ofCluster.property("version_api"),
+      ...ofCluster.property("version_api", "Its orchestration platform."),
     }),
-    createdAt: t.field({ type: "DateTime", description: "Creation.", ...ofCluster.property("created_at") }),
-    updatedAt: t.field({
-      type: "DateTime",
-      description: "Last change.",
-      ...ofCluster.property("updated_at"),
-    }),
+    createdAt: t.field(ofCluster.time("created_at", "Creation.")),
+    updatedAt: t.field(ofCluster.time("updated_at", "Last change.")),
     nodes: t.field({
       type: [Node],
       description: "The machines.",
@@ -66,33 +58,26 @@ Node.implement({
   interfaces: [Entity],
   fields: (t) => ({
     name: t.string({ nullable: false, description: "Name.", ...fromAddress(({ address }) => address.name) }),
-    uuid: t.string({ description: "Identifier in the tracking service.", ...property("uuid") }),
-    sequence: t.int({ description: "Sequence number in the service.", ...property("sequence") }),
-    hostname: t.string({ description: "Host name.", ...property("hostname") }),
-    role: t.string({ description: "Role, such as `agent`.", ...property("role") }),
-    memory: t.float({ description: "Total memory, in bytes on known servers.", ...property("memory") }),
-    cpu: t.float({ description: "Total CPU, in cores on known servers.", ...property("cpu") }),
-    gpuCount: t.int({ description: "Number of GPUs, in use or not.", ...property("n_gpus") }),
+    uuid: t.string(property("uuid", "Identifier in the tracking service.")),
+    sequence: t.int(property("sequence", "Sequence number in the service.")),
+    hostname: t.string(property("hostname", "Host name.")),
+    role: t.string(property("role", "Role, such as `agent`.")),
+    memory: t.float(property("memory", "Total memory, in bytes on known servers.")),
+    cpu: t.float(property("cpu", "Total CPU, in cores on known servers.")),
+    gpuCount: t.int(property("n_gpus", "Number of GPUs, in use or not.")),
     gpus: t.field({
       type: ["JSON"],
+      ...property("gpus", "The GPUs."),
       nullable: { list: true, items: true },
-      description: "The GPUs.",
-      ...property("gpus"),
     }),
-    dockerVersion: t.string({ description: "Container runtime version.", ...property("docker_version") }),
-    kubeletVersion: t.string({ description: "Version of the kubelet.", ...property("kubelet_version") }),
-    osImage: t.string({ description: "Operating system image.", ...property("os_image") }),
-    kernelVersion: t.string({ description: "Kernel version.", ...property("kernel_version") }),
-    schedulableTaints: t.boolean({
-      description: "Whether its taints allow scheduling.",
-      ...property("schedulable_taints"),
-    }),
-    schedulableState: t.boolean({
-      description: "Whether its state allows scheduling.",
-      ...property("schedulable_state"),
-    }),
-    status: t.string({ description: "Status, such as `ready`.", ...property("status") }),
-    isCurrent: t.boolean({ description: "Whether it is in the cluster now.", ...property("is_current") }),
+    dockerVersion: t.string(property("docker_version", "Container runtime version.")),
+    kubeletVersion: t.string(property("kubelet_version", "Version of the kubelet.")),
+    osImage: t.string(property("os_image", "Operating system image.")),
+    kernelVersion: t.string(property("kernel_version", "Kernel version.")),
+    schedulableTaints: t.boolean(property("schedulable_taints", "Whether its taints allow scheduling.")),
+    schedulableState: t.boolean(property("schedulable_state", "Whether its state allows scheduling.")),
+    status: t.string(property("status", "Status, such as `ready`.")),
+    isCurrent: t.boolean(property("is_current", "Whether it is in the cluster now.")),
   }),
 });
 

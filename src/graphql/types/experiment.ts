@@ -7,7 +7,7 @@ import { InputError, UpstreamError } from "../../errors.ts";
 import type { CodeReferenceRecord } from "../../rest/api/records.ts";
 import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { fieldsOf, shown } from "../core/fields.ts";
+import { fieldsOf, shown, shownOrNull } from "../core/fields.ts";
 import { nullIfMissing, toResource } from "../core/resource.ts";
 import {
   BuildJob,
@@ -38,12 +38,12 @@ import {
 import { outputFiles } from "./output-files.ts";
 import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
 import { isInRows, valueOf as rowValue } from "./list-scan.ts";
-import { runList, runListOf } from "./run-list.ts";
+import { runList } from "./run-list.ts";
 import { cloneFields } from "./run.ts";
 import { finite } from "./series.ts";
 
 const { endpoints, optional } = runs.experiment;
-const { property, computed, reference, child } = fieldsOf(Experiment.kind);
+const { property, json, computed, reference, child } = fieldsOf(Experiment.kind);
 
 const ExperimentJobConnection = connectionOf(ExperimentJob, "A page of jobs of an experiment.");
 
@@ -92,11 +92,10 @@ export const declared = (
 export const DeclarationValueRef = builder.objectRef<DeclarationValue>("DeclarationValue").implement({
   description: "A parameter and its value.",
   fields: (t) => ({
-    name: t.string({ nullable: false, description: "Name of the parameter.", ...shown("name") }),
+    name: t.string(shown("name", "Name of the parameter.")),
     value: t.field({
       type: "JSON",
-      description: "Value as received: a text, a number, a boolean or a list of them.",
-      ...shown("value"),
+      ...shownOrNull("value", "Value as received: a text, a number, a boolean or a list of them."),
     }),
   }),
 });
@@ -129,20 +128,19 @@ Experiment.implement({
   description: "A training run.",
   interfaces: [Entity, Trackable, Run, Loggable],
   fields: (t) => ({
-    original: t.field({
-      description: "Experiment that it was restarted, resumed or copied from.",
-      ...reference("original", Experiment),
-    }),
+    original: t.field(
+      reference("original", Experiment, "Experiment that it was restarted, resumed or copied from."),
+    ),
     ...cloneFields(t),
     clones: t.field(
       runList(
-        runListOf(Experiment.kind),
+        Experiment,
         "Experiments that were restarted, resumed or copied from this one, found by a scan of the project: see `ListScan`.",
         { narrowedTo: clonesOf },
       ),
     ),
-    experimentGroup: t.field({ description: "Its group, if any.", ...reference("experiment_group", Group) }),
-    buildJob: t.field({ description: "Build of its image.", ...reference("build_job", BuildJob) }),
+    experimentGroup: t.field(reference("experiment_group", Group, "Its group, if any.")),
+    buildJob: t.field(reference("build_job", BuildJob, "Build of its image.")),
     config: t.field(runConfig("Its configuration.")),
     declarations: t.field({
       type: [DeclarationValueRef],
@@ -180,12 +178,10 @@ Experiment.implement({
       ),
     }),
     dataReferences: t.field(dataReferences),
-    runEnvironment: t.field({
-      type: "JSON",
-      description: "Environment, as the code of the run reported it: operating system, packages.",
-      ...property("run_env"),
-    }),
-    framework: t.string({ description: "Framework, such as `tensorflow`.", ...property("framework") }),
+    runEnvironment: t.field(
+      json("run_env", "Environment, as the code of the run reported it: operating system, packages."),
+    ),
+    framework: t.string(property("framework", "Framework, such as `tensorflow`.")),
     readme: t.string(readme),
     latestMetrics: t.field({
       type: [MetricValue],
@@ -215,14 +211,14 @@ Experiment.implement({
       args: seriesArgs,
       ...child(readSeries),
     }),
-    jobCount: t.int({ description: "Number of jobs.", ...property("num_jobs") }),
+    jobCount: t.int(property("num_jobs", "Number of jobs.")),
     jobs: t.field({
       type: ExperimentJobConnection,
       description: "Its jobs (replicas).",
       args: pageArgs,
       ...child(readJobs),
     }),
-    hasTensorboard: t.boolean({ description: "Whether a TensorBoard runs.", ...property("has_tensorboard") }),
+    hasTensorboard: t.boolean(property("has_tensorboard", "Whether a TensorBoard runs.")),
     outputsUrl: t.string(outputsUrl),
     outputFiles: t.field(outputFiles),
   }),
@@ -268,7 +264,7 @@ ExperimentJob.implement({
   description: "A job (replica) of an experiment. Not a `Job`.",
   interfaces: [Entity, Trackable, Loggable],
   fields: (t) => ({
-    role: t.string({ description: "Role, such as `master`.", ...ofJob.property("role") }),
+    role: t.string(ofJob.property("role", "Role, such as `master`.")),
     experiment: t.field({
       type: Experiment,
       description: "Its experiment.",

@@ -2,6 +2,7 @@ import type { Capability as CapabilityName } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { GatewayFacts } from "../core/context.ts";
+import { shown } from "../core/fields.ts";
 
 const Capability = builder.enumType("Capability", {
   description: "What some servers have in addition to the documented API.",
@@ -34,28 +35,19 @@ const Capability = builder.enumType("Capability", {
 const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement({
   description: "Limits of an operation.",
   fields: (t) => ({
-    maxPageSize: t.exposeInt("maxPageSize", { nullable: false, description: "Largest `first`." }),
-    maxRootFields: t.exposeInt("maxRootFields", {
-      nullable: false,
-      description: "Maximum number of root fields of a mutation.",
-    }),
+    maxPageSize: t.int(shown("maxPageSize", "Largest `first`.")),
+    maxRootFields: t.int(shown("maxRootFields", "Maximum number of root fields of a mutation.")),
     maxIds: t.int({ nullable: false, description: "Largest number of `ids`.", resolve: () => MAX_IDS }),
-    maxScannedRows: t.exposeInt("maxScannedRows", {
-      nullable: false,
-      description: "Maximum number of rows that a scan reads.",
-    }),
-    maxLogBytes: t.exposeInt("maxLogBytes", { nullable: false, description: "Largest `maxBytes`." }),
+    maxScannedRows: t.int(shown("maxScannedRows", "Maximum number of rows that a scan reads.")),
+    maxLogBytes: t.int(shown("maxLogBytes", "Largest `maxBytes`.")),
   }),
 });
 
 const GatewayInfo = builder.objectRef<GatewayFacts>("GatewayInfo").implement({
   description: "The gateway. Requires no token.",
   fields: (t) => ({
-    version: t.exposeString("version", { nullable: false, description: "Version of the gateway." }),
-    upstreamApiVersion: t.exposeString("upstreamApiVersion", {
-      nullable: false,
-      description: "Version of the upstream API, such as `v1`.",
-    }),
+    version: t.string(shown("version", "Version of the gateway.")),
+    upstreamApiVersion: t.string(shown("upstreamApiVersion", "Version of the upstream API, such as `v1`.")),
     capabilities: t.field({
       type: [Capability],
       nullable: false,

@@ -7,10 +7,10 @@ import {
 } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, isParameterValue } from "../core/builder.ts";
-import { fieldsOf, known, shown } from "../core/fields.ts";
+import { fieldsOf, known, shown, shownOrNull } from "../core/fields.ts";
 import { Entity, Experiment, Group, Run, Trackable } from "../core/refs.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
-import { runList, runListOf } from "./run-list.ts";
+import { runList } from "./run-list.ts";
 import { finite } from "./series.ts";
 import { readme } from "./workload.ts";
 
@@ -30,21 +30,16 @@ type Definition = Values | Linspace | Other;
 const MatrixValues = builder.objectRef<Values>("MatrixValues").implement({
   description: "A fixed set of values.",
   fields: (t) => ({
-    values: t.field({
-      type: ["ParameterValue"],
-      nullable: false,
-      description: "The values.",
-      ...shown("values"),
-    }),
+    values: t.field({ type: ["ParameterValue"], ...shown("values", "The values.") }),
   }),
 });
 
 const MatrixLinspace = builder.objectRef<Linspace>("MatrixLinspace").implement({
   description: "Evenly spaced numbers.",
   fields: (t) => ({
-    num: t.exposeInt("num", { nullable: true, description: "Number of values." }),
-    start: t.exposeFloat("start", { nullable: true, description: "First number." }),
-    stop: t.exposeFloat("stop", { nullable: true, description: "Last number." }),
+    num: t.int(shownOrNull("num", "Number of values.")),
+    start: t.float(shownOrNull("start", "First number.")),
+    stop: t.float(shownOrNull("stop", "Last number.")),
   }),
 });
 
@@ -89,13 +84,8 @@ interface Parameter {
 const MatrixParameter = builder.objectRef<Parameter>("MatrixParameter").implement({
   description: "A searched parameter.",
   fields: (t) => ({
-    name: t.exposeString("name", { nullable: false, description: "Name of the parameter." }),
-    definition: t.field({
-      type: MatrixDefinition,
-      nullable: false,
-      description: "Its values.",
-      ...shown("definition"),
-    }),
+    name: t.string(shown("name", "Name of the parameter.")),
+    definition: t.field({ type: MatrixDefinition, ...shown("definition", "Its values.") }),
   }),
 });
 
@@ -114,13 +104,9 @@ const RandomSearch = builder
 const HyperparameterTuning = builder.objectRef<HptuningRecord>("HyperparameterTuning").implement({
   description: "Settings of a hyperparameter search.",
   fields: (t) => ({
-    earlyStopping: t.field({
-      type: "JSON",
-      description: "Rules of early stopping.",
-      ...known("early_stopping"),
-    }),
-    concurrency: t.int({ description: "Experiments that may run at a time.", ...known("concurrency") }),
-    seed: t.field({ type: "JSON", description: "Random seed.", ...known("seed") }),
+    earlyStopping: t.field({ type: "JSON", ...known("early_stopping", "Rules of early stopping.") }),
+    concurrency: t.int(known("concurrency", "Experiments that may run at a time.")),
+    seed: t.field({ type: "JSON", ...known("seed", "Random seed.") }),
     matrix: t.field({
       type: [MatrixParameter],
       description: "Searched parameters, by name.",
@@ -131,11 +117,7 @@ const HyperparameterTuning = builder.objectRef<HptuningRecord>("HyperparameterTu
               .map((name) => ({ name, definition: definitionOf(matrix[name]) }))
           : null,
     }),
-    randomSearch: t.field({
-      type: RandomSearch,
-      description: "Settings of a random search.",
-      ...known("random_search"),
-    }),
+    randomSearch: t.field({ type: RandomSearch, ...known("random_search", "Settings of a random search.") }),
     raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: ({ raw }) => raw }),
   }),
 });
@@ -145,13 +127,13 @@ const ExperimentCounts = builder
   .implement({
     description: "Numbers of experiments by state, as the service counts them. They can overlap.",
     fields: (t) => ({
-      total: t.exposeInt("num_experiments", { nullable: true, description: "All experiments." }),
-      pending: t.exposeInt("num_pending_experiments", { nullable: true, description: "Waiting." }),
-      running: t.exposeInt("num_running_experiments", { nullable: true, description: "Running." }),
-      scheduled: t.exposeInt("num_scheduled_experiments", { nullable: true, description: "Scheduled." }),
-      succeeded: t.exposeInt("num_succeeded_experiments", { nullable: true, description: "Succeeded." }),
-      failed: t.exposeInt("num_failed_experiments", { nullable: true, description: "Ended with an error." }),
-      stopped: t.exposeInt("num_stopped_experiments", { nullable: true, description: "Stopped." }),
+      total: t.int(shownOrNull("num_experiments", "All experiments.")),
+      pending: t.int(shownOrNull("num_pending_experiments", "Waiting.")),
+      running: t.int(shownOrNull("num_running_experiments", "Running.")),
+      scheduled: t.int(shownOrNull("num_scheduled_experiments", "Scheduled.")),
+      succeeded: t.int(shownOrNull("num_succeeded_experiments", "Succeeded.")),
+      failed: t.int(shownOrNull("num_failed_experiments", "Ended with an error.")),
+      stopped: t.int(shownOrNull("num_stopped_experiments", "Stopped.")),
     }),
   });
 
@@ -162,15 +144,14 @@ Group.implement({
   description: "A group of experiments: a hyperparameter search.",
   interfaces: [Entity, Trackable, Run],
   fields: (t) => ({
-    groupType: t.string({
-      description: "Such as `study` (a search) or `selection` (experiments that somebody chose).",
-      ...property("group_type"),
-    }),
+    groupType: t.string(
+      property("group_type", "Such as `study` (a search) or `selection` (experiments that somebody chose)."),
+    ),
     readme: t.string(readme),
-    concurrency: t.int({ description: "Experiments that may run at a time.", ...property("concurrency") }),
-    searchAlgorithm: t.string({ description: "Such as `random`.", ...property("search_algorithm") }),
-    currentIteration: t.int({ description: "Iteration of the search.", ...property("current_iteration") }),
-    content: t.string({ description: "Its specification as text.", ...property("content") }),
+    concurrency: t.int(property("concurrency", "Experiments that may run at a time.")),
+    searchAlgorithm: t.string(property("search_algorithm", "Such as `random`.")),
+    currentIteration: t.int(property("current_iteration", "Iteration of the search.")),
+    content: t.string(property("content", "Its specification as text.")),
     hptuning: t.field({
       type: HyperparameterTuning,
       description: "Settings of the search.",
@@ -181,11 +162,11 @@ Group.implement({
       description: "Its experiments by state.",
       ...computed(GROUP_COUNTERS, (record) => record),
     }),
-    hasTensorboard: t.boolean({ description: "Whether a TensorBoard runs.", ...property("has_tensorboard") }),
+    hasTensorboard: t.boolean(property("has_tensorboard", "Whether a TensorBoard runs.")),
     runsUrl: t.string(runsUrl),
     metricsUrl: t.string(metricsUrl),
     experiments: t.field(
-      runList(runListOf(Experiment.kind), "Experiments of the group.", {
+      runList(Experiment, "Experiments of the group.", {
         groupOf: (at: RunAddress) => at,
         prefetchList: (at, { session }, isSelected) => {
           if (["metrics", "metricSeries", "metricSummaries"].some(isSelected)) {

@@ -13,12 +13,9 @@ Job.implement({
   description: "A job that runs on its own, not as part of an experiment.",
   interfaces: [Entity, Trackable, Run, Loggable],
   fields: (t) => ({
-    original: t.field({
-      description: "Job that it was restarted, resumed or copied from.",
-      ...reference("original", Job),
-    }),
+    original: t.field(reference("original", Job, "Job that it was restarted, resumed or copied from.")),
     ...cloneFields(t),
-    buildJob: t.field({ description: "Build of its image.", ...reference("build_job", BuildJob) }),
+    buildJob: t.field(reference("build_job", BuildJob, "Build of its image.")),
     config: t.field(runConfig("Its configuration.")),
     resources: t.field(resources),
     nodeScheduled: t.field(nodeScheduled),

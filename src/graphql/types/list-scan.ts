@@ -1,5 +1,5 @@
 import { InputError, UpstreamError } from "../../errors.ts";
-import { type Scan, scanList, type SliceRequest, Walk } from "../../rest/session/pages.ts";
+import { type Scan, scanList, slice, type SliceRequest, Walk } from "../../rest/session/pages.ts";
 import type { List } from "../../rest/session/steps.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { START } from "../../rest/session/position.ts";
@@ -13,6 +13,7 @@ import {
   type WholeList,
 } from "../core/connection.ts";
 import type { Context, Steps } from "../core/context.ts";
+import { shown } from "../core/fields.ts";
 
 /* What the gateway itself looks for in the rows of a list, because the server cannot be asked for it. */
 
@@ -49,11 +50,13 @@ const ListScan = builder.objectRef<Scan>("ListScan").implement({
   description:
     "Where the server cannot apply all of a filter, the gateway reads rows of the list, at most `gateway.limits.maxScannedRows` for a page. A scan takes no `offset`.",
   fields: (t) => ({
-    rowsRead: t.exposeInt("rowsRead", { nullable: false, description: "Rows that were read for this page." }),
-    isComplete: t.exposeBoolean("isComplete", {
-      nullable: false,
-      description: "Whether the end of the list was reached. Otherwise continue after `pageInfo.endCursor`.",
-    }),
+    rowsRead: t.int(shown("rowsRead", "Rows that were read for this page.")),
+    isComplete: t.boolean(
+      shown(
+        "isComplete",
+        "Whether the end of the list was reached. Otherwise continue after `pageInfo.endCursor`.",
+      ),
+    ),
   }),
 });
 
@@ -76,15 +79,30 @@ export function finding<Row extends object>(
   };
 }
 
-/** Reads a page of the rows of a list that are found. */
-export async function scanPage<At, Row, Node>(
+interface PageRequest<Row> extends SliceRequest {
+  /** Finds the rows that match what the service cannot compare; null where it compares all. */
+  readonly find: Find<Row> | null;
+  /** Called with rows that are read, whether they match or not. */
+  readonly see?: (rows: readonly Row[]) => void;
+}
+
+/** Reads a page of a list: by a scan, where the gateway compares its rows. */
+export async function readPage<At, Row, Node>(
   list: List<At, Row>,
-  find: Find<Row>,
-  request: SliceRequest,
+  { find, see, ...request }: PageRequest<Row>,
   toNode: (row: Row) => Node,
   { session, gateway }: Context,
 ): Promise<Connection<Node>> {
-  const page = await scanList(session, list, { ...request, maxRows: gateway.maxScannedRows, find });
+  if (!find) {
+    const page = await slice(session, list, request);
+    see?.(page.items);
+    return connect(page, toNode);
+  }
+  const findIn = (rows: readonly Row[]) => {
+    see?.(rows);
+    return find(rows);
+  };
+  const page = await scanList(session, list, { ...request, maxRows: gateway.maxScannedRows, find: findIn });
   return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan };
 }
 
@@ -98,11 +116,8 @@ export const addScan = (type: ReturnType<typeof connectionOf>): void =>
     }),
   );
 
-interface WholeRequest<Item> {
+interface WholeRequest<Item> extends Pick<PageRequest<Item>, "maxSize" | "find"> {
   readonly most: number;
-  readonly maxSize: number;
-  /** Finds the rows that match what the service cannot compare; null where it compares all. */
-  readonly find: Find<Item> | null;
 }
 
 /** What ends a list early without being a fault of the service: the limits of the operation. */

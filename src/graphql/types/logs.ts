@@ -7,6 +7,7 @@ import { within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { idOf } from "../core/ids.ts";
+import { shown } from "../core/fields.ts";
 
 function linesOf({ text }: LogWindow): readonly string[] {
   const lines = text.split(/\r?\n/);
@@ -18,14 +19,14 @@ function linesOf({ text }: LogWindow): readonly string[] {
 export const LogChunk = builder.objectRef<LogWindow>("LogChunk").implement({
   description: "A part of a log.",
   fields: (t) => ({
-    text: t.exposeString("text", { nullable: false, description: "Text. Invalid UTF-8 is replaced." }),
+    text: t.string(shown("text", "Text. Invalid UTF-8 is replaced.")),
     lines: t.stringList({ nullable: false, description: "The text in lines.", resolve: linesOf }),
     endCursor: t.string({
       description: "Cursor of its end: the `after` of what follows.",
       resolve: ({ endByte }) => formatCursor(endByte),
     }),
-    hasMore: t.exposeBoolean("hasMore", { nullable: false, description: "Whether more text followed." }),
-    startByte: t.exposeFloat("startByte", { nullable: false, description: "Where it begins, in bytes." }),
+    hasMore: t.boolean(shown("hasMore", "Whether more text followed.")),
+    startByte: t.float(shown("startByte", "Where it begins, in bytes.")),
   }),
 });
 

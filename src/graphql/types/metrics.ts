@@ -5,7 +5,7 @@ import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import { type ByName, valueAt } from "../../rest/api/record.ts";
 import { InputError } from "../../errors.ts";
 import { builder } from "../core/builder.ts";
-import { shown } from "../core/fields.ts";
+import { shown, shownOrNull } from "../core/fields.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { entryIds, withId } from "../core/ids.ts";
@@ -22,12 +22,11 @@ interface NamedValue {
 export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implement({
   description: "A metric and its value.",
   fields: (t) => ({
-    name: t.string({ nullable: false, description: "Name of the metric.", ...shown("name") }),
-    value: t.float({ description: "Value; null if it is not a finite number.", ...shown("value") }),
+    name: t.string(shown("name", "Name of the metric.")),
+    value: t.float(shownOrNull("value", "Value; null if it is not a finite number.")),
     raw: t.field({
       type: "JSON",
-      description: "Value as received: some servers have texts and objects.",
-      ...shown("raw"),
+      ...shownOrNull("raw", "Value as received: some servers have texts and objects."),
     }),
   }),
 });
@@ -109,8 +108,8 @@ export async function readMetrics(resource: ExperimentResource, args: PageArgs, 
 export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
   description: "One metric over time, in parallel columns.",
   fields: (t) => ({
-    name: t.exposeString("name", { nullable: false, description: "Name of the metric." }),
-    totalPoints: t.exposeInt("totalPoints", { nullable: false, description: "Points before downsampling." }),
+    name: t.string(shown("name", "Name of the metric.")),
+    totalPoints: t.int(shown("totalPoints", "Points before downsampling.")),
     steps: t.intList({
       nullable: false,
       description:
@@ -119,15 +118,13 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
     }),
     times: t.field({
       type: ["DateTime"],
+      ...shown("times", "Times of the points."),
       nullable: { list: false, items: true },
-      description: "Times of the points.",
-      ...shown("times"),
     }),
     values: t.field({
       type: ["Float"],
+      ...shown("values", "Values of the points; null if not a finite number."),
       nullable: { list: false, items: true },
-      description: "Values of the points; null if not a finite number.",
-      ...shown("values"),
     }),
   }),
 });

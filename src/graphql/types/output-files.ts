@@ -5,7 +5,7 @@ import type { OutputFolderRecord } from "../../rest/api/records.ts";
 import { UpstreamError } from "../../errors.ts";
 import { builder } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
-import { fieldsOf } from "../core/fields.ts";
+import { fieldsOf, shown, shownOrNull } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
 import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { fileUrl } from "./logs.ts";
@@ -39,9 +39,9 @@ const NO_PATH = "null if its name cannot be part of a path";
 const OutputFile = builder.objectRef<File>("OutputFile").implement({
   description: "A file of the outputs of a run.",
   fields: (t) => ({
-    name: t.exposeString("name", { nullable: false, description: "Name." }),
+    name: t.string(shown("name", "Name.")),
     path: t.string({ description: `Path below the outputs; ${NO_PATH}.`, resolve: pathOf }),
-    bytes: t.exposeFloat("bytes", { description: "Size in bytes." }),
+    bytes: t.float(shownOrNull("bytes", "Size in bytes.")),
     url: t.string({
       description: `URL of the file; ${NO_PATH}. Send the \`Authorization\` header of GraphQL.`,
       resolve: (file, _, context) => {
@@ -55,7 +55,7 @@ const OutputFile = builder.objectRef<File>("OutputFile").implement({
 const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
   description: "A folder in a folder of the outputs of a run.",
   fields: (t) => ({
-    name: t.exposeString("name", { nullable: false, description: "Name." }),
+    name: t.string(shown("name", "Name.")),
     path: t.string({
       description: `Path below the outputs, for the \`path\` of \`outputFiles\`; ${NO_PATH}.`,
       resolve: pathOf,

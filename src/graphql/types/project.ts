@@ -22,7 +22,7 @@ import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList, runLists } from "./run-list.ts";
 import { checkNewName, checkTags, sendUpdate, tagInputs } from "./update.ts";
 
-const { property, fromAddress } = fieldsOf(Project.kind);
+const { property, time, fromAddress } = fieldsOf(Project.kind);
 
 /** Source: release 0.4 of the server; the service's document has no record of projects. */
 Project.implement({
@@ -46,33 +46,29 @@ Project.implement({
       description: "Owner.",
       ...fromAddress(({ address }) => toResource(User.kind, { username: address.owner })),
     }),
-    description: t.string({ description: "Free text.", ...property("description") }),
-    readme: t.string({ description: "Notes in Markdown.", ...property("readme") }),
-    tags: t.stringList({ description: "Tags.", ...property("tags") }),
-    isPublic: t.boolean({ description: "Whether every user can see it.", ...property("is_public") }),
-    isBookmarked: t.boolean({ description: "Whether the caller bookmarked it.", ...property("bookmarked") }),
+    description: t.string(property("description", "Free text.")),
+    readme: t.string(property("readme", "Notes in Markdown.")),
+    tags: t.stringList(property("tags", "Tags.")),
+    isPublic: t.boolean(property("is_public", "Whether every user can see it.")),
+    isBookmarked: t.boolean(property("bookmarked", "Whether the caller bookmarked it.")),
     isArchived: t.boolean({
       description: "Whether it is archived; null if the service does not say.",
       ...fromAddress(({ loaded }) => loaded.deleted ?? null),
     }),
-    createdAt: t.field({ type: "DateTime", description: "Creation.", ...property("created_at") }),
-    updatedAt: t.field({
-      type: "DateTime",
-      description: "Last change of the project itself.",
-      ...property("updated_at"),
-    }),
-    experimentCount: t.int({ description: "Experiments, grouped or not.", ...property("num_experiments") }),
-    groupCount: t.int({ description: "Groups.", ...property("num_experiment_groups") }),
-    jobCount: t.int({ description: "Jobs.", ...property("num_jobs") }),
-    buildJobCount: t.int({ description: "Build jobs.", ...property("num_builds") }),
+    createdAt: t.field(time("created_at", "Creation.")),
+    updatedAt: t.field(time("updated_at", "Last change of the project itself.")),
+    experimentCount: t.int(property("num_experiments", "Experiments, grouped or not.")),
+    groupCount: t.int(property("num_experiment_groups", "Groups.")),
+    jobCount: t.int(property("num_jobs", "Jobs.")),
+    buildJobCount: t.int(property("num_builds", "Build jobs.")),
     runsUrl: t.string(runsUrl),
     metricsUrl: t.string(metricsUrl),
   }),
 });
 
-for (const list of runLists) {
-  const { name, many } = list.target.kind.run;
-  const field = runList(list, `${capital(many)} of the project.`);
+for (const { target } of runLists.values()) {
+  const { name, many } = target.kind.run;
+  const field = runList(target, `${capital(many)} of the project.`);
   builder.objectField(Project, uncapital(plural(name)), (t) => t.field(field));
 }
 

@@ -1,32 +1,19 @@
+import type { InputFieldRef } from "@pothos/core";
 import { InputError, UpstreamError } from "../../errors.ts";
 import { type Condition, hasMetric, type ListRequest, splitGroup } from "../../rest/api/list-query.ts";
 import type { RunKind } from "../../rest/api/kind.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { GroupRecord } from "../../rest/api/records.ts";
 import type { Server } from "../../rest/api/server.ts";
+import { builder, type PothosTypes } from "../core/builder.ts";
+import type { Context } from "../core/context.ts";
 import { identify } from "../core/ids.ts";
 import { kinds, type ProjectAddress } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import { type Kind, load, toResource } from "../core/resource.ts";
-import type { Context } from "../core/context.ts";
 import { both } from "./list-scan.ts";
-import {
-  boundConditions,
-  checkBounds,
-  comparedOf,
-  conditionTest,
-  declarationConditions,
-  wordsConditions,
-  wordsTest,
-} from "./scan-filters.ts";
-import {
-  type DayRange,
-  hasMember,
-  type Member,
-  type MetricFilter,
-  type RunFilter,
-} from "./run-list-inputs.ts";
-import { type RunPhase, type RunStatus, statusesOf } from "./status.ts";
+import { boundConditions, comparedOf, conditionTest, WORDS, wordsTest } from "./scan-filters.ts";
+import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf } from "./status.ts";
 
 /*
  * What filters of lists of runs say. Each member becomes conditions, which the gateway writes in the language of the
@@ -37,37 +24,6 @@ import { type RunPhase, type RunStatus, statusesOf } from "./status.ts";
 interface Filtered {
   readonly kind: { readonly name: string; readonly run: Pick<RunKind, "records"> };
   readonly project: ProjectAddress;
-}
-
-/**
- * Divides a filter: `conditions` for the server, and what the gateway finds itself, with the arguments that it compares. Throws
- * `InputError` for members that this list does not have, and `UpstreamError` for what neither can compare.
- */
-export function divide(filter: RunFilter | null | undefined, filtered: Filtered, server: Server) {
-  const all = conditionsOf(filter, filtered);
-  const compared = comparedOf(all, server, filtered.kind.run.records);
-  const { words } = filter ?? {};
-  const named = words == null ? [] : ["filter.words"];
-  return {
-    conditions: all.filter((each) => !compared.includes(each)),
-    isMatch: both(conditionTest(compared), wordsTest(words)),
-    compared: [...compared.map(({ argument }) => argument), ...named],
-  };
-}
-
-function conditionsOf(filter: RunFilter | null | undefined, filtered: Filtered): readonly Condition[] {
-  if (!filter) return [];
-  return (Object.keys(MEMBERS) as Member[]).flatMap((member) => {
-    const { [member]: value } = filter;
-    if (value == null) return [];
-    const argument = `filter.${member}`;
-    checkKind(member, filtered);
-    if (Array.isArray(value) && value.length === 0) {
-      throw new InputError(`${argument}: expected at least one value, got none`);
-    }
-    // Safe: the value is that of the member.
-    return MEMBERS[member](value as never, argument, filtered);
-  });
 }
 
 type Conditions<Value> = (value: Value, argument: string, filtered: Filtered) => readonly Condition[];
@@ -120,6 +76,15 @@ const ids =
     return [{ argument, key, operator, operands }];
   };
 
+const DayRange = builder.inputType("DayRange", {
+  description:
+    "A range of days such as `2026-03-01`, which begin at midnight in the time zone of the service.",
+  fields: (t) => ({
+    from: t.string({ description: "First day." }),
+    before: t.string({ description: "Day after the last one." }),
+  }),
+});
+
 /** A day, also where JavaScript has written it as the time of its midnight. */
 const dayOf = (text: string): string => text.replace(/T00:00(?::00(?:\.0+)?)?(?:Z|\+00:00)?$/, "");
 
@@ -140,88 +105,175 @@ const bound = (
   value: string | null | undefined,
 ): readonly Condition[] => (value == null ? [] : [{ ...condition, operands: [value] }]);
 
+type Inputs = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
+
+const bounds = (t: Inputs) => ({
+  greaterThan: t.float({ description: "Exclusive lower bound." }),
+  atLeast: t.float({ description: "Inclusive lower bound." }),
+  lessThan: t.float({ description: "Exclusive upper bound." }),
+  atMost: t.float({ description: "Inclusive upper bound." }),
+});
+
+const MetricFilter = builder.inputType("MetricFilter", {
+  description: "Bounds of the latest value of a metric. Without bounds, runs that have the metric match.",
+  fields: (t) => ({
+    name: t.string({ required: true, description: "Name of the metric." }),
+    ...bounds(t),
+  }),
+});
+
 const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (values, list) =>
-  values.flatMap(({ name, ...bounds }, index) => {
+  values.flatMap(({ name, ...given }, index) => {
     const argument = `${list}[${index}]`;
-    checkBounds(argument, bounds);
-    const given = boundConditions({ argument, key: "metric", name }, bounds);
+    const within = boundConditions({ argument, key: "metric", name }, given);
     // To databases nulls and texts such as "NaN" are less than any number.
-    const isAbove = given.some(({ operator }) => operator === "greaterThan" || operator === "atLeast");
-    return isAbove ? given : [...given, hasMetric(argument, name)];
+    const isAbove = within.some(({ operator }) => operator === "greaterThan" || operator === "atLeast");
+    return isAbove ? within : [...within, hasMetric(argument, name)];
   });
 
-const MEMBERS: { readonly [Name in Member]-?: Conditions<NonNullable<RunFilter[Name]>> } = {
-  words: wordsConditions,
-  names: set("name"),
-  notNames: set("name", "noneOf"),
-  statuses: statuses("anyOf"),
-  notStatuses: statuses("noneOf"),
-  phases,
-  rawStatuses: set("status"),
-  users: set("user"),
-  notUsers: set("user", "noneOf"),
-  tags: set("tags"),
-  allTags: every("tags"),
-  notTags: set("tags", "noneOf"),
-  createdAt: days("createdAt"),
-  updatedAt: days("updatedAt"),
-  startedAt: days("startedAt"),
-  finishedAt: days("finishedAt"),
-  builds: ids("build", kinds.buildJob),
-  notBuilds: ids("build", kinds.buildJob, "noneOf"),
-  groups: ids("group", kinds.group),
-  notGroups: ids("group", kinds.group, "noneOf"),
-  metrics,
-  declarations: declarationConditions,
+const DeclarationFilter = builder.inputType("DeclarationFilter", {
+  description:
+    "Values of a parameter. Servers compare texts only: numbers, booleans and lists are found by a scan, see `ListScan`.",
+  fields: (t) => ({
+    name: t.string({ required: true, description: "Name of the parameter." }),
+    values: t.stringList({
+      description:
+        "Any of these, as text or JSON: `relu`, `0.5` (number or text), `true`, `[64, 32]` (as a whole).",
+    }),
+    ...bounds(t),
+  }),
+});
+
+/** Throws `InputError` for a parameter that is compared with nothing. */
+const declarations: Conditions<readonly (typeof DeclarationFilter.$inferInput)[]> = (filters, list) =>
+  filters.flatMap(({ name, values, ...given }, index) => {
+    const named = { argument: `${list}[${index}]`, key: "declaration", name } as const;
+    const within = boundConditions(named, given);
+    if (values?.length === 0 || (!values && within.length === 0))
+      throw new InputError(`${named.argument}: expected at least one of \`values\` or a bound, got none`);
+    return values ? [{ ...named, operator: "anyOf", operands: values }, ...within] : within;
+  });
+
+/** A member of the filter: its input, and the conditions that it becomes. With `key`, only of kinds whose records have that. */
+const member =
+  <Value>(input: (t: Inputs, description: string) => InputFieldRef<PothosTypes, Value | null | undefined>) =>
+  (description: string, conditions: Conditions<Value>, key?: string) => ({
+    input: (t: Inputs) => input(t, description),
+    conditions,
+    key,
+  });
+
+const text = member((t, description) => t.string({ description }));
+const texts = member((t, description) => t.stringList({ description }));
+const idList = member((t, description) => t.idList({ description }));
+const statusList = member((t, description) => t.field({ type: [RunStatusEnum], description }));
+const phaseList = member((t, description) => t.field({ type: [RunPhaseEnum], description }));
+const dayRange = member((t, description) => t.field({ type: DayRange, description }));
+const metricList = member((t, description) => t.field({ type: [MetricFilter], description }));
+const declarationList = member((t, description) => t.field({ type: [DeclarationFilter], description }));
+
+const GROUPS = "Groups of experiments. A selection must be the only group, in a list of a project.";
+
+const MEMBERS = {
+  // The server is told nothing of them.
+  words: text(WORDS, () => []),
+  names: texts("Whole names.", set("name")),
+  notNames: texts("Whole names.", set("name", "noneOf")),
+  statuses: statusList("Statuses, without `OTHER`.", statuses("anyOf")),
+  notStatuses: statusList("Statuses, without `OTHER`.", statuses("noneOf")),
+  phases: phaseList("Phases, without `UNKNOWN`.", phases),
+  rawStatuses: texts("Statuses as the service spells them.", set("status")),
+  users: texts("Login names of those who created the runs.", set("user")),
+  notUsers: texts("Login names of those who created the runs.", set("user", "noneOf")),
+  tags: texts("Tags.", set("tags")),
+  allTags: texts("Tags, all of which the run has.", every("tags")),
+  notTags: texts("Tags.", set("tags", "noneOf")),
+  createdAt: dayRange("Days of creation.", days("createdAt")),
+  updatedAt: dayRange("Days of the last change.", days("updatedAt")),
+  startedAt: dayRange("Days of the start.", days("startedAt")),
+  finishedAt: dayRange("Days of the end.", days("finishedAt")),
+  builds: idList("Builds of experiments and jobs.", ids("build", kinds.buildJob), "build_job"),
+  notBuilds: idList("Builds of experiments and jobs.", ids("build", kinds.buildJob, "noneOf"), "build_job"),
+  groups: idList(GROUPS, ids("group", kinds.group), "experiment_group"),
+  notGroups: idList("Groups of experiments.", ids("group", kinds.group, "noneOf"), "experiment_group"),
+  metrics: metricList("Metrics, all of which must match.", metrics, "last_metric"),
+  declarations: declarationList("Parameters, all of which must match.", declarations, "declarations"),
 };
 
-/** Throws `InputError` for a member that runs of the kind do not have. */
-function checkKind(member: Member, { kind }: Filtered): void {
-  const others = runRefs.map(({ kind: { run } }) => run).filter(({ keys }) => hasMember(keys, member));
-  if (others.some(({ name }) => name === kind.name)) return;
-  const expected = others.map(({ name }) => name).join(" or ");
-  throw new InputError(`filter.${member}: expected for ${expected} only, got it for ${kind.name}`);
+type Member = keyof typeof MEMBERS;
+
+export const RunFilterInput = builder.inputType("RunFilter", {
+  description:
+    "Filter of runs. Runs must match all given members, and one of the values of a list. Members with `not` exclude runs. Requires `FILTERS`.",
+  fields: (t) =>
+    // Safe: the names are those of the table.
+    Object.fromEntries(Object.entries(MEMBERS).map(([name, { input }]) => [name, input(t)])) as {
+      readonly [Name in Member]: ReturnType<(typeof MEMBERS)[Name]["input"]>;
+    },
+});
+
+/** A filter of any kind of run. */
+export type RunFilter = typeof RunFilterInput.$inferInput;
+
+function conditionsOf(filter: RunFilter, filtered: Filtered): readonly Condition[] {
+  return (Object.keys(MEMBERS) as Member[]).flatMap((name) => {
+    const { [name]: value } = filter;
+    const { conditions, key } = MEMBERS[name];
+    if (value == null) return [];
+    const argument = `filter.${name}`;
+    if (key !== undefined) checkKind(argument, key, filtered);
+    if (Array.isArray(value) && value.length === 0)
+      throw new InputError(`${argument}: expected at least one value, got none`);
+    // Safe: the value is that of the member.
+    return conditions(value as never, argument, filtered);
+  });
 }
 
-/*
- * Selections: groups of experiments that somebody chose. Servers list their experiments, but have no condition for them.
- */
-
-interface GroupInFilter {
-  readonly argument: string;
-  readonly id: string;
-}
-
-/** The groups, with the argument that names each, for which the server's language has to do, which knows no selections. */
-export function groupsInFilter(
-  { profile, omits }: Server,
-  asked: Pick<ListRequest, "group" | "conditions">,
-): readonly GroupInFilter[] {
-  if (omits(kinds.group.record ?? "", "group_type")) return [];
-  const { conditions } = splitGroup(profile, asked);
-  return conditions.flatMap(({ key, argument, operands }) =>
-    key === "group" ? operands.map((id) => ({ argument, id })) : [],
-  );
+/** Throws `InputError` where the records of the kind do not have a key. */
+function checkKind(argument: string, key: string, { kind }: Filtered): void {
+  const names = runRefs.flatMap(({ kind: { run } }) => (run.keys.includes(key) ? [run.name] : []));
+  if (names.includes(kind.name)) return;
+  throw new InputError(`${argument}: expected for ${names.join(" or ")} only, got it for ${kind.name}`);
 }
 
 /**
- * Checks by their records that groups are no selections, whose experiments would be missing without a sign. Throws
- * `InputError`.
+ * Divides a filter: `conditions` for the server, and what the gateway finds itself, with the arguments that it compares. Throws
+ * `InputError` for members that this list does not have, and `UpstreamError` for what neither can compare.
  */
-export async function checkGroups(
-  groups: readonly GroupInFilter[],
+export function divide(filter: RunFilter | null | undefined, filtered: Filtered, server: Server) {
+  const all = filter ? conditionsOf(filter, filtered) : [];
+  const compared = comparedOf(all, server, filtered.kind.run.records);
+  const isMatch = both(conditionTest(compared), wordsTest(filter?.words, "filter.words"));
+  return {
+    conditions: all.filter((each) => !compared.includes(each)),
+    isMatch,
+    compared: [
+      ...compared.map(({ argument }) => argument),
+      ...(filter?.words == null ? [] : ["filter.words"]),
+    ],
+  };
+}
+
+/**
+ * Checks, by the record of each, that groups for which the server's language has to do are no selections, which it does not know: their
+ * experiments, which somebody chose, would be missing without a sign. Throws `InputError`.
+ */
+export function checkGroups(
+  asked: Pick<ListRequest, "group" | "conditions">,
   project: ProjectAddress,
-  { session }: Pick<Context, "session">,
-): Promise<void> {
-  await Promise.all(
-    groups.map(async ({ argument, id }) => {
-      const group = toResource(kinds.group, { ...project, id });
-      const { group_type: type } = await load(group, ["group_type"], session).catch(nothingIfMissing);
-      if (type !== "selection") return;
-      throw new InputError(
-        `${argument}: expected a selection as the only ${kinds.group.name} of a list of a project, got ${kinds.group.formatName(group.address)} with others`,
-      );
-    }),
+  { session, server }: Pick<Context, "session" | "server">,
+): readonly Promise<void>[] {
+  if (server.omits(kinds.group.record ?? "", "group_type")) return [];
+  const check = async (argument: string, id: string): Promise<void> => {
+    const group = toResource(kinds.group, { ...project, id });
+    const { group_type: type } = await load(group, ["group_type"], session).catch(nothingIfMissing);
+    if (type !== "selection") return;
+    throw new InputError(
+      `${argument}: expected a selection as the only ${kinds.group.name} of a list of a project, got ${kinds.group.formatName(group.address)} with others`,
+    );
+  };
+  return splitGroup(server.profile, asked).conditions.flatMap(({ key, argument, operands }) =>
+    key === "group" ? operands.map((id) => check(argument, id)) : [],
   );
 }
 

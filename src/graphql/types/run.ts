@@ -55,7 +55,7 @@ Trackable.implement({
       description: "Integer id in the service, unique within its kind.",
       ...tracked.fromAddress(({ address }) => address["id"] ?? ""),
     }),
-    uuid: t.string({ description: "Identifier in the service.", ...tracked.property("uuid") }),
+    uuid: t.string(tracked.property("uuid", "Identifier in the service.")),
     uniqueName: t.string({
       nullable: false,
       description: "Name that the service uses, such as `ada.mnist.42`.",
@@ -70,10 +70,7 @@ Trackable.implement({
       description: "Latest status.",
       ...tracked.computed(["last_status"], ({ last_status }) => statusOf(last_status)),
     }),
-    rawStatus: t.string({
-      description: "Status as the service spells it.",
-      ...tracked.property("last_status"),
-    }),
+    rawStatus: t.string(tracked.property("last_status", "Status as the service spells it.")),
     phase: t.field({
       type: RunPhaseEnum,
       nullable: false,
@@ -85,22 +82,10 @@ Trackable.implement({
       description: "Whether it has ended.",
       ...tracked.computed(STATE, isFinished),
     }),
-    createdAt: t.field({
-      type: "DateTime",
-      description: "Time of creation.",
-      ...tracked.property("created_at"),
-    }),
-    updatedAt: t.field({ type: "DateTime", description: "Last change.", ...tracked.property("updated_at") }),
-    startedAt: t.field({
-      type: "DateTime",
-      description: "Time of the start.",
-      ...tracked.property("started_at"),
-    }),
-    finishedAt: t.field({
-      type: "DateTime",
-      description: "Time of the end.",
-      ...tracked.property("finished_at"),
-    }),
+    createdAt: t.field(tracked.time("created_at", "Time of creation.")),
+    updatedAt: t.field(tracked.time("updated_at", "Last change.")),
+    startedAt: t.field(tracked.time("started_at", "Time of the start.")),
+    finishedAt: t.field(tracked.time("finished_at", "Time of the end.")),
     durationSeconds: t.float({
       description: "Seconds from the start to the end, or until now.",
       ...tracked.computed(STATE, durationSeconds),
@@ -121,9 +106,9 @@ Run.implement({
   interfaces: [Entity, Trackable],
   resolveType,
   fields: (t) => ({
-    name: t.string({ description: "Display name.", ...runnable.property("name") }),
-    description: t.string({ description: "Free text.", ...runnable.property("description") }),
-    user: t.field({ description: "Who created it.", ...runnable.reference("user", User) }),
+    name: t.string(runnable.property("name", "Display name.")),
+    description: t.string(runnable.property("description", "Free text.")),
+    user: t.field(runnable.reference("user", User, "Who created it.")),
     project: t.field({
       type: Project,
       nullable: false,
@@ -132,11 +117,8 @@ Run.implement({
         toResource(kinds.project, { owner, project }),
       ),
     }),
-    tags: t.stringList({ description: "Tags.", ...runnable.property("tags") }),
-    isBookmarked: t.boolean({
-      description: "Whether the caller bookmarked it.",
-      ...runnable.property("bookmarked"),
-    }),
+    tags: t.stringList(runnable.property("tags", "Tags.")),
+    isBookmarked: t.boolean(runnable.property("bookmarked", "Whether the caller bookmarked it.")),
     isArchived: t.boolean({
       description: "Whether it is archived; null if the service does not say.",
       ...runnable.fromAddress(({ loaded }) => loaded.deleted ?? null),

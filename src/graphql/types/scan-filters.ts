@@ -4,7 +4,6 @@ import { notOffered } from "../../rest/api/endpoint.ts";
 import { checkLength, type Condition, isSayable, meaningOf } from "../../rest/api/list-query.ts";
 import { valueAt } from "../../rest/api/record.ts";
 import type { Server } from "../../rest/api/server.ts";
-import { builder } from "../core/builder.ts";
 import { type IsMatch, isInRows, valueOf } from "./list-scan.ts";
 import { finite } from "./series.ts";
 
@@ -25,59 +24,26 @@ const BOUND_NAMES = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
 
 type Bounds = { readonly [Name in keyof typeof BOUNDS]?: number | null | undefined };
 
-/** Throws `InputError` for bounds that no number meets. */
-export function checkBounds(argument: string, bounds: Bounds): void {
-  for (const name of BOUND_NAMES) {
-    const { [name]: bound } = bounds;
-    if (bound != null && !Number.isFinite(bound))
-      throw new InputError(`${argument}.${name}: expected a finite number, got ${bound}`);
-  }
+/** The conditions that bounds are. Throws `InputError` for bounds that no number meets. */
+export function boundConditions(
+  named: Pick<Condition, "argument" | "key" | "name">,
+  bounds: Bounds,
+): readonly Condition[] {
+  const { argument } = named;
   const { greaterThan, atLeast, lessThan, atMost } = bounds;
   const lower = Math.max(greaterThan ?? -Infinity, atLeast ?? -Infinity);
   const upper = Math.min(lessThan ?? Infinity, atMost ?? Infinity);
   const isOpen = greaterThan === lower || lessThan === upper;
+  const conditions = BOUND_NAMES.flatMap((operator): readonly Condition[] => {
+    const { [operator]: bound } = bounds;
+    if (bound == null) return [];
+    if (Number.isFinite(bound)) return [{ ...named, operator, operands: [`${bound}`] }];
+    throw new InputError(`${argument}.${operator}: expected a finite number, got ${bound}`);
+  });
   if (lower > upper || (lower === upper && isOpen))
     throw new InputError(`${argument}: expected bounds that a number can meet, got ${lower} to ${upper}`);
+  return conditions;
 }
-
-type Named = Pick<Condition, "argument" | "key" | "name">;
-
-/** The conditions that bounds are. */
-export const boundConditions = (named: Named, bounds: Bounds): readonly Condition[] =>
-  BOUND_NAMES.flatMap((operator) => {
-    const { [operator]: bound } = bounds;
-    return bound == null ? [] : [{ ...named, operator, operands: [`${bound}`] }];
-  });
-
-export const DeclarationFilter = builder.inputType("DeclarationFilter", {
-  description:
-    "Values of a parameter. Servers compare texts only: numbers, booleans and lists are found by a scan, see `ListScan`.",
-  fields: (t) => ({
-    name: t.string({ required: true, description: "Name of the parameter." }),
-    values: t.stringList({
-      description:
-        "Any of these, as text or JSON: `relu`, `0.5` (number or text), `true`, `[64, 32]` (as a whole).",
-    }),
-    greaterThan: t.float({ description: "Exclusive lower bound." }),
-    atLeast: t.float({ description: "Inclusive lower bound." }),
-    lessThan: t.float({ description: "Exclusive upper bound." }),
-    atMost: t.float({ description: "Inclusive upper bound." }),
-  }),
-});
-
-/** The conditions of filters by parameters. Throws `InputError` for a parameter that is compared with nothing. */
-export const declarationConditions = (
-  filters: readonly (typeof DeclarationFilter.$inferInput)[],
-  list: string,
-): readonly Condition[] =>
-  filters.flatMap(({ name, values, ...bounds }, index) => {
-    const named = { argument: `${list}[${index}]`, key: "declaration", name } as const;
-    const within = boundConditions(named, bounds);
-    if (values?.length === 0 || (!values && within.length === 0))
-      throw new InputError(`${named.argument}: expected at least one of \`values\` or a bound, got none`);
-    checkBounds(named.argument, bounds);
-    return values ? [{ ...named, operator: "anyOf", operands: values }, ...within] : within;
-  });
 
 /** Where rows have what conditions are about that no server may be able to say. */
 const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
@@ -142,33 +108,21 @@ const isWithin =
 /** Longest text of words. */
 const MAX_WORDS_LENGTH = 200;
 
-const wordsOf = (text: string): readonly string[] => fold(text).split(/\s+/u).filter(Boolean);
-
 /** Letters that are the same to who searches have one spelling. */
 const fold = (text: string): string => text.normalize("NFKC").toLowerCase();
-
-/** Checks the words. Throws `InputError`. */
-export function checkWords(text: string, argument: string): void {
-  if (text.length > MAX_WORDS_LENGTH)
-    throw new InputError(`${argument}: expected at most ${MAX_WORDS_LENGTH} characters, got ${text.length}`);
-  if (wordsOf(text).length === 0) throw new InputError(`${argument}: expected at least one word, got none`);
-}
-
-/** Checks the words of a filter: the server is told nothing of them. Throws `InputError`. */
-export function wordsConditions(text: string, argument: string): readonly Condition[] {
-  checkWords(text, argument);
-  return [];
-}
 
 /** Characters of a text that are looked at. */
 const MAX_TEXT = 20_000;
 
 export const WORDS = `Words, in any case, that all occur in name, description or tags (of each the first ${MAX_TEXT} characters). Found by a scan: see \`ListScan\`.`;
 
-/** Whether a row has each of the words in what people write about runs; null without words. */
-export function wordsTest(text: string | null | undefined): IsMatch | null {
+/** Whether a row has each of the words in what people write about runs; null without words. Throws `InputError`. */
+export function wordsTest(text: string | null | undefined, argument: string): IsMatch | null {
   if (text == null) return null;
-  const words = wordsOf(text);
+  if (text.length > MAX_WORDS_LENGTH)
+    throw new InputError(`${argument}: expected at most ${MAX_WORDS_LENGTH} characters, got ${text.length}`);
+  const words = fold(text).split(/\s+/u).filter(Boolean);
+  if (words.length === 0) throw new InputError(`${argument}: expected at least one word, got none`);
   return (row) => {
     // Safe: any object has properties by name.
     const { name, description, tags } = row as Readonly<Record<string, unknown>>;

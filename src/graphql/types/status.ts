@@ -114,7 +114,8 @@ export async function readStatuses(resource: Resource<TrackedRecord>, args: Page
 }
 
 /** A value of the record, unchanged. */
-const received = <const Key extends keyof StatusRow>(key: Key) => ({
+const received = <const Key extends keyof StatusRow>(key: Key, description: string) => ({
+  description,
   resolve: ({ record }: typeof StatusRecord.$inferType) => record[key] ?? null,
 });
 
@@ -126,29 +127,18 @@ StatusRecord.implement({
       within: ({ parent }) => keyOf(parent),
       numberOf: ({ record }) => record.id,
     }),
-    uuid: t.string({ description: "Identifier in the tracking service.", ...received("uuid") }),
-    createdAt: t.field({
-      type: "DateTime",
-      description: "Time at which it was reached.",
-      ...received("created_at"),
-    }),
-    traceback: t.string({
-      description: "Stack trace of an error, where the server reports it.",
-      ...received("traceback"),
-    }),
-    message: t.string({ description: "Explanation.", ...received("message") }),
+    uuid: t.string(received("uuid", "Identifier in the tracking service.")),
+    createdAt: t.field({ type: "DateTime", ...received("created_at", "Time at which it was reached.") }),
+    traceback: t.string(received("traceback", "Stack trace of an error, where the server reports it.")),
+    message: t.string(received("message", "Explanation.")),
     status: t.field({
       type: RunStatusEnum,
       nullable: false,
       description: "Status.",
       resolve: ({ record }) => statusOf(record.status),
     }),
-    rawStatus: t.string({ description: "Status, as the service spells it.", ...received("status") }),
-    details: t.field({
-      type: "JSON",
-      description: "Details, which only some kinds have.",
-      ...received("details"),
-    }),
+    rawStatus: t.string(received("status", "Status, as the service spells it.")),
+    details: t.field({ type: "JSON", ...received("details", "Details, which only some kinds have.") }),
     subject: t.field({
       type: Trackable,
       description: "Whose status it is.",

@@ -4,7 +4,7 @@ import { administration, user } from "../../rest/api/kinds.ts";
 import { project } from "../../rest/api/project.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
-import { fieldsOf } from "../core/fields.ts";
+import { fieldsOf, shown } from "../core/fields.ts";
 import { toResource, unverified } from "../core/resource.ts";
 import { checked, requires } from "../core/ids.ts";
 import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
@@ -24,8 +24,8 @@ User.implement({
       description: "Login name.",
       ...fromAddress(({ address }) => address.username),
     }),
-    email: t.string({ description: "E-mail address.", ...property("email") }),
-    isSuperuser: t.boolean({ description: "Whether the user is a superuser.", ...property("is_superuser") }),
+    email: t.string(property("email", "E-mail address.")),
+    isSuperuser: t.boolean(property("is_superuser", "Whether the user is a superuser.")),
     projects: t.field(projectList("Projects of the user that the caller may see.")),
   }),
 });
@@ -83,10 +83,7 @@ const LoginInput = builder.inputType("LoginInput", {
 const LoginPayload = builder.objectRef<{ readonly token: string }>("LoginPayload").implement({
   description: "Payload of `login`.",
   fields: (t) => ({
-    token: t.exposeString("token", {
-      nullable: false,
-      description: "Token. Send it as `Authorization: token <token>`.",
-    }),
+    token: t.string(shown("token", "Token. Send it as `Authorization: token <token>`.")),
     user: t.field({
       type: User,
       description: "User of the token.",

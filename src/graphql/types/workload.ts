@@ -3,7 +3,7 @@ import {
   type RunConfig as RunConfigValue,
   type RunConfigRecord,
 } from "../../rest/api/run-config.ts";
-import { fieldsOf, known } from "../core/fields.ts";
+import { fieldsOf, known, shownOrNull } from "../core/fields.ts";
 import { Node } from "../core/refs.ts";
 import { builder } from "../core/builder.ts";
 import { downloadUrl } from "./logs.ts";
@@ -14,34 +14,20 @@ import { downloadUrl } from "./logs.ts";
 
 type Text = string | null | undefined;
 
-const { fromAddress, property, reference } = fieldsOf<{
+const { fromAddress, property, json, reference } = fieldsOf<{
   readonly resources?: unknown;
   readonly node_scheduled?: Text;
   readonly data_refs?: unknown;
   readonly readme?: Text;
 }>();
 
-export const resources = {
-  type: "JSON" as const,
-  description: "Requested resources.",
-  ...property("resources"),
-};
+export const resources = json("resources", "Requested resources.");
 
-export const nodeScheduled = {
-  description: "Machine on which it was scheduled.",
-  ...reference("node_scheduled", Node),
-};
+export const nodeScheduled = reference("node_scheduled", Node, "Machine on which it was scheduled.");
 
-export const dataReferences = {
-  type: "JSON" as const,
-  description: "Versions of the data that it reads, by name.",
-  ...property("data_refs"),
-};
+export const dataReferences = json("data_refs", "Versions of the data that it reads, by name.");
 
-export const readme = {
-  description: "Notes in Markdown.",
-  ...property("readme"),
-};
+export const readme = property("readme", "Notes in Markdown.");
 
 export const outputsUrl = {
   nullable: false as const,
@@ -54,7 +40,7 @@ type Known = RunConfigRecord["known"];
 const BuildConfig = builder.objectRef<NonNullable<Known["build"]>>("BuildConfig").implement({
   description: "How an image is built.",
   fields: (t) => ({
-    image: t.exposeString("image", { nullable: true, description: "Base image." }),
+    image: t.string(shownOrNull("image", "Base image.")),
     buildSteps: t.stringList({
       description: "Commands of the build.",
       resolve: ({ build_steps }) => build_steps ?? null,
@@ -65,7 +51,7 @@ const BuildConfig = builder.objectRef<NonNullable<Known["build"]>>("BuildConfig"
 const RunCommand = builder.objectRef<NonNullable<Known["run"]>>("RunCommand").implement({
   description: "Command of a run.",
   fields: (t) => ({
-    cmd: t.exposeString("cmd", { nullable: true, description: "Command line." }),
+    cmd: t.string(shownOrNull("cmd", "Command line.")),
   }),
 });
 
@@ -73,10 +59,10 @@ const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
   description:
     "What runs and how its image is built. Some servers send it as YAML; its first 16384 characters are read.",
   fields: (t) => ({
-    version: t.int({ description: "Version of the format.", ...known("version") }),
-    kind: t.string({ description: "`experiment`, `job`, `build` or `group`.", ...known("kind") }),
-    build: t.field({ type: BuildConfig, description: "How the image is built.", ...known("build") }),
-    run: t.field({ type: RunCommand, description: "What runs; null for a build.", ...known("run") }),
+    version: t.int(known("version", "Version of the format.")),
+    kind: t.string(known("kind", "`experiment`, `job`, `build` or `group`.")),
+    build: t.field({ type: BuildConfig, ...known("build", "How the image is built.") }),
+    run: t.field({ type: RunCommand, ...known("run", "What runs; null for a build.") }),
     raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: ({ raw }) => raw }),
   }),
 });
