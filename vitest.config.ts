@@ -31,7 +31,6 @@ const LONG = [
   "ecosystem/clients/{graphql-eslint,pieces-browser}",
   "ecosystem/federation/{apollo-gateway,composition,hive-gateway}",
   "ecosystem/recipes/*",
-  "export/pandas",
   "faults/framing",
   "http/drain",
   "later/same-answers",

@@ -52,9 +52,8 @@ export class Caller {
     return this.standing === "unproven" ? this.address : this;
   }
 
-  /** Records that the service has accepted the token. It counts as accepted from the first time on. */
+  /** Records that the service has accepted the token, where there is one. It counts as accepted from the first time on. */
   prove(): void {
-    if (this.token === null) return;
     this.#provenUntil = performance.now() + PROVEN_MS;
     if (this.standing === "unproven") this.#callers.move(this, "proven");
   }
@@ -64,31 +63,17 @@ export class Caller {
     if (this.standing === "proven") this.#callers.move(this, "unproven");
   }
 
-  /** Whether the service has not shown for long that it accepts the token, which it had accepted. */
+  /** Whether the service has not shown for long that it accepts the token. */
   get hasExpired(): boolean {
-    return this.standing === "proven" && performance.now() > this.#provenUntil;
+    return performance.now() > this.#provenUntil;
   }
 }
 
 /** What one part of the gateway keeps for each caller, from the first time it is asked for. */
-export class Kept<Part extends {}> {
-  readonly #index: number;
-  readonly #create: (caller: Caller) => Part;
-
-  /** Called by `Callers.keep`. */
-  constructor(index: number, create: (caller: Caller) => Part) {
-    this.#index = index;
-    this.#create = create;
-  }
-
-  of(caller: Caller): Part {
-    return (caller.kept[this.#index] ??= this.#create(caller)) as Part;
-  }
-
+export interface Kept<Part> {
+  readonly of: (caller: Caller) => Part;
   /** Without making it. */
-  find(caller: Caller): Part | undefined {
-    return caller.kept[this.#index] as Part | undefined;
-  }
+  readonly find: (caller: Caller) => Part | undefined;
 }
 
 /** Whose share is used up: the caller's own, that of the strangers at its address, that of all strangers, or everything. */
@@ -204,9 +189,12 @@ export class Callers {
     return caller;
   }
 
-  /** Creates what a part of the gateway keeps for each caller. */
   keep<Part extends {}>(create: (caller: Caller) => Part): Kept<Part> {
-    return new Kept(this.#keeps++, create);
+    const index = this.#keeps++;
+    return {
+      of: (caller) => (caller.kept[index] ??= create(caller)) as Part,
+      find: (caller) => caller.kept[index] as Part | undefined,
+    };
   }
 
   quota(shares: Shares): Quota {

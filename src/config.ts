@@ -1,9 +1,9 @@
-import { createPrivateKey } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import * as z from "zod";
 import { type Bounds, boundsFor } from "./config/bounds.ts";
 import { readNames, type Variables } from "./config/names.ts";
 import { profileOf } from "./config/profile-file.ts";
+import { systemCodeOf } from "./errors.ts";
 import type { Renames } from "./graphql/federation/rename.ts";
 import {
   certificateFile,
@@ -13,14 +13,13 @@ import {
   keyFile,
   milliseconds,
   onOff,
-  parseCertificates,
   parseHeaders,
   parseOrigins,
   parseProxy,
+  parseTrustedProxies,
   parseTypeNames,
   rateLimit,
   readManifest,
-  trustedProxies,
   whole,
 } from "./config/values.ts";
 
@@ -80,9 +79,13 @@ const SECTIONS = {
       .describe(
         "Origins whose pages may call the gateway, separated by commas, such as `https://app.example.com`. Credentials (cookies) are not allowed. With the demo service pages from this machine (`localhost`) may call as well.",
       ),
-    TRUSTED_PROXIES: trustedProxies.describe(
-      "Proxies in front of the gateway whose `Forwarded` or `X-Forwarded-For` names the client: how many there are, or their addresses and networks, separated by commas, such as `10.0.0.0/8`. Without it the address of the connection counts, so that all who come through one proxy share the limits of one address. See [operations.md](operations.md#behind-a-proxy).",
-    ),
+    TRUSTED_PROXIES: z
+      .string()
+      .default("")
+      .transform(parseTrustedProxies)
+      .describe(
+        "Proxies in front of the gateway whose `Forwarded` or `X-Forwarded-For` names the client: how many there are, or their addresses and networks, separated by commas, such as `10.0.0.0/8`. Without it the address of the connection counts, so that all who come through one proxy share the limits of one address. See [operations.md](operations.md#behind-a-proxy).",
+      ),
     MAX_BODY_BYTES: count(256_000).describe("Longest request body, in bytes."),
     KEEP_ALIVE_TIMEOUT_MS: milliseconds(75_000).describe(
       "How long a connection is kept for its next request, in milliseconds. Longer than proxies and load balancers keep theirs: nginx and ALB 60 s. See [operations.md](operations.md#behind-a-load-balancer).",
@@ -246,18 +249,12 @@ function upstreamFaults(settings: z.output<typeof Environment>): string[] {
   if (useless) return [`${useless}: expected an https UPSTREAM_URL as well`];
   if (cert && !key) return ["UPSTREAM_KEY_FILE: expected the key of UPSTREAM_CERT_FILE, got none"];
   if (key && !cert) return ["UPSTREAM_CERT_FILE: expected the certificate of UPSTREAM_KEY_FILE, got none"];
-  if (cert && key && !parseCertificates(cert)[0].checkPrivateKey(createPrivateKey(key))) {
-    return [
-      "UPSTREAM_KEY_FILE: expected the key of the first certificate in UPSTREAM_CERT_FILE, got another",
-    ];
-  }
   try {
     createSecureContext({ ca, cert, key });
     return [];
   } catch (error) {
-    // Such as ERR_SSL_EE_KEY_TOO_SMALL.
-    const code = error instanceof Error && "code" in error ? `${error.code}` : "unknown";
+    // Such as ERR_SSL_EE_KEY_TOO_SMALL, or that the key is another's.
     const name = cert ? "UPSTREAM_CERT_FILE" : "UPSTREAM_CA_FILE";
-    return [`${name}: expected what OpenSSL accepts, got a fault (${code})`];
+    return [`${name}: expected what OpenSSL accepts, got a fault (${systemCodeOf(error)})`];
   }
 }

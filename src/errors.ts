@@ -15,8 +15,6 @@ interface ErrorCodeRow {
   readonly batch?: "refused" | "failed";
   /** Whether the same read may succeed later: subscriptions survive it for a while. */
   readonly passes?: true;
-  /** Whether the service gives no usable response for now, so that the last known one may answer. */
-  readonly isForNow?: true;
   /** Meaning and remedy, as printed in the documentation. */
   readonly meaning: string;
 }
@@ -52,7 +50,6 @@ const TABLE = {
     service: "up",
     retry: "after `Retry-After`",
     passes: true,
-    isForNow: true,
     meaning:
       "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. A read was retried once if the pause fitted into the deadline.",
   },
@@ -61,14 +58,12 @@ const TABLE = {
     service: "up",
     batch: "failed",
     passes: true,
-    isForNow: true,
     meaning: "The service failed.",
   },
   UPSTREAM_TIMEOUT: {
     status: 504,
     service: "down",
     passes: true,
-    isForNow: true,
     meaning:
       "The service did not respond in time. With `outcome: unknown` a write may have taken effect: read before you repeat it.",
   },
@@ -77,7 +72,6 @@ const TABLE = {
     service: "down",
     retry: "with backoff",
     passes: true,
-    isForNow: true,
     meaning: "The service cannot be reached or is not ready. Reads were retried. Try again later.",
   },
   UPSTREAM_BAD_RESPONSE: {
@@ -85,7 +79,6 @@ const TABLE = {
     service: "up",
     batch: "failed",
     passes: true,
-    isForNow: true,
     meaning: "The response of the service is not valid.",
   },
   UPSTREAM_UNSUPPORTED: {
@@ -219,6 +212,10 @@ export class DeadlineError extends UpstreamError {}
 /** The caller closed the connection before the response. */
 export class Cancelled extends Error {}
 
+/** The code of an error of Node or OpenSSL: `EADDRINUSE`. */
+export const systemCodeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : "unknown";
+
 export const OVERLOADED = "The gateway is overloaded; try again later.";
 
 /** Whether an error says that what was asked for may have been done. */
@@ -238,8 +235,8 @@ export const retryOf = (error: unknown): ErrorCodeRow["retry"] | null => rowOf(e
 /** Whether the same read may succeed later. */
 export const isPassing = (error: unknown): error is UpstreamError => rowOf(error)?.passes === true;
 
-/** Whether the service gives no usable response for now. */
-export const isForNow = (error: unknown): boolean => rowOf(error)?.isForNow === true;
+/** Whether the service gives no usable response for now, so that the last known one may answer. */
+export const isForNow = (error: unknown): boolean => isPassing(error) && error.code !== "SERVICE_OVERLOADED";
 
 /** Whether a failure is the operation's own: its end, or one of its limits. The request may succeed for others. */
 export const isOwnFault = (error: unknown): boolean =>

@@ -10,7 +10,7 @@ import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createExports } from "./http/export/door.ts";
 import { createPage } from "./http/graphiql/page.ts";
-import { Doors } from "./http/doors.ts";
+import { createDoors } from "./http/doors.ts";
 import { once } from "./http/once.ts";
 import { createIdentify } from "./http/identity.ts";
 import type { Parts } from "./http/operation.ts";
@@ -19,7 +19,6 @@ import { LOCAL_PAGES } from "./http/target.ts";
 import { createRouter } from "./http/router.ts";
 import { Turns } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
-import { createStreams } from "./http/graphql/streams.ts";
 import { createWebSockets } from "./http/graphql/web-socket.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { createClient } from "./rest/client/client.ts";
@@ -49,32 +48,19 @@ export interface GatewayOptions {
 }
 
 /** Creates the gateway. `handle` is a request listener for `node:http`. */
-export function createGateway({
-  config,
-  upstreamUrl,
-  log,
-  prefix = "",
-  exampleToken,
-  profile = "document",
-  lookAhead = true,
-  planner,
-  clock = systemClock,
-}: GatewayOptions) {
+export function createGateway(options: GatewayOptions) {
+  const { config, upstreamUrl, log, exampleToken, planner } = options;
+  const { prefix = "", profile = "document", lookAhead = true, clock = systemClock } = options;
   const events = createEventLog(log);
   const callers = new Callers(config.CALLER_SALT);
-  const delivery = createDelivery({
-    callers,
-    clock,
-    maxWaitingBytes: config.MAX_WAITING_BYTES,
-    readTimeoutMs: config.READ_TIMEOUT_MS,
-  });
+  const delivery = createDelivery(config, callers, clock);
   const telemetry = createTelemetry({
     log,
     load: () => ({
       ...client.pressure(),
-      operations: doors.taken("operation"),
-      downloads: doors.taken("download"),
-      subscriptions: doors.taken("stream"),
+      operations: doors.operation.taken,
+      downloads: doors.download.taken,
+      subscriptions: doors.stream.taken,
       polls: live.polls(),
       waitingBytes: delivery.waitingBytes(),
     }),
@@ -107,26 +93,7 @@ export function createGateway({
     turnsFor: turns.turnsFor,
     openSpan: openUpstreamSpan,
   });
-  const streamQuota = { total: config.MAX_SUBSCRIPTIONS, perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN };
-  const { MAX_OPERATIONS: operations, MAX_UNPROVEN_MUTATIONS: mutations } = config;
-  const half = Math.ceil(mutations / 2);
-  const doors = new Doors({
-    callers,
-    quotas: {
-      // Strangers may have all that others do not need, since they give way.
-      operation: {
-        total: operations,
-        perCaller: config.MAX_OPERATIONS_PER_TOKEN,
-        address: operations,
-        strangers: operations,
-      },
-      stream: streamQuota,
-      socket: streamQuota,
-      download: { total: config.MAX_DOWNLOADS, perCaller: config.MAX_DOWNLOADS_PER_TOKEN },
-      mutation: { total: mutations, perCaller: half, address: half, strangers: mutations },
-    },
-    isQueueFull: client.isQueueFull,
-  });
+  const doors = createDoors(config, callers, client.isQueueFull);
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(config.TYPE_NAMES);
@@ -176,13 +143,12 @@ export function createGateway({
     client,
     shared,
     facts,
-    bounds: { width: config.MAX_UPSTREAM_WIDTH, requests: config.MAX_UPSTREAM_REQUESTS, yields: false },
     live,
     lookAhead,
     publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
     prefix,
     origins: exampleToken === undefined ? config.CORS_ORIGINS : [...config.CORS_ORIGINS, LOCAL_PAGES],
-    identify: createIdentify(callers, config.TRUSTED_PROXIES),
+    identify: createIdentify(callers, config),
     doors,
     heldBytes,
     delivery,
@@ -192,14 +158,17 @@ export function createGateway({
     publicError: toPublic,
     onError: events.unexpected,
   };
-  const streams = createStreams(parts);
+  const graphql = createGraphqlHandler(parts);
   const webSockets = createWebSockets(parts);
   const loadMcp = once(async () => (await import("./http/mcp/handler.ts")).createMcpHandler(parts));
   const router = createRouter(parts, {
-    graphql: createGraphqlHandler(parts, streams),
+    graphql: graphql.execute,
     mcp: config.MCP === "off" ? null : async (...message) => (await loadMcp())(...message),
-    downloads: [createDownloads(parts), createExports(parts, ownSchema)],
-    page: hasPage(config) ? createPage(parts, exampleToken ?? null) : null,
+    others: [
+      createDownloads(parts),
+      createExports(parts, ownSchema),
+      ...(hasPage(config) ? [createPage(parts, exampleToken ?? null)] : []),
+    ],
   });
   const announceEnd = (): void => {
     doors.drain();
@@ -214,7 +183,7 @@ export function createGateway({
     /** Ends subscriptions. Resolves when no request is unanswered. */
     drain: () => {
       announceEnd();
-      streams.drain();
+      graphql.drain();
       webSockets.drain();
       return router.drained();
     },

@@ -1,12 +1,13 @@
 import { type Config, ConfigError, readConfig } from "./config.ts";
+import { systemCodeOf } from "./errors.ts";
 import { createLog } from "./observability/log.ts";
 import { tell, tellFaults, welcome } from "./print.ts";
-import { codeOf, serve } from "./serve.ts";
+import { serve } from "./serve.ts";
 import { openUpstream } from "./service.ts";
 
 /** Warns that the service cannot be reached. The gateway starts without it. */
 function warnUnreached(error: unknown): void {
-  const cause = codeOf(error);
+  const cause = systemCodeOf(error);
   const message = `UPSTREAM_URL cannot be reached (${cause}). Until it can, answers are UPSTREAM_UNAVAILABLE.`;
   tell("warn", message, { cause }, `Warning: ${message}`);
 }
@@ -35,7 +36,7 @@ function onNpxEnded(stop: () => void): void {
 /** Ends the process when the address cannot be listened on. */
 function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
   if (!(error instanceof Error && "syscall" in error)) throw error;
-  const code = codeOf(error);
+  const code = systemCodeOf(error);
   tell("fatal", `Cannot listen on HOST ${HOST}, PORT ${PORT}: ${code}`, { code });
   process.exit(1);
 }

@@ -32,6 +32,8 @@ export class RequestScope implements Identity {
   readonly caller: Caller;
   readonly requestId: string;
   readonly traceparent: string | null;
+  /** When it began, by `performance.now()`. */
+  readonly began = performance.now();
   /** Deadline in milliseconds since 1970; infinite for downloads. */
   readonly deadline: number;
   /** Number of upstream requests that were sent for it. */

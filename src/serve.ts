@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer } from "node:net";
+import { systemCodeOf } from "./errors.ts";
 import { createGateway, type GatewayOptions } from "./gateway.ts";
 import { listConnections, reset, unanswered } from "./http/connection.ts";
 import { afterPoll, createHttpServer, onWebSocket, QUIET_MS, refuse, SOCKET_LIMITS } from "./http/server.ts";
@@ -26,7 +27,7 @@ export async function serve(options: GatewayOptions) {
   server.listen(config.PORT, config.HOST);
   await once(server, "listening");
   // Later errors are about single connections that could not be accepted.
-  server.on("error", (error) => log.error({ code: codeOf(error) }, "a connection was not accepted"));
+  server.on("error", (error) => log.error({ code: systemCodeOf(error) }, "a connection was not accepted"));
   // A server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
 
@@ -56,7 +57,3 @@ export async function serve(options: GatewayOptions) {
   };
   return { port, reachUpstream: gateway.reachUpstream, drain };
 }
-
-/** The code of a system error: `EADDRINUSE`. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "unknown";

@@ -143,18 +143,6 @@ test("a setting, a code, a metric and an export that are gone are named, and so 
   expect(check({ released: committed, now: committed, files, changes, version: "2.0.0" }).faults).toEqual([]);
 });
 
-test("a new value of an enum is dangerous: it is named, and passes", () => {
-  const { passes, said } = check({
-    released: committed,
-    now: committed.replace(/(?<=enum RunStatus \{[^}]*) {2}OTHER\n/, "  OTHER\n  PAUSED\n"),
-  });
-  expect(passes).toBe(true);
-  expect(said).toEqual([
-    "Since 1.0.0: 1 that could break a client",
-    expect.stringMatching(/^ {2}dangerous {2}RunStatus\.PAUSED: /),
-  ]);
-});
-
 test("a deprecation says what to use, and from which day on it may be gone", () => {
   const reasons = {
     good: `Use \`pageNumber\`. Removed after ${inDays(120)}.`,

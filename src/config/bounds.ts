@@ -5,13 +5,10 @@ interface Given {
   readonly MAX_SUBSCRIPTIONS: number;
 }
 
+export type Bounds = ReturnType<typeof boundsFor>;
+
 /** Bounds that nobody sets. Only tests replace them, to reach one with little. */
-export type Bounds = typeof FIXED & ReturnType<typeof followingFrom>;
-
-export const boundsFor = (settings: Given): Bounds => ({ ...FIXED, ...followingFrom(settings) });
-
-/** The bounds that are the same everywhere. */
-const FIXED = {
+export const boundsFor = ({ UPSTREAM_TIMEOUT_MS, UPSTREAM_CONNECTIONS, MAX_SUBSCRIPTIONS }: Given) => ({
   /** Longest time in which a caller reads 64 kB: whoever is slower than an old phone network holds memory of others. */
   READ_TIMEOUT_MS: 10_000,
   /** Parsed documents and their plans: some hundreds, more than the frontends of one service have. */
@@ -46,9 +43,6 @@ const FIXED = {
   MAX_DOWNLOADS_PER_TOKEN: 16,
   /** Responses that wait for slow readers, and request bodies that are not complete. They are outside of the heap. */
   MAX_WAITING_BYTES: 64_000_000,
-};
-
-const followingFrom = ({ UPSTREAM_TIMEOUT_MS, UPSTREAM_CONNECTIONS, MAX_SUBSCRIPTIONS }: Given) => ({
   /** Until the headers of a response: the rest of its time is for the body. */
   UPSTREAM_HEADERS_TIMEOUT_MS: Math.ceil((UPSTREAM_TIMEOUT_MS * 2) / 3),
   /** What waits for a connection: a service that answers in 50 ms is through with it in 2 s. */

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { systemCodeOf } from "../errors.ts";
 
 /** Environment variables. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -42,7 +43,6 @@ function readFile(path: string): { readonly text?: string; readonly fault?: stri
     const text = readFileSync(path, "utf8").replace(/\r?\n$/, "");
     return text.trim() ? { text } : { fault: "got an empty one" };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
-    return { fault: `got one that cannot be read (${code})` };
+    return { fault: `got one that cannot be read (${systemCodeOf(error)})` };
   }
 }

@@ -1,5 +1,4 @@
 import { createRequire } from "node:module";
-import { extname } from "node:path";
 import type * as Yaml from "yaml";
 import type * as z from "zod";
 import { isObject } from "../rest/api/record.ts";
@@ -21,14 +20,12 @@ const MAX_LENGTH = 32_768;
 /** Further faults are only counted. */
 const MAX_FAULTS = 20;
 
-const EXTENSIONS: ReadonlySet<string> = new Set([".yaml", ".yml", ".json"]);
-
 const isName = (text: string): text is ProfileName => PROFILE_NAMES.some((name) => name === text);
 
 /** Reads a built-in profile by name, or a profile file by path. Faults do not contain the path, which could leak. */
 export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
   if (isName(nameOrPath)) return builtInProfile(nameOrPath);
-  const text = EXTENSIONS.has(extname(nameOrPath)) ? readText(nameOrPath) : null;
+  const text = /\.(?:ya?ml|json)$/.test(nameOrPath) ? readText(nameOrPath) : null;
   const names = PROFILE_NAMES.join(", ");
   if (text === null)
     return refuse(context, `expected ${names} or the path of a .yaml or .json file that can be read`);

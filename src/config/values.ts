@@ -1,10 +1,10 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { BlockList, isIP, isIPv6 } from "node:net";
 import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
 import { type Renames, wordsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
-import { parseTrustedProxies } from "../http/identity.ts";
 import { limitOf, type RateLimit } from "../rate.ts";
 import { isObject } from "../rest/api/record.ts";
 
@@ -45,16 +45,12 @@ const onOrOff = z.enum(["on", "off"], { error: "expected on or off" });
 export const isOn = onOrOff.transform((value) => value === "on");
 export const onOff = (fallback: boolean) =>
   onOrOff.default(fallback ? "on" : "off").transform((value) => value === "on");
-export const httpUrl = z
-  .string()
-  .refine(isPlainHttpUrl, "expected an http or https URL without user, query and fragment")
-  .transform((text) => new URL(text));
-
-function isPlainHttpUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  return /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === "";
-}
+export const httpUrl = z.string().transform((text, context) => {
+  const url = attempt(() => new URL(text));
+  const isPlain = /^https?:$/.test(url?.protocol ?? "");
+  if (url && isPlain && url.username + url.password + url.search + url.hash === "") return url;
+  return refuse(context, "expected an http or https URL without user, query and fragment");
+});
 
 const listOf = (text: string): string[] =>
   text
@@ -62,12 +58,11 @@ const listOf = (text: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== "");
 
-/** The names that Relay expects, as a value of their own. */
-const RELAY = "Node=ClusterNode,Entity=Node";
-
-/** Parses `Node=ClusterNode,Entity=Node`, for which `relay` stands. */
+/** Parses `Node=ClusterNode,Entity=Node`: `relay` stands for these, the names that Relay expects. */
 export function parseTypeNames(text: string, context: z.RefinementCtx): Record<string, string> {
-  const written = listOf(text).flatMap((item) => (item === "relay" ? listOf(RELAY) : [item]));
+  const written = listOf(text).flatMap((item) =>
+    item === "relay" ? ["Node=ClusterNode", "Entity=Node"] : [item],
+  );
   const pairs = written.map((pair) => /^([A-Z]\w*)=([A-Z][A-Za-z\d]*)$/.exec(pair)?.slice(1) ?? []);
   const renames = Object.fromEntries(pairs) as Record<string, string>;
   const hasDuplicates = pairs.length > Object.keys(renames).length;
@@ -104,12 +99,30 @@ export const rateLimit = z.string().transform((text, context): RateLimit | null 
   return refuse(context, "expected requests in seconds such as 120/60, in at most 3600 seconds, or off");
 });
 
-const PROXIES =
-  "expected a number of proxies, or addresses and networks such as 10.0.0.0/8, separated by commas";
-export const trustedProxies = z
-  .string()
-  .default("")
-  .transform((text, context) => parseTrustedProxies(text) ?? refuse(context, PROXIES));
+/** Whether a proxy is trusted to name the address before its own. `hop` is 0 for the peer of the connection. */
+type TrustedProxies = (address: string, hop: number) => boolean;
+
+/** Parses a number of proxies, or addresses and networks such as `10.0.0.0/8, ::1`. Null when none is trusted. */
+export function parseTrustedProxies(text: string, context: z.RefinementCtx): TrustedProxies | null {
+  if (/^\d{1,2}$/.test(text.trim())) return (_, hop) => hop < Number(text);
+  const items = listOf(text);
+  if (items.length === 0) return null;
+  const networks = new BlockList();
+  for (const item of items) {
+    const [address = "", prefix, ...more] = item.split("/");
+    const bits = isIPv6(address) ? 128 : 32;
+    const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Infinity;
+    if (isIP(address) === 0 || length > bits || more.length > 0)
+      return refuse(
+        context,
+        "expected a number of proxies, or addresses and networks such as 10.0.0.0/8, separated by commas",
+      );
+    networks.addSubnet(address, length, familyOf(address));
+  }
+  return (address) => isIP(address) !== 0 && networks.check(address, familyOf(address));
+}
+
+const familyOf = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
 
 /** Parses exact origins, as browsers send them. */
 export function parseOrigins(text: string, context: z.RefinementCtx): string[] {
@@ -156,7 +169,7 @@ export function parseHeaders(text: string, context: z.RefinementCtx): Readonly<R
 }
 
 export function parseProxy(text: string, context: z.RefinementCtx): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = attempt(() => new URL(text));
   const isPlain = url?.protocol === "http:" && url.pathname === "/" && url.search + url.hash === "";
   // `%` stands only before two hexadecimal digits, and what they say is UTF-8.
   if (url && isPlain && attempt(() => decodeURIComponent(url.username + url.password)) !== null) return url;
@@ -176,14 +189,10 @@ const pemFile = (expected: string, parse: (pem: string) => object) =>
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs;
 
-/** Parses the certificates of a PEM file. Throws when there are none or one is invalid. */
-export function parseCertificates(pem: string): readonly [X509Certificate, ...X509Certificate[]] {
-  const [first, ...others] = (pem.match(CERTIFICATE) ?? []).map((text) => new X509Certificate(text));
-  if (!first) throw new TypeError("no certificate");
-  return [first, ...others];
-}
-
-export const certificateFile = pemFile("expected certificates in PEM", parseCertificates);
+/** Throws when there are none or one is invalid. */
+export const certificateFile = pemFile("expected certificates in PEM", (pem) =>
+  (pem.match(CERTIFICATE) ?? [""]).map((text) => new X509Certificate(text)),
+);
 export const keyFile = pemFile("expected a private key in PEM without a passphrase", (pem) =>
   createPrivateKey(pem),
 );

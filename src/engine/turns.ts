@@ -162,7 +162,8 @@ export class SliceQueue {
     const begun = performance.now();
     work?.();
     line?.spend(performance.now() - begun);
-    if (this.isEmpty()) for (const callback of this.#onEmpty.splice(0)) callback();
+    if (!this.isEmpty() || this.#onEmpty.length === 0) return;
+    for (const callback of this.#onEmpty.splice(0)) callback();
   }
 
   #leave(): void {

@@ -3,13 +3,11 @@ import type { Socket } from "node:net";
 import { TransientList } from "../transient.ts";
 
 const RESPONSES = Symbol("the responses of a connection that are not over");
-const IS_LISTED = Symbol("whether a connection is in the list of its server");
 
 // Properties, because entries of a `WeakMap` survive collections of the young generation together with their keys.
 declare module "node:net" {
   interface Socket {
     [RESPONSES]?: TransientList<ServerResponse>;
-    [IS_LISTED]?: true;
   }
 }
 
@@ -71,9 +69,6 @@ export const MAX_UNANSWERED = 32;
 export function listConnections(server: Server): TransientList<Socket> {
   const connections = new TransientList<Socket>();
   server.on("connection", (socket: Socket) => {
-    // A connection that offered another protocol begins again.
-    if (socket[IS_LISTED]) return;
-    socket[IS_LISTED] = true;
     const place = connections.add(socket);
     socket.once("close", () => connections.remove(place));
   });

@@ -1,19 +1,13 @@
 import type { ServerResponse } from "node:http";
+import { pipeline } from "node:stream";
+import { promisify } from "node:util";
+import { constants, createGzip, gzip } from "node:zlib";
 import type { Caller, Callers, Quota } from "../caller.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
 import { TransientList } from "../transient.ts";
-import { acceptsGzip, compress } from "./compression.ts";
 import { breakOff, isOver, onceOver } from "./connection.ts";
-
-export interface DeliverySettings {
-  readonly callers: Callers;
-  readonly clock: Clock;
-  /** Maximum bytes that wait for slow readers, over all responses. */
-  readonly maxWaitingBytes: number;
-  /** How long a reader may take for 64 kB, in milliseconds. Slower readers are disconnected. */
-  readonly readTimeoutMs: number;
-}
 
 /** An HTTP response. */
 interface Sent<Body> {
@@ -32,16 +26,17 @@ const SHORT_LENGTH = 16_384;
 const MIN_COMPRESSED_BYTES = 1_024;
 
 /** Writes responses to callers that may read slowly. */
-export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs }: DeliverySettings) {
-  const waiting = new WaitingBytes(maxWaitingBytes, callers);
+export function createDelivery(config: Config, callers: Callers, clock: Clock) {
+  const { MAX_WAITING_BYTES, READ_TIMEOUT_MS } = config;
+  const waiting = new WaitingBytes(MAX_WAITING_BYTES, callers);
 
-  /** Writes a chunk and waits until it is drained. Closes the connection when that takes longer than `readTimeoutMs`. */
+  /** Writes a chunk and waits until it is drained. Closes the connection when that takes longer than `READ_TIMEOUT_MS`. */
   const write = async (response: ServerResponse, chunk: Uint8Array): Promise<void> => {
     if (isOver(response) || response.write(chunk)) return;
     await new Promise<void>((resolve) => {
       let cancel: (() => void) | null = null;
       const watch = () => {
-        cancel = clock.after(readTimeoutMs, () => breakOff(response));
+        cancel = clock.after(READ_TIMEOUT_MS, () => breakOff(response));
       };
       // Without a socket the response is queued behind another one of its connection: its reader is not to blame.
       if (response.socket) watch();
@@ -87,7 +82,6 @@ export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs 
       response.end(text);
       return;
     }
-    for (const name in headers) response.setHeader(name, headers[name] ?? "");
     const count = waiting.open(response, caller);
     const plain = Buffer.from(text);
     // The body counts while it is being compressed as well.
@@ -98,9 +92,8 @@ export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs 
     count(body.length - plain.length);
     if (isOver(response)) return;
     if (isLong) response.appendHeader("vary", "accept-encoding");
-    if (isCompressed) response.setHeader("content-encoding", "gzip");
-    response.setHeader("content-length", body.length);
-    response.writeHead(status);
+    const encoding = isCompressed ? { "content-encoding": "gzip" } : {};
+    response.writeHead(status, { ...headers, ...encoding, "content-length": body.length });
     response.end(await writeAllButLast(response, body, count));
   };
 
@@ -192,4 +185,23 @@ class WaitingBytes {
       breakOff(oldest.response);
     }
   }
+}
+
+const gzipInBackground = promisify(gzip);
+
+/** Compresses in the thread pool, without blocking the event loop. */
+export const compress = (bytes: Uint8Array | string): Promise<Buffer> => gzipInBackground(bytes);
+
+/** Compresses a body as it is read, each part so that it can be read when it arrives. Breaks off when the body does. */
+export async function* compressEach(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  // Its error also destroys the stream that is read here.
+  yield* pipeline(body, createGzip({ flush: constants.Z_SYNC_FLUSH }), () => {});
+}
+
+/** Whether an `accept-encoding` header accepts gzip: only a weight of zero refuses what it names. */
+export function acceptsGzip(header = ""): boolean {
+  const codings = header.toLowerCase().split(",");
+  const named = (coding: RegExp) => codings.find((each) => coding.test(each));
+  const found = named(/^\s*gzip\b/) ?? named(/^\s*x-gzip\b/) ?? named(/^\s*\*/);
+  return found !== undefined && Number(/;\s*q=([^;]*)/.exec(found)?.[1] ?? 1) > 0;
 }

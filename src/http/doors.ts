@@ -1,84 +1,48 @@
 import type { Caller, Callers, Full, Quota, Shares } from "../caller.ts";
+import type { Config } from "../config.ts";
 import { OVERLOADED, UpstreamError } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
 import { type Link, TransientList } from "../transient.ts";
 
-/** The kinds of place: what messages call them, and whether they last until somebody ends them. Such do not begin during a drain. */
-const KINDS = {
-  operation: { name: "operations under way", lasts: false },
-  stream: { name: "subscriptions", lasts: true },
-  socket: { name: "WebSockets", lasts: true },
-  download: { name: "downloads under way", lasts: false },
-  // Of callers that are not proven.
-  mutation: { name: "mutations under way", lasts: false },
-};
+const OPERATIONS = "operations under way";
 
-export type PlaceKind = keyof typeof KINDS;
-
-interface DoorSettings {
-  readonly callers: Callers;
-  readonly quotas: Readonly<Record<PlaceKind, Shares>>;
-  /** Whether the queue of upstream requests has no room for an operation of the caller. */
-  readonly isQueueFull: (caller: Caller) => boolean;
+/** Creates the ways in. `isQueueFull`: whether the queue of upstream requests has no room for an operation of the caller. */
+export function createDoors(config: Config, callers: Callers, isQueueFull: (caller: Caller) => boolean) {
+  const { MAX_OPERATIONS: all, MAX_UNPROVEN_MUTATIONS: mutations } = config;
+  // Strangers may have all that others do not need, since they give way.
+  const operations = { total: all, perCaller: config.MAX_OPERATIONS_PER_TOKEN, address: all, strangers: all };
+  const streams = { total: config.MAX_SUBSCRIPTIONS, perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN };
+  const downloads = { total: config.MAX_DOWNLOADS, perCaller: config.MAX_DOWNLOADS_PER_TOKEN };
+  const half = Math.ceil(mutations / 2);
+  const ofStrangers = { total: mutations, perCaller: half, address: half, strangers: mutations };
+  let isDraining = false;
+  const whileOpen = () =>
+    isDraining ? new UpstreamError("SERVICE_OVERLOADED", "The gateway shuts down; connect again.") : null;
+  const doorTo = (kind: string, shares: Shares, closedFor: ClosedFor = () => null) =>
+    new Door(kind, callers.quota(shares), closedFor);
+  return {
+    operation: doorTo(OPERATIONS, operations, (caller) => (isQueueFull(caller) ? overloaded() : null)),
+    stream: doorTo("subscriptions", streams, whileOpen),
+    socket: doorTo("WebSockets", streams, whileOpen),
+    download: doorTo("downloads under way", downloads),
+    // Of callers that are not proven.
+    mutation: doorTo("mutations under way", ofStrangers),
+    /** Stops admitting what lasts until somebody ends it. */
+    drain: (): void => {
+      isDraining = true;
+    },
+  };
 }
 
-/**
- * Admits callers to the limited places of each kind: by POST, GET, event stream, WebSocket, download and `/mcp` alike.
- */
-export class Doors {
-  readonly #places: Readonly<Record<PlaceKind, Places>>;
-  readonly #isQueueFull: DoorSettings["isQueueFull"];
-  #isDraining = false;
+export type Doors = ReturnType<typeof createDoors>;
 
-  constructor({ callers, quotas, isQueueFull }: DoorSettings) {
-    const open = ([kind, shares]: [string, Shares]) => [kind, new Places(callers.quota(shares))];
-    // Safe: both have the same kinds.
-    this.#places = Object.fromEntries(Object.entries(quotas).map(open)) as Record<PlaceKind, Places>;
-    this.#isQueueFull = isQueueFull;
-  }
+/** Why nobody, or not this caller, gets a place, whatever is free; null when that counts. */
+type ClosedFor = (caller: Caller) => UpstreamError | null;
 
-  /** Whether a caller can have a place of a kind now. */
-  hasRoom(kind: PlaceKind, caller: Caller): boolean {
-    return !this.#closedFor(kind, caller) && !this.#places[kind].fullFor(caller);
-  }
-
-  /** Takes a place. Returns an error if there is none. */
-  take(kind: PlaceKind, caller: Caller): Place | UpstreamError {
-    const closed = this.#closedFor(kind, caller);
-    if (closed) return closed;
-    const place = this.#places[kind].take(kind, caller);
-    return place instanceof Place ? place : errorOf(place, kind);
-  }
-
-  /** Takes a place for a scope, which releases its place of another kind. Returns an error if there is none. */
-  admit(kind: PlaceKind, scope: RequestScope): UpstreamError | null {
-    if (scope.held === kind) return null;
-    const place = this.take(kind, scope.caller);
-    if (place instanceof UpstreamError) return place;
-    scope.hold(place);
-    return null;
-  }
-
-  /** Stops admitting what can last long. */
-  drain(): void {
-    this.#isDraining = true;
-  }
-
-  taken(kind: PlaceKind): number {
-    const { quota, paused } = this.#places[kind];
-    return quota.taken + paused;
-  }
-
-  /** Why nobody, or not this caller, gets a place of a kind, whatever is free. */
-  #closedFor(kind: PlaceKind, caller: Caller): UpstreamError | null {
-    if (this.#isDraining && KINDS[kind].lasts)
-      return new UpstreamError("SERVICE_OVERLOADED", "The gateway shuts down; connect again.");
-    return kind === "operation" && this.#isQueueFull(caller) ? overloaded() : null;
-  }
-}
-
-/** The places of a kind. */
-class Places {
+/** Admits callers to the limited places of a kind: by POST, GET, event stream, WebSocket, download and `/mcp` alike. */
+class Door {
+  /** What messages call its places. */
+  readonly kind: string;
   readonly quota: Quota;
   /** Those that others have meanwhile. */
   paused = 0;
@@ -86,31 +50,49 @@ class Places {
   readonly idle = new TransientList<Place>();
   /** Those that their strangers have while nobody with a better right to them comes, the oldest first. */
   readonly lent = new TransientList<Place>();
+  readonly #closedFor: ClosedFor;
 
-  constructor(quota: Quota) {
+  constructor(kind: string, quota: Quota, closedFor: ClosedFor) {
+    this.kind = kind;
     this.quota = quota;
+    this.#closedFor = closedFor;
   }
 
-  /** Whose places are all taken for the caller; null when it can take one that is free or gives way. */
-  fullFor(caller: Caller): Full | null {
+  get taken(): number {
+    return this.quota.taken + this.paused;
+  }
+
+  hasRoom(caller: Caller): boolean {
+    if (this.#closedFor(caller)) return false;
     const full = this.quota.fullFor(caller);
-    return full && this.#givingWay(full, caller) ? null : full;
+    return !full || this.#givingWay(full, caller) !== null;
+  }
+
+  /** Takes a place that is free or gives way. Returns an error if there is none. */
+  take(caller: Caller): Place | UpstreamError {
+    const closed = this.#closedFor(caller);
+    if (closed) return closed;
+    for (;;) {
+      const full = this.quota.fullFor(caller);
+      if (!full) return new Place(this, caller);
+      const other = this.#givingWay(full, caller);
+      if (!other) return errorOf(full, this.kind);
+      other.giveWay();
+    }
+  }
+
+  /** Takes a place for a scope, which releases its place of another kind. Returns an error if there is none. */
+  admit(scope: RequestScope): UpstreamError | null {
+    if (scope.held === this.kind) return null;
+    const place = this.take(scope.caller);
+    if (place instanceof UpstreamError) return place;
+    scope.hold(place);
+    return null;
   }
 
   pause(change: 1 | -1): void {
     this.paused += change;
     this.quota.taken -= change;
-  }
-
-  /** Takes a place that is free or gives way. Returns whose places are all taken if there is none. */
-  take(kind: PlaceKind, caller: Caller): Place | Full {
-    for (;;) {
-      const full = this.quota.fullFor(caller);
-      if (!full) return new Place(kind, this, caller);
-      const other = this.#givingWay(full, caller);
-      if (!other) return full;
-      other.giveWay();
-    }
   }
 
   /** The place that gives way among those that are all taken. */
@@ -132,11 +114,10 @@ class Places {
   }
 }
 
-/** One place of a caller. */
 export class Place {
-  readonly kind: PlaceKind;
+  readonly kind: string;
   readonly caller: Caller;
-  readonly #places: Places;
+  readonly #door: Door;
   /** The list of those that give way in which it is, and what ends what holds it. */
   #offer: {
     readonly list: TransientList<Place>;
@@ -146,11 +127,11 @@ export class Place {
   #isReleased = false;
   #isPaused = false;
 
-  constructor(kind: PlaceKind, places: Places, caller: Caller) {
-    this.kind = kind;
+  constructor(door: Door, caller: Caller) {
+    this.kind = door.kind;
     this.caller = caller;
-    this.#places = places;
-    places.quota.add(caller, 1);
+    this.#door = door;
+    door.quota.add(caller, 1);
   }
 
   /** Gives the place back. Further calls do nothing. */
@@ -158,32 +139,31 @@ export class Place {
     if (this.#isReleased) return;
     this.#isReleased = true;
     this.markUsed();
-    if (this.#isPaused) this.#places.pause(-1);
-    this.#places.quota.add(this.caller, -1);
+    if (this.#isPaused) this.#door.pause(-1);
+    this.#door.quota.add(this.caller, -1);
   }
 
   /** Leaves it to other callers for a while; it goes on counting for its own. */
   pause(): void {
-    if (this.#isReleased) return;
     this.#isPaused = true;
-    this.#places.pause(1);
+    this.#door.pause(1);
   }
 
   /** Has it again, whether or not there is room. */
   resume(): void {
     if (this.#isReleased) return;
     this.#isPaused = false;
-    this.#places.pause(-1);
+    this.#door.pause(-1);
   }
 
   /** Marks the place as idle: newcomers may take it. `end` then ends what holds it. */
   markIdle(end: () => void): void {
-    this.#offerIn(this.#places.idle, end);
+    this.#offerIn(this.#door.idle, end);
   }
 
   /** An operation of a stranger goes on until others need its place. `end` then ends it. */
   lend(end: () => void): void {
-    if (this.kind === "operation" && this.caller.standing !== "proven") this.#offerIn(this.#places.lent, end);
+    if (this.kind === OPERATIONS && this.caller.standing !== "proven") this.#offerIn(this.#door.lent, end);
   }
 
   /** Whether it gives way: its caller is still a stranger. Paused it counts among strangers, but not among all places. */
@@ -191,7 +171,6 @@ export class Place {
     return this.caller.standing !== "proven" && !(this.#isPaused && areAllTaken);
   }
 
-  /** Marks the place as used. */
   markUsed(): void {
     this.#offer?.list.remove(this.#offer.link);
     this.#offer = null;
@@ -221,17 +200,16 @@ const RETRY = { retryAfterSeconds: 1 };
 
 const overloaded = () => new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
 
-function errorOf(full: Full, kind: PlaceKind): UpstreamError {
-  const { name } = KINDS[kind];
+function errorOf(full: Full, kind: string): UpstreamError {
   if (full === "caller")
-    return new UpstreamError("RATE_LIMITED", `This caller has as many ${name} as one may have.`, RETRY);
+    return new UpstreamError("RATE_LIMITED", `This caller has as many ${kind} as one may have.`, RETRY);
   if (full === "address")
     return new UpstreamError(
       "RATE_LIMITED",
-      `Callers at this address whose tokens the service has not accepted yet have as many ${name} as they may have.`,
+      `Callers at this address whose tokens the service has not accepted yet have as many ${kind} as they may have.`,
       RETRY,
     );
-  return kind === "operation"
+  return kind === OPERATIONS
     ? overloaded()
-    : new UpstreamError("SERVICE_OVERLOADED", `The gateway has as many ${name} as it may have.`);
+    : new UpstreamError("SERVICE_OVERLOADED", `The gateway has as many ${kind} as it may have.`);
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
 import { addPlaces, type FailedPlace } from "../engine/errors.ts";
-import type { DownloadReport } from "../observability/telemetry.ts";
-import { openRequestSpan, traceIdOf } from "../observability/tracing.ts";
+import type { DownloadFacts } from "../observability/telemetry.ts";
+import { openRequestSpan } from "../observability/tracing.ts";
 import { UpstreamError } from "../errors.ts";
 import { RequestScope } from "../request-scope.ts";
 import { breakOff, onceOver } from "./connection.ts";
@@ -15,14 +15,12 @@ export interface OpenedDownload {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Ends the body unread. */
-  readonly cancel: () => void;
   /** What made the body break off, as an error for callers or a fault of the gateway. */
   readonly failureOf: (error: unknown) => unknown;
 }
 
 interface DownloadTask {
-  readonly what: DownloadReport["what"];
+  readonly what: DownloadFacts["what"];
   /** The path without ids, for spans. */
   readonly route: string;
   /** Must call `admitDownload` before it asks the service. */
@@ -46,7 +44,7 @@ const METHODS = ["GET", "HEAD"];
 export function admitDownload({ doors }: Parts, scope: RequestScope): void {
   if (scope.token === null)
     throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
-  const rejection = doors.admit("download", scope);
+  const rejection = doors.download.admit(scope);
   if (rejection) throw rejection;
 }
 
@@ -62,29 +60,25 @@ export async function serveDownload(
   // Downloads have no deadline: only a disconnect of the caller ends the scope.
   const scope = new RequestScope(identify(request), Number.POSITIVE_INFINITY);
   const { requestId, caller } = scope;
-  const began = performance.now();
+  const { headers: asked } = request;
   let bytes = 0;
-  const span = openRequestSpan(`${request.method} ${route}`, request.headers);
-  const traceId = span.traceId ?? traceIdOf(scope.traceparent);
+  const span = openRequestSpan(`${request.method} ${route}`, asked);
   const report = (code: string, error: GraphQLError | null = null) => {
     const failed: FailedPlace[] = [];
     if (error) addPlaces(failed, [error]);
-    span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
-    const ms = performance.now() - began;
-    telemetry.download({ requestId, traceId, caller, what, code, failed, bytes, ms }, request.headers);
+    telemetry.download({ scope, span, headers: asked }, { what, code, bytes, failed });
   };
   // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
   response.setMaxListeners(20);
   onceOver(response, () => scope.end("left"));
   response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
   try {
-    const { status, headers, body, cancel, failureOf } = await span.run(() => open(scope));
+    const { status, headers, body, failureOf } = await span.run(() => open(scope));
     /** What made the body break off; stays null when the caller disconnects. */
     let failure: unknown = null;
-    if (request.method === "HEAD") {
-      cancel();
-      response.writeHead(status, headers).end();
-    } else {
+    // The end of the response ends the scope, and with it what is not read.
+    if (request.method === "HEAD") response.writeHead(status, headers).end();
+    else {
       const sent = { status, headers, body };
       const sending = span.run(() => delivery.stream(response, sent, caller, (length) => (bytes += length)));
       await sending.catch((error: unknown) => {
@@ -94,7 +88,6 @@ export async function serveDownload(
       });
     }
     onceOver(response, () => {
-      scope.end("done");
       const isComplete = response.writableFinished;
       const error = failure ? publicError(failure) : null;
       report(isComplete ? "OK" : error ? codeOf(error) : "REQUEST_CANCELLED", error);

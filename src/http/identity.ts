@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { BlockList, isIP, isIPv6 } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import type { Callers } from "../caller.ts";
+import type { Config } from "../config.ts";
 import { validTraceparent } from "../observability/tracing.ts";
 import type { Identity } from "../request-scope.ts";
 
@@ -20,7 +21,7 @@ export type Identify = (request: Identifiable) => Identity;
  * Reads the identity of a request: the token to forward (`token` and `Bearer` are accepted; null when it is missing or
  * malformed), the caller that it belongs to, the request id for responses, errors and logs, and the trace context.
  */
-export function createIdentify(callers: Callers, isTrusted: TrustedProxies): Identify {
+export function createIdentify(callers: Callers, { TRUSTED_PROXIES: isTrusted }: Config): Identify {
   return (request) => {
     const { authorization, "x-request-id": requestId, traceparent } = request.headers;
     const token = TOKEN.exec(authorization?.trim() ?? "")?.[1] ?? null;
@@ -44,40 +45,17 @@ export const wantsFresh = ({ headers }: IncomingMessage): boolean =>
 /** The parts of a request that show where it comes from. */
 export type Identifiable = Pick<IncomingMessage, "headers" | "socket">;
 
-/** Whether a proxy is trusted to name the address before its own. `hop` is 0 for the peer of the connection. */
-export type TrustedProxies = (address: string, hop: number) => boolean;
-
-/** Parses a number of proxies, or addresses and networks such as `10.0.0.0/8, ::1`. Returns null when it is neither. */
-export function parseTrustedProxies(text: string): TrustedProxies | null {
-  const items = text.split(",").map((item) => item.trim());
-  if (/^\d{1,2}$/.test(text.trim())) {
-    const hops = Number(text);
-    return (_, hop) => hop < hops;
-  }
-  if (items.every((item) => item === "")) return trustsNobody;
-  const networks = new BlockList();
-  for (const item of items.filter((each) => each !== "")) {
-    const [address = "", prefix, ...more] = item.split("/");
-    const bits = isIPv6(address) ? 128 : 32;
-    const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Infinity;
-    if (isIP(address) === 0 || length > bits || more.length > 0) return null;
-    networks.addSubnet(address, length, familyOf(address));
-  }
-  return (address) => isIP(address) !== 0 && networks.check(address, familyOf(address));
-}
-
-const trustsNobody = () => false;
-
-const familyOf = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
-
 /**
  * The address of the client: that of the connection or, behind trusted proxies, the first one from the right in
  * `Forwarded` or `X-Forwarded-For` that is not a trusted proxy. A proxy that names none is itself the client. Of an
  * IPv6 address only the network counts (64 bits): one client has all of its addresses.
  */
-export function clientAddress({ headers, socket }: Identifiable, isTrusted: TrustedProxies): string {
+export function clientAddress(
+  { headers, socket }: Identifiable,
+  isTrusted: Config["TRUSTED_PROXIES"],
+): string {
   let address = plain(socket.remoteAddress ?? "");
-  if (!isTrusted(address, 0)) return networkOf(address);
+  if (!isTrusted?.(address, 0)) return networkOf(address);
   const named = namedBy(headers).toReversed();
   for (let hop = 0; hop < named.length && isTrusted(address, hop); hop++) {
     const next = named[hop] ?? "";

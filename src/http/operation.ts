@@ -1,61 +1,31 @@
 import type { IncomingMessage } from "node:http";
 import type { GraphQLError, GraphQLSchema } from "graphql";
 import type { Engine, Operation, OperationFacts } from "../engine/engine.ts";
+import type { Config } from "../config.ts";
 import { Journal } from "../journal.ts";
 import { explainer } from "../observability/explain.ts";
 import type { Held, HeldBytes } from "../held.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
-import { openOperationSpan, traceIdOf } from "../observability/tracing.ts";
+import { openRequestSpan } from "../observability/tracing.ts";
 import type { OpenStream } from "../engine/subscription.ts";
 import type { Clock } from "../clock.ts";
-import type { TrustedDocuments } from "../engine/documents/persisted.ts";
 import type { createLive } from "../live/live.ts";
 import type { Client } from "../rest/client/client.ts";
 import { type Identify, wantsExplanation, wantsFresh } from "./identity.ts";
 import type { Origins } from "./target.ts";
-import { type Identity, RequestScope } from "../request-scope.ts";
+import { RequestScope } from "../request-scope.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
 import { type Context, NotedContext, type GatewayFacts, type Steps } from "../graphql/core/context.ts";
 import { type Pacing, UNPACED } from "../rest/session/batches.ts";
-import {
-  openSession,
-  type Session,
-  type SessionSettings,
-  type SharedSettings,
-} from "../rest/session/session.ts";
+import { openSession, type Session, type SharedSettings } from "../rest/session/session.ts";
 import type { Server } from "../rest/api/server.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
 
-/** The state of one GraphQL request. */
-export interface RequestState extends OperationFacts {
-  /** When the request began, by `performance.now()`. */
-  readonly began: number;
-  readonly scope: RequestScope;
-}
-
-/** Opens the state of a request. */
-export function openRequest(identity: Identity, timeoutMs: number): RequestState {
-  const scope = new RequestScope(identity, timeoutMs);
-  return { began: performance.now(), scope, type: "invalid", name: null, hash: null, codes: [], failed: [] };
-}
-
-/** The settings that doors read. */
-interface DoorConfig {
-  readonly MAX_BODY_BYTES: number;
-  readonly MAX_TOKENS: number;
-  readonly REQUEST_TIMEOUT_MS: number;
-  readonly READ_TIMEOUT_MS: number;
-  readonly TRUSTED_DOCUMENTS?: TrustedDocuments | undefined;
-  readonly INTROSPECTION: boolean;
-  readonly METRICS: boolean;
-  readonly MCP: "off" | "read" | "write";
-}
-
 /** What the doors of a gateway share. */
 export interface Parts {
-  readonly config: DoorConfig;
+  readonly config: Config;
   readonly clock: Clock;
   /** The schema with the served names of types. */
   readonly schema: GraphQLSchema;
@@ -65,7 +35,6 @@ export interface Parts {
   readonly client: Client;
   readonly shared: SharedSettings;
   readonly facts: GatewayFacts;
-  readonly bounds: SessionSettings["bounds"];
   readonly live: ReturnType<typeof createLive>;
   readonly lookAhead: boolean;
   /** The gateway's URL for callers; undefined: that of the request. */
@@ -81,7 +50,6 @@ export interface Parts {
   readonly telemetry: Telemetry;
   /** Whether callers may ask what an operation costs. */
   readonly isExplainable: boolean;
-  /** Does work when it is the caller's turn. */
   readonly takeTurn: Turns["take"];
   /** Converts any error to the one that callers see. */
   readonly publicError: (error: unknown) => GraphQLError;
@@ -89,7 +57,6 @@ export interface Parts {
   readonly onError: (error: unknown) => void;
 }
 
-/** The GraphQL operation of a request. */
 export interface OpenedOperation {
   readonly operation: Operation;
   /** Acts within the span of the operation. */
@@ -99,45 +66,39 @@ export interface OpenedOperation {
 }
 
 /** Opens the operation of a request: its span, context, explanation and report. */
-export function openOperation(parts: Parts, request: IncomingMessage, state: RequestState): OpenedOperation {
-  const { scope, began } = state;
-  const span = openOperationSpan(request, state);
+export function openOperation(parts: Parts, request: IncomingMessage, scope: RequestScope): OpenedOperation {
+  const { headers } = request;
+  const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [], failed: [] };
+  const span = openRequestSpan("GraphQL Operation", headers);
   const isExplained = parts.isExplainable && wantsExplanation(request);
   const mayBeStale = parts.shared.reads.settings.staleMs > 0;
   const journal = isExplained || mayBeStale ? new Journal() : null;
   return {
     operation: {
       scope,
-      facts: state,
+      facts,
       openContext: (pacing) => {
         // What a stranger asks for gives way to others, but not what it commands: that has a place of its own.
-        if (state.type === "mutation") {
+        if (facts.type === "mutation") {
           const isStrangers = scope.caller.standing !== "proven";
-          const rejection = isStrangers && parts.doors.admit("mutation", scope);
+          const rejection = isStrangers && parts.doors.mutation.admit(scope);
           if (rejection) throw rejection;
           scope.keepPlace();
         }
         return new OperationContext(parts, { request, scope, pacing, journal });
       },
-      extensions: journal && explainer(journal, began, isExplained),
+      extensions: journal && explainer(journal, scope.began, isExplained),
     },
     run: span.run,
     end: (status) => {
-      const { type, name, hash, codes, failed } = state;
-      const ms = performance.now() - began;
-      span.end(status);
-      const { requestId, caller, upstreamRequests } = scope;
-      const traceId = span.traceId ?? traceIdOf(scope.traceparent);
-      const result = { status, codes, failed, upstreamRequests, ms };
-      parts.telemetry.operation({ requestId, traceId, caller, type, name, hash, ...result }, request.headers);
+      parts.telemetry.operation({ scope, span, headers }, facts, status);
       // A request that is rejected before it is run has not ended its scope.
       scope.end("done");
     },
   };
 }
 
-/** The request that an operation came with. */
-export interface OperationSource {
+interface OperationSource {
   readonly request: IncomingMessage;
   readonly scope: RequestScope;
   readonly pacing?: Pacing;
@@ -200,15 +161,8 @@ export class OperationContext implements Context {
   }
 
   inTurns<Result>(steps: Steps<Result>): Promise<Result> {
-    // One after the other: what is half made of many takes more memory than what is made.
-    const work = this.#work.then(() => this.#doInTurns(steps));
-    this.#work = work.catch(() => {});
-    return work;
-  }
-
-  #doInTurns<Result>(steps: Steps<Result>): Promise<Result> {
     const { scope, pacing = UNPACED } = this.#source;
-    return new Promise((resolve, reject) => {
+    const begin = (resolve: (result: Result) => void, reject: (error: unknown) => void): void => {
       const advance = (): void => {
         try {
           do {
@@ -223,14 +177,19 @@ export class OperationContext implements Context {
         }
       };
       this.#parts.takeTurn(scope.caller, advance);
-    });
+    };
+    // One after the other: what is half made of many takes more memory than what is made.
+    const work = this.#work.then(() => new Promise(begin));
+    this.#work = work.catch(() => {});
+    return work;
   }
 
   #openSession(): Session {
     const { request, scope, pacing = UNPACED, onRequest, journal = null } = this.#source;
-    const { client, shared, bounds: common } = this.#parts;
+    const { client, shared, config } = this.#parts;
     const isFresh = wantsFresh(request);
-    const bounds = onRequest ? { ...common, onRequest } : common;
+    const { MAX_UPSTREAM_WIDTH: width, MAX_UPSTREAM_REQUESTS: requests } = config;
+    const bounds = { width, requests, yields: false, ...(onRequest && { onRequest }) };
     return openSession(client, scope, { shared, bounds, isFresh, pacing, journal });
   }
 }
@@ -247,7 +206,7 @@ export function openStream(
 ): OpenStream {
   const { caller, requestId, traceparent } = asking;
   const identity = { caller, requestId, traceparent };
-  const rejection = parts.doors.admit("stream", asking);
+  const rejection = parts.doors.stream.admit(asking);
   if (rejection) throw rejection;
   // Only the end of the stream ends its scope.
   const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);

@@ -38,3 +38,12 @@ export function reject(
   response.writeHead(status, headers).end(JSON.stringify(BODIES[protocol](message, extensions)));
   request.resume();
 }
+
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  contentType = "text/plain; charset=utf-8",
+): void {
+  response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" }).end(text);
+}

@@ -1,34 +1,31 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { context } from "@opentelemetry/api";
 import cors from "cors";
 import { rejection } from "../engine/errors.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
-import type { Identity } from "../request-scope.ts";
+import { type Identity, RequestScope } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
 import { readBody } from "./body.ts";
 import { MAX_UNANSWERED, onceOver, unanswered, watch } from "./connection.ts";
-import type { Page } from "./graphiql/page.ts";
-import { Place, type PlaceKind } from "./doors.ts";
+import { Place } from "./doors.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
-import { codeOf, type Protocol, reject } from "./rejection.ts";
-import { openRequest, type Parts, type RequestState } from "./operation.ts";
+import { codeOf, type Protocol, reject, sendText } from "./rejection.ts";
+import type { Parts } from "./operation.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
 import { hasValidUrl, isAmong, isOwnLocalPage, readTarget } from "./target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST. */
-export type Execute = (response: ServerResponse, body: Buffer | null, state: RequestState) => Promise<void>;
+export type Execute = (response: ServerResponse, body: Buffer | null, scope: RequestScope) => Promise<void>;
 
 /** Where requests go. */
 interface Routes {
   readonly graphql: Execute;
   /** Null when `/mcp` is off. */
   readonly mcp: Execute | null;
-  /** Each returns false when the path is none of its own. */
-  readonly downloads: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[];
-  /** Null when the GraphiQL page is off. */
-  readonly page: Page | null;
+  /** Downloads and the page of GraphiQL. Each returns false when the request is none of its own. */
+  readonly others: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[];
 }
 
 const EXPOSED_HEADERS =
@@ -42,7 +39,7 @@ const OTHER_ORIGIN = rejection("Expected no Origin or one of CORS_ORIGINS, got a
 });
 
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
-export function createRouter(parts: Parts, { graphql, mcp, downloads, page }: Routes) {
+export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
   const { config, origins, identify, doors, telemetry } = parts;
   const open = new TransientList<ServerResponse>();
   let draining = false;
@@ -69,11 +66,11 @@ export function createRouter(parts: Parts, { graphql, mcp, downloads, page }: Ro
 
   /** Serves the requests of a protocol: each takes its place, then its body is read, then it is executed. */
   const serve = (protocol: Protocol, execute: Execute, maxBytes: number): Listener => {
-    /** The kind of place for a request: it may be a subscription if it accepts an event stream, and there is room for one. */
-    const kindOf = ({ headers }: IncomingMessage, { caller }: Identity): PlaceKind =>
-      protocol === "graphql" && acceptsEvents(headers.accept) && doors.hasRoom("stream", caller)
-        ? "stream"
-        : "operation";
+    /** A request may be a subscription if it accepts an event stream, and there is room for one. */
+    const doorFor = ({ headers }: IncomingMessage, { caller }: Identity) =>
+      protocol === "graphql" && acceptsEvents(headers.accept) && doors.stream.hasRoom(caller)
+        ? doors.stream
+        : doors.operation;
 
     /**
      * Runs an operation, whose scope has ended when its caller has disconnected: under overload many callers give up before
@@ -82,12 +79,12 @@ export function createRouter(parts: Parts, { graphql, mcp, downloads, page }: Ro
      */
     const run = (identity: Identity, place: Place, response: ServerResponse, body: Buffer | null): void => {
       // Before its turn, so that the place of a stranger gives way while it waits for that.
-      const state = openRequest(identity, config.REQUEST_TIMEOUT_MS);
-      state.scope.hold(place);
+      const scope = new RequestScope(identity, config.REQUEST_TIMEOUT_MS);
+      scope.hold(place);
       // A turn does the work of many requests, in the trace of whoever began it.
       const begin = context.bind(context.active(), () => {
-        onceOver(response, () => state.scope.end("left"));
-        execute(response, body, state).catch((error: unknown) => {
+        onceOver(response, () => scope.end("left"));
+        execute(response, body, scope).catch((error: unknown) => {
           parts.onError(error);
           response.req.socket.destroy();
         });
@@ -97,7 +94,7 @@ export function createRouter(parts: Parts, { graphql, mcp, downloads, page }: Ro
 
     return (request, response) => {
       const identity = identify(request);
-      const place = doors.take(kindOf(request, identity), identity.caller);
+      const place = doorFor(request, identity).take(identity.caller);
       if (!(place instanceof Place)) return rejectAs(place, protocol, identity, response);
       if (request.method !== "POST") return run(identity, place, response, null);
       let isRead = false;
@@ -116,20 +113,17 @@ export function createRouter(parts: Parts, { graphql, mcp, downloads, page }: Ro
   const maxBodyBytes = config.MAX_BODY_BYTES;
   const serveGraphql = serve("graphql", graphql, maxBodyBytes);
 
-  /** Whether a page may be served: one that no setting names may be one that rebinds DNS. */
-  const isKnownPage = ({ origin, host }: IncomingHttpHeaders): boolean =>
-    origin === undefined || isAmong(origins, origin) || isOwnLocalPage(origin, host);
+  const serveMessage = mcp && serve("mcp", mcp, Math.min(maxBodyBytes, MAX_MESSAGE_BYTES));
 
-  const guarded =
-    (serveMessage: Listener): Listener =>
-    (request, response) => {
-      const { method, headers } = request;
-      // Without sessions, MCP has only POST.
-      if (method !== "POST") response.writeHead(405, { allow: "POST" }).end();
-      else if (isKnownPage(headers)) serveMessage(request, response);
-      else rejectAs(OTHER_ORIGIN, "mcp", identify(request), response);
-    };
-  const serveMcp = mcp && guarded(serve("mcp", mcp, Math.min(maxBodyBytes, MAX_MESSAGE_BYTES)));
+  const serveMcp: Listener = (request, response) => {
+    const { origin, host } = request.headers;
+    // A page that no setting names may be one that rebinds DNS.
+    const isKnownPage = origin === undefined || isAmong(origins, origin) || isOwnLocalPage(origin, host);
+    // Without sessions, MCP has only POST.
+    if (request.method !== "POST") response.writeHead(405, { allow: "POST" }).end();
+    else if (isKnownPage) serveMessage?.(request, response);
+    else rejectAs(OTHER_ORIGIN, "mcp", identify(request), response);
+  };
 
   const route: Listener = (request, response) => {
     const [path] = (request.url ?? "").split("?", 1);
@@ -144,9 +138,9 @@ export function createRouter(parts: Parts, { graphql, mcp, downloads, page }: Ro
     // Relative, because a proxy may serve the gateway under a path prefix.
     if (path === "/")
       return void response.writeHead(307, { location: "graphql", "cache-control": "no-store" }).end();
-    if (downloads.some((download) => download(request, response)) || page?.(request, response)) return;
+    if (others.some((handle) => handle(request, response))) return;
     if (path === "/graphql") serveGraphql(request, response);
-    else if (path === "/mcp" && serveMcp) serveMcp(request, response);
+    else if (path === "/mcp" && serveMessage) serveMcp(request, response);
     else sendText(response, 404, "not found\n");
   };
 
@@ -201,13 +195,4 @@ function closeAfter(response: ServerResponse): void {
   if (response.headersSent || /^\/(?:downloads|export)\//.test(url))
     response.once("close", () => afterPoll(QUIET_MS, () => unanswered(socket) || socket.destroySoon()));
   else response.setHeader("connection", "close");
-}
-
-function sendText(
-  response: ServerResponse,
-  status: number,
-  text: string,
-  contentType = "text/plain; charset=utf-8",
-): void {
-  response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" }).end(text);
 }

@@ -13,22 +13,14 @@ import { FOLDER } from "../installation.ts";
 const OPERATIONS = new URL("schema/operations/", FOLDER);
 const SIGN_IN = "01-sign-in.graphql";
 
-/** An operation that comes with the gateway: a tab of GraphiQL, a tool for agents. */
-export interface ShippedOperation {
-  /** `02-start-page.graphql` */
-  readonly file: string;
-  /** Its text, with the served names of types. */
-  readonly text: string;
-}
-
 /** Renames a document as the schema is renamed. */
-export type Rename = (text: string) => string;
+type Rename = (text: string) => string;
 
 /** The operation that signs in. */
 export const signInOperation = (rename: Rename): string => rename(readText(SIGN_IN));
 
-/** All operations except the sign-in, in the order of their numbers. */
-export const shippedOperations = (rename: Rename): ShippedOperation[] =>
+/** All operations except the sign-in, in the order of their numbers: tabs of GraphiQL, tools for agents. */
+export const shippedOperations = (rename: Rename) =>
   readdirSync(OPERATIONS)
     .filter((file) => file.endsWith(".graphql") && file !== SIGN_IN)
     .toSorted()

@@ -19,14 +19,6 @@ export function createEventLog(log: Log) {
   const unexpected = (error: unknown, path?: readonly (string | number)[]): void =>
     log.error(reportOf(error, path), "unexpected error");
 
-  /** Logs a failure with its cause, unless it was logged a moment ago. */
-  const failed = (cause: string, message: string): void => {
-    const key = `${cause} ${message}`;
-    if (failures.has(key)) return;
-    failures.set(key, true);
-    log.warn({ cause }, message);
-  };
-
   return {
     unexpected,
 
@@ -42,8 +34,10 @@ export function createEventLog(log: Log) {
     /** Logs the cause of a failed upstream request: a code such as `CERT_HAS_EXPIRED`, or a bug of the gateway. */
     upstreamFailure: (cause: unknown): void => {
       const code = causeOf(cause);
-      if (code === null) unexpected(cause);
-      else failed(code, "a request to the service failed");
+      if (code === null) return unexpected(cause);
+      if (failures.has(code)) return;
+      failures.set(code, true);
+      log.warn({ cause: code }, "a request to the service failed");
     },
 
     /** Logs a batch whose list the server rejects although it serves the single reads. */

@@ -20,27 +20,12 @@ const MAX_LOG_BACKLOG = 1_048_576;
 
 /**
  * Creates the log on standard output: JSON, or on a terminal lines for people. `close` writes what is buffered; later lines
- * are dropped.
+ * are dropped. Buffered, because unbuffered writes take a tenth of a short operation. Who reads the log may stop: then a write
+ * fails at once, as Node does not let a pipe block, and is tried again with the next flush. Nothing waits for it, not even the end.
  */
 export function createLog(level: string): { readonly log: Log; readonly close: () => void } {
   const isWhole = /debug|trace/.test(level);
-  const { write, flush, end } = buffered(process.stdout.isTTY ? (line) => readableOf(line, isWhole) : null);
-  process.on("exit", flush);
-  // No pid and host name: log collectors add their own.
-  const log = pino({ level, base: null }, { write });
-  const close = (): void => {
-    log.level = "silent";
-    process.off("exit", flush);
-    end();
-  };
-  return { log, close };
-}
-
-/**
- * Buffered, because unbuffered writes take a tenth of a short operation. Who reads the log may stop: then a write fails at
- * once, as Node does not let a pipe block, and is tried again with the next flush. Nothing waits for it, not even the end.
- */
-function buffered(toText: ((line: string) => string) | null) {
+  const { isTTY } = process.stdout;
   let lines = "";
   /** What an earlier write has left. */
   let rest: Buffer = Buffer.alloc(0);
@@ -57,14 +42,19 @@ function buffered(toText: ((line: string) => string) | null) {
   const timer = setInterval(flush, LOG_FLUSH_MS).unref();
   const write = (line: string): void => {
     if (rest.length + lines.length > MAX_LOG_BACKLOG) return;
-    lines += toText ? toText(line) : line;
+    lines += isTTY ? readableOf(line, isWhole) : line;
     if (lines.length >= LOG_BUFFER_LENGTH) flush();
   };
-  const end = (): void => {
-    flush();
+  process.on("exit", flush);
+  // No pid and host name: log collectors add their own.
+  const log = pino({ level, base: null }, { write });
+  const close = (): void => {
+    log.level = "silent";
+    process.off("exit", flush);
     clearInterval(timer);
+    flush();
   };
-  return { write, flush, end };
+  return { log, close };
 }
 
 /** A word that needs no quotes: no spaces, and nothing that a terminal could take for a command. */

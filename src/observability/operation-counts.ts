@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Counter, type Registry } from "prom-client";
-import type { Caller } from "../caller.ts";
 import type { OperationFacts } from "../engine/engine.ts";
 
 /** A client as it names itself. */
@@ -33,8 +32,6 @@ interface Counts {
   usedAt: number;
 }
 
-type Metric = readonly [name: string, help: string, key: "operations" | "failed" | "seconds"];
-
 /**
  * A name gives its place to a new one when it was unused for this time, in milliseconds. So a process names at most `max`
  * new ones in it, however many there are.
@@ -45,7 +42,11 @@ interface NameSettings {
   readonly labelNames: readonly [string, string];
   /** Maximum pairs of names that callers choose. */
   readonly max: number;
-  readonly metrics: readonly Metric[];
+  readonly metrics: readonly (readonly [
+    name: string,
+    help: string,
+    key: "operations" | "failed" | "seconds",
+  ])[];
 }
 
 /** Creates counters by pairs of names. They are filled when they are read: counting is one look-up. */
@@ -124,23 +125,19 @@ const NAMES: NameSettings = {
   ],
 };
 
-type Counted = Pick<OperationFacts, "type" | "name" | "codes"> & {
-  readonly ms: number;
-  readonly caller: Pick<Caller, "standing">;
-};
-
-/**
- * Creates the counters of operations by their names and by client. Callers choose these names: only callers whose token the
- * service has accepted bring new ones.
- */
+/** Creates the counters of operations by their names and by client. Callers choose these names: only `isTrusted` brings new ones. */
 export function createOperationCounts(registers: Registry[], now: () => number) {
   const clients = createNamedCounts(CLIENTS, registers, now);
   const unknownClient = clients.fixed("unknown", "unknown");
   const otherClient = clients.fixed(OTHER.client, OTHER.version);
   const names = createNamedCounts(NAMES, registers, now);
 
-  return ({ type, name, codes, ms, caller }: Counted, client: ClientName | null): void => {
-    const isTrusted = caller.standing === "proven";
+  return (
+    { type, name, codes }: OperationFacts,
+    seconds: number,
+    client: ClientName | null,
+    isTrusted: boolean,
+  ): void => {
     const ofClient =
       client === null
         ? unknownClient
@@ -151,7 +148,7 @@ export function createOperationCounts(registers: Registry[], now: () => number) 
         : (names.chosen(type, name, isTrusted) ?? names.fixed(type, "other"));
     for (const counts of [ofClient, ofName]) {
       counts.operations++;
-      counts.seconds += ms / 1000;
+      counts.seconds += seconds;
       if (codes.length > 0) counts.failed++;
     }
   };

@@ -1,37 +1,30 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Caller } from "../caller.ts";
 import type { OperationFacts } from "../engine/engine.ts";
 import { isErrorCode, statusOf } from "../errors.ts";
 import { version } from "../installation.ts";
+import type { RequestScope } from "../request-scope.ts";
 import type { Log } from "./log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
 import { clientOf, type ClientName, createOperationCounts } from "./operation-counts.ts";
+import { endOperationSpan, type RequestSpan, traceIdOf } from "./tracing.ts";
 
-/** What is recorded of every request. */
-interface RequestReport {
-  readonly requestId: string;
-  readonly caller: Pick<Caller, "token" | "key" | "standing">;
-  /** The trace that the request belongs to; null without one. */
-  readonly traceId: string | null;
-  readonly ms: number;
-  readonly failed: readonly object[];
+/** A request of a caller. */
+interface Reported {
+  readonly scope: RequestScope;
+  readonly span: RequestSpan;
+  /** They may name its client. */
+  readonly headers: IncomingHttpHeaders;
 }
 
-export interface OperationReport extends RequestReport, Readonly<Omit<OperationFacts, "failed">> {
-  /** The HTTP status of its result; null by WebSocket. */
-  readonly status: number | null;
-  /** Number of upstream requests that were sent for it, retries included. */
-  readonly upstreamRequests: number;
-}
-
-export interface DownloadReport extends RequestReport {
+export interface DownloadFacts {
   readonly what: "logs" | "outputs" | "files" | "runs" | "metrics";
   /** `OK`, or the code of its error, even of one after the response started. */
   readonly code: string;
   /** Bytes of the file that were sent to the caller. */
   readonly bytes: number;
+  readonly failed: readonly object[];
 }
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600, 1800];
@@ -45,15 +38,8 @@ const bucketsUpTo = (deadlineMs: number): number[] => {
 const REQUESTS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200];
 
 /** The current load of the gateway. */
-interface Load extends Pressure {
-  readonly operations: number;
-  readonly downloads: number;
-  readonly subscriptions: number;
-  /** Number of things that are polled for subscriptions. */
-  readonly polls: number;
-  /** Bytes of responses that wait for slow readers. */
-  readonly waitingBytes: number;
-}
+type Load = Pressure &
+  Record<"operations" | "downloads" | "subscriptions" | "polls" | "waitingBytes", number>;
 
 /** What other parts count: the metrics of the current load, with their help. */
 const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>> = {
@@ -179,22 +165,27 @@ export function createTelemetry({ log, load, now, deadlines }: Settings) {
       log.debug({ requestId, method, route, outcome, ms: Math.round(ms) }, "upstream request");
     },
     sharedRead: (from: "in flight" | "kept" | "stale"): void => sharedReads.inc({ from }),
-    /** `headers` are those of the request, which may name its client. */
-    operation: (report: OperationReport, headers: IncomingHttpHeaders): void => {
-      const { type, name, hash, status, codes, upstreamRequests: sent, ms } = report;
-      const client = clientOf(headers);
+    /** Reports an operation with the HTTP status of its result, null by WebSocket. */
+    operation: (request: Reported, facts: OperationFacts, status: number | null): void => {
+      const { began, upstreamRequests: sent, caller } = request.scope;
+      const { type, name, hash, codes, failed } = facts;
+      const ms = performance.now() - began;
+      const client = clientOf(request.headers);
+      endOperationSpan(request.span, facts, status);
       operations.inc({ type, code: mostSevereOf(codes) });
       operationSeconds.observe({ type }, ms / 1000);
       if (type === "query" || type === "mutation") operationRequests.observe(sent);
-      countByNames(report, client);
+      countByNames(facts, ms / 1000, client, caller.standing === "proven");
       const what = { type, name, hash, status, codes, upstreamRequests: sent, ms: Math.round(ms) };
-      log.info(lineOf(report, client, what), "operation");
+      log.info(lineOf(request, client, failed, what), "operation");
     },
-    download: (report: DownloadReport, headers: IncomingHttpHeaders): void => {
-      const { what, code, bytes, ms } = report;
+    download: (request: Reported, { what, code, bytes, failed }: DownloadFacts): void => {
+      const ms = performance.now() - request.scope.began;
+      request.span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
       downloads.inc({ what, code });
       downloadBytes.inc({ what }, bytes);
-      log.info(lineOf(report, clientOf(headers), { what, code, bytes, ms: Math.round(ms) }), "download");
+      const about = { what, code, bytes, ms: Math.round(ms) };
+      log.info(lineOf(request, clientOf(request.headers), failed, about), "download");
     },
     /** Counts a request that was rejected before its document was read. */
     rejected: (code: string): void => operations.inc({ type: "unread", code }),
@@ -211,21 +202,19 @@ const mostSevereOf = (codes: readonly string[]): string =>
 /** Characters of a caller's key that logs have: too few to try tokens by them. */
 const SHORT_KEY_LENGTH = 8;
 
-/** The name of a caller in logs. Callers without a token are not told apart. */
-const nameOf = ({ token, key }: RequestReport["caller"]): string =>
-  token === null ? "anonymous" : key.slice(0, SHORT_KEY_LENGTH);
-
 /** A line of the log: who asked, and what came of it. Not by spreads: with two of them a line takes five times as long. */
 const lineOf = (
-  { requestId, traceId, caller, failed }: RequestReport,
+  { scope: { requestId, traceparent, token, caller }, span }: Reported,
   client: ClientName | null,
+  failed: readonly object[],
   what: object,
 ): object =>
   Object.assign(
     {
       requestId,
-      traceId,
-      caller: nameOf(caller),
+      traceId: span.traceId ?? traceIdOf(traceparent),
+      // Callers without a token are not told apart.
+      caller: token === null ? "anonymous" : caller.key.slice(0, SHORT_KEY_LENGTH),
       client: client && client.client,
       clientVersion: client && client.version,
       failed: failed.length > 0 ? failed : undefined,

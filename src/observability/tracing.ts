@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import {
   type Attributes,
   type Context,
@@ -26,7 +26,7 @@ interface Ending {
   readonly error: string | null;
 }
 
-interface RequestSpan {
+export interface RequestSpan {
   /** Null unless the request is traced here. */
   readonly traceId: string | null;
   readonly run: <Answer>(act: () => Answer) => Answer;
@@ -55,30 +55,24 @@ export function openRequestSpan(name: string, headers: IncomingHttpHeaders): Req
 }
 
 /**
- * Opens the span of a GraphQL request, which ends with its result and HTTP status, null by WebSocket. The span is named by the operation type. The
- * operation name is only an attribute, because callers choose it and span names should have low cardinality.
+ * Ends the span of a GraphQL request, which is named by the operation type. The operation name is only an attribute, because
+ * callers choose it and span names should have low cardinality.
  */
-export function openOperationSpan(
-  { headers }: IncomingMessage,
-  operation: Pick<OperationFacts, "type" | "name" | "codes">,
-): Omit<RequestSpan, "end"> & { readonly end: (status: number | null) => void } {
-  const span = openRequestSpan("GraphQL Operation", headers);
-  if (span === NO_SPAN) return NO_SPAN;
-  return {
-    ...span,
-    end: (status) => {
-      const { type, name, codes } = operation;
-      const isRead = type !== "invalid";
-      span.end({
-        ...(isRead && { name: type }),
-        attributes: {
-          ...(isRead && { "graphql.operation.type": type }),
-          ...(name !== null && { "graphql.operation.name": name }),
-        },
-        error: codes[0] ?? (status === null || status < 400 ? null : `${status}`),
-      });
+export function endOperationSpan(
+  span: RequestSpan,
+  { type, name, codes }: OperationFacts,
+  status: number | null,
+): void {
+  if (span === NO_SPAN) return;
+  const isRead = type !== "invalid";
+  span.end({
+    ...(isRead && { name: type }),
+    attributes: {
+      ...(isRead && { "graphql.operation.type": type }),
+      ...(name !== null && { "graphql.operation.name": name }),
     },
-  };
+    error: codes[0] ?? (status === null || status < 400 ? null : `${status}`),
+  });
 }
 
 /**

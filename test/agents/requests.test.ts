@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answerMessage } from "../../src/http/mcp/server.ts";
+import { answerMessage } from "../../src/http/mcp/handler.ts";
 import { connectAgent, MCP_HEADERS, rpc } from "../support/agent.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -102,18 +102,6 @@ describe("a message", () => {
       answer: errorOf(-32_600, message, { code: "BAD_REQUEST" }),
     });
   });
-
-  test.each(["{}", `{"jsonrpc":"1.0","id":1,"method":"tools/list"}`, `{"__proto__":{}}`])(
-    "of another protocol, %j, is 400",
-    async (body) => {
-      const { post } = await start();
-      expect(await post(body)).toMatchObject({
-        status: 400,
-        answer: { error: { code: expect.any(Number) } },
-      });
-      expect(await post(LIST)).toMatchObject({ status: 200 });
-    },
-  );
 
   test.each(MESSAGES.wrong)(
     "with $what is an error of JSON-RPC, and runs nothing",

@@ -244,36 +244,4 @@ query Two { experiment(id: "ada.mnist.42") { it: uniqueName } }`;
     await openOperation(page, "StartPage");
     expect(await faults()).toEqual([]);
   });
-
-  test("does what the keys say that it shows, and lets the Tab key leave the editor", async () => {
-    const { url } = await startDemoGateway();
-    const { page } = await open(url);
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    await openOperation(page, "StartPage");
-    await click(page, page.locator(".graphiql-query-editor .monaco-editor"));
-    await page.keyboard.press("Control+Shift+C");
-    await expect
-      .poll(() => page.evaluate("navigator.clipboard.readText()"), SHOWN)
-      .toContain("query StartPage");
-    const isInside = () =>
-      page.evaluate<boolean>(
-        `document.activeElement.closest(".graphiql-query-editor .monaco-editor") !== null`,
-      );
-    expect(await isInside()).toBe(true);
-    await page.keyboard.press("Tab");
-    expect(await isInside()).toBe(false);
-    const schema = page.waitForRequest(
-      (request) => request.postData()?.includes("IntrospectionQuery") === true,
-    );
-    await page.evaluate(`addEventListener("keydown", (event) => {
-      setTimeout(() => (window.isPrevented = event.defaultPrevented));
-    }, { capture: true })`);
-    await page.keyboard.press("Control+Shift+R");
-    await schema;
-    // Otherwise the browser would load the page anew.
-    await expect.poll(() => page.evaluate("window.isPrevented"), SHOWN).toBe(true);
-    await tabOf(page, "StartPage").focus();
-    await page.keyboard.press("Delete");
-    await expect.poll(() => page.getByRole("tab").allTextContents(), SHOWN).toEqual(["Welcome"]);
-  });
 });

@@ -69,17 +69,6 @@ test("a WebSocket is told of a run, whose end is the subscription's", async () =
   expect(await results.next()).toEqual({ done: true, value: undefined });
 });
 
-test("a part of a download is the part that was asked for", async () => {
-  const load = async (headers: Record<string, string>) => {
-    const path = `/downloads/${globalId("Experiment:ada/mnist/28")}/outputs`;
-    const options = { headers: { authorization: `token ${token}`, ...headers } };
-    const response = await fetch(gateway.url + path, options);
-    return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
-  };
-  const { bytes } = await load({});
-  expect(await load({ range: "bytes=2-9" })).toEqual({ status: 206, bytes: bytes.subarray(2, 10) });
-});
-
 const WHO = "{ viewer { username } }";
 
 test("an agent lists the tools and uses one", async () => {
@@ -123,15 +112,6 @@ test("an offer of HTTP/2 is declined by an answer", async () => {
   await write(`POST /graphql HTTP/1.1\r\n${offer}\r\n${content}\r\n\r\n${body}`);
   expect(await statuses(1, "}")).toEqual(["200 OK"]);
   expect(read()).toMatch(/\r\n\r\n\{"data":\{"__typename":"Query"\}\}/);
-});
-
-test.each([
-  ["no JSON", "{", undefined, 400, "BAD_REQUEST"],
-  ["a field that is not there", operationText("{ nothing }"), undefined, 200, "GRAPHQL_VALIDATION_FAILED"],
-  ["a caller without a token", operationText(WHO), "", 200, "UNAUTHENTICATED"],
-])("%s is refused with its code", async (_, body, authorization, status, code) => {
-  const answer = await send(body, authorization);
-  expect([answer.status, answer.codes()]).toEqual([status, [code]]);
 });
 
 test("with the flags of Node it ends its streams and itself on SIGTERM", async () => {

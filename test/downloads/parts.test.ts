@@ -72,7 +72,6 @@ describe("a download", () => {
   test.each([
     ["several ranges", { range: "bytes=0-1,4-5" }],
     ["another unit", { range: "lines=1-2" }],
-    ["a condition that is none", { range: "bytes=2-5", "if-range": "whenever" }],
   ])("is whole where the service is not asked for a part: %s", async (_, headers) => {
     const { take, service } = await startDownloads(ranged);
     expect(await take(headers)).toMatchObject({ status: 200, body: "0123456789" });

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { Composer } from "yaml";
+import { Composer, Parser } from "yaml";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startRecords } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
@@ -10,6 +10,13 @@ function countParsed() {
   const composed = vi.spyOn(Composer.prototype, "compose");
   onTestFinished(() => composed.mockRestore());
   return () => composed.mock.calls.length;
+}
+
+/** How many words of texts were read since now: what is nested too deeply for the stack of some process is read no further. */
+function countWords() {
+  const read = vi.spyOn(Parser.prototype, "next");
+  onTestFinished(() => read.mockRestore());
+  return () => read.mock.calls.length;
 }
 
 const CONFIG = `{ experiment(id: "ada.mnist.42") { name config { kind raw } } }`;
@@ -119,7 +126,7 @@ describe("the text of a configuration", () => {
     ["holds several documents", "a: 1\n---\nb: 2"],
     ["is nothing but faults", "]".repeat(16_000)],
   ])("that %s is an error, as often as it is asked for, and the record is there", async (_, content) => {
-    const parsed = countParsed();
+    const [parsed, words] = [countParsed(), countWords()];
     for (const key of ["content", "config"]) {
       const { ask, logged } = await startText(content, key);
       const answer = await ask(
@@ -135,6 +142,7 @@ describe("the text of a configuration", () => {
       expect(logged()).not.toContain("unexpected");
     }
     expect(parsed()).toBeLessThanOrEqual(2);
+    expect(words()).toBeLessThan(2_000);
   });
 
   test.each(["", " \n"])("that is empty (%j) is no configuration", async (content) => {

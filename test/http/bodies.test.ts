@@ -1,5 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
+import { metricOf, reaches } from "../support/figures.ts";
+import { PATIENT } from "../support/patience.ts";
 import { JSON_BODY, operationsIn, operationText, type Sending, sendTo } from "../support/raw-requests.ts";
 import { openRaw } from "./raw-socket.ts";
 
@@ -55,13 +57,26 @@ describe("bodies of requests", () => {
     }
   });
 
-  test("that break off half-way do no harm", async () => {
-    const { url, ask } = await startDemoGateway();
-    const { socket, write, closed } = await openRaw(url);
+  test("that are too long are not waited for: their connection closes", async () => {
+    const { url } = await startDemoGateway();
+    const { write, closed, read } = await openRaw(url);
+    const head = "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ";
+    await write(`${head}9999999\r\n\r\n{"query":`);
+    await closed;
+    expect(read()).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  test("that break off half-way leave their places", async () => {
+    const gateway = await startDemoGateway();
+    const { socket, write, closed } = await openRaw(gateway.url);
     const head = "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99";
     await write(`${head}\r\n\r\n{"query":`);
+    await reaches(gateway, "rungraph_operations_running", 1);
     socket.destroy();
     await closed;
-    expect(await ask("{ __typename }")).toEqual({ data: { __typename: "Query" } });
+    await vi.waitFor(
+      async () => expect(await metricOf(gateway, "rungraph_operations_running")).toBe(0),
+      PATIENT,
+    );
   });
 });

@@ -45,4 +45,8 @@ test("a caller is remembered as long as it has something under way", () => {
   pass(30 * MINUTE_MS);
   callers.of(null, "192.0.2.2");
   expect(places.fullFor(callers.of("t0ken", "192.0.2.1"))).toBe("caller");
+  places.add(caller, -1);
+  pass(30 * MINUTE_MS);
+  callers.of(null, "192.0.2.2");
+  expect(callers.of("t0ken", "192.0.2.1")).not.toBe(caller);
 });

@@ -5,6 +5,7 @@ import { runInNewContext } from "node:vm";
 import pino from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createGateway } from "../../src/gateway.ts";
+import { listConnections } from "../../src/http/connection.ts";
 import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
 import { configOf } from "../support/config-of.ts";
 import { startRecords } from "../support/fake.ts";
@@ -14,7 +15,7 @@ import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { JSON_BODY, operationText } from "../support/raw-requests.ts";
 import { STORY_SETTINGS } from "../support/story-settings.ts";
-import { openRaw } from "./raw-socket.ts";
+import { openRaw, statusOf } from "./raw-socket.ts";
 
 /** No connection is used twice. */
 const HEADERS = { authorization: "token t0ken", connection: "close" };
@@ -46,17 +47,23 @@ async function start(
     connectionsCheckingInterval: 20,
     ...limits,
   });
+  const listed = listConnections(server);
   // Kept weakly: they tell whether anything else keeps them.
   const responses: WeakRef<ServerResponse>[] = [];
   let connections = 0;
   let silences = 0;
-  server.on("connection", () => connections++).on("timeout", () => silences++);
+  // Not at the server, where a listener keeps Node from closing connections.
+  server.on("connection", (socket) => {
+    connections++;
+    socket.on("timeout", () => silences++);
+  });
   server.on("request", (_, response) => responses.push(new WeakRef(response)));
   onTestFinished(() => gateway.close());
   const port = await openPort(server);
   return {
     port,
     responses,
+    listed,
     /** How often a connection was silent for too long. */
     silences: () => silences,
     connections: () => connections,
@@ -125,6 +132,7 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
     const collect = runInNewContext("gc") as () => void;
     await vi.waitFor(() => {
       collect();
+      expect(gateway.listed.size).toBe(0);
       expect(gateway.responses.filter((response) => response.deref() !== undefined)).toEqual([]);
     }, PATIENT);
     expect(gateway.responses.length).toBeGreaterThan(150 + asked);
@@ -169,4 +177,9 @@ test("who left before its turn came costs the service nothing", async () => {
   expect(service.calls()).toHaveLength(1);
   expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
   expect(service.calls()).toHaveLength(2);
+});
+
+test("a proxy is not what the gateway is", async () => {
+  const { port } = await start(await startRunning());
+  expect(await statusOf(port, "CONNECT service:80 HTTP/1.1", "Host: service")).toBe("400 Bad Request");
 });

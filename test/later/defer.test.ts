@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startBefore, startGateway } from "../support/gateway.ts";
+import { RELEASE_02, startBefore, startGateway } from "../support/gateway.ts";
 import { askInPieces, merge } from "../support/pieces.ts";
 import { BUILD, DEFERRED, EXPERIMENT, PIECES, SIGNED_IN, startBuilt } from "./build-of-a-run.ts";
 import REFUSED from "./refused.json" with { type: "json" };
@@ -101,6 +101,24 @@ test("an error of a deferred field is told in its piece, and one that leaves not
     ],
     failed: [["experiment", "buildJob"]],
   });
+});
+
+test.each([
+  "buildJob { status } ... @defer { buildJob { id commit } }",
+  "... @defer { buildJob { status } } ... @defer { buildJob { id commit } }",
+  "... @defer { buildJob { status } } buildJob { id ... @defer { commit } }",
+  "... @defer { buildJob { status } } ... @defer { buildJob { id commit ... @defer { dockerfile } } }",
+])("what an error has made null stays null, whichever part has more of it: %s", async (fields) => {
+  const { ask } = await startBefore(({ path }) => {
+    if (path.includes("/builds/")) return { json: { detail: "No." }, status: 403 };
+    const list = { count: 2, next: null, results: [EXPERIMENT, { ...EXPERIMENT, id: 4 }] };
+    return { json: path.includes("experiments?") ? list : EXPERIMENT };
+  }, RELEASE_02).then(({ url }) => ({ ask: (query: string) => askInPieces(url, { query }, SIGNED_IN) }));
+  const one = `{ experiment(id: "ada.mnist.3") { ${fields} } }`;
+  expect(merge(await ask(one)).data).toEqual({ experiment: { buildJob: null } });
+  const list = `{ project(id: "ada.mnist") { experiments(first: 2) { nodes @stream { ${fields} } } } }`;
+  const nodes = [{ buildJob: null }, { buildJob: null }];
+  expect(merge(await ask(list)).data).toEqual({ project: { experiments: { nodes } } });
 });
 
 test("what a mutation returns may be deferred: it is read after the command", async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { clientAddress, type Identifiable, parseTrustedProxies } from "../../src/http/identity.ts";
+import { readConfig } from "../../src/config.ts";
+import { clientAddress, type Identifiable } from "../../src/http/identity.ts";
 import ADDRESSES from "./client-addresses.json" with { type: "json" };
 
 /** The address of a client whose connection comes from here, with these headers. */
 function addressOf(trusted: string, remoteAddress: string, headers: object): string {
-  const isTrusted = parseTrustedProxies(trusted);
-  if (!isTrusted) throw new TypeError(`not valid: ${trusted}`);
+  const { TRUSTED_PROXIES: isTrusted } = readConfig({ TRUSTED_PROXIES: trusted });
   // Only the address of a socket is read.
   return clientAddress({ headers, socket: { remoteAddress } } as Identifiable, isTrusted);
 }

@@ -118,23 +118,32 @@ async function pass(world: World, { socket, tell }: Awaited<ReturnType<typeof op
 test("a WebSocket without a subscription for a minute is closed", async () => {
   const world = await startWorld();
   const opened = await openSocket(world, ADA);
+  const completed = new Promise<void>((resolve) =>
+    opened.socket.on("message", (text: Buffer) => text.includes('"complete"') && resolve()),
+  );
+  opened.tell({ type: "subscribe", id: "1", payload: { query: "{ __typename }" } });
+  await completed;
   await pass(world, opened, 59_999);
   expect(opened.socket.readyState).toBe(opened.socket.OPEN);
   world.advance(1);
   expect(await opened.closed).toBe(1000);
 });
 
-test("a WebSocket with a subscription stays open for longer than a minute", async () => {
+test("a WebSocket with a subscription stays open for longer than a minute, until the last one has ended", async () => {
   const world = await startWorld();
   await world.accept("ada");
   const opened = await openSocket(world, ADA);
   const number = world.next();
   const variables = { id: globalId(`Experiment:ada/mnist/${number}`) };
-  opened.tell({ type: "subscribe", id: "1", payload: { query: RUN_UPDATED, variables } });
+  for (const id of ["1", "2"])
+    opened.tell({ type: "subscribe", id, payload: { query: RUN_UPDATED, variables } });
   await vi.waitUntil(() => world.timers().includes(world.now() + FIRST_POLL), PATIENT);
   await pass(world, opened, 125_000);
-  const answer = once(opened.socket, "message");
-  opened.tell({ type: "ping" });
-  expect(String(await answer)).toContain("pong");
-  world.release(number);
+  opened.tell({ type: "complete", id: "1" });
+  await pass(world, opened, 125_000);
+  expect(opened.socket.readyState).toBe(opened.socket.OPEN);
+  opened.tell({ type: "complete", id: "2" });
+  await vi.waitUntil(() => world.timers().includes(world.now() + 60_000), PATIENT);
+  await pass(world, opened, 60_000);
+  expect(await opened.closed).toBe(1000);
 });

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { statusOf, WEB_SOCKET } from "../http/raw-socket.ts";
 import { AT_ONCE, startWorld, type Who } from "../support/door-world.ts";
 import { ENTER, openSocket } from "../support/doors.ts";
 import { globalId } from "../support/ids.ts";
@@ -25,8 +26,12 @@ test.each([
   expect((await openSocket(world, { token: "ada", byHeader: true })).outcome).toBe("in");
 });
 
-test("a WebSocket signs in although it has the last place of all", async () => {
+test("a WebSocket signs in although it has the last place of all, also behind handshakes that fail", async () => {
   const world = await startWorld({ env: { MAX_SUBSCRIPTIONS: "1", MAX_SUBSCRIPTIONS_PER_TOKEN: "1" } });
+  for (let times = 0; times < 3; times++)
+    expect(await statusOf(world.url, "GET /graphql HTTP/1.1", "Host: a", WEB_SOCKET.slice(0, 66))).toBe(
+      "400 Bad Request",
+    );
   expect((await openSocket(world, { token: "invented1" })).outcome).toBe("in");
 });
 

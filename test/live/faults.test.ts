@@ -1,14 +1,16 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import type { Told } from "../support/fake.ts";
+import type { Reply, Told } from "../support/fake.ts";
+import { reaches } from "../support/figures.ts";
+import { gate } from "../support/gate.ts";
 import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 
 /** A service with one run that answers as the story tells, until it tells null. */
-async function startFaulty() {
+async function startFaulty(env: Record<string, string> = {}) {
   const run = { id: 1, last_status: "running" };
-  const fault: { told: Told | null } = { told: null };
-  const live = await startLive([run], { answer: () => fault.told ?? undefined });
+  const fault: { told: Reply | null } = { told: null };
+  const live = await startLive([run], { answer: () => fault.told ?? undefined, env });
   return { ...live, run, fault };
 }
 
@@ -38,6 +40,27 @@ test("a service that is away for less than a minute is survived without a word",
   await reach(62_000);
   expect(await watcher.next()).toEqual(update(1, "SUCCEEDED", "STOPPING", true));
   expect(await watcher.next()).toBe(null);
+});
+
+test("a gateway that is overloaded for a moment ends no stream", async () => {
+  const { run, fault, watch, reach, advance, ...gateway } = await startFaulty({
+    UPSTREAM_CONNECTIONS: "1",
+    UPSTREAM_QUEUE: "1",
+  });
+  const watcher = await watch(1);
+  advance(FIRST_POLL);
+  await watcher.next();
+  const opened = gate();
+  fault.told = (response) => opened.opened.then(() => response.end());
+  const others = [2, 3].map((id) => gateway.ask(`{ job(id: "ada.mnist.jobs.${id}") { status } }`));
+  await reaches(gateway, "rungraph_upstream_requests_waiting", 1);
+  await reach(1_000, 2_000);
+  fault.told = null;
+  opened.open();
+  await Promise.all(others);
+  run.last_status = "stopping";
+  await reach(4_000);
+  expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
 });
 
 test("an outage of more than a minute is told once, and the stream goes on when the service is back", async () => {

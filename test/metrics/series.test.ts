@@ -63,15 +63,6 @@ describe("metricSeries", () => {
     ]);
   });
 
-  test("has only the metrics that are asked for, and none that is not there", async () => {
-    const series = await openSeries(
-      await startRecords({ [METRICS]: { results: [recording(0, { loss: 1, accuracy: 2 })] } }),
-    );
-    const found = await series({ names: ["loss", "nothing", "loss"] });
-    expect(found?.map(({ name }) => name)).toEqual(["loss"]);
-    expect(await series({ names: [] })).toEqual([]);
-  });
-
   test("shows what is no finite number as null, and counts it", async () => {
     const text = `{"results": [
       {"id": 1, "created_at": "t1", "values": {"loss": 1.5}},

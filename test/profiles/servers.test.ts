@@ -64,44 +64,6 @@ describe("a server that only a file describes", () => {
     );
   });
 
-  test("gives lists in lists, filtered by group and in its own language", async () => {
-    const { ask, calls } = await startDescribed();
-    const answer = await ask(`{
-      viewer { projects { nodes { name } totalCount } }
-      project(id: "ada.mnist") {
-        experiments(first: 1, order: { field: UPDATED_AT }, query: "status is running") { nodes { internalId status } }
-        groups { nodes { uniqueName experiments(first: 2) { nodes { internalId } totalCount pageInfo { hasNextPage } } } }
-      }
-    }`);
-    expect(answer).toEqual({
-      data: {
-        viewer: { projects: { nodes: [{ name: "mnist" }, { name: "speech" }], totalCount: 2 } },
-        project: {
-          experiments: { nodes: [{ internalId: "7", status: "RUNNING" }] },
-          groups: {
-            nodes: [
-              {
-                uniqueName: "ada.mnist.9",
-                experiments: {
-                  nodes: [{ internalId: "2" }, { internalId: "4" }],
-                  totalCount: 3,
-                  pageInfo: { hasNextPage: true },
-                },
-              },
-            ],
-          },
-        },
-      },
-    });
-    expect(calls()).toEqual([
-      "GET /v2/accounts/ada/projects",
-      "GET /v2/projects/ada/mnist/sweeps",
-      `${TRIALS}?order_by=updated&direction=desc&search=status+is+running&limit=1`,
-      `${TRIALS}?sweep=9&limit=2`,
-      "GET /v2/users/",
-    ]);
-  });
-
   test.each([
     ["status", ["images?ids=2%2C1&limit=20"]],
     ["dockerfile", ["images/1", "images/2"]],

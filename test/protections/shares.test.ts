@@ -111,7 +111,7 @@ test("strangers at many addresses have half of the places, and leave the others 
 test("a token that becomes known leaves the places of its address to strangers, with all that it has under way", async () => {
   const world = await startWorld({ env: DOWNLOADS });
   expect((await ENTER.download(world, { token: "ada" }, "active")).outcome).toBe("in");
-  await world.accept("ada");
+  await world.accept("ada", "ada");
   const strangers = [{ token: "invented1" }, { token: "invented2" }, { token: "invented3" }];
   expect(await outcomesOf(ENTER.download, world, strangers)).toEqual(["in", "in", 429]);
 });
@@ -156,7 +156,7 @@ describe("all places for operations", () => {
   });
 
   test("are for strangers elsewhere also while others wait for their pace, who give way only where that frees a place", async () => {
-    const answering = gate();
+    let answering = gate();
     let refused = 0;
     const service = await startFake(async ({ headers, path }) => {
       if (/cold/.test(`${headers["authorization"]}`) && ++refused <= 2) return refusal(20);
@@ -180,6 +180,14 @@ describe("all places for operations", () => {
     expect(await Promise.all(known)).toEqual(["ok", "ok"]);
     advance(20_000);
     expect((await Promise.all(waiting)).toSorted()).toEqual(["SERVICE_OVERLOADED", "ok"]);
+    // As many as before: none was left to others for good.
+    answering = gate();
+    const seen = service.seen().length;
+    const last = ["one", "two"].map((token) => askFrom(3, token, statusOf(44)));
+    await vi.waitUntil(() => service.seen().length === seen + 2, PATIENT);
+    expect(await askFrom(3, "three", statusOf(44))).toBe("SERVICE_OVERLOADED");
+    answering.open();
+    expect(await Promise.all(last)).toEqual(["ok", "ok"]);
   });
 
   test("are for a known token also when strangers have asked in the same moment", async () => {

@@ -39,33 +39,6 @@ const experimentAs = (id: number, keys: object) => ({
   [`alice/mnist/experiments/${id}/`]: { ...recordedAs(`experiment detail ${id}`), ...keys },
 });
 
-test("one name is an experiment or a group, as the field says; a reference to a group leads to the group", async () => {
-  const { ask, calls } = await startRecorded();
-  const answer = await ask(`{
-    experiment(id: "alice.mnist.1") { id uniqueName name }
-    group(id: "alice.mnist.1") { id uniqueName name }
-    member: experiment(id: "alice.mnist.1.10") { experimentGroup { __typename name } }
-  }`);
-  const named = (type: string, name: string) => ({
-    id: globalId(`${type}:alice/mnist/1`),
-    uniqueName: "alice.mnist.1",
-    name,
-  });
-  expect(outcomeOf(answer)).toEqual({
-    data: {
-      experiment: named("Experiment", "baseline"),
-      group: named("Group", "sweep"),
-      member: { experimentGroup: { __typename: "Group", name: "sweep" } },
-    },
-    errors: [],
-  });
-  expect(calls()).toEqual([
-    "GET alice/mnist/experiments/1/",
-    "GET alice/mnist/experiments/10/",
-    "GET alice/mnist/groups/1/",
-  ]);
-});
-
 test.each(TIMES)(
   "timestamps $what pass through unchanged; durations reckon with them",
   async ({ times: stamps, seconds }) => {
@@ -84,28 +57,3 @@ test.each(TIMES)(
     });
   },
 );
-
-test("a status that nobody has seen is OTHER, its text is kept, and the timestamps tell the phase", async () => {
-  const jobAs = (id: number) => ({
-    ...recordedAs(`job detail ${id}`),
-    last_status: "preempted",
-  });
-  const { ask } = await startBefore({
-    "alice/mnist/jobs/1/": jobAs(1),
-    "alice/mnist/jobs/2/": jobAs(2),
-    "alice/mnist/jobs/2/statuses/": { results: [{ id: 1, status: "preempted" }] },
-  });
-  const fields = "status rawStatus phase isFinished";
-  const answer = await ask(`{
-    running: job(id: "alice.mnist.jobs.2") { ${fields} statuses { nodes { status rawStatus } } }
-    ended: job(id: "alice.mnist.jobs.1") { ${fields} durationSeconds }
-  }`);
-  const other = { status: "OTHER", rawStatus: "preempted" };
-  expect(outcomeOf(answer)).toEqual({
-    data: {
-      running: { ...other, phase: "ACTIVE", isFinished: false, statuses: { nodes: [other] } },
-      ended: { ...other, phase: "UNKNOWN", isFinished: true, durationSeconds: expect.closeTo(69.0137, 2) },
-    },
-    errors: [],
-  });
-});

@@ -78,6 +78,8 @@ export function merge(pieces: readonly PieceJson[]) {
       pathOf(id);
       pending.delete(id);
     }
+    for (const { path } of piece.pending ?? [])
+      if (nullAt(result.data, path).length < path.length) throw new Error(`nothing at ${path}`);
     if (piece.hasNext !== pending.size > 0) throw new Error("hasNext is not whether parts are pending");
   }
   return { ...result, failed };

@@ -128,13 +128,17 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "metrics, log lines, spans, reports of unexpected errors, what an operation costs",
     imports: [
       "errors.ts",
-      "caller.ts",
+      "request-scope.ts",
       "installation.ts",
       "engine/field-source.ts",
       "journal.ts",
       "engine",
       "rest/client",
     ],
+  },
+  config: {
+    holds: "the settings: `config.ts` lists them, `config/` reads their values",
+    imports: ["errors.ts", "rate.ts", "engine", "rest/api", "graphql/federation", "graphql/schema.ts"],
   },
   http: {
     holds: "HTTP server, router, GraphQL over HTTP, downloads, exports, GraphiQL, tools for agents",
@@ -157,11 +161,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "graphql/types",
       "graphql/federation",
       "observability",
+      "config",
     ],
-  },
-  config: {
-    holds: "the settings: `config.ts` lists them, `config/` reads their values",
-    imports: ["rate.ts", "engine", "rest/api", "graphql/federation", "graphql/schema.ts", "http"],
   },
   demo: {
     holds: "the embedded demo service",
@@ -191,7 +192,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "serve.ts": {
     holds: "a gateway that listens and drains",
-    imports: ["http", "gateway.ts"],
+    imports: ["errors.ts", "http", "gateway.ts"],
   },
   "print.ts": {
     holds: "what the processes print: the schema, faults of the settings, how to sign in",
@@ -199,7 +200,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "main.ts": {
     holds: "starts and stops the process",
-    imports: ["observability", "config", "service.ts", "serve.ts", "print.ts"],
+    imports: ["errors.ts", "observability", "config", "service.ts", "serve.ts", "print.ts"],
   },
   "index.ts": {
     holds: "the module `rungraph`: a gateway for a server of one's own, the names of its settings",

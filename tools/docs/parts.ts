@@ -1,8 +1,11 @@
 import pino from "pino";
 import { z } from "zod";
+import { Callers } from "../../src/caller.ts";
 import { SETTING_SECTIONS } from "../../src/config.ts";
 import { ERROR_CODES } from "../../src/errors.ts";
 import { createTelemetry } from "../../src/observability/telemetry.ts";
+import { openRequestSpan } from "../../src/observability/tracing.ts";
+import { RequestScope } from "../../src/request-scope.ts";
 import { PROFILE_NAMES } from "../../src/rest/api/profile.ts";
 import { builtInProfile } from "../../src/rest/api/profiles.ts";
 import { layout, pathOf } from "./layout.ts";
@@ -73,19 +76,12 @@ async function metrics(): Promise<string> {
   });
   // A label is in the text once it has a value.
   telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
-  const request = {
-    requestId: "",
-    traceId: null,
-    caller: { token: null, key: "", standing: "anonymous" },
-    ms: 0,
-    failed: [],
-  } as const;
-  telemetry.operation(
-    { ...request, type: "query", name: null, hash: null, status: 200, codes: [], upstreamRequests: 0 },
-    {},
-  );
+  const identity = { caller: new Callers().of(null, ""), requestId: "", traceparent: null };
+  const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
+  const request = { scope, span: openRequestSpan("", {}), headers: {} };
+  telemetry.operation(request, { type: "query", name: null, hash: null, codes: [], failed: [] }, 200);
   telemetry.sharedRead("kept");
-  telemetry.download({ ...request, what: "logs", code: "OK", bytes: 0 }, {});
+  telemetry.download(request, { what: "logs", code: "OK", bytes: 0, failed: [] });
   const text = await telemetry.registry.metrics();
   const rows = [...text.matchAll(/^# HELP (rungraph_\w+) (.*)\n# TYPE \w+ (\w+)\n(.*)$/gm)].map(
     ([, name = "", help = "", kind = "", sample = ""]) => {

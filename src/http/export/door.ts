@@ -2,13 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLSchema } from "graphql";
 import { RequestScope } from "../../request-scope.ts";
 import type { Extension } from "../../graphql/types/exports.ts";
-import { acceptsGzip, compressEach } from "../compression.ts";
+import { acceptsGzip, compressEach } from "../delivery.ts";
 import { admitDownload, named, type OpenedDownload, serveDownload } from "../download-door.ts";
 import { OperationContext, type Parts } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
-import { openTable, type Part, sourceOf } from "./table.ts";
-import { rowsOfMetrics, rowsOfRuns } from "./tables.ts";
+import { openTable, type Part, rowsOfMetrics, rowsOfRuns, sourceOf } from "./table.ts";
 
 const ROUTE = new RegExp(
   `^/export/([^/?]+)/(runs|metrics)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`,
@@ -75,7 +74,6 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
       },
       // The body reports its own end, be it early.
       body: isCompressed ? compressEach(bytes) : bytes,
-      cancel: () => void text.return(undefined),
       failureOf: (error) => error,
     };
   };

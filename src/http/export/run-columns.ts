@@ -106,14 +106,11 @@ function namesIn(runs: readonly ExportedRun[]): {
     for (const run of runs)
       for (const [name] of entriesOf(run.loaded[named.key])) counts.set(name, (counts.get(name) ?? 0) + 1);
     const own = [...counts.keys()].toSorted();
-    const most = own.toSorted((one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0));
     let characters = 0;
-    const fitting: string[] = [];
-    for (const name of most.slice(0, MOST_NAMED)) {
-      if (characters + name.length > MOST_CHARACTERS) continue;
-      characters += name.length;
-      fitting.push(name);
-    }
+    const fitting = own
+      .toSorted((one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0))
+      .slice(0, MOST_NAMED)
+      .filter(({ length }) => (characters += length) <= MOST_CHARACTERS);
     if (fitting.length < own.length) areAll = false;
     return fitting.toSorted().map((name) => prefix + name);
   });

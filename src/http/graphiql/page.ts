@@ -2,17 +2,15 @@ import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { FOLDER } from "../../installation.ts";
-import { acceptsGzip, compress } from "../compression.ts";
+import { acceptsGzip, compress } from "../delivery.ts";
 import { PRIVATE } from "../graphql/encoding.ts";
 import { once } from "../once.ts";
 import type { Parts } from "../operation.ts";
+import { sendText } from "../rejection.ts";
 import { pageOperations, signInOperation } from "../shipped-operations.ts";
 
 /** What deletes, or changes what other users may do. */
 const CAREFUL = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
-
-/** Serves the page. Returns false when the request is for something else. */
-export type Page = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const ASSETS = "/graphiql/";
 
@@ -41,13 +39,11 @@ const SAFE_HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-const isRead = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD";
-
 /**
  * Serves GraphiQL to browsers that open `/graphql`, and the files that it loads. `exampleToken` is one of the demo that the page
  * starts with; null for a real server.
  */
-export function createPage(parts: Parts, exampleToken: string | null): Page {
+export function createPage(parts: Parts, exampleToken: string | null) {
   const { schema, rename, shared, isExplainable, onError } = parts;
   const isDemo = exampleToken !== null;
   // With the demo a search, or at least a run of it, with build and machines. Without variables, because GraphiQL does not load
@@ -71,20 +67,16 @@ export function createPage(parts: Parts, exampleToken: string | null): Page {
   const loadDocument = once(async () => documentOf(settings(), await loadAssets()));
 
   const sendDocument = async (response: ServerResponse): Promise<void> => {
+    const head = { "content-type": "text/html; charset=utf-8", "cache-control": PRIVATE };
     const html = await loadDocument();
-    response
-      .writeHead(200, {
-        ...SAFE_HEADERS,
-        "content-type": "text/html; charset=utf-8",
-        "cache-control": PRIVATE,
-      })
-      .end(html);
+    response.writeHead(200, { ...SAFE_HEADERS, ...head }).end(html);
   };
 
-  return (request, response) => {
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
     const [path = ""] = (request.url ?? "").split("?", 1);
     const isDocument = path === "/graphql" && request.headers.accept?.includes("text/html");
-    if (!isRead(request) || !(isDocument || path.startsWith(ASSETS))) return false;
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isRead || !(isDocument || path.startsWith(ASSETS))) return false;
     const sending = isDocument ? sendDocument(response) : sendAsset(response, path.slice(ASSETS.length));
     sending.catch((error: unknown) => {
       onError(error);
@@ -111,11 +103,7 @@ function documentOf(settings: object, assets: ReadonlyMap<string, Asset>): strin
 
 async function sendAsset(response: ServerResponse, name: string): Promise<void> {
   const found = [...(await loadAssets()).values()].find((each) => each.name === name);
-  if (!found) {
-    response.writeHead(404, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" });
-    response.end("not found\n");
-    return;
-  }
+  if (!found) return sendText(response, 404, "not found\n");
   const isCompressed = acceptsGzip(response.req.headers["accept-encoding"]);
   const body = isCompressed ? await found.compressed() : Buffer.from(found.text);
   response

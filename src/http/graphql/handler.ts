@@ -13,8 +13,8 @@ import {
   resultTypeFor,
   streamFormFor,
 } from "./encoding.ts";
-import { converted, messagesOf } from "./pieces.ts";
-import type { Streams } from "./streams.ts";
+import { converted, messagesOf, only } from "./pieces.ts";
+import { createStreams } from "./streams.ts";
 
 /** What a transport takes. */
 interface Manner {
@@ -49,6 +49,10 @@ export async function operate(
   const { engine, heldBytes } = parts;
   const { scope, facts, extensions } = operation;
   const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
+  const whole = (result: ExecutionResult, isStream: boolean) => ({
+    result: engine.finish(result, scope.requestId, extensions),
+    isStream,
+  });
   try {
     const params = read();
     // Before it waits for a turn, as many others may.
@@ -56,26 +60,24 @@ export async function operate(
     if (takesEvents && (await engine.typeOf(params, scope)) === "subscription") {
       const open = () => openStream(parts, request, scope, held);
       const opened = await engine.subscribe({ scope, params, facts, openStream: open });
-      if (!("results" in opened))
-        return { result: engine.finish(opened, scope.requestId, extensions), isStream: true };
+      if (!("results" in opened)) return whole(opened, true);
       end(status);
       const messages = converted(opened.results, (result) => jsonOf(finish(result)), onEnd);
       return { messages, isStream: true };
     }
     // It may hold another place, or none.
-    const refused = parts.doors.admit("operation", scope);
+    const refused = parts.doors.operation.admit(scope);
     if (refused) throw refused;
     const limits = { isReadOnly, isIncremental: form !== null };
     const { pieces, ...result } = await engine.run(operation, params, limits);
-    if (!pieces || !form)
-      return { result: engine.finish(result, scope.requestId, extensions), isStream: false };
+    if (!pieces || !form) return whole(result, false);
     const over = () => (end(status), onEnd());
     const encoding = { isOlder: form.isOlder, finish, extensions };
     return { messages: messagesOf(result, pieces, encoding, over), isStream: false };
   } catch (error) {
     const errors = [parts.publicError(error)];
     noteErrors(facts, errors);
-    return { result: engine.finish({ errors }, scope.requestId, extensions), isStream: false };
+    return whole({ errors }, false);
   }
 }
 
@@ -88,14 +90,14 @@ const NOT_ACCEPTABLE = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_R
 });
 
 /** Handles GraphQL requests: a single result is JSON, what comes in pieces or as events is a stream. */
-export function createGraphqlHandler(parts: Parts, streams: Streams): Execute {
-  return async (response, body, state) => {
-    const { scope } = state;
+export function createGraphqlHandler(parts: Parts) {
+  const streams = createStreams(parts);
+  const execute: Execute = async (response, body, scope) => {
     const { req: request } = response;
     const { accept } = request.headers;
     const type = resultTypeFor(accept);
     const form = streamFormFor(accept);
-    const opened = openOperation(parts, request, state);
+    const opened = openOperation(parts, request, scope);
     const read = () => {
       if (type || form) return readParams(request, body);
       throw NOT_ACCEPTABLE;
@@ -109,13 +111,9 @@ export function createGraphqlHandler(parts: Parts, streams: Streams): Execute {
     return opened.run(async () => {
       const { isStream, ...outcome } = await operate(parts, request, opened, read, manner);
       const streamed = isStream ? "text/event-stream" : (form?.type ?? "multipart/mixed");
-      if (outcome.messages)
-        return streams.write(
-          response,
-          outcome.messages,
-          { type: streamed, status: 200, lasts: isStream },
-          scope,
-        );
+      const stream = (messages: AsyncIterableIterator<object>, status: number, lasts: boolean) =>
+        streams.write(response, messages, { type: streamed, status, lasts }, scope);
+      if (outcome.messages) return stream(outcome.messages, 200, isStream);
       const { result } = outcome;
       const head = headOf(result, isStream ? NEWER : (type ?? "application/json"), scope.requestId);
       // Clients of event streams try again after these statuses; other errors are for their readers.
@@ -124,8 +122,9 @@ export function createGraphqlHandler(parts: Parts, streams: Streams): Execute {
       const json = jsonOf(result);
       // To a caller who accepts only that, a stream of it.
       return isStream || !type
-        ? streams.write(response, json, { type: streamed, status, lasts: false }, scope)
+        ? stream(only(json), status, false)
         : parts.delivery.send(response, { ...head, body: JSON.stringify(json) }, scope.caller);
     });
   };
+  return { execute, drain: streams.drain };
 }

@@ -80,6 +80,11 @@ function olderPartsOf(delivered: readonly Delivered[], errorsOf: ErrorsOf): obje
   return incremental.length > 0 ? { incremental } : {};
 }
 
+/** A single message. */
+export async function* only(message: object): AsyncGenerator<object> {
+  yield message;
+}
+
 /**
  * Messages, each converted. `return` ends them even while the next one is awaited, which a generator cannot. Calls back once
  * when there are no more, or nobody waits for them.

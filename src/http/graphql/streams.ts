@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { RequestScope } from "../../request-scope.ts";
-import { acceptsGzip, compressEach } from "../compression.ts";
+import { acceptsGzip, compressEach } from "../delivery.ts";
 import { onceOver } from "../connection.ts";
 import type { Parts } from "../operation.ts";
 import { once } from "../once.ts";
@@ -17,7 +17,7 @@ interface Stream {
 /** How long a client may take to read the end of its stream, in milliseconds. */
 const CLOSING_MS = 1_000;
 
-/** Loads what encodes messages, or a single result: the engine has run the operation. It takes a sixth of the start-up time. */
+/** Loads what encodes messages: the engine has run the operation. It takes a sixth of the start-up time. */
 async function openYoga() {
   const { createYoga } = await import("graphql-yoga");
   return createYoga<{ readonly result: object }>({
@@ -55,20 +55,20 @@ export function createStreams({ delivery, clock }: Parts) {
   };
 
   return {
-    /** Writes messages, or a single result. Ends their source when nobody reads on. */
+    /** Ends the source of messages when nobody reads on. */
     write: async (
       response: ServerResponse,
-      result: object,
+      messages: Messages,
       { type, status, lasts }: Stream,
       { requestId, caller }: RequestScope,
     ): Promise<void> => {
-      const paced = isMessages(result) ? pacedBy(result) : null;
+      const paced = pacedBy(messages);
       let isEnded = false;
       let plain: Response["body"] = null;
       const end = () => {
         isEnded = true;
         // Yoga returns messages only once it has begun to read them.
-        void paced?.messages.return?.();
+        void paced.messages.return?.();
         plain?.cancel().catch(() => {});
       };
       onceOver(response, end);
@@ -82,7 +82,7 @@ export function createStreams({ delivery, clock }: Parts) {
         const encoded = await yoga.fetch(
           "http://gateway/graphql",
           { headers: { accept: type } },
-          { result: paced?.messages ?? result },
+          { result: paced.messages },
         );
         plain = encoded.body;
         const headers = {
@@ -95,7 +95,7 @@ export function createStreams({ delivery, clock }: Parts) {
           ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
           ...(isCompressed && { "content-encoding": "gzip" }),
         };
-        const bytes = bytesOf(plain, { isEnded: () => isEnded, onTaken: (taken) => paced?.take(taken) });
+        const bytes = bytesOf(plain, () => isEnded, paced.take);
         const body = isCompressed ? compressEach(bytes) : bytes;
         await delivery.stream(response, { status, headers, body }, caller);
       } finally {
@@ -112,8 +112,6 @@ export function createStreams({ delivery, clock }: Parts) {
 }
 
 type Messages = AsyncIterableIterator<object>;
-
-const isMessages = (result: object): result is Messages => Symbol.asyncIterator in result;
 
 /** Makes each message when those before are written: Yoga reads ahead, and who does not read would free its place early. */
 function pacedBy(source: Messages) {
@@ -138,13 +136,12 @@ function pacedBy(source: Messages) {
   return { messages, take };
 }
 
-interface Reading {
-  readonly isEnded: () => boolean;
-  readonly onTaken: (bytes: number) => void;
-}
-
 /** The bytes of a stream until it is ended, which is no fault. */
-async function* bytesOf(body: Response["body"], { isEnded, onTaken }: Reading): AsyncGenerator<Uint8Array> {
+async function* bytesOf(
+  body: Response["body"],
+  isEnded: () => boolean,
+  onTaken: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
   try {
     if (!body || isEnded()) return;
     for await (const bytes of body) {
@@ -155,5 +152,3 @@ async function* bytesOf(body: Response["body"], { isEnded, onTaken }: Reading): 
     if (!isEnded()) throw error;
   }
 }
-
-export type Streams = ReturnType<typeof createStreams>;

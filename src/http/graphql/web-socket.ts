@@ -2,13 +2,15 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type ExecutionResult, type FormattedExecutionResult, parse } from "graphql";
 import { useServer } from "graphql-ws/use/ws";
-import { WebSocketServer } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
+import type { Caller } from "../../caller.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { InputError, statusOf, UpstreamError } from "../../errors.ts";
-import { openOperation, openRequest, type Parts } from "../operation.ts";
+import { RequestScope } from "../../request-scope.ts";
+import { openOperation, type Parts } from "../operation.ts";
 import { isAmong, type Origins } from "../target.ts";
+import type { Place } from "../doors.ts";
 import { refuse } from "../server.ts";
-import { Client } from "./client.ts";
 import { jsonOf, toJson } from "./encoding.ts";
 import { operate } from "./handler.ts";
 
@@ -29,6 +31,105 @@ const MANNER = { isReadOnly: true, takesEvents: true, pieces: { isOlder: false }
 
 /** Close code after which clients connect again, elsewhere. */
 const GOING_AWAY = 1_001;
+
+/** How long a client may have no subscription, in milliseconds. */
+const IDLE_MS = 60_000;
+
+/** Maximum bytes that wait for a client that goes on sending. They are more than it leaves unread in any pause that it survives. */
+const MAX_WAITING_BYTES = 4_194_304;
+
+/** Maximum subscribe messages without an answer. Above it nothing more is read from the client until some are answered. */
+const MAX_UNANSWERED = 32;
+
+/** Close codes after which clients connect again: later, or when they have something to subscribe to. */
+const TRY_AGAIN_LATER = 1_013;
+const NORMAL = 1_000;
+
+/** The WebSocket of a client: its place, what it asks and does not read, and when it is idle. */
+class Client extends WebSocket {
+  /** The headers and the socket that count for its operations. */
+  request!: Pick<IncomingMessage, "headers" | "socket">;
+  #parts!: Parts;
+  #place!: Place;
+  #unanswered = 0;
+  /** Subscriptions, and subscribe messages that are not answered. */
+  #used = 0;
+  #cancelIdle = () => {};
+
+  /** Gives a connection that has just been opened its place. */
+  begin({ headers, socket }: IncomingMessage, place: Place, parts: Parts): void {
+    const { "x-request-id": _id, ...own } = headers;
+    // Each operation has a request id of its own.
+    this.request = { headers: own, socket };
+    this.#parts = parts;
+    this.#place = place;
+    // Each ping and message has an answer, which waits in memory for a client that does not read.
+    const onReceived = () => this.bufferedAmount > MAX_WAITING_BYTES && this.terminate();
+    this.on("ping", onReceived).on("message", onReceived);
+    this.once("close", () => {
+      this.#cancelIdle();
+      this.#place.release();
+    });
+    this.#becomeIdle();
+  }
+
+  /** Takes a place for the caller that `connection_init` names. Closes the connection when there is none. */
+  moveTo(caller: Caller): boolean {
+    // First, so that it does not make room for itself by ending itself.
+    this.#place.release();
+    const place = this.#parts.doors.socket.take(caller);
+    if (place instanceof UpstreamError) {
+      this.close(TRY_AGAIN_LATER, place.message);
+      return false;
+    }
+    this.#place = place;
+    this.#becomeIdle();
+    return true;
+  }
+
+  /** Records that a subscription begins. Returns a function that records its end, once. */
+  use(): () => void {
+    this.#used++;
+    this.#cancelIdle();
+    this.#place.markUsed();
+    return () => {
+      if (--this.#used === 0) this.#becomeIdle();
+    };
+  }
+
+  /** Answers a subscribe message. While too many are unanswered, nothing more is read from the client. */
+  async answering<Answer>(answer: () => Promise<Answer>): Promise<Answer> {
+    if (++this.#unanswered > MAX_UNANSWERED) this.pause();
+    try {
+      return await answer();
+    } finally {
+      if (--this.#unanswered <= MAX_UNANSWERED) this.resume();
+    }
+  }
+
+  /**
+   * Calls back when the message has been handed to the operating system, also where the client has gone, which `graphql-ws`
+   * would write to the console. A client that does not read is disconnected.
+   */
+  override send(text: string, done?: unknown): void {
+    const cancel = this.#parts.clock.after(this.#parts.config.READ_TIMEOUT_MS, () => this.terminate());
+    super.send(text, () => {
+      cancel();
+      if (typeof done === "function") done();
+    });
+  }
+
+  /** While nothing uses the connection, newcomers may take its place, and it closes after a while. */
+  #becomeIdle(): void {
+    if (this.readyState !== this.OPEN) return;
+    this.#place.markIdle(() => {
+      this.close(TRY_AGAIN_LATER, "Others need the place");
+      setImmediate(() => this.terminate());
+    });
+    this.#cancelIdle();
+    this.#cancelIdle = this.#parts.clock.after(IDLE_MS, () => this.close(NORMAL, "Idle"));
+  }
+}
 
 /** Accepts WebSockets at `/graphql`, for subscriptions and queries. `graphql-ws` speaks with their clients. */
 export function createWebSockets(parts: Parts) {
@@ -52,9 +153,9 @@ export function createWebSockets(parts: Parts) {
   ) => {
     // Safe: only the headers and the socket of a request are read.
     const request = asked as IncomingMessage;
-    const state = openRequest(identify(request), config.REQUEST_TIMEOUT_MS);
-    const opened = openOperation(parts, request, state);
-    onBegin(() => state.scope.end("left"));
+    const scope = new RequestScope(identify(request), config.REQUEST_TIMEOUT_MS);
+    const opened = openOperation(parts, request, scope);
+    onBegin(() => scope.end("left"));
     return opened.run(async () => {
       const outcome = await operate(parts, request, opened, () => params, MANNER, onEnd);
       if (outcome.messages) return outcome;
@@ -117,7 +218,7 @@ export function createWebSockets(parts: Parts) {
       socket.on("error", () => socket.destroy());
       if (url.split("?", 1)[0] !== "/graphql") return refuse(socket, 404);
       if (!isAllowed(headers.origin, headers.host, origins)) return refuse(socket, 403);
-      const place = doors.take("socket", identify(request).caller);
+      const place = doors.socket.take(identify(request).caller);
       if (place instanceof UpstreamError) return refuse(socket, statusOf(place.code));
       socket.once("close", () => place.release());
       sockets.handleUpgrade(request, socket, head, (client) => {

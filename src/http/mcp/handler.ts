@@ -1,15 +1,34 @@
+import type { IncomingHttpHeaders } from "node:http";
+import {
+  createMcpHandler as createModernHandler,
+  isLegacyRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type Tool as Definition,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
 import { type ExecutionResult, lexicographicSortSchema } from "graphql";
 import type { Operation } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
+import { nextTurn } from "../../engine/turns.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
-import { parseObject, PRIVATE } from "../graphql/encoding.ts";
 import { version } from "../../installation.ts";
+import { isObject } from "../../rest/api/record.ts";
+import { parseObject, PRIVATE, resultTypeFor } from "../graphql/encoding.ts";
 import { openOperation, type Parts } from "../operation.ts";
-import type { Execute } from "../router.ts";
-import { readTools, toolOfOwnDocuments } from "./documents.ts";
 import { reject } from "../rejection.ts";
-import { answerMessage, instructionsFor, openServer } from "./server.ts";
-import { type RunOperation, toolOfSchema, type ToolType, toToolResult } from "./tools.ts";
+import type { Execute } from "../router.ts";
+import {
+  callTool,
+  readTools,
+  type RunOperation,
+  type Tool,
+  toolOfOwnDocuments,
+  toolOfSchema,
+  type ToolType,
+  toToolResult,
+} from "./tools.ts";
 
 /** The types of operations that agents may run. */
 const TYPES: Readonly<Record<Parts["config"]["MCP"], readonly ToolType[]>> = {
@@ -22,6 +41,34 @@ const NO_BODY = Buffer.alloc(0);
 
 /** Longest GraphQL result of a tool: its agent reads all of it, about 25,000 tokens. */
 const MAX_RESULT_BYTES = 100_000;
+
+/** What agents read about the server when they connect. */
+const INSTRUCTIONS = [
+  "Records of machine-learning runs: experiments, jobs, build jobs, groups, users, and the nodes of the cluster.",
+  "An `id` is a global id from another result, or the dotted name: ada.mnist (project), ada.mnist.experiments.42, ada.mnist.groups.1, ada.mnist.jobs.3, ada.mnist.builds.7. Where only one kind is meant, ada.mnist.42 does.",
+  "Results have `data`, and `errors` with a message and `extensions.code` where something could not be read.",
+].join(" ");
+
+/** Where to begin, for a server that has the tool. */
+const BEGINNINGS: readonly (readonly [tool: string, sentence: string])[] = [
+  [
+    "FindProjects",
+    "Where no name is known, begin with FindProjects, which lists the names of projects and groups.",
+  ],
+  ["graphql_query", "What no other tool answers, graphql_query does."],
+];
+
+const instructionsFor = (tools: ReadonlyMap<string, Tool>): string => {
+  const beginnings = BEGINNINGS.filter(([name]) => tools.has(name));
+  return [INSTRUCTIONS, ...beginnings.map(([, sentence]) => sentence)].join(" ");
+};
+
+const SDL = {
+  name: "schema",
+  uri: "rungraph://schema.graphql",
+  description: "The GraphQL schema in SDL.",
+  mimeType: "application/graphql",
+};
 
 /** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
 export async function createMcpHandler(parts: Parts): Promise<Execute> {
@@ -37,7 +84,29 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
   // Of several with one name the last counts.
   const tools = new Map(all.map((tool) => [tool.definition.name, tool]));
   const sdl = shown && printPlain(schema).trimEnd();
-  const served = { version, tools, instructions: instructionsFor(tools), sdl };
+  const capabilities = { tools: {}, ...(sdl !== null && { resources: {} }) };
+  const options = { capabilities, instructions: instructionsFor(tools) };
+
+  /** Opens the server of one message. `execute` runs the operations of its caller. */
+  const openServer = (execute: RunOperation): Server => {
+    const server = new Server({ name: "rungraph", version }, options);
+    server.setRequestHandler("tools/list", () => ({
+      // Safe: a JSON Schema is JSON.
+      tools: [...tools.values()].map(({ definition }) => definition as Definition),
+    }));
+    server.setRequestHandler("tools/call", ({ params: { name, arguments: given = {} } }) => {
+      const tool = tools.get(name);
+      if (tool) return callTool(tool, given, execute);
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
+    });
+    if (sdl === null) return server;
+    server.setRequestHandler("resources/list", () => ({ resources: [SDL] }));
+    server.setRequestHandler("resources/read", ({ params: { uri } }) => {
+      if (uri === SDL.uri) return { contents: [{ uri, mimeType: SDL.mimeType, text: sdl }] };
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource ${uri} not found`);
+    });
+    return server;
+  };
 
   const resultOf = async (
     operation: Operation,
@@ -51,11 +120,11 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
     return { errors: [rejection(`Expected a ${type}, got a ${given}.`, "BAD_REQUEST")] };
   };
 
-  return async (response, body, state) => {
-    const { requestId, caller } = state.scope;
+  return async (response, body, scope) => {
+    const { requestId, caller } = scope;
     const { req: request } = response;
     const execute: RunOperation = async (...given) => {
-      const { operation, run, end } = openOperation(parts, request, state);
+      const { operation, run, end } = openOperation(parts, request, scope);
       const result = await run(() => resultOf(operation, ...given));
       end(200);
       return toToolResult(engine.finish(result, requestId, operation.extensions));
@@ -63,13 +132,13 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
     let answer: Response;
     try {
       const message = parseObject(body ?? NO_BODY);
-      parts.heldBytes.holdJson(state.scope, message);
-      answer = await answerMessage(message, request.headers, () => openServer(served, execute));
+      parts.heldBytes.holdJson(scope, message);
+      answer = await answerMessage(message, request.headers, () => openServer(execute));
     } catch (error) {
       return reject(response, "mcp", parts.publicError(error), requestId);
     } finally {
       // Most messages run no operation, which would have ended the scope.
-      state.scope.end("done");
+      scope.end("done");
     }
     const headers = {
       ...Object.fromEntries(answer.headers),
@@ -82,4 +151,40 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
       caller,
     );
   };
+}
+
+/** The headers that belong to the protocol. Others, such as the token, do not concern it. */
+const PROTOCOL_HEADERS = /^(?:accept|content-type|mcp-.*)$/;
+
+/** The SDK wants clients to accept event streams as well, of which there are none. */
+function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
+  const accepts = resultTypeFor(accept) ? "application/json, text/event-stream" : accept;
+  return Object.entries({ ...headers, accept: accepts }).filter(
+    (entry): entry is [string, string] => PROTOCOL_HEADERS.test(entry[0]) && typeof entry[1] === "string",
+  );
+}
+
+/**
+ * Answers one message by a server of its own, without a session and without a stream: of the revision 2026-07-28, or of
+ * an earlier one.
+ */
+export async function answerMessage(
+  message: object,
+  headers: IncomingHttpHeaders,
+  open: () => Server,
+): Promise<Response> {
+  // The SDK takes some milliseconds for a message.
+  await nextTurn();
+  const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
+  // Some clients send null for no arguments at all.
+  const { params } = message as { readonly params?: unknown };
+  if (isObject(params) && params["arguments"] === null) delete params["arguments"];
+  const options = { parsedBody: message };
+  if (!(await isLegacyRequest(request, message))) {
+    // Tools and resources never change, so there is nothing to subscribe to.
+    return createModernHandler(open, { legacy: "reject", maxSubscriptions: 0 }).fetch(request, options);
+  }
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  await open().connect(transport);
+  return transport.handleRequest(request, options);
 }

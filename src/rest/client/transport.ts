@@ -1,5 +1,4 @@
 import type { Readable } from "node:stream";
-import { parseHeaders } from "undici/lib/core/util.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { Collector, decodeBody } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
@@ -137,13 +136,13 @@ class ResponseHandler {
   onHeaders(status: number, rawHeaders: readonly Buffer[]): boolean {
     // Informational: the final response follows.
     if (status < 200) return true;
-    const headers = parseHeaders(rawHeaders);
-    this.#head = headOf(status, headers);
-    this.#encoding = headers["content-encoding"]?.toString() ?? null;
+    const header = (name: string) => headerIn(rawHeaders, name);
+    this.#head = headOf(status, header);
+    this.#encoding = header("content-encoding");
     if (status >= 300) this.#body = new Collector(MAX_ERROR_BYTES);
     else if (this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes);
     else {
-      this.#succeed({ ...this.#head, body: NO_BODY });
+      this.#succeed({ body: NO_BODY, ...this.#head });
       // The ignored body may still arrive, and keeps the connection usable.
       this.#body = new Collector(MAX_ERROR_BYTES);
       this.#timer = setTimeout(() => this.#abort?.(), IGNORED_BODY_MS);
@@ -156,7 +155,7 @@ class ResponseHandler {
       this.#body?.add(chunk);
       this.#asker.hold(chunk.length);
     } catch (error) {
-      if (this.#head && this.#head.status >= 300) this.#succeed({ ...this.#head, body: NO_BODY });
+      if (this.#head && this.#head.status >= 300) this.#succeed({ body: NO_BODY, ...this.#head });
       this.#fail(error);
       this.#abort?.();
     }
@@ -167,7 +166,7 @@ class ResponseHandler {
     const head = this.#head;
     if (!head || !this.#body) return this.#fail(new TypeError("a response without a head"));
     const body = this.#body.bytes();
-    if (!this.#encoding) return this.#succeed({ ...head, body });
+    if (!this.#encoding) return this.#succeed({ body, ...head });
     void this.#decode(head, this.#encoding, body);
   }
 
@@ -183,7 +182,7 @@ class ResponseHandler {
       // The status of an error is used even when its body cannot be decoded.
       const decoded = await (isError ? decoding.catch(() => NO_BODY) : decoding);
       this.#asker.hold(decoded.length);
-      this.#succeed({ ...head, body: decoded });
+      this.#succeed({ body: decoded, ...head });
     } catch (error) {
       this.#fail(error);
     }
@@ -214,11 +213,19 @@ const NO_BODY = Buffer.alloc(0);
 /** How long an ignored body may occupy its connection, in milliseconds. */
 const IGNORED_BODY_MS = 1_000;
 
-export const headOf = (
-  status: number,
-  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
-): ResponseHead => ({
+export const headOf = (status: number, header: (name: string) => string | null): ResponseHead => ({
   status,
-  contentType: headers["content-type"]?.toString() ?? null,
-  retryAfter: headers["retry-after"]?.toString() ?? null,
+  contentType: header("content-type"),
+  retryAfter: header("retry-after"),
 });
+
+/** A header among names and values; null without it. To parse all of them takes as long as to parse a short body. */
+function headerIn(raw: readonly Buffer[], name: string): string | null {
+  const values: string[] = [];
+  for (const [index, value] of raw.entries()) {
+    const key = raw[index - 1];
+    if (index % 2 === 1 && key?.length === name.length && key.toString("latin1").toLowerCase() === name)
+      values.push(value.toString("latin1"));
+  }
+  return values.length > 0 ? values.join() : null;
+}

@@ -14,7 +14,3 @@ declare module "undici/lib/core/connect.js" {
 declare module "undici/lib/core/errors.js" {
   export { errors as default } from "undici";
 }
-
-declare module "undici/lib/core/util.js" {
-  export function parseHeaders(raw: readonly Buffer[]): Record<string, string | string[]>;
-}

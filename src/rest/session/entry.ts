@@ -106,7 +106,8 @@ export class Entry implements Asker, Life {
   succeed(value: unknown): void {
     this.isAnswered = true;
     this.value = value;
-    const waiting = this.#waiting.splice(0);
+    const waiting = this.#waiting;
+    this.#waiting = [];
     this.#holders = waiting.length;
     for (const read of waiting) read.resolve(value);
     this.#last?.resolve(value);

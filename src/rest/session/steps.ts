@@ -55,7 +55,7 @@ const readPage = <At, Item>(
   session: Session,
   { endpoint, address, base, part }: List<At, Item>,
   query: Query,
-) => session.read(endpoint, address, { query: { ...base, ...query }, ...(part ? { part } : {}) });
+) => session.read(endpoint, address, { query: base ? { ...base, ...query } : query, part });
 
 /** Follows page links, on a server that accepts no page parameters. */
 async function stepByLink<At, Item>(
