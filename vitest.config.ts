@@ -22,7 +22,6 @@ for (const room of ROOMS.filter((each) => installed(each).length === 0))
  * tests. They run in CI, where `FULL=1` is set, and where files are named.
  */
 const LONG = [
-  "analysis/pandas",
   "browser/*",
   "config/{built-demo,process}",
   "deploy/balancers",

@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { MCP_HEADERS, rpc, startAgent } from "../support/agent.ts";
-import { still, tokenOf } from "../support/demo-gateway.ts";
+import { startAgent } from "../support/agent.ts";
+import { still } from "../support/demo-gateway.ts";
 import { manifest } from "../support/build.ts";
-import { sendTo } from "../support/raw-requests.ts";
 import VARIABLES from "../../schema/operations/demo-variables.json" with { type: "json" };
 import TOOLS from "./tools.json" with { type: "json" };
 import { RELEASE_04 } from "../support/gateway.ts";
@@ -95,16 +94,6 @@ test("null for an optional argument of any tool is the same as none", async () =
     expect([name, answer.isError]).toEqual([name, false]);
     expect([name, await use(name, { ...nulls, ...needed })]).toEqual([name, answer]);
   }
-});
-
-test("null for all arguments is the same as none", async () => {
-  const { url, demo } = await start({});
-  const call = async (params: object) =>
-    sendTo(`${url}/mcp`, {
-      body: rpc("tools/call", { name: "StartPage", ...params }),
-      headers: { ...MCP_HEADERS, authorization: `token ${tokenOf(demo, "ada")}`, "x-request-id": "story" },
-    });
-  expect((await call({ arguments: null })).text).toEqual((await call({})).text);
 });
 
 test("within an argument null clears, but not what has a default", async () => {

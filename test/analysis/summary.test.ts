@@ -59,24 +59,6 @@ test("groups are told by parameter, status, user and tag, with statistics of eac
   expect(calls()).toEqual([WHOLE]);
 });
 
-test("runs are counted by group, also beside a parameter of this name", async () => {
-  const rows = [
-    { ...TOLD.rows[0], experiment_group: "ada.mnist.7", declarations: { group: "control" } },
-    { ...TOLD.rows[1], experiment_group: null },
-  ];
-  const { list } = await startRuns(rows);
-  const group = (name: string) => `groups(by: ["${name}"], metrics: []) { values { name value } }`;
-  const answer = await list("", `summary { runs: ${group("group")} named: ${group("param.group")} }`);
-  const values = (name: string, value: unknown) => ({ values: [{ name, value }] });
-  expect(answer).toEqual(
-    summaryOf({
-      runs: [values("group", "ada.mnist.7"), values("group", null)],
-      // The other run has no parameter of this name, which is not the same as null.
-      named: [values("param.group", "control"), { values: [] }],
-    }),
-  );
-});
-
 test("names that every object has are names like others", async () => {
   const { list } = await startRuns(TOLD.rows.slice(0, 1));
   const names = ["__proto__", "constructor"];

@@ -97,35 +97,6 @@ describe("metrics of the experiments of a group", () => {
       },
     },
   };
-  const first = [
-    { id: 1, experiment: 1, values: { loss: 1 } },
-    { id: 2, experiment: 2, values: { loss: 2 } },
-  ];
-
-  test.each<[string, Told]>([
-    [
-      "with a next page says of none that it is whole",
-      { json: { next: "http://x/?offset=2", results: first } },
-    ],
-    ["with less than its count says of none that it is whole", { json: { count: 4, results: first } }],
-    [
-      "that does not say whose they are tells nothing",
-      { json: { count: 2, results: first.map(({ id, values }) => ({ id, values })) } },
-    ],
-    ["that the server does not know", UNKNOWN_LIST],
-    ["that cannot be read", { text: "<html>" }],
-  ])("a list of a group %s: each experiment is asked alone", async (_, told) => {
-    const { ask, calls } = await startGroup(told);
-    const { data, errors } = await ask(series);
-    expect(errors).toBeUndefined();
-    expect(data).toEqual(wholeSeries);
-    expect(calls()).toEqual([
-      "experiments/1/metrics",
-      "experiments/2/metrics",
-      "experiments?group=5",
-      "groups/5/metrics",
-    ]);
-  });
 
   test("a server without the list of a group is asked one by one from then on", async () => {
     const { ask, calls } = await startGroup(UNKNOWN_LIST);

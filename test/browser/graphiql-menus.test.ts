@@ -36,28 +36,6 @@ async function faultsOf(page: Page, isOfColours = false) {
 }
 
 describe.runIf(hasBrowser)("GraphiQL's menus", () => {
-  test("completes a field before those whose names go on", async () => {
-    const { url } = await startDemoGateway();
-    const { page } = await open(url);
-    await click(page, page.getByRole("button", { name: "New tab" }));
-    await tabOf(page, "<untitled>").waitFor();
-    for (const [typed, first, next] of [
-      ["exper", "experiment", "experimentJob"],
-      ["projec", "project", "projects"],
-    ] as const) {
-      await click(page, page.locator(".graphiql-query-editor .monaco-editor"));
-      await page.keyboard.press("Control+A");
-      await page.keyboard.type(`{ ${typed}`);
-      await page.keyboard.press("Control+Space");
-      const offered = page.locator(".suggest-widget .monaco-list-row .label-name");
-      // What was offered for fewer letters stays until the editor has drawn anew.
-      await expect
-        .poll(async () => (await offered.allTextContents()).slice(0, 2), SHOWN)
-        .toEqual([first, next]);
-      await page.keyboard.press("Escape");
-    }
-  });
-
   test("opens each operation of the list, by words, in a tab that keeps its variables over a reload", async () => {
     const { url } = await startDemoGateway();
     const { page } = await open(url);

@@ -5,7 +5,6 @@ import { type Seen, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
-import { readPage } from "../docs/page.ts";
 import { PATIENT } from "../support/patience.ts";
 import {
   answerOf,
@@ -17,7 +16,6 @@ import {
   run,
   signIn,
   storesOf,
-  WIDE,
   shareGraphiql,
 } from "./graphiql.ts";
 
@@ -65,16 +63,6 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(await isAsked()).toBe(true);
     await expect.poll(() => rows.count(), SHOWN).toBe(3);
     expect(complaints).toEqual([]);
-  });
-
-  test("shows the five requests of README's query", async () => {
-    const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-    const query = readPage("README.md").blocks.find(({ language }) => language === "graphql")?.text ?? "";
-    const { page } = await open(`${url}/graphql#${new URLSearchParams({ query })}`, WIDE, "Best");
-    await run(page);
-    const panel = page.getByRole("region", { name: "Upstream requests" });
-    await panel.getByText(/^5 requests · 2 rounds · /).waitFor();
-    expect(await panel.textContent()).toContain("1 shared · 2 free · 6 without Rungraph");
   });
 
   test("shows no upstream requests where operations are not explained", async () => {

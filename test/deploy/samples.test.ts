@@ -1,13 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { readConfig, SETTINGS } from "../../src/config.ts";
 import { NODE_FLAGS } from "../../src/installation.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
-import { fileOf } from "../support/run-balancer.ts";
 import { KUSTOMIZE, parseYaml, readSample } from "./samples.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -93,41 +88,6 @@ test("each sample and the image are of this version", () => {
   );
 });
 
-test("compose.yaml without a service starts the demo, at the port of the image", () => {
-  expect(readConfig(composed(gateway, ""))).toMatchObject({ DEMO: true });
-  const { PORT } = image.environment;
-  expect(gateway.ports).toEqual([`127.0.0.1:${PORT}:${PORT}`]);
-});
-
-test("compose.replicas.yaml has the replicas that nginx.conf names, each behind one proxy", () => {
-  const { balancer, ...gateways } = replicas;
-  expect(balancer.volumes).toEqual(["./nginx.conf:/etc/nginx/nginx.conf:ro"]);
-  const named = [...fileOf("nginx").matchAll(/^ {4}server (\S+):4000 /gm)].map(([, address]) => address);
-  expect(
-    Object.values<typeof gateway>(gateways).map(({ networks, environment: { TRUSTED_PROXIES } }) => [
-      networks.replicas.ipv4_address,
-      TRUSTED_PROXIES,
-    ]),
-  ).toEqual(named.map((address) => [address, "1"]));
-});
-
-test("balancers close idle connections before the gateway does, and wait for it longer than it waits", () => {
-  const config = readConfig({});
-  /** The first number behind `name` in a file, in milliseconds: it is in seconds there. */
-  const secondsIn = (file: string, name: string): number =>
-    1_000 * Number(new RegExp(`^ *${name} (\\d+)s;?$`, "m").exec(file)?.[1]);
-  const [nginx, haproxy] = [fileOf("nginx"), fileOf("haproxy")];
-  const { annotations } = parseYaml("kustomize/ingress/ingress.yaml").metadata;
-  const ingress = 1_000 * Number(annotations["nginx.ingress.kubernetes.io/proxy-read-timeout"]);
-  expect(secondsIn(nginx, "keepalive_timeout")).toBeLessThan(config.KEEP_ALIVE_TIMEOUT_MS);
-  expect(secondsIn(haproxy, "timeout server")).toBeLessThan(config.KEEP_ALIVE_TIMEOUT_MS);
-  const waits = ["server", "client", "tunnel"].map((name) => secondsIn(haproxy, `timeout ${name}`));
-  const shortest = Math.min(ingress, secondsIn(nginx, "proxy_read_timeout"), ...waits);
-  expect(shortest).toBeGreaterThan(Math.max(config.UPSTREAM_IDLE_TIMEOUT_MS, config.REQUEST_TIMEOUT_MS));
-  const [, megabytes] = /client_max_body_size (\d+)m;/.exec(nginx) ?? [];
-  expect(Number(megabytes) * 2 ** 20).toBeGreaterThan(config.MAX_BODY_BYTES);
-});
-
 test("the image starts what npm start starts, not as root, for all addresses, and no demo by itself", () => {
   expect(packageJson.scripts.start).toContain(` && exec ${image.command.join(" ")}`);
   expect(image.command).toEqual(["node", ...NODE_FLAGS, "dist/src/main.js"]);
@@ -143,20 +103,4 @@ test("the image starts what npm start starts, not as root, for all addresses, an
   const isThere = (name: string) =>
     context.includes(`!${name.split("/", 1)[0]}`) && existsSync(new URL(name, ROOT));
   expect(copied.filter((name) => !isThere(name))).toEqual([]);
-});
-
-test("the image asks after its own health without starting Node", async () => {
-  /** Whether the health check of the image is satisfied with what answers at a port. */
-  const isHealthy = async (port: string): Promise<boolean> => {
-    const [shell = "", ...options] = image.health;
-    const env = { PATH: process.env["PATH"], PORT: port };
-    const [code] = await once(spawn(shell, options, { env, stdio: "ignore" }), "exit");
-    return code === 0;
-  };
-  expect(image.health[0]).toBe("bash");
-  const { url } = await startGateway({ upstream: await startFake(() => undefined) });
-  expect(await isHealthy(new URL(url).port)).toBe(true);
-  const failing = await startFake(() => ({ text: "HTTP/1.1 200 OK", status: 503 }));
-  expect(await isHealthy(new URL(failing.url).port)).toBe(false);
-  expect(await isHealthy("1")).toBe(false);
 });

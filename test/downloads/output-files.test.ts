@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { startDemoGateway, still, tokenOf } from "../support/demo-gateway.ts";
 import { errorsOf } from "../support/errors.ts";
 import type { Told } from "../support/fake.ts";
 import type { Answer } from "../support/gateway.ts";
@@ -8,7 +7,6 @@ import NAMES from "./names.json" with { type: "json" };
 import QUERIES from "./queries.json" with { type: "json" };
 import { errorsIn, RUN, startDownloads } from "./taking.ts";
 
-const ENV = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 const TREE = "ada/mnist/experiments/42/outputs/tree";
 const FILES = "ada/mnist/experiments/42/outputs/files";
 const FILE = `${RUN}/files`;
@@ -169,22 +167,4 @@ describe("the download of one file", () => {
     const errors = [{ message: "Not found: x of ada.mnist.experiments.42.", extensions }];
     expect([status, JSON.parse(body)]).toEqual([404, { errors }]);
   });
-});
-
-test("the demo has files in folders, which are read in parts", async () => {
-  const { ask, demo } = await startDemoGateway({ now: still, env: ENV });
-  const { data } = (await ask(folder("checkpoints"))) as Answer<{
-    experiment: { outputFiles: { files: readonly { bytes: number; url: string }[] } };
-  }>;
-  const { files } = data.experiment.outputFiles;
-  expect(files).toHaveLength(3);
-  const [{ bytes = 0, url = "" } = {}] = files;
-  const load = (headers: Record<string, string> = {}) =>
-    fetch(url, { headers: { authorization: `token ${tokenOf(demo, "ada")}`, ...headers } });
-  const whole = await load();
-  expect(whole.headers.get("content-length")).toBe(`${bytes}`);
-  const text = await whole.text();
-  expect(JSON.parse(text)).toHaveProperty("loss");
-  const part = await load({ range: "bytes=5-", "if-range": whole.headers.get("etag") ?? "" });
-  expect([part.status, await part.text()]).toEqual([206, text.slice(5)]);
 });

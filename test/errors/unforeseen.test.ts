@@ -32,7 +32,11 @@ describe("an exception that nobody foresaw is masked and logged", () => {
       },
       { write: (line: string) => void lines.push(line) },
     );
-    const service = await startRecords({ "ada/mnist/experiments/42/": { ...RUNNING_RECORD, name: 7 } });
+    const record = { ...RUNNING_RECORD, name: 7 };
+    const service = await startRecords({
+      "ada/mnist/experiments/42/": record,
+      "ada/mnist/experiments/42/restart/": record,
+    });
     const gateway = createGateway({
       config: readConfig({ ...NO_DEADLINES }),
       upstreamUrl: new URL(service.url),
@@ -57,6 +61,12 @@ describe("an exception that nobody foresaw is masked and logged", () => {
       field: "experiment",
       at: expect.arrayContaining([expect.stringMatching(/^src\/observability\/event-log\.ts:\d+:\d+$/)]),
       msg: "unexpected error",
+    });
+    // Whatever fails here, a command was done or not.
+    const query = `mutation { restartExperiment(id: "ada.mnist.42") { experiment { status } } }`;
+    const command = await post(`${url}/graphql`, { query }, { authorization: `token ${SECRET_TOKEN}` });
+    expect(await command.json()).toMatchObject({
+      errors: [{ extensions: { code: "UPSTREAM_BAD_RESPONSE", outcome: "unknown" } }],
     });
     expectNothingLeaked({}, lines.join(""), service.url);
     expect(lines.join("")).not.toContain(process.cwd());

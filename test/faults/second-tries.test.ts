@@ -23,6 +23,23 @@ describe("second tries of reads", () => {
     await many(30);
     service.fail(/./, reset, (call) => call === 1);
     expect(await many(1)).toEqual(["ok"]);
+    service.heal();
+    await many(30);
+    pass(11_000);
+    const before = service.calls().length;
+    service.fail(/./, reset, (call) => call <= 19);
+    await many(9);
+    expect(service.calls()).toHaveLength(before + 19);
+  });
+
+  test("come after a pause, the later the longer", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0.0123);
+    const set = vi.spyOn(globalThis, "setTimeout");
+    const { service, one } = await startBreakable(env);
+    service.fail(/./, reset, (call) => call <= 2);
+    expect(await one()).toBe("ok");
+    const pauses = set.mock.calls.map(([, ms = 0]) => Math.round(1_000 * ms));
+    expect(pauses).toEqual(expect.arrayContaining([1_230, 2_460]));
   });
 
   test("are a tenth at most while much is asked", async () => {

@@ -60,6 +60,8 @@ test("asked to stop, it ends what is under way, takes nothing new, says so, and 
   await late.write(GET_READY);
   await vi.waitFor(() => expect(late.read()).toContain("ready\n"), PATIENT);
   const before = late.read().length;
+  const half = await openRaw(gateway.url);
+  await half.write("GET /readyz HTTP/1.1\r\n");
   await gateway.stop();
   await probe.write("\r\n");
   await probe.closed;
@@ -69,6 +71,8 @@ test("asked to stop, it ends what is under way, takes nothing new, says so, and 
   another?.writeHead(200, { "content-type": "text/plain" }).end("a line\n");
   await late.closed;
   expect(late.read().slice(before)).toMatch(/^HTTP\/1\.1 200 [^]*a line/);
+  // Until nothing new may arrive, so that nothing else closes the connections of these answers.
+  await half.closed;
   // Some clients would take the close for the end of the file.
   expect(late.read().slice(before)).not.toMatch(/connection: close/i);
   waiting?.writeHead(200, JSON_BODY).end(JSON.stringify(RUNNING_RECORD));
@@ -98,6 +102,8 @@ test("a poll that the service holds, a silent WebSocket and connections without 
   // The stream ends without `complete` and without a fault.
   expect(await stream.next()).toBe(null);
   expect(await gateway.ended).toBe(0);
+  // Who waits for its next request is told nothing.
+  expect(idle.read()).not.toContain(" 408 ");
   await socket.closed;
   expect(socket.read()).toContain("\u0003\ufffdGoing away");
   expect(poll?.destroyed || poll?.socket?.destroyed).toBe(true);

@@ -109,6 +109,12 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
     // Far fewer than dawdle with their bodies.
     const gateway = await start(await startRunning(), limitsOf(deadlineMs), { MAX_OPERATIONS: "8" });
     expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
+    const left = new AbortController();
+    const query = `subscription { runUpdated(id: "ada.mnist.experiments.42") { run { status } } }`;
+    const headers = { ...HEADERS, ...JSON_BODY, accept: "text/event-stream" };
+    const options = { method: "POST", headers, body: operationText(query), signal: left.signal };
+    await fetch(`http://127.0.0.1:${gateway.port}/graphql`, options);
+    left.abort();
     const dawdling = Promise.all(
       Array.from({ length: 500 }, (_, turn) =>
         dawdle(gateway.port, DAWDLERS[turn % DAWDLERS.length] as Dawdler),

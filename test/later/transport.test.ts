@@ -61,17 +61,6 @@ describe("pieces come in the form that the caller accepts", () => {
     );
   });
 
-  test("text/event-stream, also by GET", async () => {
-    const { url } = await start();
-    const response = await ask(url, "text/event-stream");
-    expect(response.headers.get("content-type")).toBe("text/event-stream");
-    expect(await textOf(response)).toBe(events(FIRST, SECOND));
-    const got = await fetch(`${url}/graphql?${new URLSearchParams({ query: QUERY })}`, {
-      headers: { ...SIGNED_IN, accept: "text/event-stream" },
-    });
-    expect(await textOf(got)).toBe(events(FIRST, SECOND));
-  });
-
   test.each([
     "application/json",
     "application/json, multipart/mixed;q=0",

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
+import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
 import { PATIENT, withoutPings } from "../support/patience.ts";
 
 const RUNNING = [{ id: 1, last_status: "running" }];
@@ -18,29 +18,6 @@ test("an event stream begins with a comment, has more while it is quiet, and is 
   advance(FIRST_POLL);
   expect(await watcher.next()).toEqual(update(1, "RUNNING"));
   expect([await watcher.frame(), await watcher.frame()]).toEqual([comment, comment]);
-});
-
-test("a subscription is a GET as well, and needs a caller that takes event streams", async () => {
-  const { url, advance } = await startLive(RUNNING);
-  const search = new URLSearchParams({
-    query: RUN_UPDATED,
-    variables: JSON.stringify({ id: experimentId(1) }),
-  });
-  const ask = (accept: string) =>
-    fetch(`${url}/graphql?${search}`, { headers: { accept, authorization: "token t0ken" } });
-  const refused = await ask("application/json");
-  expect(refused.status).toBe(406);
-  expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: "BAD_REQUEST" } }] });
-  const response = await ask("text/event-stream");
-  advance(FIRST_POLL);
-  let text = "";
-  for await (const piece of response.body ?? []) {
-    text += Buffer.from(piece).toString();
-    if (text.includes("data:")) break;
-  }
-  expect(text.replaceAll(/^:\n\n/gm, "")).toBe(
-    `event: next\ndata: ${JSON.stringify(update(1, "RUNNING"))}\n\n`,
-  );
 });
 
 test("limits of documents hold for subscriptions, which have one root field", async () => {

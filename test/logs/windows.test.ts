@@ -1,12 +1,11 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readWindow, type WindowRequest } from "../../src/rest/session/log-window.ts";
 import { cases } from "../support/cases.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
-import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
+import { type Gateway, startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
 import {
   inPiecesOf,
@@ -32,15 +31,6 @@ describe("a window from the start of a log", () => {
     expect(log.calls()).toEqual([LOG_CALL]);
   });
 
-  test("is cut at maxBytes and read on behind its cursor", async () => {
-    const log = await startLog("one\ntwo\nthree\n");
-    const first = await readWindowOf(log, { maxBytes: 8 });
-    expect(first).toMatchObject({ text: "one\ntwo\n", lines: ["one", "two"], startByte: 0, hasMore: true });
-    const rest = await readWindowOf(log, { after: first.endCursor });
-    expect(rest).toMatchObject({ text: "three\n", lines: ["three"], startByte: 8, hasMore: false });
-    expect(log.calls()).toEqual([LOG_CALL, LOG_CALL]);
-  });
-
   test.each([
     ...WINDOWS,
     {
@@ -51,17 +41,6 @@ describe("a window from the start of a log", () => {
     },
   ])("$what", async ({ written, maxBytes, told }) => {
     expect(await readWindowOf(await startLog(written), { maxBytes })).toMatchObject(told);
-  });
-
-  test("is read from a log that arrives compressed", async () => {
-    const gateway = await startBefore(() => ({
-      text: gzipSync("one\ntwo\n"),
-      headers: { "content-encoding": "gzip", "content-type": "text/plain" },
-    }));
-    expect(await readWindowOf(gateway, { maxBytes: 4 })).toMatchObject({
-      text: "one\n",
-      hasMore: true,
-    });
   });
 
   test.each([
@@ -144,28 +123,12 @@ describe("the tail of a log", () => {
     expect(log.calls()).toEqual([LOG_CALL, LOG_CALL]);
   });
 
-  test("is no longer than maxBytes and begins with a whole character", async () => {
-    const log = await startLog("one\ntwo€three\n");
-    expect(await readWindowOf(log, { tailLines: 1, maxBytes: 8 })).toMatchObject({
-      text: "three\n",
-      startByte: 10,
-    });
-  });
-
   test("shows signs of replacement for bytes that are no UTF-8", async () => {
     const log = await startLog(Buffer.from([0x61, 0x0a, 0x80, 0x80, 0x62, 0x0a]));
     expect(await readWindowOf(log, { tailLines: 1 })).toMatchObject({
       text: "\uFFFD\uFFFDb\n",
       startByte: 2,
     });
-  });
-
-  test("of a log much longer than the window is found", async () => {
-    const numbers = Array.from({ length: 100_000 }, (_, index) => `line ${index}\n`);
-    const log = await startLog(numbers.join(""));
-    const tail = await readWindowOf(log, { tailLines: 3 });
-    expect(tail.lines).toEqual(["line 99997", "line 99998", "line 99999"]);
-    expect(tail.startByte).toBe(numbers.join("").length - tail.text.length);
   });
 });
 
@@ -185,6 +148,14 @@ test("a log that is written without end is read as far as the window and then ca
     lines: ["line 1", "line 2"],
     hasMore: true,
   });
+  await service.gone;
+});
+
+test("a log of which its caller may not hold so much is cancelled", async () => {
+  const service = await startEndless();
+  const { ask } = await startGateway({ upstream: service, env: { MAX_UPSTREAM_BYTES: "100000" } });
+  const { errors } = await ask(READ_LOG, { maxBytes: 1_000_000 });
+  expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["REQUEST_LIMIT_EXCEEDED"]);
   await service.gone;
 });
 

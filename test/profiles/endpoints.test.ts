@@ -1,10 +1,33 @@
 import { describe, expect, test } from "vitest";
-
+import { tokenOf } from "../support/demo-gateway.ts";
 import { errorsOf } from "../support/errors.ts";
-
+import { globalId } from "../support/ids.ts";
 import { POLYAXON, startProfile } from "../support/profiles.ts";
 
 describe("rows that a profile spells differently", () => {
+  test.each([
+    ["document", "outputs"],
+    ["polyaxon-0.2", "outputs"],
+    ["polyaxon-0.4", "outputs/download"],
+  ] as const)("with %s the outputs of a job are at %s", async (profile, path) => {
+    const { url, calls, demo } = await startProfile(profile);
+    const headers = { authorization: `token ${tokenOf(demo, "ada")}` };
+    const { status } = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/1")}/outputs`, { headers });
+    expect([status, calls()]).toEqual([200, [`GET ada/mnist/jobs/1/${path}`]]);
+  });
+
+  test.each([
+    ["document", "DELETE"],
+    ["polyaxon-0.2", "POST"],
+    ["polyaxon-0.4", "POST"],
+  ] as const)("with %s the superuser role is taken away by %s", async (profile, method) => {
+    const { ask, calls } = await startProfile(profile);
+    expect(await ask(`mutation { revokeSuperuser(username: "grace") { __typename } }`)).toEqual({
+      data: { revokeSuperuser: { __typename: "UserPayload" } },
+    });
+    expect(calls()).toEqual([`${method} superusers/revoke/grace/`]);
+  });
+
   test.each(POLYAXON)(
     "with %s jobs cannot be resumed or copied: nothing is sent, and it is said",
     async (profile) => {

@@ -48,31 +48,6 @@ test("from 0.5 on, `params` are the declarations, and `content`, YAML or JSON, i
   );
 });
 
-test("a record with old and new keys is read by the old ones", async () => {
-  const { ask } = await startBefore({
-    "alice/mnist/experiments/1/": {
-      ...recordedAs("experiment detail 1"),
-      content: "kind: other",
-      params: { lr: 9 },
-    },
-  });
-  const answer = await ask(
-    `{ experiment(id: "alice.mnist.1") { declarations { name value } config { kind } } }`,
-  );
-  expect(outcomeOf(answer)).toEqual({
-    data: {
-      experiment: {
-        declarations: [
-          { name: "batch_size", value: 64 },
-          { name: "lr", value: 0.01 },
-        ],
-        config: { kind: "experiment" },
-      },
-    },
-    errors: [],
-  });
-});
-
 test("what a content says is not repeated in a warning of the process", async () => {
   const warned: string[] = [];
   const listen = ({ message }: Error) => void warned.push(message);

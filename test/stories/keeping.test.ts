@@ -16,8 +16,6 @@ const KINDS = {
 type KindName = keyof typeof KINDS;
 const KIND_NAMES = Object.keys(KINDS) as KindName[];
 
-const fieldOf = (text: string) => text.replace(/^./, (letter) => letter.toLowerCase());
-
 /** The name that the service has for it, and its kind as `KeptKind` spells it. */
 const nameOf = (kind: KindName) => KINDS[kind].run.replace(/\.(?:experiments|groups)\./, ".");
 const enumOf = (kind: KindName) => (kind === "BuildJob" ? "BUILD_JOB" : kind.toUpperCase());
@@ -50,37 +48,6 @@ describe("a run that is kept", () => {
         expect(await listed("bookmarks")).toContain(uniqueName);
         expect((await listed("archives")).includes(uniqueName)).toBe(isArchived === true);
         expect(calls()).toEqual(lists);
-      }
-    },
-  );
-
-  test.each(KIND_NAMES)(
-    "%s: what its row holds costs nothing more, `isBookmarked` neither; what is beyond it one request",
-    async (kind) => {
-      const { run, wire, beyond } = KINDS[kind];
-      const { ask, calls } = await startProfile();
-      const path = `ada/mnist/${wire}/${run.split(".").at(-1)}`;
-      await ask(
-        `mutation { bookmark${kind}(id: "${run}") { __typename } archiveRuns(ids: ["${run}"]) { __typename } }`,
-      );
-      calls();
-      const fields = "id internalId uniqueName status isBookmarked user { username } project { uniqueName }";
-      for (const list of ["bookmarks", "archives"]) {
-        const nodeIn = async (selected: string) => {
-          const answer = await ask(
-            `{ viewer { list: ${list}(kind: ${enumOf(kind)}, first: 1) { nodes { ... on ${kind} { ${selected} } } } } }`,
-          );
-          expect(answer.errors).toBeUndefined();
-          return listIn(answer, "viewer.list").nodes[0];
-        };
-        const reads = [`GET ${list}/ada/${wire}?limit=1`, "GET users/"];
-        expect(await nodeIn(fields)).toMatchObject({ uniqueName: nameOf(kind), isBookmarked: true });
-        expect(calls()).toEqual(reads);
-        const whole = await nodeIn(`${fields} ${beyond}`);
-        expect(calls()).toEqual([...reads, `GET ${path}/`].toSorted());
-        const { data } = await ask(`{ record: ${fieldOf(kind)}(id: "${run}") { ${fields} ${beyond} } }`);
-        expect(whole).toEqual((data as { record: unknown }).record);
-        calls();
       }
     },
   );

@@ -1,29 +1,10 @@
-import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 import { expect, test } from "vitest";
-import { ExperimentPageDocument, OriginDocument, ProjectPageDocument } from "../generated/graphql.ts";
+import { ExperimentPageDocument } from "../generated/graphql.ts";
 import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
 import { RELEASE_04, startGateway } from "../support/gateway.ts";
-import { startProfile } from "../support/profiles.ts";
 import { startRounds } from "./rounds.ts";
 
 const E42 = "ada/mnist/experiments/42";
-
-test.each<
-  [page: string, document: TypedDocumentNode<unknown, { id: string }>, calls: readonly string[], id?: string]
->([
-  ["an experiment", ExperimentPageDocument, ["ada/mnist/builds/2/", `${E42}/`, `${E42}/statuses?limit=100`]],
-  ["a run's origin", OriginDocument, [`${E42}/`, `${E42}/coderef`]],
-  ["a project", ProjectPageDocument, ["ada/mnist"], "ada.mnist"],
-])(
-  "the page of %s takes no other requests than it needs",
-  async (_, document, expected, id = "ada.mnist.42") => {
-    const { ask, calls } = await startProfile();
-    const { data, errors } = await ask(document, { id });
-    expect(errors).toBeUndefined();
-    expect(Object.values(data as object)).toEqual([expect.objectContaining({ uniqueName: id })]);
-    expect(calls()).toEqual(expected.map((path) => `GET ${path}`));
-  },
-);
 
 const ofGroup = (selection: string) => `{ group(id: "ada.mnist.1") { ${selection} } }`;
 const FIVE = "ada/mnist/experiments?group=1&limit=5";

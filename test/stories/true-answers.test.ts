@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake, startRecords, type Told } from "../support/fake.ts";
 import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -72,21 +71,6 @@ describe("a look-up of what is not there", () => {
       "GET a/b/experiments?group=9",
       "GET a/b/groups/9/",
     ]);
-  });
-});
-
-test("the name of a job of an experiment is that of an object, of no run", async () => {
-  const { ask } = await startBefore({ "a/b/experiments/9/jobs/8/": { id: 8 } });
-  const name = "a.b.9.8.master";
-  expect(outcomeOf(await ask(`{ entity(id: "${name}") { __typename } run(id: "${name}") { id } }`))).toEqual({
-    data: { entity: { __typename: "ExperimentJob" }, run: null },
-    errors: [
-      failure(
-        "run",
-        "BAD_USER_INPUT",
-        `id: expected a global id or a name such as ada.mnist.42, got "${name}"`,
-      ),
-    ],
   });
 });
 

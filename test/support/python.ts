@@ -1,5 +1,4 @@
-import { execFile, execFileSync } from "node:child_process";
-import { promisify } from "node:util";
+import { execFileSync } from "node:child_process";
 
 /** The program of a Python that can import a module: the first one of the path, or Debian's; null without one. */
 export function findPython(module: string): string | null {
@@ -12,14 +11,4 @@ export function findPython(module: string): string | null {
     }
   }
   return null;
-}
-
-/** Runs a script, and returns what it prints. */
-export async function runPython(
-  program: string,
-  script: string,
-  parameters: readonly string[],
-): Promise<string> {
-  const { stdout } = await promisify(execFile)(program, ["-c", script, ...parameters]);
-  return stdout;
 }

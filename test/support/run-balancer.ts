@@ -37,7 +37,7 @@ const BALANCERS = {
 export type BalancerName = keyof typeof BALANCERS;
 
 /** The text of its file of `deploy/`. */
-export const fileOf = (name: BalancerName): string =>
+const fileOf = (name: BalancerName): string =>
   readFileSync(new URL(`../../deploy/${BALANCERS[name].file}`, import.meta.url), "utf8");
 
 export const isInstalled = (name: BalancerName): boolean =>

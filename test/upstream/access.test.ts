@@ -86,8 +86,11 @@ describe("with UPSTREAM_PROXY", () => {
     const service = await startService(scheme === "https" ? await authority.issue(SERVICE_HOST) : null);
     const proxy = await startProxy(service);
     const { ca } = writeFiles({ ca: authority.cert });
+    const [set, cleared] = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "clearTimeout")];
+    onTestFinished(() => void vi.restoreAllMocks());
     const asked = await askAll(service.url, {
       UPSTREAM_PROXY: proxy.url,
+      UPSTREAM_CONNECT_TIMEOUT_MS: "54321",
       ...(scheme === "https" ? { UPSTREAM_CA_FILE: ca } : {}),
     });
     expect(asked).toMatchObject(ALL);
@@ -95,6 +98,11 @@ describe("with UPSTREAM_PROXY", () => {
     // A connection for records and one for each stream.
     const tunnel = `CONNECT ${SERVICE_HOST}:${port}`;
     expect(proxy.lines()).toEqual([tunnel, tunnel, tunnel]);
+    expect(proxy.requests().some(({ headers }) => "proxy-authorization" in headers)).toBe(false);
+    // What opens a tunnel in time does not cut it off later.
+    const timers = set.mock.results.filter((_, index) => set.mock.calls[index]?.[1] === 54_321);
+    expect(timers.length).toBeGreaterThan(2);
+    for (const { value } of timers) expect(cleared.mock.calls.flat()).toContain(value);
     expect(service.seen().map(({ headers }) => headers.host)).toEqual(Array.from(PATHS, () => SERVICE_HOST));
   });
 

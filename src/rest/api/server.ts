@@ -1,4 +1,4 @@
-import { limitOf, type RateLimit } from "../../rate.ts";
+import { perSeconds, type RateLimit } from "../../rate.ts";
 import { type Batch, byGroup, byIds } from "./batches.ts";
 import {
   type AnyEndpoint,
@@ -116,7 +116,7 @@ function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | n
 function limitsOf({ rateLimits }: Profile, overrides: ReturnType<typeof overridesOf>) {
   const limits = new Map<AnyEndpoint, RateLimit>();
   for (const { endpoints = [], requests, seconds } of rateLimits) {
-    const limit = limitOf(requests, seconds);
+    const limit = perSeconds(requests, seconds);
     for (const [section = "", name = ""] of endpoints.map((each) => each.split("."))) {
       const endpoint = sections[section]?.[name];
       const offered = endpoint && overrides.get(endpoint);

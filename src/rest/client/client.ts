@@ -116,15 +116,11 @@ export function createClient(settings: ClientSettings) {
     ): Promise<Part> =>
       ask(road, { request, operation, asker }, async (order, wire, watch) => {
         const response = await stream(order, wire, watch);
-        try {
-          return await read(response, (bytes) => {
-            watch.bytes += bytes;
-            asker.hold(bytes);
-          });
-        } catch (error) {
-          response.stream.destroy();
-          throw error;
-        }
+        // Whatever ends the reading destroys the stream.
+        return read(response, (bytes) => {
+          watch.bytes += bytes;
+          asker.hold(bytes);
+        });
       }),
 
     /** Opens a download. */
