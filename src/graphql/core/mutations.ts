@@ -70,7 +70,7 @@ export function sendFor<R extends object, At extends Address, Answer>(
   { session }: Pick<Context, "session">,
 ): Promise<Answer | null> {
   const sending = session.send(endpoint, source.address, undefined);
-  if (!/unbookmark\/?$/.test(endpoint.path)) return sending;
+  if (!endpoint.undoes) return sending;
   return nullIfMissing(source, sending, session).catch(() => sending);
 }
 

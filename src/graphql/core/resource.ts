@@ -75,12 +75,13 @@ export const toResource = <R extends object, At extends Address>(
   kind: Kind<R, At>,
   address: At,
   loaded: Partial<R> = {},
+  listedIn: RunAddress | null = null,
 ): Resource<R, At> => ({
   kind,
   address,
   loaded: withDefaults(loaded, kind.fromAddress(address, null)),
   reference: null,
-  listedIn: null,
+  listedIn,
   isUnverified: false,
 });
 

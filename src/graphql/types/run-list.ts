@@ -190,10 +190,8 @@ export async function readRuns(
   const { maxSize } = given;
   // The first page that the figures read.
   const request = isOnlySummary ? { first: maxSize, maxSize, after: null, offset: 0 } : given;
-  const toNode = (record: RunnableRecord) => ({
-    ...toResource(kind, { owner, project, id: `${record.id}` }, record),
-    listedIn,
-  });
+  const toNode = (record: RunnableRecord) =>
+    toResource(kind, { owner, project, id: `${record.id}` }, record, listedIn);
   const isMatch = both(filter.isMatch, narrowing?.isMatch ?? null);
   const compared = [...filter.compared, ...(narrowing?.isMatch ? [narrowing.name] : [])];
   const find = isMatch && finding<RunnableRecord>(isMatch, compared, args, context);

@@ -68,6 +68,8 @@ export interface Command<At, out Answer, in Body = undefined> extends Endpoint<A
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
   /** Whether the request is sent without the caller's token, as for login. */
   readonly anonymous: boolean;
+  /** Whether 404 also means that there is nothing to undo. */
+  readonly undoes: boolean;
   readonly encode: (body: Body) => string | null;
   /** The part of the body that no error message may contain. */
   readonly secretOf: (body: Body) => string | null;
@@ -90,6 +92,7 @@ const command =
     options: {
       readonly body?: (body: Body) => string | null;
       readonly anonymous?: boolean;
+      readonly undoes?: boolean;
       readonly secretOf?: (body: Body) => string;
     } = {},
   ): Command<PathParameters<Path>, Answer, Body> => ({
@@ -101,6 +104,7 @@ const command =
     encode: options.body ?? (() => null),
     secretOf: options.secretOf ?? (() => null),
     anonymous: options.anonymous ?? false,
+    undoes: options.undoes ?? false,
   });
 
 export const post = command("POST");

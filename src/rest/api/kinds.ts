@@ -150,7 +150,7 @@ export const runs = {
       job: get(`${E}/{experiment}/jobs/{id}/`, records.ExperimentJob),
       jobStatuses: get(`${E}/{experiment}/jobs/{id}/statuses/`, records.Statuses),
       bookmark: post(`${E}/{id}/bookmark/`, Nothing),
-      unbookmark: del(`${E}/{id}/unbookmark/`, Nothing),
+      unbookmark: del(`${E}/{id}/unbookmark/`, Nothing, { undoes: true }),
     },
     optional: {
       ...commonOptional("experiment", "experiments", records.readExperiment),
@@ -184,7 +184,7 @@ export const runs = {
       logs: get(`${J}/{id}/logs`, Text),
       outputs: get(`${J}/{id}/outputs`, Bytes),
       bookmark: post(`${J}/{id}/bookmark/`, Nothing),
-      unbookmark: del(`${J}/{id}/unbookmark/`, Nothing),
+      unbookmark: del(`${J}/{id}/unbookmark/`, Nothing, { undoes: true }),
     },
     optional: {
       ...commonOptional("job", "jobs", records.readJob),
@@ -207,7 +207,7 @@ export const runs = {
       stop: post(`${B}/{id}/stop`, Nothing),
       logs: get(`${B}/{id}/logs`, Text),
       bookmark: post(`${B}/{id}/bookmark/`, Nothing),
-      unbookmark: del(`${B}/{id}/unbookmark/`, Nothing),
+      unbookmark: del(`${B}/{id}/unbookmark/`, Nothing, { undoes: true }),
     },
     optional: commonOptional("build", "builds", records.readBuild),
   },
@@ -229,7 +229,7 @@ export const runs = {
       stopTensorboard: post(`${G}/{id}/tensorboard/stop`, Nothing),
       statuses: get(`${G}/{id}/statuses`, records.Statuses),
       bookmark: post(`${G}/{id}/bookmark/`, Nothing),
-      unbookmark: del(`${G}/{id}/unbookmark/`, Nothing),
+      unbookmark: del(`${G}/{id}/unbookmark/`, Nothing, { undoes: true }),
     },
     optional: {
       ...commonOptional("group", "groups", records.readGroup),
@@ -270,7 +270,11 @@ export const project = {
     read: optional("project", "PROJECT_RECORDS", get(P, records.Project)),
     ...keptOptional("projects", records.readProject),
     bookmark: optional("bookmarkProject", "PROJECT_BOOKMARKS", post(`${P}/bookmark`, Nothing)),
-    unbookmark: optional("unbookmarkProject", "PROJECT_BOOKMARKS", del(`${P}/unbookmark`, Nothing)),
+    unbookmark: optional(
+      "unbookmarkProject",
+      "PROJECT_BOOKMARKS",
+      del(`${P}/unbookmark`, Nothing, { undoes: true }),
+    ),
     archive: optional("archiveProject", "PROJECT_ARCHIVES", post(`${P}/archive`, Nothing)),
     restore: optional("restoreProject", "PROJECT_ARCHIVES", post(`${P}/restore`, Nothing)),
     update: optional("updateProject", "PROJECT_COMMANDS", patch(P, records.Project, json<Revision>())),
