@@ -148,7 +148,7 @@ export class Quota {
   }
 
   #change(caller: Caller, amount: number): void {
-    const before = this.of(caller);
+    const before = caller.counts[this.#index] ?? 0;
     const now = before + amount;
     caller.counts[this.#index] = now;
     if (now === 0) this.#holders.delete(caller);

@@ -6,7 +6,7 @@ interface ErrorCodeRow {
   readonly status: number;
   /** What it shows about the service. When absent, nothing. */
   readonly service?: "up" | "down";
-  /** Whether reads are retried; `after `Retry-After``: once, after the pause that the service names. Never when absent. */
+  /** Whether reads are retried; `after `Retry-After``: after the pauses that the service names, as long as they end before the deadline. Never when absent. */
   readonly retry?: "with backoff" | "after `Retry-After`";
   /**
    * How a batch continues when its list ends in this error: `refused`, the server does not accept the list's parameters;
@@ -51,7 +51,7 @@ const TABLE = {
     retry: "after `Retry-After`",
     passes: true,
     meaning:
-      "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. A read was retried once if the pause fitted into the deadline.",
+      "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. Reads wait for pauses that end before their deadline, and are then retried.",
   },
   UPSTREAM_ERROR: {
     status: 502,
@@ -192,7 +192,7 @@ export class UpstreamError extends Failure {
   }
 }
 
-/** The failure of one of several commands. Where it ends the operation, so that no result has the others, it does. */
+/** The failure of one of several commands. If it ends the operation, it lists the outcomes of all of them. */
 export class OneOfSeveral extends UpstreamError {
   readonly #outcomes: readonly string[];
 

@@ -86,7 +86,9 @@ export interface Gateway {
  * with `DEMO: "on"`. Rejects if settings cannot be used; the message has a line for each fault.
  */
 export async function createGateway(settings: Settings = {}, options: GatewayOptions = {}): Promise<Gateway> {
-  const prefix = checkPrefix(options.prefix ?? "");
+  const { prefix = "" } = options;
+  if (!PREFIX.test(prefix))
+    throw new TypeError(`prefix: expected a path such as /rungraph, got ${JSON.stringify(prefix)}`);
   const config = readConfig({ NODE_ENV: process.env["NODE_ENV"], ...asTexts(settings) });
   const { log, close: closeLog } = options.log
     ? { log: options.log, close: () => {} }
@@ -148,13 +150,8 @@ const asTexts = (settings: Settings): Record<string, string | undefined> =>
 /** A request of a server in which the gateway is mounted. Express and Connect keep its whole URL when they cut it. */
 type MountedRequest = IncomingMessage & { originalUrl?: string };
 
+/** The path of a mount: `/rungraph`, or an empty text. */
 const PREFIX = /^(?:\/[\w.~-]+)*$/;
-
-/** Checks the path of a mount: `/rungraph`, or an empty text. Throws `TypeError`. */
-function checkPrefix(prefix: string): string {
-  if (PREFIX.test(prefix)) return prefix;
-  throw new TypeError(`prefix: expected a path such as /rungraph, got ${JSON.stringify(prefix)}`);
-}
 
 /** Cuts the prefix off the URL of a request below it, as Express does. Returns false elsewhere. */
 function cutPrefix(request: MountedRequest, prefix: string): boolean {

@@ -19,7 +19,7 @@ export class Line<Item extends { readonly demand: Demand }> {
   readonly #ready = new TransientList<Line<Item>>();
   /** The place in the turns of the parent; null while the line is not ready. */
   #turn: Link<Line<Item>> | null = null;
-  /** Milliseconds that its items have spent. Who was not ready had its turns like the others: idleness saves no time up. */
+  /** Milliseconds that its items have spent. A line that was idle begins with as much as the others: it has saved up nothing. */
   #spent = 0;
   /** What the line below whose turn was last had spent. */
   #lastSpent = 0;

@@ -4,7 +4,7 @@ export interface RateLimit {
   readonly periodMs: number;
 }
 
-export const limitOf = (requests: number, seconds: number) => ({ requests, periodMs: seconds * 1_000 });
+export const perSeconds = (requests: number, seconds: number) => ({ requests, periodMs: seconds * 1_000 });
 
 /**
  * The requests of one token in the last period. Some of them may be sent at once, as when a page opens; what is left is

@@ -2,7 +2,7 @@ import type { Config } from "./config.ts";
 import type { GatewayFacts } from "./graphql/core/context.ts";
 import { version } from "./installation.ts";
 import { user } from "./rest/api/kinds.ts";
-import { limitOf } from "./rate.ts";
+import { perSeconds } from "./rate.ts";
 import type { Profile } from "./rest/api/profile.ts";
 import { describeServer } from "./rest/api/server.ts";
 import type { Dialect } from "./rest/client/request.ts";
@@ -13,7 +13,7 @@ export function describeService(config: Config, fallback: Profile, upstreamUrl: 
   const { profile, override, limits } = server;
   const { UPSTREAM_RATE_LIMIT: given } = config;
   const common = profile.rateLimits.find(({ endpoints }) => !endpoints);
-  const limit = given ?? (common ? limitOf(common.requests, common.seconds) : null);
+  const limit = given ?? (common ? perSeconds(common.requests, common.seconds) : null);
   const segments = [upstreamUrl.pathname, profile.basePath].flatMap((path) => path.split("/"));
   const dialect: Dialect = {
     pathPrefix: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),

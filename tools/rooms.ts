@@ -5,23 +5,23 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 6_844,
-  http: 3_890,
+  graphql: 6_545,
+  http: 3_835,
   engine: 3_242,
-  "rest/api": 2_490,
+  "rest/api": 2_391,
   "rest/client": 2_036,
-  "rest/session": 1_511,
-  observability: 957,
+  "rest/session": 1_515,
+  observability: 948,
   config: 655,
-  live: 686,
-  "ground and top": 1_908,
+  live: 653,
+  "ground and top": 1_905,
   "redis, workers, reload": 0,
-  src: 24_219,
+  src: 23_725,
   demo: 3_590,
-  test: 26_426,
+  test: 26_064,
   docs: 3_272,
   settings: 42,
-  "files of src": 169,
+  "files of src": 164,
   "run-time packages": 22,
 };
 

@@ -11,7 +11,7 @@ export const majorOf = ({ version }: Node): number => Number(/\d+/.exec(version)
 
 /** What servers are compared on: this Node, and the newest one. */
 export function nodes(): readonly Node[] {
-  if (!existsSync(NEWEST)) throw new Error("expected Node 26: npm ci --prefix nodes");
+  if (!existsSync(NEWEST)) throw new Error("expected Node 26: npm ci --prefix test/nodes");
   const version = execFileSync(NEWEST, ["--version"], { encoding: "utf8" }).trim();
   const newest = { file: NEWEST, version };
   return majorOf(newest) === majorOf(THIS_NODE) ? [THIS_NODE] : [THIS_NODE, newest];

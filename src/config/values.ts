@@ -5,7 +5,7 @@ import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
 import { type Renames, wordsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
-import { limitOf, type RateLimit } from "../rate.ts";
+import { perSeconds, type RateLimit } from "../rate.ts";
 import { isObject } from "../rest/api/record.ts";
 
 // Parsers for the values of settings. No message contains the value, because some are or refer to secrets.
@@ -95,7 +95,7 @@ export function readManifest(path: string, context: z.RefinementCtx): TrustedDoc
 export const rateLimit = z.string().transform((text, context): RateLimit | null => {
   if (text === "off") return null;
   const [requests = 0, seconds = 0] = (/^(\d{1,6})\/(\d{1,4})$/.exec(text) ?? []).slice(1).map(Number);
-  if (requests > 0 && seconds > 0 && seconds <= 3_600) return limitOf(requests, seconds);
+  if (requests > 0 && seconds > 0 && seconds <= 3_600) return perSeconds(requests, seconds);
   return refuse(context, "expected requests in seconds such as 120/60, in at most 3600 seconds, or off");
 });
 

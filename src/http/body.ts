@@ -4,9 +4,8 @@ import { rejection } from "../engine/errors.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
-const WRONG_TYPE = { status: 415 };
-const NOT_JSON = rejection("Expected a body of application/json.", "BAD_REQUEST", WRONG_TYPE);
-const NOT_PLAIN = rejection("Expected a body without Content-Encoding.", "BAD_REQUEST", WRONG_TYPE);
+const NOT_JSON = rejection("Expected a body of application/json.", "BAD_REQUEST", { status: 415 });
+const NOT_PLAIN = rejection("Expected a body without Content-Encoding.", "BAD_REQUEST", { status: 415 });
 const READ_BEFORE = rejection(
   "Expected the body of the request, which the server has read before the gateway.",
   "INTERNAL_SERVER_ERROR",

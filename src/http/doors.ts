@@ -81,13 +81,12 @@ class Door {
     }
   }
 
-  /** Takes a place for a scope, which releases its place of another kind. Returns an error if there is none. */
-  admit(scope: RequestScope): UpstreamError | null {
-    if (scope.held === this.kind) return null;
+  /** Takes a place for a scope, which releases its place of another kind. Throws `UpstreamError` if there is none. */
+  admit(scope: RequestScope): void {
+    if (scope.held === this.kind) return;
     const place = this.take(scope.caller);
-    if (place instanceof UpstreamError) return place;
+    if (place instanceof UpstreamError) throw place;
     scope.hold(place);
-    return null;
   }
 
   pause(change: 1 | -1): void {

@@ -6,11 +6,6 @@ import type { Config } from "../config.ts";
 import { validTraceparent } from "../observability/tracing.ts";
 import type { Identity } from "../request-scope.ts";
 
-/** With the value `1`, asks for `extensions.explain`. */
-const EXPLAIN_HEADER = "x-rungraph-explain";
-
-export const wantsExplanation = ({ headers }: IncomingMessage): boolean => headers[EXPLAIN_HEADER] === "1";
-
 const TOKEN = /^(?:token|bearer) +([A-Za-z0-9._~+/=-]{1,4096})$/i;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 

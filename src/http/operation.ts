@@ -11,7 +11,7 @@ import type { OpenStream } from "../engine/subscription.ts";
 import type { Clock } from "../clock.ts";
 import type { createLive } from "../live/live.ts";
 import type { Client } from "../rest/client/client.ts";
-import { type Identify, wantsExplanation, wantsFresh } from "./identity.ts";
+import { type Identify, wantsFresh } from "./identity.ts";
 import type { Origins } from "./target.ts";
 import { RequestScope } from "../request-scope.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
@@ -57,8 +57,8 @@ export interface Parts {
   readonly onError: (error: unknown) => void;
 }
 
-export interface OpenedOperation {
-  readonly operation: Operation;
+/** The GraphQL operation of a request. */
+export interface OpenedOperation extends Operation {
   /** Acts within the span of the operation. */
   readonly run: <Answer>(act: () => Answer) => Answer;
   /** Reports the operation with the HTTP status of its result, null by WebSocket, and ends its scope. */
@@ -70,25 +70,21 @@ export function openOperation(parts: Parts, request: IncomingMessage, scope: Req
   const { headers } = request;
   const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [], failed: [] };
   const span = openRequestSpan("GraphQL Operation", headers);
-  const isExplained = parts.isExplainable && wantsExplanation(request);
+  const isExplained = parts.isExplainable && headers["x-rungraph-explain"] === "1";
   const mayBeStale = parts.shared.reads.settings.staleMs > 0;
   const journal = isExplained || mayBeStale ? new Journal() : null;
   return {
-    operation: {
-      scope,
-      facts,
-      openContext: (pacing) => {
-        // What a stranger asks for gives way to others, but not what it commands: that has a place of its own.
-        if (facts.type === "mutation") {
-          const isStrangers = scope.caller.standing !== "proven";
-          const rejection = isStrangers && parts.doors.mutation.admit(scope);
-          if (rejection) throw rejection;
-          scope.keepPlace();
-        }
-        return new OperationContext(parts, { request, scope, pacing, journal });
-      },
-      extensions: journal && explainer(journal, scope.began, isExplained),
+    scope,
+    facts,
+    openContext: (pacing) => {
+      // What a stranger asks for gives way to others, but not what it commands: that has a place of its own.
+      if (facts.type === "mutation") {
+        if (scope.caller.standing !== "proven") parts.doors.mutation.admit(scope);
+        scope.keepPlace();
+      }
+      return new OperationContext(parts, { request, scope, pacing, journal });
     },
+    extensions: journal && explainer(journal, scope.began, isExplained),
     run: span.run,
     end: (status) => {
       parts.telemetry.operation({ scope, span, headers }, facts, status);
@@ -204,12 +200,10 @@ export function openStream(
   asking: RequestScope,
   held: Held | null,
 ): OpenStream {
-  const { caller, requestId, traceparent } = asking;
-  const identity = { caller, requestId, traceparent };
-  const rejection = parts.doors.stream.admit(asking);
-  if (rejection) throw rejection;
+  const { caller } = asking;
+  parts.doors.stream.admit(asking);
   // Only the end of the stream ends its scope.
-  const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
+  const scope = new RequestScope(asking, Number.POSITIVE_INFINITY);
   asking.passOn(scope);
   held?.passTo(scope);
   const onRequest = () => parts.live.spend(caller);
@@ -219,7 +213,7 @@ export function openStream(
       live: parts.live.of(caller),
     }),
     openEvent: () => {
-      const event = new RequestScope(identity, parts.config.REQUEST_TIMEOUT_MS);
+      const event = new RequestScope(scope, parts.config.REQUEST_TIMEOUT_MS);
       return {
         scope: event,
         openContext: (pacing) => new OperationContext(parts, { request, scope: event, pacing, onRequest }),

@@ -1,7 +1,7 @@
 import type { Session } from "../rest/session/session.ts";
 import type { Clock } from "../clock.ts";
-import type { SharedPoll } from "./state-poll.ts";
-import { type LiveStream, openStream, type Reader } from "./stream.ts";
+import { LiveStream } from "./stream.ts";
+import type { Poll } from "./ticker.ts";
 
 /** What was read behind a position. */
 export interface Appended<Position, Item> {
@@ -10,8 +10,8 @@ export interface Appended<Position, Item> {
   readonly position: Position;
   /** Whether there is more behind that position already. */
   readonly hasMore: boolean;
-  /** The open response, in which that follows; null when it takes another request. */
-  readonly rest: Rest<Appended<Position, Item>> | null;
+  /** The open response in which that follows; null or absent when it takes another request. */
+  readonly rest?: Rest<Appended<Position, Item>> | null;
 }
 
 /** The rest of an open response. */
@@ -44,7 +44,7 @@ interface Member<Position, Item> {
     readonly wait: (member: Member<Position, Item>) => void;
     readonly leave: (member: Member<Position, Item>) => void;
   } | null;
-  reader: Reader | null;
+  readonly stream: LiveStream<Item>;
   /** Asks for a read by the poll. `isBehind`: whether what it waits for is there already. */
   readonly onWait: (isBehind: boolean) => void;
 }
@@ -61,16 +61,13 @@ export function createAppendPoll<Position, Item>(
   const members = new Set<Subscriber>();
   /** Whether nothing will be added any more, when that was last read; null before. */
   let wasFinal: boolean | null = null;
-  let isOver = false;
 
   /** The subscribers that wait for the poll, by their positions. */
   const waiting = (): Map<Position, Subscriber[]> => {
     const groups = new Map<Position, Subscriber[]>();
     for (const member of members) {
-      if (member.rest || !member.reader?.isWaiting()) continue;
-      const group = groups.get(member.position);
-      if (group) group.push(member);
-      else groups.set(member.position, [member]);
+      if (member.rest || !member.stream.isWaiting()) continue;
+      groups.set(member.position, [...(groups.get(member.position) ?? []), member]);
     }
     return groups;
   };
@@ -86,9 +83,9 @@ export function createAppendPoll<Position, Item>(
     if (present.length === 0) rest?.close();
     const shared = present.length > 0 && rest ? shareRest(rest, present, isLast) : null;
     for (const member of present) Object.assign(member, { items, position, hasMore, rest: shared });
-    for (const { reader } of present) {
-      if (items.length > 0) reader?.wake();
-      if (isLast && !hasMore) reader?.end();
+    for (const { stream } of present) {
+      if (items.length > 0) stream.wake();
+      if (isLast && !hasMore) stream.end();
     }
   };
 
@@ -147,8 +144,7 @@ export function createAppendPoll<Position, Item>(
     onWait: Subscriber["onWait"],
     onEnd: () => void,
   ): LiveStream<Item> => {
-    const member: Subscriber = { position, items: [], hasMore: false, rest: null, reader: null, onWait };
-    const { stream, reader } = openStream<Item>({
+    const stream = new LiveStream<Item>({
       take: () => {
         const [item, ...rest] = member.items;
         member.items = rest;
@@ -164,12 +160,12 @@ export function createAppendPoll<Position, Item>(
         onEnd();
       },
     });
-    member.reader = reader;
+    const member: Subscriber = { position, items: [], hasMore: false, rest: null, stream, onWait };
     members.add(member);
     return stream;
   };
 
-  const poll: SharedPoll = {
+  const poll: Poll = {
     isWanted: () => waiting().size > 0,
     read: async (session) => {
       // What is read after the end is known is read to its end: something may have been added before.
@@ -187,12 +183,7 @@ export function createAppendPoll<Position, Item>(
       wasFinal = await isFinal(session);
       return wasFinal;
     },
-    fail: (error, isLast) => {
-      isOver ||= isLast;
-      for (const { reader } of members) reader?.fail(error, isLast);
-    },
-    size: () => members.size,
-    isOver: () => isOver,
+    streams: () => [...members].map(({ stream }) => stream),
   };
   return { ...poll, subscribe };
 }

@@ -6,9 +6,8 @@ import { UNPACED } from "../rest/session/batches.ts";
 import { openSession, type SessionClient, type SharedSettings } from "../rest/session/session.ts";
 import { type AppendSource, createAppendPoll } from "./append-poll.ts";
 import type { Clock } from "../clock.ts";
-import { createStatePoll, type SharedPoll, type StateSource } from "./state-poll.ts";
-import type { LiveStream } from "./stream.ts";
-import { createTicker, type Ticker } from "./ticker.ts";
+import { createStatePoll, type StateSource } from "./state-poll.ts";
+import { createTicker, type Poll, type Ticker } from "./ticker.ts";
 
 export interface LiveSettings {
   readonly callers: Callers;
@@ -24,25 +23,14 @@ export interface LiveSettings {
 }
 
 /** The polls of one token. */
-export interface CallerLive {
-  /** Subscribes to a value. `next` returns the next event of a state for this subscriber; null when it has seen it all. */
-  readonly watch: <State extends object, Event>(
-    source: StateSource<State>,
-    next: (state: State) => Event | null,
-  ) => LiveStream<Event>;
-  /** Subscribes to what is appended to something, from a position on. */
-  readonly tail: <Position, Item>(
-    source: AppendSource<Position, Item>,
-    position: Position,
-  ) => LiveStream<Item>;
-}
+export type CallerLive = ReturnType<ReturnType<typeof createLive>["of"]>;
 
 /** What is kept for one token, also after its last subscription: connecting again renews nothing. */
 interface Polls {
   readonly ticker: Ticker;
   readonly rate: Rate;
   /** By the keys of their sources. */
-  readonly polls: Map<string, { readonly poll: SharedPoll; readonly timing: ReturnType<Ticker["add"]> }>;
+  readonly polls: Map<string, { readonly poll: Poll; readonly timing: ReturnType<Ticker["add"]> }>;
 }
 
 const MINUTE_MS = 60_000;
@@ -72,17 +60,17 @@ export function createLive({ callers, clock, requestsPerMinute, ...settings }: L
   });
 
   /** The poll of a key. `leave` removes it with its last subscriber. */
-  const join = <Shared extends SharedPoll>(caller: Caller, key: string, create: () => Shared) => {
+  const join = <Shared extends Poll>(caller: Caller, key: string, create: () => Shared) => {
     const { polls, ticker } = kept.of(caller);
     active.add(ticker);
     const existing = polls.get(key);
-    const usable = existing?.poll.isOver() ? undefined : existing;
+    const usable = existing?.timing.isOver() ? undefined : existing;
     // Safe: a key belongs to one source.
     const poll = (usable?.poll as Shared | undefined) ?? create();
     const timing = usable?.timing ?? ticker.add(poll);
     if (!usable) polls.set(key, { poll, timing });
     const leave = (): void => {
-      if (poll.size() > 0) return;
+      if (poll.streams().length > 0) return;
       timing.remove();
       if (polls.get(key)?.timing === timing) polls.delete(key);
       if (ticker.size() === 0) active.delete(ticker);
@@ -91,14 +79,19 @@ export function createLive({ callers, clock, requestsPerMinute, ...settings }: L
   };
 
   return {
-    of: (caller: Caller): CallerLive => ({
-      watch: (source, next) => {
+    of: (caller: Caller) => ({
+      /** Subscribes to a value. `next` returns the next event of a state for this subscriber; null when it has seen it all. */
+      watch: <State extends object, Event>(
+        source: StateSource<State>,
+        next: (state: State) => Event | null,
+      ) => {
         const { poll, timing, leave } = join(caller, source.key, () => createStatePoll(source));
         const stream = poll.subscribe(next, leave);
         timing.wake();
         return stream;
       },
-      tail: (source, position) => {
+      /** Subscribes to what is appended to something, from a position on. */
+      tail: <Position, Item>(source: AppendSource<Position, Item>, position: Position) => {
         const { poll, timing, leave } = join(caller, source.key, () => createAppendPoll(source, clock));
         const onWait = (isBehind: boolean) => (isBehind ? timing.readSoon() : timing.wake());
         return poll.subscribe(position, onWait, leave);

@@ -1,6 +1,6 @@
 import type { Session } from "../rest/session/session.ts";
 import type { Poll } from "./ticker.ts";
-import { type LiveStream, openStream, type Reader } from "./stream.ts";
+import { LiveStream } from "./stream.ts";
 
 /** A value of the service that subscribers watch. */
 export interface StateSource<State extends object> {
@@ -12,39 +12,30 @@ export interface StateSource<State extends object> {
   readonly isFinal: (state: State) => boolean;
 }
 
-/** A poll that several subscribers share. */
-export interface SharedPoll extends Poll {
-  /** Number of subscribers. */
-  readonly size: () => number;
-  /** Whether it has failed for good: nobody can join it any more. */
-  readonly isOver: () => boolean;
-}
-
 /** Creates the poll of a value. It holds only the latest state, so that a slow subscriber costs no memory. */
 export function createStatePoll<State extends object>({ read, isFinal }: StateSource<State>) {
-  const readers = new Set<Reader>();
+  const streams = new Set<LiveStream<unknown>>();
   let state: State | null = null;
-  /** Whether the state will not change any more, and whether the poll has failed for good. */
-  let [isDone, isOver] = [false, false];
+  let isDone = false;
 
   /** Subscribes. `next` returns the next event of a state for this subscriber; null when it has seen it all. */
   const subscribe = <Event>(next: (state: State) => Event | null, onEnd: () => void): LiveStream<Event> => {
-    const { stream, reader } = openStream<Event>({
+    const stream = new LiveStream<Event>({
       take: () => state && next(state),
       onWait: () => {},
       onEnd: () => {
-        readers.delete(reader);
+        streams.delete(stream);
         onEnd();
       },
     });
-    readers.add(reader);
-    if (isDone) reader.end();
+    streams.add(stream);
+    if (isDone) stream.end();
     return stream;
   };
 
-  const poll: SharedPoll = {
+  const poll: Poll = {
     // Subscribers may take their time to read the final state.
-    isWanted: () => readers.size > 0 && !isDone,
+    isWanted: () => streams.size > 0 && !isDone,
     read: async (session) => {
       const before = state;
       state = await read(session, before);
@@ -52,18 +43,13 @@ export function createStatePoll<State extends object>({ read, isFinal }: StateSo
       isDone = isFinal(state);
       // What is read for the events must not be older than they are.
       session.endSharing();
-      for (const reader of readers) {
-        reader.wake();
-        if (isDone) reader.end();
+      for (const stream of streams) {
+        stream.wake();
+        if (isDone) stream.end();
       }
       return true;
     },
-    fail: (error, isLast) => {
-      isOver ||= isLast;
-      for (const reader of readers) reader.fail(error, isLast);
-    },
-    size: () => readers.size,
-    isOver: () => isOver,
+    streams: () => [...streams],
   };
   return { ...poll, subscribe };
 }

@@ -7,21 +7,6 @@ export class Fault {
   }
 }
 
-/** The events of one subscriber, pulled at its pace. */
-export type LiveStream<Event> = AsyncIterableIterator<Event | Fault>;
-
-/** The side of a stream that knows when there is something to read. */
-export interface Reader {
-  /** Whether the subscriber waits for an event. */
-  readonly isWaiting: () => boolean;
-  /** Delivers an event to a waiting subscriber, if there is one. */
-  readonly wake: () => void;
-  /** Ends the stream after the events that `take` still returns. */
-  readonly end: () => void;
-  /** Passes an error to the subscriber, and ends the stream with it when `isLast`. */
-  readonly fail: (error: unknown, isLast: boolean) => void;
-}
-
 interface StreamSource<Event> {
   /** Returns the next event; null when there is none yet. */
   readonly take: () => Event | null;
@@ -31,81 +16,86 @@ interface StreamSource<Event> {
   readonly onEnd: () => void;
 }
 
+type Result<Event> = IteratorResult<Event | Fault, undefined>;
+
 const DONE = { done: true, value: undefined } as const;
 
 /**
- * Opens a stream. It holds no events itself: each is taken when the subscriber asks for it. Own code: an async generator
- * that waits cannot be ended from outside until it wakes.
+ * The events of one subscriber, pulled at its pace: it holds none itself, each is taken when the subscriber asks for it. Own code:
+ * an async generator that waits cannot be ended from outside until it wakes.
  */
-export function openStream<Event>({ take, onWait, onEnd }: StreamSource<Event>): {
-  readonly stream: LiveStream<Event>;
-  readonly reader: Reader;
-} {
-  let waiting: ((result: IteratorResult<Event | Fault, undefined>) => void) | null = null;
-  let fault: Fault | null = null;
-  let isEnding = false;
-  let isOver = false;
+export class LiveStream<Event> implements AsyncIterableIterator<Event | Fault, undefined> {
+  readonly #source: StreamSource<Event>;
+  /** The subscriber that waits for an event. A method, so that streams of all events have one type. */
+  #waiting: { resolve(result: Result<Event>): void } | null = null;
+  #fault: Fault | null = null;
+  #isEnding = false;
+  #isOver = false;
 
-  const close = (): typeof DONE => {
-    if (!isOver) {
-      isOver = true;
-      onEnd();
-    }
-    return DONE;
-  };
+  constructor(source: StreamSource<Event>) {
+    this.#source = source;
+  }
+
+  isWaiting(): boolean {
+    return this.#waiting !== null;
+  }
+
+  /** Delivers an event to a waiting subscriber, if there is one. */
+  wake(): void {
+    const waiting = this.#waiting;
+    const next = waiting && this.#take();
+    if (!next) return;
+    this.#waiting = null;
+    waiting.resolve(next);
+  }
+
+  /** Ends the stream after the events that the source still has. */
+  end(): void {
+    this.#isEnding = true;
+    this.wake();
+  }
+
+  /** Passes an error to the subscriber, and ends the stream with it when `isLast`. */
+  fail(error: unknown, isLast: boolean): void {
+    this.#fault = new Fault(error);
+    this.#isEnding ||= isLast;
+    this.wake();
+  }
+
+  next(): Promise<Result<Event>> {
+    const next = this.#take();
+    if (next) return Promise.resolve(next);
+    return new Promise((resolve) => {
+      this.#waiting = { resolve };
+      this.#source.onWait();
+    });
+  }
+
+  return(): Promise<typeof DONE> {
+    this.#close();
+    this.#waiting?.resolve(DONE);
+    this.#waiting = null;
+    return Promise.resolve(DONE);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 
   /** The result for the subscriber; null when it has to wait. */
-  const result = (): IteratorResult<Event | Fault, undefined> | null => {
-    if (isOver) return DONE;
-    const value = take() ?? fault;
-    if (value === null) return isEnding ? close() : null;
-    if (value === fault) fault = null;
+  #take(): Result<Event> | null {
+    if (this.#isOver) return DONE;
+    const value = this.#source.take() ?? this.#fault;
+    if (value === null) return this.#isEnding ? this.#close() : null;
+    if (value === this.#fault) this.#fault = null;
     return { done: false, value };
-  };
+  }
 
-  const wake = (): void => {
-    if (!waiting) return;
-    const next = result();
-    if (!next) return;
-    const resolve = waiting;
-    waiting = null;
-    resolve(next);
-  };
-
-  const finish = (): Promise<typeof DONE> => {
-    close();
-    waiting?.(DONE);
-    waiting = null;
-    return Promise.resolve(DONE);
-  };
-
-  const stream: LiveStream<Event> = {
-    next: () => {
-      const next = result();
-      if (next) return Promise.resolve(next);
-      return new Promise((resolve) => {
-        waiting = resolve;
-        onWait();
-      });
-    },
-    return: finish,
-    [Symbol.asyncIterator]: () => stream,
-  };
-
-  return {
-    stream,
-    reader: {
-      isWaiting: () => waiting !== null,
-      wake,
-      end: () => {
-        isEnding = true;
-        wake();
-      },
-      fail: (error, isLast) => {
-        fault = new Fault(error);
-        isEnding ||= isLast;
-        wake();
-      },
-    },
-  };
+  #close(): typeof DONE {
+    if (!this.#isOver) {
+      this.#isOver = true;
+      this.#source.onEnd();
+    }
+    return DONE;
+  }
 }

@@ -2,6 +2,7 @@ import { isPassing, UpstreamError } from "../errors.ts";
 import type { Session } from "../rest/session/session.ts";
 import type { Clock } from "../clock.ts";
 import type { Rate } from "../rate.ts";
+import type { LiveStream } from "./stream.ts";
 
 /** One thing that is read again and again for its subscribers. */
 export interface Poll {
@@ -9,8 +10,8 @@ export interface Poll {
   readonly isWanted: () => boolean;
   /** Reads it. Resolves with whether anything has changed. */
   readonly read: (session: Session) => Promise<boolean>;
-  /** Passes an error to the subscribers, which ends their streams when `isLast`. */
-  readonly fail: (error: unknown, isLast: boolean) => void;
+  /** Those of its subscribers. */
+  readonly streams: () => readonly LiveStream<unknown>[];
 }
 
 interface TickerSettings {
@@ -122,7 +123,7 @@ export function createTicker({ clock, rate, openTick }: TickerSettings) {
     if (error instanceof UpstreamError && error.code === "REQUEST_LIMIT_EXCEEDED") return;
     if (!isPassing(error)) {
       entries.delete(entry);
-      entry.poll.fail(error, true);
+      tell(entry, error, true);
       return;
     }
     const now = clock.now();
@@ -143,9 +144,13 @@ export function createTicker({ clock, rate, openTick }: TickerSettings) {
     cancelReport = clock.after(reportAt - now, () => reportPause(error));
   };
 
+  const tell = ({ poll }: Entry, error: unknown, isLast = false): void => {
+    for (const stream of poll.streams()) stream.fail(error, isLast);
+  };
+
   /** Reports once that reads come too late, until they have been in time for a while. */
   const tellLate = (entry: Entry): void => {
-    if (clock.now() > entry.lateUntil) entry.poll.fail(LATE, false);
+    if (clock.now() > entry.lateUntil) tell(entry, LATE);
     entry.lateUntil = clock.now() + MAX_PAUSE_MS;
   };
 
@@ -153,7 +158,7 @@ export function createTicker({ clock, rate, openTick }: TickerSettings) {
   const report = (entry: Entry, error: UpstreamError): void => {
     if (entry.isReported) return;
     entry.isReported = true;
-    entry.poll.fail(error, false);
+    tell(entry, error);
   };
 
   /** Reports a pause to the subscribers of all polls, with the time that is left of it. */
@@ -185,6 +190,8 @@ export function createTicker({ clock, rate, openTick }: TickerSettings) {
         },
         /** Reads the poll when it is due, now that a subscriber waits. */
         wake: schedule,
+        /** Whether it has failed for good: nobody can join it any more. */
+        isOver: () => !entries.has(entry),
         remove: () => {
           entries.delete(entry);
           schedule();

@@ -49,25 +49,16 @@ export function createEventLog(log: Log) {
   };
 }
 
-/** An unexpected error, reduced to what is safe to log. */
-interface ErrorReport {
-  /** The class of the error: `TypeError`. */
-  readonly error: string;
-  /** The path of the failed field: `group.hptuning.raw`. */
-  readonly field?: string;
-  /** Stack frames, innermost first: `dist/src/graphql/types/group.js:12:5`. */
-  readonly at: readonly string[];
-}
-
 const ROOT = fileURLToPath(FOLDER);
 const MAX_CALLS = 10;
 const MAX_FIELD_LENGTH = 200;
 
 /**
- * Creates the report of an error. Own code: pino's serializer logs the message and own keys of an error, which can contain
+ * Reduces an error to what is safe to log: its class, the path of the failed field (`group.hptuning.raw`), and stack frames, the
+ * innermost first (`dist/src/graphql/types/group.js:12:5`). Own code: pino's serializer logs the message and own keys of an error, which can contain
  * data of requests and responses, and absolute paths of the installation.
  */
-function reportOf(error: unknown, path: readonly (string | number)[] = []): ErrorReport {
+function reportOf(error: unknown, path: readonly (string | number)[] = []) {
   const lines = error instanceof Error ? (error.stack ?? "").split("\n") : [];
   return {
     error: error instanceof Error ? error.constructor.name : typeof error,

@@ -214,7 +214,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
 
 /** Packages that only some rows may import. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  "@pothos/core": ["graphql/core", "graphql/types"],
+  "@pothos/core": ["graphql/core", "graphql/types", "graphql/subscriptions"],
   dataloader: ["rest/session"],
   graphql: ["engine", "graphql/core", "graphql/federation", "graphql/schema.ts", "http"],
   "graphql-yoga": ["http"],

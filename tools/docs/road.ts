@@ -67,11 +67,13 @@ export const STATIONS: Readonly<Record<string, Station>> = {
     up: ["judgeToken"],
     does: "one try: counted, traced, judged, reported",
   },
+  "rest/client/client.ts": { down: ["whole"], up: [], does: "what is wanted of the response" },
   "rest/client/transport.ts": {
     down: ["send"],
     up: ["onHeaders", "onComplete"],
     does: "HTTP",
   },
+  "rest/client/response.ts": { down: [], up: ["readResponse"], does: "parsing, in turns of the caller" },
 };
 
 export const readRoadCounts = () =>
@@ -94,7 +96,7 @@ export const road = (): string =>
 export function picture(): string {
   const rows = Object.entries(STATIONS).map(([file, { down, up, does }]) => [
     file,
-    `↓ ${down.join(", ")}`,
+    down.length > 0 ? `↓ ${down.join(", ")}` : "↓",
     up.length > 0 ? `↑ ${up.join(", ")}` : "↑",
     does,
   ]);

@@ -3,13 +3,13 @@ import { InputError, UpstreamError } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
-import type { Context, Steps } from "../core/context.ts";
+import { type Context, makeEach, type Steps } from "../core/context.ts";
 import { shown } from "../core/fields.ts";
 import { identify } from "../core/ids.ts";
 import { Experiment } from "../core/refs.ts";
-import { load, unverified } from "../core/resource.ts";
+import { load, nullIfNotFound, unverified } from "../core/resource.ts";
 import { finite } from "../types/series.ts";
-import { type Column, columnsOf, type Row } from "./run-table.ts";
+import { type Column, columnsOf, type Row } from "./run-figures.ts";
 
 /* Several experiments side by side. */
 
@@ -20,14 +20,6 @@ interface Compared extends Column {
   /** Number of the runs that are compared: not all of them need have a value. */
   readonly of: number;
   readonly differs: boolean;
-}
-
-interface Comparison {
-  readonly runs: readonly ExperimentResource[];
-  readonly missing: readonly string[];
-  readonly origin: readonly Compared[];
-  readonly parameters: readonly Compared[];
-  readonly metrics: readonly Compared[];
 }
 
 /** What there is for each of the runs, by the place of its value. */
@@ -58,7 +50,7 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
   }),
 });
 
-const RunComparison = builder.objectRef<Comparison>("RunComparison").implement({
+const RunComparison = builder.objectRef<Awaited<ReturnType<typeof compare>>>("RunComparison").implement({
   description: "Several experiments side by side.",
   fields: (t) => ({
     runs: t.field({ type: [Experiment], ...shown("runs", "The experiments, in the order of `ids`.") }),
@@ -88,12 +80,11 @@ const ORIGIN = {
 const KEYS = [...Object.values(ORIGIN), "declarations", "last_metric"] as const;
 
 /** Compares the columns of runs: those that differ, or all. */
-function* comparedIn(
+const comparedIn = (
   columns: readonly Column[],
   { of, onlyDifferences }: { readonly of: number; readonly onlyDifferences: boolean },
-): Steps<Compared[]> {
-  const compared: Compared[] = [];
-  for (const { name, values, rows } of columns) {
+): Steps<Compared[]> =>
+  makeEach(columns, function* ({ name, values, rows }) {
     let differs = rows.length > 0 && rows.length < of;
     for (const value of values) {
       if (differs) break;
@@ -101,10 +92,8 @@ function* comparedIn(
       yield;
       differs = !isDeepStrictEqual(value, values[0]);
     }
-    if (differs || !onlyDifferences) compared.push({ name, values, rows, of, differs });
-  }
-  return compared;
-}
+    return differs || !onlyDifferences ? { name, values, rows, of, differs } : null;
+  });
 
 /** Where runs came from, as columns. */
 const originOf = (all: readonly Row[]): Column[] =>
@@ -114,53 +103,48 @@ const originOf = (all: readonly Row[]): Column[] =>
   });
 
 /** Reads one of the runs; null if it does not exist. An error says which, as `extensions.reference`. */
-async function loadNamed(run: ExperimentResource, session: Context["session"]) {
-  try {
-    return await load(unverified(run), KEYS, session);
-  } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error;
-    if (error.code === "NOT_FOUND") return null;
-    throw error.of(Experiment.kind.formatName(run.address));
-  }
+const loadNamed = (run: ExperimentResource, session: Context["session"]) =>
+  load(unverified(run), KEYS, session)
+    .catch(nullIfNotFound)
+    .catch((error: unknown) => {
+      throw error instanceof UpstreamError ? error.of(Experiment.kind.formatName(run.address)) : error;
+    });
+
+async function compare(ids: readonly string[], onlyDifferences: boolean, context: Context) {
+  const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id));
+  const { size } = new Set(named.map(({ address }) => Experiment.kind.formatName(address)));
+  if (size < 2 || ids.length > MAX_IDS)
+    throw new InputError(`ids: expected 2 to ${MAX_IDS} different runs, got ${size}`);
+  const records = await Promise.all(named.map((run) => loadNamed(run, context.session)));
+  const runs = named.flatMap((run, index) => {
+    const loaded = records[index];
+    return loaded ? [{ ...run, loaded }] : [];
+  });
+  const rows = runs.map(({ loaded }) => loaded);
+  const options = { of: runs.length, onlyDifferences };
+  const compared = (columns: readonly Column[]) => context.inTurns(comparedIn(columns, options));
+  const metrics = await columnsOf(rows, "last_metric", context);
+  return {
+    runs,
+    missing: ids.filter((_id, index) => !records[index]),
+    origin: await compared(originOf(rows)),
+    parameters: await compared(await columnsOf(rows, "declarations", context)),
+    metrics: await compared(metrics.map((each) => ({ ...each, values: each.values.map(finite) }))),
+  };
 }
 
-builder.queryFields((t) => ({
-  compareRuns: t.field({
+builder.queryField("compareRuns", (t) =>
+  t.field({
     type: RunComparison,
     description: "Parameters, latest metrics and origin of several experiments, side by side.",
     args: {
-      ids: t.arg.idList({
-        required: true,
-        description: `2 to ${MAX_IDS} global ids or unique names.`,
-      }),
+      ids: t.arg.idList({ required: true, description: `2 to ${MAX_IDS} global ids or unique names.` }),
       onlyDifferences: t.arg.boolean({
         required: true,
         defaultValue: true,
         description: "Set to false to include what is the same in all of them.",
       }),
     },
-    resolve: async (_, { ids, onlyDifferences }, context) => {
-      const { session } = context;
-      const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id));
-      const { size } = new Set(named.map(({ address }) => Experiment.kind.formatName(address)));
-      if (size < 2 || ids.length > MAX_IDS)
-        throw new InputError(`ids: expected 2 to ${MAX_IDS} different runs, got ${size}`);
-      const records = await Promise.all(named.map((run) => loadNamed(run, session)));
-      const runs = named.flatMap((run, index) => {
-        const loaded = records[index];
-        return loaded ? [{ ...run, loaded }] : [];
-      });
-      const rows = runs.map(({ loaded }) => loaded);
-      const options = { of: runs.length, onlyDifferences };
-      const compared = (columns: readonly Column[]) => context.inTurns(comparedIn(columns, options));
-      const metrics = await columnsOf(rows, "last_metric", context);
-      return {
-        runs,
-        missing: ids.filter((_id, index) => !records[index]).map(String),
-        origin: await compared(originOf(rows)),
-        parameters: await compared(await columnsOf(rows, "declarations", context)),
-        metrics: await compared(metrics.map((each) => ({ ...each, values: each.values.map(finite) }))),
-      };
-    },
+    resolve: (_, { ids, onlyDifferences }, context) => compare(ids, onlyDifferences, context),
   }),
-}));
+);

@@ -1,30 +1,16 @@
-import type { MetricRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
+import { type MadeBy, makeEach } from "../core/context.ts";
 import { fieldsOf, shown, shownOrNull } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
-import type { Context, Steps } from "../core/context.ts";
-import { metricPages, namesArg } from "../types/metrics.ts";
-import { metricColumns, type Column } from "../types/series.ts";
+import { fromColumns, type NamesArgs, namesArg } from "../types/metrics.ts";
+import type { Column } from "../types/series.ts";
 import { Moments } from "./statistics.ts";
-
-type ExperimentResource = typeof Experiment.$inferType;
 
 /** A value of a metric of a run. */
 interface Point {
   readonly step: number;
   readonly value: number;
   readonly recordedAt: string | null;
-}
-
-interface Summary {
-  readonly name: string;
-  readonly count: number;
-  readonly leftOut: number;
-  readonly mean: number | null;
-  readonly first: Point | null;
-  readonly last: Point | null;
-  readonly min: Point | null;
-  readonly max: Point | null;
 }
 
 const MetricPoint = builder.objectRef<Point>("MetricPoint").implement({
@@ -36,7 +22,7 @@ const MetricPoint = builder.objectRef<Point>("MetricPoint").implement({
   }),
 });
 
-const MetricSummary = builder.objectRef<Summary>("MetricSummary").implement({
+const MetricSummary = builder.objectRef<MadeBy<typeof summariesOf>>("MetricSummary").implement({
   description: "One metric over a whole run.",
   fields: (t) => ({
     name: t.string(shown("name", "Name of the metric.")),
@@ -54,58 +40,40 @@ const MetricSummary = builder.objectRef<Summary>("MetricSummary").implement({
 const SUMMARY_BYTES = 300;
 
 /** Summarizes metrics of a run, in steps. */
-function* summariesOf(columns: readonly (readonly [string, Column])[]): Steps<Summary[]> {
-  const summaries: Summary[] = [];
-  for (const [name, column] of columns) {
+const summariesOf = (columns: readonly Column[]) =>
+  makeEach(columns, function* ({ name, values, points, times }) {
     yield SUMMARY_BYTES;
-    summaries.push(summaryOf(name, column));
-  }
-  return summaries;
-}
-
-function summaryOf(name: string, { values, points, times }: Column): Summary {
-  const moments = new Moments();
-  let [min, max] = [points[0], points[0]];
-  for (const step of points) {
-    const value = values[step] ?? 0;
-    moments.add(value);
-    if (value < (values[min ?? 0] ?? 0)) min = step;
-    if (value > (values[max ?? 0] ?? 0)) max = step;
-  }
-  const pointAt = (step: number | undefined): Point | null => {
-    const value = step === undefined ? null : values[step];
-    return step === undefined || value == null ? null : { step, value, recordedAt: times[step] ?? null };
-  };
-  return {
-    name,
-    count: points.length,
-    leftOut: values.length - points.length,
-    mean: moments.mean(),
-    first: pointAt(points[0]),
-    last: pointAt(points.at(-1)),
-    min: pointAt(min),
-    max: pointAt(max),
-  };
-}
-
-const { child } = fieldsOf(Experiment.kind);
+    const moments = new Moments();
+    let [min, max] = [points[0], points[0]];
+    for (const step of points) {
+      const value = values[step] ?? 0;
+      moments.add(value);
+      if (value < (values[min ?? 0] ?? 0)) min = step;
+      if (value > (values[max ?? 0] ?? 0)) max = step;
+    }
+    const pointAt = (step: number | undefined): Point | null => {
+      const value = step === undefined ? null : values[step];
+      return step === undefined || value == null ? null : { step, value, recordedAt: times[step] ?? null };
+    };
+    return {
+      name,
+      count: points.length,
+      leftOut: values.length - points.length,
+      mean: moments.mean(),
+      first: pointAt(points[0]),
+      last: pointAt(points.at(-1)),
+      min: pointAt(min),
+      max: pointAt(max),
+    };
+  });
 
 builder.objectField(Experiment, "metricSummaries", (t) =>
   t.field({
     type: [MetricSummary],
     description: "Each metric over the whole run, by name. Reads all metric records, as `metricSeries` does.",
     args: namesArg,
-    ...child(
-      async (
-        run: ExperimentResource,
-        { names }: { readonly names?: readonly string[] | null | undefined },
-        context: Context,
-      ) => {
-        const pages: (readonly MetricRecord[])[] = [];
-        for await (const page of metricPages(run, context)) pages.push(page);
-        const columns = await metricColumns(pages, names, context);
-        return context.once(pages[0] ?? pages, ["summaries", names], () => summariesOf(columns));
-      },
+    ...fieldsOf(Experiment.kind).child((run, { names }: NamesArgs, context) =>
+      fromColumns(run, names, ["summaries"], context, summariesOf),
     ),
   }),
 );

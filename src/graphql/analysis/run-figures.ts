@@ -1,74 +1,78 @@
-import { valueAt } from "../../rest/api/record.ts";
-import { forEach, type Steps } from "../core/context.ts";
-import { type DeclarationValue, declared } from "../types/experiment.ts";
+import { entriesOf, valueAt } from "../../rest/api/record.ts";
+import type { ExperimentRecord } from "../../rest/api/records.ts";
+import { type Context, forEach, makeEach, type Steps } from "../core/context.ts";
+import { declared } from "../types/experiment.ts";
 import { finite } from "../types/series.ts";
 import { type RunStatus, statusOf } from "../types/status.ts";
-import type { Column, Row } from "./run-table.ts";
 import { medianOf, Moments, rankCorrelation } from "./statistics.ts";
 
-/** Statistics of a metric over runs. */
-export interface MetricStatistics {
+/* What a list of runs shows as a whole: the columns of its rows, and figures that are made of them in steps. */
+
+/** What the list of a service contains of an experiment. */
+export type Row = Partial<ExperimentRecord>;
+
+/** The keys of parameters and of metrics. */
+export type ColumnKey = "declarations" | "last_metric";
+
+/** The values that rows have under a name. */
+export interface Column {
   readonly name: string;
-  readonly count: number;
-  readonly leftOut: number;
-  readonly mean: number | null;
-  readonly standardDeviation: number | null;
-  readonly min: number | null;
-  readonly max: number | null;
-  readonly median: number | null;
+  readonly values: readonly unknown[];
+  /** The indexes of their rows. */
+  readonly rows: readonly number[];
 }
 
-/** The values of a parameter over runs. */
-export interface ParameterValues {
-  readonly name: string;
-  /** Number of runs that have it. */
-  readonly count: number;
-  /** The different values, the most frequent first. */
-  readonly values: readonly { readonly value: unknown; readonly count: number }[];
-  readonly min: number | null;
-  readonly max: number | null;
-}
+/** Memory of a column, and of each of its values, counted as bytes of JSON. */
+const BYTES = { column: 250, value: 14 };
 
-export interface RunGroupFigures {
-  readonly values: readonly DeclarationValue[];
-  /** Its runs. */
-  readonly rows: readonly Row[];
-}
+/** The columns of some rows, in order of their names: one reading of the rows for all figures that need them. */
+export const columnsOf = (
+  rows: readonly Row[],
+  key: ColumnKey,
+  context: Pick<Context, "once">,
+): Promise<readonly Column[]> => context.once(rows, ["columns", key], () => makeColumns(rows, key));
 
-export interface StatusCount {
-  readonly status: RunStatus;
-  readonly count: number;
-}
-
-export interface ParameterImportance {
-  readonly name: string;
-  readonly count: number;
-  readonly correlation: number | null;
+/** Takes as long as there are values, however many names they have. */
+function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Column[]> {
+  const columns = new Map<string, { name: string; values: unknown[]; rows: number[] }>();
+  for (const [index, row] of rows.entries())
+    yield* forEach(entriesOf(row[key]), ([name, value]) => {
+      const column = columns.get(name) ?? { name, values: [], rows: [] };
+      // Two ways through objects can have the same name.
+      if (column.rows.at(-1) === index) return 0;
+      column.rows.push(index);
+      if (column.values.push(value ?? null) > 1) return BYTES.value;
+      columns.set(name, column);
+      return BYTES.value + BYTES.column + name.length;
+    });
+  return [...columns.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** Memory of a figure, counted as bytes of JSON. */
 const FIGURE_BYTES = 100;
 
-/** How many there are of each, the most frequent first; of equal counts the first one first. */
-const countedOf = <Key>(counts: ReadonlyMap<Key, number>) =>
-  [...counts].toSorted(([, one], [, other]) => other - one);
+interface Counted {
+  readonly count: number;
+}
 
-export function* statusesOf(rows: readonly Row[]): Steps<StatusCount[]> {
+/** Of equal counts the first one comes first. */
+const mostFrequentFirst = (one: Counted, other: Counted): number => other.count - one.count;
+
+export function* statusesOf(rows: readonly Row[]) {
   const counts = new Map<RunStatus, number>();
   yield* forEach(rows, ({ last_status }) => {
     const status = statusOf(last_status);
     counts.set(status, (counts.get(status) ?? 0) + 1);
   });
-  return countedOf(counts).map(([status, count]) => ({ status, count }));
+  return [...counts].map(([status, count]) => ({ status, count })).toSorted(mostFrequentFirst);
 }
 
 /** The parameters of so many runs: those that differ, or all. */
-export function* parametersIn(
+export const parametersIn = (
   columns: readonly Column[],
   { runs, onlyDifferences }: { readonly runs: number; readonly onlyDifferences: boolean },
-): Steps<ParameterValues[]> {
-  const found: ParameterValues[] = [];
-  for (const { name, values } of columns) {
+) =>
+  makeEach(columns, function* ({ name, values }) {
     yield FIGURE_BYTES;
     const counts = new Map<string, { readonly value: unknown; count: number }>();
     const numbers = new Moments();
@@ -81,28 +85,18 @@ export function* parametersIn(
       counts.set(key, known);
       return FIGURE_BYTES + key.length;
     });
-    if (onlyDifferences && counts.size === 1 && values.length === runs) continue;
-    found.push({
-      name,
-      count: values.length,
-      values: [...counts.values()].toSorted((one, other) => other.count - one.count),
-      ...rangeOf(numbers),
-    });
-  }
-  return found;
-}
+    if (onlyDifferences && counts.size === 1 && values.length === runs) return null;
+    const different = [...counts.values()].toSorted(mostFrequentFirst);
+    return { name, count: values.length, values: different, ...rangeOf(numbers) };
+  });
 
 const rangeOf = ({ count, min, max }: Moments) => (count > 0 ? { min, max } : { min: null, max: null });
 
 /** Statistics of the latest values of metrics: of these, or of all. */
-export function* statisticsOf(
-  columns: readonly Column[],
-  wanted: readonly string[] | null | undefined,
-): Steps<MetricStatistics[]> {
-  const names = wanted ? new Set(wanted) : null;
-  const all: MetricStatistics[] = [];
-  for (const { name, values } of columns) {
-    if (names && !names.has(name)) continue;
+export function statisticsOf(columns: readonly Column[], wanted: readonly string[] | null | undefined) {
+  const names = wanted && new Set(wanted);
+  return makeEach(columns, function* ({ name, values }) {
+    if (names && !names.has(name)) return null;
     yield FIGURE_BYTES;
     const moments = new Moments();
     const numbers: number[] = [];
@@ -113,7 +107,7 @@ export function* statisticsOf(
       numbers.push(number);
     });
     const { count } = moments;
-    all.push({
+    return {
       name,
       count,
       leftOut: values.length - count,
@@ -121,9 +115,8 @@ export function* statisticsOf(
       standardDeviation: moments.standardDeviation(),
       ...rangeOf(moments),
       median: medianOf(numbers),
-    });
-  }
-  return all;
+    };
+  });
 }
 
 /** What runs are grouped by besides parameters: the values of a run, of which it is counted under each. */
@@ -143,9 +136,9 @@ function valuesBy(name: string, row: Row): readonly unknown[] {
   return [valueAt(row.declarations, name.startsWith(PARAMETER) ? name.slice(PARAMETER.length) : name)];
 }
 
-/** One row for each combination of values, the most frequent first. */
-export function* groupsOf(rows: readonly Row[], by: readonly string[]): Steps<RunGroupFigures[]> {
-  const groups = new Map<string, { readonly values: readonly unknown[]; readonly rows: Row[] }>();
+/** The runs with each combination of values, the most frequent first. */
+export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
+  const groups = new Map<string, { readonly values: readonly unknown[]; readonly records: Row[] }>();
   for (const row of rows) {
     let combinations: readonly (readonly unknown[])[] = [[]];
     for (const name of by) {
@@ -154,15 +147,19 @@ export function* groupsOf(rows: readonly Row[], by: readonly string[]): Steps<Ru
     }
     yield* forEach(combinations, (values) => {
       const key = JSON.stringify(values.map((value) => (value === undefined ? value : [value])));
-      const group = groups.get(key) ?? { values, rows: [] };
-      if (group.rows.push(row) > 1) return 0;
+      const group = groups.get(key) ?? { values, records: [] };
+      if (group.records.push(row) > 1) return 0;
       groups.set(key, group);
       return (by.length + 3) * FIGURE_BYTES + key.length;
     });
   }
   return [...groups.values()]
-    .toSorted((one, other) => other.rows.length - one.rows.length)
-    .map(({ values, rows: own }) => ({ values: declared(by, (_name, index) => values[index]), rows: own }));
+    .map(({ values, records }) => ({
+      values: declared(by, (_name, index) => values[index]),
+      count: records.length,
+      records,
+    }))
+    .toSorted(mostFrequentFirst);
 }
 
 /** A number, or what stands for one. */
@@ -173,13 +170,8 @@ const numberOf = (value: unknown): number | null =>
 const measured = (row: Row, metric: string): number | null => finite(valueAt(row.last_metric, metric));
 
 /** How a metric goes with each parameter that has numbers, the strongest first. */
-export function* importanceOf(
-  columns: readonly Column[],
-  rows: readonly Row[],
-  metric: string,
-): Steps<ParameterImportance[]> {
-  const all: ParameterImportance[] = [];
-  for (const { name, values, rows: indexes } of columns) {
+export function* importanceOf(columns: readonly Column[], rows: readonly Row[], metric: string) {
+  const all = yield* makeEach(columns, function* ({ name, values, rows: indexes }) {
     const [xs, ys]: [number[], number[]] = [[], []];
     yield* forEach(values, (value, place) => {
       const x = numberOf(value);
@@ -188,8 +180,8 @@ export function* importanceOf(
       xs.push(x);
       ys.push(y);
     });
-    if (xs.length > 0) all.push({ name, count: xs.length, correlation: rankCorrelation(xs, ys) });
-  }
+    return xs.length === 0 ? null : { name, count: xs.length, correlation: rankCorrelation(xs, ys) };
+  });
   return all.toSorted((one, other) => Math.abs(other.correlation ?? 0) - Math.abs(one.correlation ?? 0));
 }
 
@@ -199,12 +191,11 @@ export function* bestOf(
   metric: string,
   direction: "ASC" | "DESC",
 ): Steps<number | null> {
-  const best: { index: number | null; value: number } = { index: null, value: 0 };
+  let [best, least]: [number | null, number] = [null, Number.POSITIVE_INFINITY];
   yield* forEach(rows, (row, index) => {
     const value = measured(row, metric);
-    if (value === null) return;
-    const isBetter = direction === "ASC" ? value < best.value : value > best.value;
-    if (best.index === null || isBetter) Object.assign(best, { index, value });
+    const rank = value !== null && direction === "DESC" ? -value : value;
+    if (rank !== null && rank < least) [best, least] = [index, rank];
   });
-  return best.index;
+  return best;
 }

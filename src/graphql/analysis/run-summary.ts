@@ -3,7 +3,7 @@ import { notOffered } from "../../rest/api/endpoint.ts";
 import { runs as kinds } from "../../rest/api/kinds.ts";
 import { builder } from "../core/builder.ts";
 import { type WholeList, within } from "../core/connection.ts";
-import type { Context } from "../core/context.ts";
+import type { Context, MadeBy } from "../core/context.ts";
 import { shown, shownOrNull } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import { DeclarationValueRef as DeclarationValue } from "../types/experiment.ts";
@@ -13,18 +13,15 @@ import { RunStatusEnum } from "../types/status.ts";
 import { OrderDirection, runListOf } from "../types/run-list.ts";
 import {
   bestOf,
+  type ColumnKey,
+  columnsOf,
   groupsOf,
   importanceOf,
-  type MetricStatistics,
-  type ParameterImportance,
   parametersIn,
-  type ParameterValues,
-  type RunGroupFigures,
+  type Row,
   statisticsOf,
-  type StatusCount,
   statusesOf,
 } from "./run-figures.ts";
-import { type Column, type ColumnKey, columnsOf, type Row } from "./run-table.ts";
 
 /*
  * Figures over a list of experiments. Each is computed from the rows of the list when it is selected, in time slices.
@@ -40,7 +37,7 @@ type ExperimentResource = typeof Experiment.$inferType;
 
 type Runs = WholeList<ExperimentResource, Row>;
 
-const StatusCountRef = builder.objectRef<StatusCount>("StatusCount").implement({
+const StatusCount = builder.objectRef<MadeBy<typeof statusesOf>>("StatusCount").implement({
   description: "Runs with a status.",
   fields: (t) => ({
     status: t.field({ type: RunStatusEnum, ...shown("status", "Status.") }),
@@ -48,15 +45,17 @@ const StatusCountRef = builder.objectRef<StatusCount>("StatusCount").implement({
   }),
 });
 
-type ValueCount = ParameterValues["values"][number];
+type ParameterValues = MadeBy<typeof parametersIn>;
 
-const ParameterValueCount = builder.objectRef<ValueCount>("ParameterValueCount").implement({
-  description: "Runs with a value.",
-  fields: (t) => ({
-    value: t.field({ type: "JSON", ...shownOrNull("value", "Value as received.") }),
-    count: t.int(shown("count", "Number of runs.")),
-  }),
-});
+const ParameterValueCount = builder
+  .objectRef<ParameterValues["values"][number]>("ParameterValueCount")
+  .implement({
+    description: "Runs with a value.",
+    fields: (t) => ({
+      value: t.field({ type: "JSON", ...shownOrNull("value", "Value as received.") }),
+      count: t.int(shown("count", "Number of runs.")),
+    }),
+  });
 
 const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").implement({
   description: "The values of a parameter over runs.",
@@ -73,11 +72,7 @@ const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").impl
       nullable: false,
       description: "Different values, the most frequent first.",
       args: {
-        first: t.arg.int({
-          required: true,
-          defaultValue: 20,
-          description: "Maximum number of values.",
-        }),
+        first: t.arg.int({ required: true, defaultValue: 20, description: "Maximum number of values." }),
       },
       resolve: ({ values }, { first }) => values.slice(0, within("first", first, { from: 1, to: MAX_SCAN })),
     }),
@@ -86,85 +81,79 @@ const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").impl
   }),
 });
 
-const MetricStatisticsRef = builder.objectRef<MetricStatistics>("MetricStatistics").implement({
+const MetricStatistics = builder.objectRef<MadeBy<typeof statisticsOf>>("MetricStatistics").implement({
   description: "Statistics of the latest values of a metric over runs.",
   fields: (t) => ({
     name: t.string(shown("name", "Name of the metric.")),
     count: t.int(shown("count", "Number of runs with a finite value.")),
     leftOut: t.int(shown("leftOut", "Number of runs whose value is not a finite number.")),
     mean: t.float(shownOrNull("mean", "Mean.")),
-    standardDeviation: t.float(
-      shownOrNull("standardDeviation", "Standard deviation of a sample (divided by n - 1)."),
-    ),
+    standardDeviation: t.float(shownOrNull("standardDeviation", "Of a sample (divided by n - 1).")),
     min: t.float(shownOrNull("min", "Smallest value.")),
     max: t.float(shownOrNull("max", "Largest value.")),
     median: t.float(shownOrNull("median", "Middle value, or the mean of the middle two.")),
   }),
 });
 
-/** A group, with the names of the metrics whose statistics are wanted. */
-interface RunGroup extends RunGroupFigures {
-  readonly metrics: readonly string[] | null | undefined;
-}
-
-const RunGroupRef = builder.objectRef<RunGroup>("RunGroup").implement({
-  description: "Runs with the same values.",
-  fields: (t) => ({
-    values: t.field({
-      type: [DeclarationValue],
-      ...shown(
-        "values",
-        "What they have in common, in the order of `by`, without parameters that they do not have.",
-      ),
-    }),
-    count: t.int({
-      nullable: false,
-      description: "Number of runs.",
-      resolve: ({ rows }) => rows.length,
-    }),
-    statuses: t.field({
-      type: [StatusCountRef],
-      nullable: false,
-      description: "Their statuses, the most frequent first.",
-      resolve: ({ rows }, _, context) => context.once(rows, ["statuses"], () => statusesOf(rows)),
-    }),
-    metrics: t.field({
-      type: [MetricStatisticsRef],
-      nullable: false,
-      description: "Their latest metrics, by name.",
-      resolve: async ({ rows, metrics }, _, context) => {
-        const columns = await columnsIn(rows, "last_metric", context);
-        return context.once(rows, ["metrics", metrics], () => statisticsOf(columns, metrics));
-      },
-    }),
-  }),
-});
-
-const ParameterImportanceRef = builder.objectRef<ParameterImportance>("ParameterImportance").implement({
+const ParameterImportance = builder.objectRef<MadeBy<typeof importanceOf>>("ParameterImportance").implement({
   description: "How a metric correlates with a parameter.",
   fields: (t) => ({
     name: t.string(shown("name", "Name of the parameter.")),
     count: t.int(shown("count", "Number of runs that have both as numbers; a boolean is 0 or 1.")),
     correlation: t.float(
-      shownOrNull(
-        "correlation",
-        "Spearman's rank correlation, -1 to 1; null if one of the two never varies.",
-      ),
+      shownOrNull("correlation", "Spearman's rank correlation, -1 to 1; null if one of them never varies."),
     ),
   }),
 });
 
-/** Throws `UpstreamError` where the rows of this server's lists do not tell a key. */
-function requireInRows(key: ColumnKey, { server }: Context): void {
-  if (!isInRows(server, kinds.experiment.records, key))
-    throw notOffered(`figures of ${key === "declarations" ? "parameters" : "metrics"} in lists`);
+/** Throws `UpstreamError` where the rows of this server's lists do not tell one of these keys. */
+function requireInRows({ server }: Context, ...keys: readonly ColumnKey[]): void {
+  const untold = keys.find((key) => !isInRows(server, kinds.experiment.records, key));
+  if (untold) throw notOffered(`figures of ${untold === "declarations" ? "parameters" : "metrics"} in lists`);
 }
 
-/** The columns of runs whose rows tell a key. */
-function columnsIn(rows: readonly Row[], key: ColumnKey, context: Context): Promise<readonly Column[]> {
-  requireInRows(key, context);
-  return columnsOf(rows, key, context);
+interface OfRuns {
+  readonly records: readonly Row[];
 }
+
+/** The field `statuses` of a summary, and of a group in it. */
+const statuses = (description: string) => ({
+  type: [StatusCount] as [typeof StatusCount],
+  nullable: false as const,
+  description,
+  resolve: ({ records }: OfRuns, _: object, context: Context) =>
+    context.once(records, ["statuses"], () => statusesOf(records)),
+});
+
+/** The figures of the latest metrics of runs: of these, or of all. */
+async function metricsOf({ records }: OfRuns, names: readonly string[] | null | undefined, context: Context) {
+  requireInRows(context, "last_metric");
+  const columns = await columnsOf(records, "last_metric", context);
+  return context.once(records, ["metrics", names], () => statisticsOf(columns, names));
+}
+
+/** A group, with the names of the metrics whose statistics are wanted. */
+interface Group extends MadeBy<typeof groupsOf> {
+  readonly metrics: readonly string[] | null | undefined;
+}
+
+const RunGroup = builder.objectRef<Group>("RunGroup").implement({
+  description: "Runs with the same values.",
+  fields: (t) => ({
+    values: t.field({
+      type: [DeclarationValue],
+      ...shown("values", "What they have in common, in the order of `by`, without what they do not have."),
+    }),
+    count: t.int(shown("count", "Number of runs.")),
+    statuses: t.field(statuses("Their statuses, the most frequent first.")),
+    metrics: t.field({
+      type: [MetricStatistics],
+      nullable: false,
+      description: "Their latest metrics, by name.",
+      resolve: (group, _, context) => metricsOf(group, group.metrics, context),
+    }),
+  }),
+});
 
 const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
   description: "Statistics of the experiments of a list.",
@@ -176,17 +165,9 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
     }),
     total: t.int(shownOrNull("total", "Length of the list, as the service counts it.")),
     isComplete: t.boolean(
-      shown(
-        "isComplete",
-        "Whether all runs were read; false if `scan` or a limit of the operation stopped the reading.",
-      ),
+      shown("isComplete", "Whether all runs were read; false if `scan` or a limit stopped the reading."),
     ),
-    statuses: t.field({
-      type: [StatusCountRef],
-      nullable: false,
-      description: "Runs by status, the most frequent first.",
-      resolve: ({ records }, _, context) => context.once(records, ["statuses"], () => statusesOf(records)),
-    }),
+    statuses: t.field(statuses("Runs by status, the most frequent first.")),
     parameters: t.field({
       type: [ParameterRange],
       description: "Parameters with their values, by name.",
@@ -198,22 +179,20 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
         }),
       },
       resolve: async ({ records }, { onlyDifferences }, context) => {
-        const columns = await columnsIn(records, "declarations", context);
+        requireInRows(context, "declarations");
+        const columns = await columnsOf(records, "declarations", context);
         const options = { runs: records.length, onlyDifferences };
         return context.once(records, ["parameters", options], () => parametersIn(columns, options));
       },
     }),
     metrics: t.field({
-      type: [MetricStatisticsRef],
+      type: [MetricStatistics],
       description: "Latest values of each metric, by name.",
       args: namesArg,
-      resolve: async ({ records }, { names }, context) => {
-        const columns = await columnsIn(records, "last_metric", context);
-        return context.once(records, ["metrics", names], () => statisticsOf(columns, names));
-      },
+      resolve: (runs, { names }, context) => metricsOf(runs, names, context),
     }),
     groups: t.field({
-      type: [RunGroupRef],
+      type: [RunGroup],
       description: "One row for each combination of values, the most frequent first.",
       args: {
         by: t.arg.stringList({
@@ -227,19 +206,18 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
           throw new InputError(
             `by: expected 1 to ${MAX_KEYS} different names, such as ["lr", "status"], got ${by.length}`,
           );
-        requireInRows("declarations", context);
-        requireInRows("last_metric", context);
+        requireInRows(context, "declarations", "last_metric");
         const groups = await context.once(records, ["groups", by], () => groupsOf(records, by));
         return groups.map((group) => ({ ...group, metrics }));
       },
     }),
     importance: t.field({
-      type: [ParameterImportanceRef],
+      type: [ParameterImportance],
       description: "How a metric correlates with each numeric parameter, the strongest first.",
       args: { metric: t.arg.string({ required: true, description: "Name of the metric." }) },
       resolve: async ({ records }, { metric }, context) => {
-        requireInRows("last_metric", context);
-        const columns = await columnsIn(records, "declarations", context);
+        requireInRows(context, "last_metric", "declarations");
+        const columns = await columnsOf(records, "declarations", context);
         return context.once(records, ["importance", metric], () => importanceOf(columns, records, metric));
       },
     }),
@@ -255,7 +233,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
         }),
       },
       resolve: async (runs, { metric, direction }, context) => {
-        requireInRows("last_metric", context);
+        requireInRows(context, "last_metric");
         const best = () => bestOf(runs.records, metric, direction);
         const index = await context.once(runs.records, ["best", metric, direction], best);
         return index === null ? null : runs.nodeAt(index);

@@ -21,6 +21,9 @@ export const builder = new SchemaBuilder<SchemaTypes>({});
 /** The builder's extended types, for helpers that accept a ref. */
 export type PothosTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer Types> ? Types : never;
 
+/** What declares the fields of an input. */
+export type Inputs = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
+
 builder.scalarType("DateTime", {
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339",
   description: "ISO 8601 timestamp with UTC offset and fraction, as the tracking service sent it.",

@@ -60,10 +60,21 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
   }),
 });
 
+const ListScan = builder.objectRef<Scan>("ListScan").implement({
+  description:
+    "Where the server cannot apply all of a filter, the gateway reads rows of the list, at most `gateway.limits.maxScannedRows` for a page. A scan takes no `offset`.",
+  fields: (t) => ({
+    rowsRead: t.int(shown("rowsRead", "Rows that were read for this page.")),
+    isComplete: t.boolean(
+      shown("isComplete", "Whether the end of the list was reached. If not, continue after `endCursor`."),
+    ),
+  }),
+});
+
 /** The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. */
 export function connectionOf<
   Ref extends ObjectRef<PothosTypes, unknown> | InterfaceRef<PothosTypes, unknown>,
->(node: Ref, description: string) {
+>(node: Ref, description: string, { isScanned = false } = {}) {
   const { name } = node;
   type Node = Ref["$inferType"];
   const EdgeType = builder.objectRef<Edge<Node>>(`${name}Edge`);
@@ -109,11 +120,14 @@ export function connectionOf<
         resolve: (connection) => connection,
       }),
       totalCount: t.int(
-        shownOrNull(
-          "count",
-          "Length of the whole list. Null if the service does not count, or a scan has not reached the end.",
-        ),
+        shownOrNull("count", "Length of the whole list; null if not counted, or a scan has not ended."),
       ),
+      ...(isScanned && {
+        scan: t.field({
+          type: ListScan,
+          ...shownOrNull("scan", "Progress of the scan. Null if the server applied the whole filter."),
+        }),
+      }),
     }),
   });
   return ConnectionType;

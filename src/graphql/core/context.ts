@@ -1,7 +1,8 @@
 import type { PlacedContext, ResultPlace } from "../../engine/field-source.ts";
 import { type ForPlace, type Session, sessionFor } from "../../rest/session/session.ts";
 import type { CallerLive } from "../../live/live.ts";
-import type { Capability, Server } from "../../rest/api/server.ts";
+import type { Capability } from "../../rest/api/endpoint.ts";
+import type { Server } from "../../rest/api/server.ts";
 
 /** The gateway's version, capabilities and limits, which the field `gateway` exposes. */
 export interface GatewayFacts {
@@ -60,6 +61,22 @@ export function* forEach<Item>(
   }
   yield made;
 }
+
+/** What is made of each item, in steps; null of one that is left out. */
+export function* makeEach<Item, Made>(
+  items: Iterable<Item>,
+  make: (item: Item) => Steps<Made | null>,
+): Steps<Made[]> {
+  const all: Made[] = [];
+  for (const item of items) {
+    const made = yield* make(item);
+    if (made !== null) all.push(made);
+  }
+  return all;
+}
+
+/** An item of a list that is made in steps. */
+export type MadeBy<Make> = Make extends (...args: never) => Steps<(infer Made)[]> ? Made : never;
 
 /** Notes for which places of the result an operation reads. */
 export interface PlaceNotes {

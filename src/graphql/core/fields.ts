@@ -1,6 +1,7 @@
 import type { ObjectRef } from "@pothos/core";
 import { LRUCache } from "lru-cache";
 import type { IsSelected, FieldExtensions } from "../../engine/field-source.ts";
+import type { ByName, Check } from "../../rest/api/record.ts";
 import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 import { type Address, type Kind, type Resource, isLoaded, load, resolveReference } from "./resource.ts";
@@ -57,11 +58,10 @@ export const shownOrNull = <const Key extends string>(key: Key, description: str
   resolve: <Value>(object: { readonly [Each in Key]?: Value }) => object[key],
 });
 
-/** A documented key of an object that is kept as received: see `Raw`. */
-export const known = <const Key extends string>(key: Key, description: string) => ({
+/** A documented key of an object that is kept as received: null where its value does not pass the check. */
+export const known = <Value>(key: string, check: Check<Value>, description: string) => ({
   description,
-  resolve: <Value>({ known: keys }: { readonly known: { readonly [Each in Key]?: Value } }) =>
-    keys[key] ?? null,
+  resolve: ({ [key]: value }: ByName) => (check(value) ? (value ?? null) : null),
 });
 
 /*

@@ -6,6 +6,7 @@ import { type Address, type Kind, type Resource, toResource, unverified } from "
 import { kinds, kindsByName } from "./kinds.ts";
 import { builder, type PothosTypes } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";
+import type { ChildOf } from "./refs.ts";
 
 /*
  * Global ids: base64url of `Kind:parameter/parameter`. They contain the address, which requests need and which a reference
@@ -13,7 +14,7 @@ import type { ResourceRef } from "./fields.ts";
  */
 
 /** The path parameters of a resource, in the order of its global id. */
-function pathOf({ kind, address }: Resource): string {
+export function pathOf({ kind, address }: Resource): string {
   let path = "";
   for (const name of kind.parameters) path += path === "" ? address[name] : `/${address[name]}`;
   return path;
@@ -27,19 +28,22 @@ export const idOf = (resource: Resource): string => toBase64url(`${resource.kind
 /** Longest id that is decoded, in characters. */
 const MAX_ID_LENGTH = 1_000;
 
+const decoded = (id: string): string => (id.length > MAX_ID_LENGTH ? "" : fromBase64url(id));
+
 /** Decodes a global id to its resource, of any kind or one of those. Throws `InputError`, with an example of a name of these. */
 export function decodeId(
   argument: string,
   id: string,
   expected: Candidates = { kinds: [], one: "" },
 ): Resource {
-  const text = id.length > MAX_ID_LENGTH ? "" : fromBase64url(id);
+  const text = decoded(id);
   const [, name = "", segments = ""] = /^(\w+):(.*)$/s.exec(text) ?? [];
   const kind = kindsByName.get(name);
   const values = segments === "" ? [] : segments.split("/");
   if (!kind || values.length !== kind.parameters.length || toBase64url(text) !== id)
     throw notAnId(argument, id, expected.kinds);
-  const address = Object.fromEntries(kind.parameters.map((each, index) => [each, values[index] ?? ""]));
+  const address: Record<string, string> = {};
+  for (const [index, value] of values.entries()) address[kind.parameters[index] ?? ""] = value;
   const resource = toResource(kind, checked(argument, address));
   if (expected.kinds.length === 0 || expected.kinds.some((each) => each.name === name)) return resource;
   throw new InputError(`${argument}: expected the id of ${a(expected.one)}, got the id of ${a(name)}`);
@@ -58,13 +62,12 @@ function notAnId(argument: string, id: string, expected: readonly Kind[]): Input
  * Reads the number of a record below a resource from its global id, such as that of a `MetricRecord`. Returns null when the
  * text is not such an id; throws `InputError` when it belongs to another resource.
  */
-export function recordIdIn(typeName: string, id: string, parent: Address): number | null {
-  const text = id.length > MAX_ID_LENGTH ? "" : Buffer.from(id, "base64url").toString("utf8");
-  const prefix = `${typeName}:`;
-  if (!text.startsWith(prefix)) return null;
-  const segments = text.slice(prefix.length).split("/");
-  const record = segments.pop() ?? "";
-  if (isNumber(record) && segments.join("/") === Object.values(parent).join("/")) return Number(record);
+export function recordIdIn(typeName: string, id: string, parent: Resource): number | null {
+  const text = decoded(id);
+  if (!text.startsWith(`${typeName}:`)) return null;
+  const within = `${typeName}:${pathOf(parent)}/`;
+  const record = text.slice(within.length);
+  if (text.startsWith(within) && isNumber(record)) return Number(record);
   throw new InputError("after: expected the id of a record of this resource, got that of another");
 }
 
@@ -198,27 +201,20 @@ export const lookUp = <R extends object, At extends Address>(
     unverified(identify(target.kind, "id", id)),
 });
 
-/** How an entry of a list is told apart: it has a number, and no name or endpoint of its own. */
-interface Identified<Entry> {
-  readonly type: string;
-  /** What the id has before the number. */
-  readonly within: (entry: Entry) => string;
-  readonly numberOf: (entry: Entry) => number;
-}
-
-/** The fields `id` and `internalId` of what is found only in a list. */
-export const entryIds = <Entry>(
-  t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Entry>,
-  { type, within, numberOf }: Identified<Entry>,
+/** The fields `id` and `internalId` of a record below a resource, which has no name or endpoint of its own. */
+export const entryIds = <Parent extends Resource>(
+  t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, ChildOf<Parent, { readonly id: number }>>,
+  type: string,
+  within: (parent: Parent) => string,
 ) => ({
   id: t.id({
     nullable: false,
     description: "Global id for client caches. No field looks it up.",
-    resolve: (entry) => toBase64url(`${type}:${within(entry)}/${numberOf(entry)}`),
+    resolve: ({ parent, record }) => toBase64url(`${type}:${within(parent)}/${record.id}`),
   }),
   internalId: t.id({
     nullable: false,
     description: "Integer id in the service.",
-    resolve: (entry) => `${numberOf(entry)}`,
+    resolve: ({ record }) => `${record.id}`,
   }),
 });

@@ -3,13 +3,20 @@ import type {
   ClusterRecord,
   ExperimentJobRecord,
   NodeRecord,
+  ProjectRecord,
   RunnableRecord,
   UserRecord,
 } from "../../rest/api/records.ts";
 import type { Get } from "../../rest/api/endpoint.ts";
-import { type RunKind, uncapital } from "../../rest/api/kind.ts";
-import { cluster, experimentJob as ofExperiment, runs, user } from "../../rest/api/kinds.ts";
-import { project as ofProject, type ProjectRecord } from "../../rest/api/project.ts";
+import {
+  cluster,
+  experimentJob as ofExperiment,
+  project as ofProject,
+  type RunKind,
+  runs,
+  uncapital,
+  user,
+} from "../../rest/api/kinds.ts";
 import {
   type ExperimentJobAddress,
   formatReference,

@@ -1,6 +1,6 @@
 import type { ObjectRef } from "@pothos/core";
 import type { Command } from "../../rest/api/endpoint.ts";
-import { uncapital } from "../../rest/api/kind.ts";
+import { uncapital } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
@@ -113,5 +113,13 @@ export const cloned = <R extends { readonly id: number }>(
 
 export const ARCHIVES =
   "Archived records are hidden from lists. The server may stop them, and delete them after some days.";
-export const BOOKMARK_SWITCH = "Set to false to remove the bookmark.";
-export const ARCHIVE_SWITCH = "Set to false to restore.";
+
+const switchedOn = { required: true, defaultValue: true } as const;
+
+export const bookmarkArg = builder.args((t) => ({
+  isBookmarked: t.boolean({ ...switchedOn, description: "Set to false to remove the bookmark." }),
+}));
+
+export const archiveArg = builder.args((t) => ({
+  isArchived: t.boolean({ ...switchedOn, description: "Set to false to restore." }),
+}));

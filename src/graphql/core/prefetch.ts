@@ -10,7 +10,7 @@ import type { FieldExtensions, SelectionNeeds, Variables } from "../../engine/fi
 import { UpstreamError } from "../../errors.ts";
 import type { Context } from "./context.ts";
 import { Entity } from "./refs.ts";
-import { fetchMore, isLoaded, type Resource } from "./resource.ts";
+import { fetchMore, isLoaded, isNotFound, type Resource } from "./resource.ts";
 
 /*
  * Prefetches the selection of every field that returns a resource: its record, and in parallel the reads that need only
@@ -75,7 +75,7 @@ function loadSelected(
   };
   if (!isVerified)
     return read(needs).catch((error: unknown) => {
-      if (!(error instanceof UpstreamError) || error.code === "NOT_FOUND") throw error;
+      if (!(error instanceof UpstreamError) || isNotFound(error)) throw error;
       // The fields load the record again and share the failure.
       return resource;
     });
@@ -96,7 +96,7 @@ async function isUnproven(proofs: readonly Promise<boolean>[]): Promise<boolean>
     return false;
   } catch (error) {
     const errors = (error as AggregateError).errors as readonly unknown[];
-    const missing = errors.find((each) => each instanceof UpstreamError && each.code === "NOT_FOUND");
+    const missing = errors.find(isNotFound);
     if (missing) throw missing;
     // Other failures are reported at their fields.
     return errors.some((each) => each instanceof NoProof);

@@ -4,7 +4,7 @@ import type {
   TrackedRecord,
   RunnableRecord,
 } from "../../rest/api/records.ts";
-import type { RunKind } from "../../rest/api/kind.ts";
+import type { RunKind } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";

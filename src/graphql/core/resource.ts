@@ -1,5 +1,5 @@
 import type { Get } from "../../rest/api/endpoint.ts";
-import type { RunKind } from "../../rest/api/kind.ts";
+import type { RunKind } from "../../rest/api/kinds.ts";
 import { UpstreamError } from "../../errors.ts";
 import type { Page } from "../../rest/api/reader.ts";
 import type { OutputFolderRecord, StatusRecord } from "../../rest/api/records.ts";
@@ -145,19 +145,27 @@ export function fetchMore<R extends object, At extends Address>(
  * Resolves a read of something that a resource may lack, such as its log: null when that is not found. Rejects when the
  * resource itself is not found.
  */
-export async function nullIfMissing<Part, R extends object, At extends Address>(
+export function nullIfMissing<Part, R extends object, At extends Address>(
   resource: Resource<R, At>,
   read: Promise<Part>,
   session: Session,
 ): Promise<Part | null> {
-  try {
-    return await read;
-  } catch (error) {
-    if (!(error instanceof UpstreamError) || error.code !== "NOT_FOUND") throw error;
+  return read.catch(async (error: unknown) => {
+    nullIfNotFound(error);
     // The part is missing, or the record is; reading the record shows which.
     await fetchMore(resource, [], session);
     return null;
-  }
+  });
+}
+
+/** Whether the service said that something is not there. */
+export const isNotFound = (error: unknown): error is UpstreamError =>
+  error instanceof UpstreamError && error.code === "NOT_FOUND";
+
+/** Resolves a read of what may not be there. */
+export function nullIfNotFound(error: unknown): null {
+  if (isNotFound(error)) return null;
+  throw error;
 }
 
 /** Merges a fetched record with the loaded keys. Copies nothing in the usual case that the values are equal. */

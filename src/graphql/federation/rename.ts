@@ -1,5 +1,5 @@
 import { GraphQLSchema, isAbstractType, Kind, type NameNode, parse, print, visit } from "graphql";
-import { capital, uncapital } from "../../rest/api/kind.ts";
+import { capital, uncapital } from "../../rest/api/kinds.ts";
 import { kindsByName, plural } from "../core/kinds.ts";
 
 /** New names of types: `{ Node: "ClusterNode" }`. */

@@ -70,9 +70,7 @@ const EntityUnion = builder.unionType("_Entity", {
 });
 
 const Service = builder.objectRef<{ readonly sdl: string }>("_Service").implement({
-  fields: (t) => ({
-    sdl: t.string(shownOrNull("sdl", "The schema in SDL.")),
-  }),
+  fields: (t) => ({ sdl: t.string(shownOrNull("sdl", "The schema in SDL.")) }),
 });
 
 const unserved = (): never => {

@@ -24,48 +24,32 @@ function tailMetrics({ id, after = null }: TailArgs, { live, session, gateway }:
   const run = identify(Experiment.kind, "id", id);
   const list = { endpoint: runs.experiment.endpoints.metrics, address: run.address };
   const maxSize = gateway.maxPageSize;
-  const afterRecord = after === null ? null : recordIdIn("MetricRecord", after, run.address);
-  if (after !== null && afterRecord === null)
+  const last = after === null ? null : recordIdIn("MetricRecord", after, run);
+  if (after !== null && last === null)
     parseCursor(after, markOf(list), session.server.profile.paging, maxSize);
 
   return live.tail<Position, { readonly parent: typeof run; readonly record: MetricRow }>(
     {
       key: `metrics ${keyOf(run)}`,
-      read: async (tick, { isSeeking, cursor, ...position }) => {
-        if (isSeeking && cursor === null) {
-          const end = await endOf(tick, list);
-          if (end !== null)
-            return {
-              items: [],
-              position: { ...position, isSeeking: false, cursor: end },
-              hasMore: false,
-              rest: null,
-            };
-        }
-        const page = await slice(tick, list, { first: null, maxSize, after: cursor });
-        const { items, cursorAt } = page;
+      read: async (tick, { cursor, isSeeking, afterRecord }) => {
+        const end = isSeeking && cursor === null ? await endOf(tick, list) : null;
+        if (end !== null)
+          return { items: [], position: { cursor: end, isSeeking: false, afterRecord }, hasMore: false };
+        const { items, cursorAt, hasNext } = await slice(tick, list, { first: null, maxSize, after: cursor });
+        const wanted = isSeeking ? [] : items.filter(({ id: record }) => record > (afterRecord ?? -1));
         return {
-          items: isSeeking
-            ? []
-            : items
-                .filter(({ id: record }) => record > (position.afterRecord ?? -1))
-                .map((record) => ({ parent: run, record })),
+          items: wanted.map((record) => ({ parent: run, record })),
           position: {
-            ...position,
             cursor: items.length > 0 ? cursorAt(items.length - 1) : cursor,
-            isSeeking: isSeeking && page.hasNext,
+            isSeeking: isSeeking && hasNext,
+            afterRecord,
           },
-          hasMore: page.hasNext,
-          rest: null,
+          hasMore: hasNext,
         };
       },
       isFinal: async (tick) => isFinished(await readRun(run, tick)),
     },
-    {
-      cursor: afterRecord === null ? after : null,
-      isSeeking: after === null,
-      afterRecord,
-    },
+    { cursor: last === null ? after : null, isSeeking: after === null, afterRecord: last },
   );
 }
 

@@ -1,4 +1,3 @@
-import { UpstreamError } from "../../errors.ts";
 import type { TrackedRecord } from "../../rest/api/records.ts";
 import type { Appended } from "../../live/append-poll.ts";
 import type { LogWindow } from "../../rest/session/log-window.ts";
@@ -6,7 +5,7 @@ import { builder } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
 import { type Candidates, identifyAmong, keyOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
-import type { Kind, Resource } from "../core/resource.ts";
+import { type Kind, nullIfNotFound, type Resource } from "../core/resource.ts";
 import { LogChunk, parseCursor } from "../types/logs.ts";
 import { isFinished } from "../types/status.ts";
 import { eventsOf, readRun, type TailArgs } from "./events.ts";
@@ -34,14 +33,9 @@ function tailLog({ id, after }: TailArgs, { live, gateway }: StreamContext) {
     {
       key: `log ${keyOf(run)}`,
       read: async (session, fromByte) => {
-        try {
-          const window = await session.window(logs, address, { fromByte, maxBytes, isContinued: true });
-          return appendedOf(window, fromByte);
-        } catch (error) {
-          // There is no log yet. Whether there is a run is known when its status is read.
-          if (error instanceof UpstreamError && error.code === "NOT_FOUND") return nothingBehind(fromByte);
-          throw error;
-        }
+        const window = session.window(logs, address, { fromByte, maxBytes, isContinued: true });
+        // There is no log yet. Whether there is a run is known when its status is read.
+        return appendedOf(await window.catch(nullIfNotFound), fromByte);
       },
       isFinal: async (session) => isFinished(await readRun(run, session)),
     },
@@ -49,17 +43,10 @@ function tailLog({ id, after }: TailArgs, { live, gateway }: StreamContext) {
   );
 }
 
-const nothingBehind = (position: number): Appended<number, LogWindow> => ({
-  items: [],
-  position,
-  hasMore: false,
-  rest: null,
-});
-
-function appendedOf(window: LogWindow, fromByte: number): Appended<number, LogWindow> {
-  const { text, endByte, hasMore, rest } = window;
+function appendedOf(window: LogWindow | null, fromByte: number): Appended<number, LogWindow> {
   // A log that is shorter than before is not read twice: its end is behind what was sent.
-  if (text === "") return nothingBehind(fromByte);
+  if (!window || window.text === "") return { items: [], position: fromByte, hasMore: false };
+  const { endByte, hasMore, rest } = window;
   return {
     items: [window],
     position: endByte,
@@ -82,9 +69,7 @@ builder.subscriptionField("runLogAppended", (t) =>
         required: true,
         description: "Global id, or name such as `ada.mnist.42`, of what has a log.",
       }),
-      after: t.arg.string({
-        description: "`endCursor` of the last known chunk. Default: the beginning.",
-      }),
+      after: t.arg.string({ description: "`endCursor` of the last known chunk. Default: the beginning." }),
     },
     ...eventsOf(tailLog),
   }),

@@ -1,3 +1,4 @@
+import type { InputShapeFromFields } from "@pothos/core";
 import { setImmediate } from "node:timers/promises";
 import { InputError } from "../../errors.ts";
 import { scanList, slice, type SliceRequest } from "../../rest/session/pages.ts";
@@ -11,7 +12,7 @@ import { ANY_KIND, identifyAmong, identifyRun, PARENTS, keyOf } from "../core/id
 import { kinds } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
 import type { IsMatch } from "../types/list-scan.ts";
-import { divide, type RunFilter, RunFilterInput } from "../types/run-filter.ts";
+import { divide, RunFilterInput } from "../types/run-filter.ts";
 import { RunKind, runListOf } from "../types/run-list.ts";
 import { isFinished } from "../types/status.ts";
 import { eventsOf, latestOf, readRun, RunUpdate, updateOf } from "./events.ts";
@@ -49,13 +50,26 @@ builder.subscriptionField("runUpdated", (t) =>
   }),
 );
 
-interface Args {
-  readonly of: string;
-  readonly kind: string;
-  readonly filter?: RunFilter | null | undefined;
-  readonly query?: string | null | undefined;
-  readonly first?: number | null | undefined;
-}
+const watchedArgs = builder.args((t) => ({
+  of: t.id({
+    required: true,
+    description: "Global id or name of a project or a group: `ada.mnist`, `ada.mnist.5`.",
+  }),
+  kind: t.field({
+    type: RunKind,
+    required: true,
+    defaultValue: "EXPERIMENT",
+    description: "Kind of the runs. A group has only experiments.",
+  }),
+  filter: t.field({ type: RunFilterInput, description: "Conditions that the runs meet." }),
+  query: t.string({ description: "Filter in the server's own language, in addition to `filter`." }),
+  first: t.int({
+    description:
+      "Number of runs to watch, the most recently changed. Default: one page of the service. What needs a scan is found among the last `gateway.limits.maxPageSize` changed.",
+  }),
+}));
+
+type Args = InputShapeFromFields<typeof watchedArgs>;
 
 /** Finds the list: of a project, or of the experiments of a group. Throws `InputError`. */
 function parentOf({ of, kind }: Args) {
@@ -135,24 +149,7 @@ builder.subscriptionField("runsUpdated", (t) =>
     nullable: false,
     description:
       "Runs of a project, or experiments of a group, that appear, change or leave the list, from its first page. Requires `LISTS`.",
-    args: {
-      of: t.arg.id({
-        required: true,
-        description: "Global id or name of a project or a group: `ada.mnist`, `ada.mnist.5`.",
-      }),
-      kind: t.arg({
-        type: RunKind,
-        required: true,
-        defaultValue: "EXPERIMENT",
-        description: "Kind of the runs. A group has only experiments.",
-      }),
-      filter: t.arg({ type: RunFilterInput, description: "Conditions that the runs meet." }),
-      query: t.arg.string({ description: "Filter in the server's own language, in addition to `filter`." }),
-      first: t.arg.int({
-        description:
-          "Number of runs to watch, the most recently changed. Default: one page of the service. What needs a scan is found among the last `gateway.limits.maxPageSize` changed.",
-      }),
-    },
+    args: watchedArgs,
     ...eventsOf(watchRuns),
   }),
 );

@@ -1,5 +1,4 @@
-import type { RunKind } from "../../rest/api/kind.ts";
-import { runs } from "../../rest/api/kinds.ts";
+import { type RunKind, runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { BuildJob, Entity, Experiment, Job, Loggable, Run, Trackable } from "../core/refs.ts";

@@ -27,7 +27,6 @@ import {
   MetricRecordConnection,
   MetricSeries,
   MetricValue,
-  nameArg,
   namedValues,
   type NamesArgs,
   namesArg,
@@ -58,19 +57,19 @@ async function readJobs(resource: ExperimentResource, args: PageArgs, context: C
   );
 }
 
+/** The service sends empty texts for an experiment without code. */
+const told = (key: "branch" | "commit" | "git_url", description: string) => ({
+  description,
+  resolve: ({ [key]: text }: CodeReferenceRecord) => text || null,
+});
+
 const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").implement({
   description: "The version of the code that an experiment ran.",
   fields: (t) => ({
-    branch: t.string({ description: "Branch.", resolve: ({ branch }) => branch || null }),
-    commit: t.string({ description: "Commit that ran.", resolve: ({ commit }) => commit || null }),
-    isDirty: t.boolean({
-      description: "Whether there were uncommitted changes.",
-      resolve: ({ is_dirty }) => is_dirty ?? null,
-    }),
-    url: t.string({
-      description: "URL of the external repository.",
-      resolve: ({ git_url }) => git_url || null,
-    }),
+    branch: t.string(told("branch", "Branch.")),
+    commit: t.string(told("commit", "Commit that ran.")),
+    isDirty: t.boolean(shownOrNull("is_dirty", "Whether there were uncommitted changes.")),
+    url: t.string(told("git_url", "URL of the external repository.")),
   }),
 });
 
@@ -128,9 +127,7 @@ Experiment.implement({
   description: "A training run.",
   interfaces: [Entity, Trackable, Run, Loggable],
   fields: (t) => ({
-    original: t.field(
-      reference("original", Experiment, "Experiment that it was restarted, resumed or copied from."),
-    ),
+    original: t.field(reference("original", Experiment, "What it was restarted, resumed or copied from.")),
     ...cloneFields(t),
     clones: t.field(
       runList(
@@ -154,8 +151,7 @@ Experiment.implement({
     }),
     declaration: t.field({
       type: "JSON",
-      description:
-        "Value of one parameter; `model.lr` leads into an object where no parameter has this name.",
+      description: "Value of one parameter; `model.lr` can also lead into an object.",
       args: { name: t.arg.string({ required: true, description: "Name of the parameter." }) },
       ...computed(
         ["declarations"],
@@ -171,16 +167,13 @@ Experiment.implement({
         async (resource, _, { session }) => {
           const read = session.read(optional.codeReference, resource.address);
           const record = await nullIfMissing(resource, read, session);
-          // The service sends empty texts for an experiment without code.
           return record?.branch || record?.commit || record?.head || record?.git_url ? record : null;
         },
         (record) => record !== null,
       ),
     }),
     dataReferences: t.field(dataReferences),
-    runEnvironment: t.field(
-      json("run_env", "Environment, as the code of the run reported it: operating system, packages."),
-    ),
+    runEnvironment: t.field(json("run_env", "Environment, as the run reported it: system, packages.")),
     framework: t.string(property("framework", "Framework, such as `tensorflow`.")),
     readme: t.string(readme),
     latestMetrics: t.field({
@@ -194,7 +187,7 @@ Experiment.implement({
     lastMetricValue: t.float({
       description:
         "Latest value of one metric; null if it is absent or not a finite number, which `latestMetrics` tells apart.",
-      args: nameArg,
+      args: { name: t.arg.string({ required: true, description: "Name of the metric." }) },
       ...computed(["last_metric"], ({ last_metric }, _, { name }: { name: string }) =>
         finite(valueAt(last_metric, name)),
       ),

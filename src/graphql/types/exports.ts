@@ -10,10 +10,7 @@ import { idOf } from "../core/ids.ts";
 const ExportFormat = builder.enumType("ExportFormat", {
   description: "Format of an export.",
   values: {
-    CSV: {
-      value: "csv",
-      description: "CSV with a header row.",
-    },
+    CSV: { value: "csv", description: "CSV with a header row." },
     NDJSON: { value: "ndjson", description: "A JSON object on each line." },
   } as const,
 });

@@ -1,4 +1,5 @@
-import type { Capability as CapabilityName } from "../../rest/api/server.ts";
+import { CAPABILITIES } from "../../rest/api/endpoint.ts";
+import { mapped } from "../../rest/api/record.ts";
 import { builder } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { GatewayFacts } from "../core/context.ts";
@@ -6,30 +7,7 @@ import { shown } from "../core/fields.ts";
 
 const Capability = builder.enumType("Capability", {
   description: "What some servers have in addition to the documented API.",
-  values: {
-    LISTS: { description: "Lists of projects and runs." },
-    EXPERIMENT_JOB_LOGS: { description: "`ExperimentJob.logs`." },
-    FILTERS: { description: "The argument `filter`." },
-    METRIC_ORDERS: { description: "`order: {metric: …}`." },
-    OFFSETS: { description: "The argument `offset`." },
-    BULK_COMMANDS: {
-      description: "`stopRuns` and `deleteRuns` take one request for the experiments of a project.",
-    },
-    PROJECT_RECORDS: { description: "Fields of `Project` that are those of a record." },
-    PROJECT_COMMANDS: { description: "`createProject`, `updateProject` and `deleteProject`." },
-    PROJECT_BOOKMARKS: { description: "`bookmarkProject`." },
-    PROJECT_ARCHIVES: { description: "`archiveProject`." },
-    CODE_REFERENCES: { description: "`Experiment.codeReference`." },
-    OUTPUT_FILES: { description: "`outputFiles`, and downloads of single files." },
-    UPDATE_NAME: { description: "`name` of updates." },
-    UPDATE_TAGS: { description: "`tags`, `addTags` and `removeTags` of updates." },
-    UPDATE_README: { description: "`readme` of updates." },
-    RESTART_DESCRIPTION: { description: "`description` of `restartExperiment`." },
-    RESTART_DECLARATIONS: { description: "`declarations` of `restartExperiment`." },
-    RESTART_UPDATE_CODE: { description: "`updateCode` of `restartExperiment`." },
-    BOOKMARKS: { description: "`User.bookmarks`." },
-    ARCHIVES: { description: "`User.archives` and `archiveRuns`." },
-  } satisfies Record<CapabilityName, object>,
+  values: mapped(CAPABILITIES, (description) => ({ description })),
 });
 
 const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement({

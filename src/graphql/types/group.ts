@@ -1,10 +1,5 @@
-import { runs } from "../../rest/api/kinds.ts";
-import {
-  GROUP_COUNTERS,
-  type GroupRecord,
-  type HptuningRecord,
-  openHptuning,
-} from "../../rest/api/records.ts";
+import { byName, type ByName, integer, object, unstated } from "../../rest/api/record.ts";
+import { GROUP_COUNTERS, type GroupRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, isParameterValue } from "../core/builder.ts";
 import { fieldsOf, known, shown, shownOrNull } from "../core/fields.ts";
@@ -29,9 +24,7 @@ type Definition = Values | Linspace | Other;
 
 const MatrixValues = builder.objectRef<Values>("MatrixValues").implement({
   description: "A fixed set of values.",
-  fields: (t) => ({
-    values: t.field({ type: ["ParameterValue"], ...shown("values", "The values.") }),
-  }),
+  fields: (t) => ({ values: t.field({ type: ["ParameterValue"], ...shown("values", "The values.") }) }),
 });
 
 const MatrixLinspace = builder.objectRef<Linspace>("MatrixLinspace").implement({
@@ -45,9 +38,7 @@ const MatrixLinspace = builder.objectRef<Linspace>("MatrixLinspace").implement({
 
 const MatrixOther = builder.objectRef<Other>("MatrixOther").implement({
   description: "A form that this schema does not know.",
-  fields: (t) => ({
-    raw: t.field({ type: "JSON", description: "As received.", resolve: ({ raw }) => raw }),
-  }),
+  fields: (t) => ({ raw: t.field({ type: "JSON", description: "As received.", resolve: ({ raw }) => raw }) }),
 });
 
 const MatrixDefinition = builder.unionType("MatrixDefinition", {
@@ -89,36 +80,35 @@ const MatrixParameter = builder.objectRef<Parameter>("MatrixParameter").implemen
   }),
 });
 
-const RandomSearch = builder
-  .objectRef<NonNullable<HptuningRecord["known"]["random_search"]>>("RandomSearch")
-  .implement({
-    description: "Settings of a random search.",
-    fields: (t) => ({
-      experimentCount: t.int({
-        description: "Number of experiments.",
-        resolve: ({ n_experiments }) => n_experiments ?? null,
-      }),
-    }),
-  });
+const RandomSearch = builder.objectRef<ByName>("RandomSearch").implement({
+  description: "Settings of a random search.",
+  fields: (t) => ({ experimentCount: t.int(known("n_experiments", integer, "Number of experiments.")) }),
+});
 
-const HyperparameterTuning = builder.objectRef<HptuningRecord>("HyperparameterTuning").implement({
+const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").implement({
   description: "Settings of a hyperparameter search.",
   fields: (t) => ({
-    earlyStopping: t.field({ type: "JSON", ...known("early_stopping", "Rules of early stopping.") }),
-    concurrency: t.int(known("concurrency", "Experiments that may run at a time.")),
-    seed: t.field({ type: "JSON", ...known("seed", "Random seed.") }),
+    earlyStopping: t.field({
+      type: "JSON",
+      ...known("early_stopping", unstated, "Rules of early stopping."),
+    }),
+    concurrency: t.int(known("concurrency", integer, "Experiments that may run at a time.")),
+    seed: t.field({ type: "JSON", ...known("seed", unstated, "Random seed.") }),
     matrix: t.field({
       type: [MatrixParameter],
       description: "Searched parameters, by name.",
-      resolve: ({ known: { matrix } }) =>
-        matrix
+      resolve: ({ matrix }) =>
+        byName(matrix) && matrix
           ? Object.keys(matrix)
               .toSorted()
               .map((name) => ({ name, definition: definitionOf(matrix[name]) }))
           : null,
     }),
-    randomSearch: t.field({ type: RandomSearch, ...known("random_search", "Settings of a random search.") }),
-    raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: ({ raw }) => raw }),
+    randomSearch: t.field({
+      type: RandomSearch,
+      ...known("random_search", object, "Settings of a random search."),
+    }),
+    raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: (settings) => settings }),
   }),
 });
 
@@ -144,19 +134,13 @@ Group.implement({
   description: "A group of experiments: a hyperparameter search.",
   interfaces: [Entity, Trackable, Run],
   fields: (t) => ({
-    groupType: t.string(
-      property("group_type", "Such as `study` (a search) or `selection` (experiments that somebody chose)."),
-    ),
+    groupType: t.string(property("group_type", "Such as `study` (a search) or `selection` (chosen ones).")),
     readme: t.string(readme),
     concurrency: t.int(property("concurrency", "Experiments that may run at a time.")),
     searchAlgorithm: t.string(property("search_algorithm", "Such as `random`.")),
     currentIteration: t.int(property("current_iteration", "Iteration of the search.")),
     content: t.string(property("content", "Its specification as text.")),
-    hptuning: t.field({
-      type: HyperparameterTuning,
-      description: "Settings of the search.",
-      ...computed(["hptuning"], ({ hptuning }) => (hptuning ? openHptuning(hptuning) : null)),
-    }),
+    hptuning: t.field({ type: HyperparameterTuning, ...property("hptuning", "Settings of the search.") }),
     experimentCounts: t.field({
       type: ExperimentCounts,
       description: "Its experiments by state.",
@@ -166,14 +150,7 @@ Group.implement({
     runsUrl: t.string(runsUrl),
     metricsUrl: t.string(metricsUrl),
     experiments: t.field(
-      runList(Experiment, "Experiments of the group.", {
-        groupOf: (at: RunAddress) => at,
-        prefetchList: (at, { session }, isSelected) => {
-          if (["metrics", "metricSeries", "metricSummaries"].some(isSelected)) {
-            session.prefetchList(runs.experiment.endpoints.metrics, { at, group: at });
-          }
-        },
-      }),
+      runList<RunAddress>(Experiment, "Experiments of the group.", { groupOf: (address) => address }),
     ),
   }),
 });

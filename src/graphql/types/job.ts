@@ -13,7 +13,7 @@ Job.implement({
   description: "A job that runs on its own, not as part of an experiment.",
   interfaces: [Entity, Trackable, Run, Loggable],
   fields: (t) => ({
-    original: t.field(reference("original", Job, "Job that it was restarted, resumed or copied from.")),
+    original: t.field(reference("original", Job, "What it was restarted, resumed or copied from.")),
     ...cloneFields(t),
     buildJob: t.field(reference("build_job", BuildJob, "Build of its image.")),
     config: t.field(runConfig("Its configuration.")),

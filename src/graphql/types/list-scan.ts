@@ -1,19 +1,11 @@
 import { InputError, UpstreamError } from "../../errors.ts";
-import { type Scan, scanList, slice, type SliceRequest, Walk } from "../../rest/session/pages.ts";
+import { scanList, slice, type SliceRequest, Walk } from "../../rest/session/pages.ts";
 import type { List } from "../../rest/session/steps.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { START } from "../../rest/session/position.ts";
 import type { Session } from "../../rest/session/session.ts";
-import { builder } from "../core/builder.ts";
-import {
-  connect,
-  type Connection,
-  type connectionOf,
-  type PageArgs,
-  type WholeList,
-} from "../core/connection.ts";
+import { connect, type Connection, type PageArgs, type WholeList } from "../core/connection.ts";
 import type { Context, Steps } from "../core/context.ts";
-import { shown } from "../core/fields.ts";
 
 /* What the gateway itself looks for in the rows of a list, because the server cannot be asked for it. */
 
@@ -45,20 +37,6 @@ export function valueOf(row: object, key: string): unknown {
   if (key in row) return (row as Record<string, unknown>)[key];
   throw new UpstreamError("UPSTREAM_BAD_RESPONSE", `A row of the service's list lacks \`${key}\`.`);
 }
-
-const ListScan = builder.objectRef<Scan>("ListScan").implement({
-  description:
-    "Where the server cannot apply all of a filter, the gateway reads rows of the list, at most `gateway.limits.maxScannedRows` for a page. A scan takes no `offset`.",
-  fields: (t) => ({
-    rowsRead: t.int(shown("rowsRead", "Rows that were read for this page.")),
-    isComplete: t.boolean(
-      shown(
-        "isComplete",
-        "Whether the end of the list was reached. Otherwise continue after `pageInfo.endCursor`.",
-      ),
-    ),
-  }),
-});
 
 type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
 
@@ -105,16 +83,6 @@ export async function readPage<At, Row, Node>(
   const page = await scanList(session, list, { ...request, maxRows: gateway.maxScannedRows, find: findIn });
   return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan };
 }
-
-/** Adds the field `scan` to the connection of a list. */
-export const addScan = (type: ReturnType<typeof connectionOf>): void =>
-  builder.objectField(type, "scan", (t) =>
-    t.field({
-      type: ListScan,
-      description: "Progress of the scan. Null if the server applied the whole filter.",
-      resolve: ({ scan }) => scan ?? null,
-    }),
-  );
 
 interface WholeRequest<Item> extends Pick<PageRequest<Item>, "maxSize" | "find"> {
   readonly most: number;

@@ -7,11 +7,11 @@ import { InputError } from "../../errors.ts";
 import { builder } from "../core/builder.ts";
 import { shown, shownOrNull } from "../core/fields.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../core/connection.ts";
-import type { Context } from "../core/context.ts";
-import { entryIds, withId } from "../core/ids.ts";
+import type { Context, Steps } from "../core/context.ts";
+import { entryIds, pathOf, withId } from "../core/ids.ts";
 import { Experiment, Group, MetricRecord } from "../core/refs.ts";
 import { targetOf } from "../core/mutations.ts";
-import { finite, metricColumns, type Series, seriesOf } from "./series.ts";
+import { type Column, columnsOf, finite, type Series, seriesOf } from "./series.ts";
 
 interface NamedValue {
   readonly name: string;
@@ -61,18 +61,11 @@ export const namesArg = builder.args((t) => ({
   names: t.stringList({ description: "Names to include. Default: all." }),
 }));
 export type NamesArgs = InputShapeFromFields<typeof namesArg>;
-export const nameArg = builder.args((t) => ({
-  name: t.string({ required: true, description: "Name of the metric." }),
-}));
 
 MetricRecord.implement({
   description: "Metric values that were recorded together.",
   fields: (t) => ({
-    ...entryIds(t, {
-      type: "MetricRecord",
-      within: ({ parent: { address } }) => `${address.owner}/${address.project}/${address.id}`,
-      numberOf: ({ record }) => record.id,
-    }),
+    ...entryIds(t, "MetricRecord", pathOf),
     createdAt: t.field({
       type: "DateTime",
       description: "Time of the recording.",
@@ -112,8 +105,7 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
     totalPoints: t.int(shown("totalPoints", "Points before downsampling.")),
     steps: t.intList({
       nullable: false,
-      description:
-        "Index of each point among all points of the metric, from 0. It aligns the curves of runs.",
+      description: "Index of each point among all points of the metric, from 0, to align curves.",
       resolve: ({ steps, values }) => steps ?? [...values.keys()],
     }),
     times: t.field({
@@ -142,17 +134,31 @@ export const seriesArgs = builder.args((t) => ({
 export const metricPages = (resource: ExperimentResource, { session }: Pick<Context, "session">) =>
   pagesOf(session, metricsOf(resource));
 
+/** What is made of the columns of an experiment's metrics, or of some of them: once for all places with the same arguments. */
+export async function fromColumns<Made>(
+  resource: ExperimentResource,
+  names: readonly string[] | null | undefined,
+  args: readonly unknown[],
+  context: Context,
+  make: (columns: readonly Column[]) => Steps<Made>,
+): Promise<Made> {
+  const pages: (readonly MetricRow[])[] = [];
+  for await (const page of metricPages(resource, context)) pages.push(page);
+  const source = pages[0] ?? pages;
+  const columns = await context.once(source, ["columns", pages.length], () => columnsOf(pages));
+  const wanted = names && new Set(names);
+  const some = wanted ? columns.filter(({ name }) => wanted.has(name)) : columns;
+  return context.once(source, [...args, names], () => make(some));
+}
+
 /** Converts all metric records of an experiment to one series per metric. */
-export async function readSeries(
+export function readSeries(
   resource: ExperimentResource,
   { names, maxPoints }: InputShapeFromFields<typeof seriesArgs>,
   context: Context,
 ): Promise<Series[]> {
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });
-  const pages: (readonly MetricRow[])[] = [];
-  for await (const page of metricPages(resource, context)) pages.push(page);
-  const columns = await metricColumns(pages, names, context);
-  return context.once(pages[0] ?? pages, ["series", names, most], () => seriesOf(columns, most));
+  return fromColumns(resource, names, ["series", most], context, (columns) => seriesOf(columns, most));
 }
 
 const MetricValueInput = builder.inputType("MetricValueInput", {
@@ -170,26 +176,20 @@ const CreateExperimentMetricInput = builder.inputType("CreateExperimentMetricInp
   }),
 });
 
-interface NamedNumber {
-  readonly name: string;
-  readonly value: number;
-}
-
 /** Converts the input to values by name. Throws `InputError`. */
-function valuesOf(given: readonly NamedNumber[]): Readonly<Record<string, number>> {
+function valuesOf(given: readonly (typeof MetricValueInput.$inferInput)[]): Readonly<Record<string, number>> {
   if (given.length === 0) throw new InputError("input.values: expected at least one metric, got none");
-  const seen = new Set<string>();
+  const values = new Map<string, number>();
   for (const [index, { name, value }] of given.entries()) {
-    const place = `input.values[${index}].name`;
-    if (name.trim() === "") throw new InputError(`${place}: expected a name, got ${JSON.stringify(name)}`);
-    if (seen.has(name))
-      throw new InputError(`${place}: expected each name once, got ${JSON.stringify(name)} again`);
-    if (!Number.isFinite(value)) {
-      throw new InputError(`input.values[${index}].value: expected a finite number, got ${value}`);
-    }
-    seen.add(name);
+    const place = `input.values[${index}]`;
+    const got = JSON.stringify(name);
+    if (name.trim() === "") throw new InputError(`${place}.name: expected a name, got ${got}`);
+    if (values.has(name)) throw new InputError(`${place}.name: expected each name once, got ${got} again`);
+    if (!Number.isFinite(value))
+      throw new InputError(`${place}.value: expected a finite number, got ${value}`);
+    values.set(name, value);
   }
-  return Object.fromEntries(given.map(({ name, value }) => [name, value]));
+  return Object.fromEntries(values);
 }
 
 const MetricPayload = builder

@@ -1,7 +1,5 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { isPlainPath, plainPath } from "../../rest/api/endpoint.ts";
-import type { FileEntry } from "../../rest/api/record.ts";
-import type { OutputFolderRecord } from "../../rest/api/records.ts";
 import { UpstreamError } from "../../errors.ts";
 import { builder } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
@@ -10,28 +8,20 @@ import { requires } from "../core/ids.ts";
 import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { fileUrl } from "./logs.ts";
 
-/** A folder that was read. */
-interface Folder {
-  readonly run: Resource;
-  /** Empty for the outputs as a whole. */
-  readonly path: string;
-  readonly record: OutputFolderRecord;
-}
-
-/** A name in a folder. */
+/** A name in a folder, and its path below the outputs; null when the name cannot stand in one. */
 interface Entry {
-  readonly folder: Folder;
   readonly name: string;
+  readonly path: string | null;
 }
 
 interface File extends Entry {
+  readonly run: Resource;
   readonly bytes: number | null;
 }
 
-/** The path of an entry; null when its name cannot stand in one. */
-function pathOf({ folder: { path: above }, name }: Entry): string | null {
-  const path = above === "" ? name : `${above}/${name}`;
-  return !name.includes("/") && isPlainPath(path) ? path : null;
+interface Folder {
+  readonly folders: readonly Entry[] | null;
+  readonly files: readonly File[] | null;
 }
 
 const NO_PATH = "null if its name cannot be part of a path";
@@ -40,14 +30,11 @@ const OutputFile = builder.objectRef<File>("OutputFile").implement({
   description: "A file of the outputs of a run.",
   fields: (t) => ({
     name: t.string(shown("name", "Name.")),
-    path: t.string({ description: `Path below the outputs; ${NO_PATH}.`, resolve: pathOf }),
+    path: t.string(shownOrNull("path", `Path below the outputs; ${NO_PATH}.`)),
     bytes: t.float(shownOrNull("bytes", "Size in bytes.")),
     url: t.string({
       description: `URL of the file; ${NO_PATH}. Send the \`Authorization\` header of GraphQL.`,
-      resolve: (file, _, context) => {
-        const path = pathOf(file);
-        return path === null ? null : fileUrl(file.folder.run, path, context);
-      },
+      resolve: ({ run, path }, _, context) => (path === null ? null : fileUrl(run, path, context)),
     }),
   }),
 });
@@ -56,32 +43,19 @@ const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
   description: "A folder in a folder of the outputs of a run.",
   fields: (t) => ({
     name: t.string(shown("name", "Name.")),
-    path: t.string({
-      description: `Path below the outputs, for the \`path\` of \`outputFiles\`; ${NO_PATH}.`,
-      resolve: pathOf,
-    }),
+    path: t.string(shownOrNull("path", `Path below the outputs, as \`outputFiles\` takes it; ${NO_PATH}.`)),
   }),
 });
-
-const byName = (a: Entry, b: Entry) => (a.name < b.name ? -1 : Number(a.name > b.name));
 
 const OutputFolder = builder.objectRef<Folder>("OutputFolder").implement({
   description: "A folder of the outputs of a run.",
   fields: (t) => ({
-    folders: t.field({
-      type: [OutputSubfolder],
-      description: "The folders in it, by name.",
-      resolve: (folder) => folder.record.dirs?.map((name) => ({ folder, name })).toSorted(byName) ?? null,
-    }),
-    files: t.field({
-      type: [OutputFile],
-      description: "The files in it, by name.",
-      resolve: (folder) => folder.record.files?.map((file) => toFile(folder, file)).toSorted(byName) ?? null,
-    }),
+    folders: t.field({ type: [OutputSubfolder], ...shownOrNull("folders", "The folders in it, by name.") }),
+    files: t.field({ type: [OutputFile], ...shownOrNull("files", "The files in it, by name.") }),
   }),
 });
 
-const toFile = (folder: Folder, [name, bytes = null]: FileEntry): File => ({ folder, name, bytes });
+const byName = (a: Entry, b: Entry) => (a.name < b.name ? -1 : Number(a.name > b.name));
 
 /** Reads a folder. A folder that is missing is null; a missing run is an error. */
 async function readFolder(
@@ -94,7 +68,16 @@ async function readFolder(
   const query = path ? { path: plainPath("path", path) } : undefined;
   const read = session.read(outputFolder, run.address, { query }).catch(nullIfNoFolder);
   const record = await nullIfMissing(run, read, session);
-  return record && { run, path: path ?? "", record };
+  if (!record) return null;
+  const entry = (name: string): Entry => {
+    const below = path ? `${path}/${name}` : name;
+    return { name, path: !name.includes("/") && isPlainPath(below) ? below : null };
+  };
+  return {
+    folders: record.dirs?.map(entry).toSorted(byName) ?? null,
+    files:
+      record.files?.map(([name, bytes = null]) => ({ ...entry(name), run, bytes })).toSorted(byName) ?? null,
+  };
 }
 
 /** Known servers find the run first, and answer 400 when it has no such folder. */

@@ -1,7 +1,6 @@
-import { capital, uncapital } from "../../rest/api/kind.ts";
 import { InputError } from "../../errors.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
-import { project } from "../../rest/api/project.ts";
+import { capital, project, uncapital } from "../../rest/api/kinds.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { resolveReference, toResource } from "../core/resource.ts";
@@ -10,9 +9,9 @@ import { Entity, Project, User } from "../core/refs.ts";
 import { plural, type ProjectAddress } from "../core/kinds.ts";
 import type { Context } from "../core/context.ts";
 import {
-  ARCHIVE_SWITCH,
+  archiveArg,
   ARCHIVES,
-  BOOKMARK_SWITCH,
+  bookmarkArg,
   command,
   DeletePayload,
   payloadOf,
@@ -20,7 +19,7 @@ import {
 } from "../core/mutations.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList, runLists } from "./run-list.ts";
-import { checkNewName, checkTags, sendUpdate, tagInputs } from "./update.ts";
+import { checkChange, sendUpdate, tagInputs } from "./update.ts";
 
 const { property, time, fromAddress } = fieldsOf(Project.kind);
 
@@ -115,8 +114,7 @@ builder.mutationFields((t) => ({
     description: `Creates a project of the caller.${requires(create)}`,
     args: { input: t.arg({ type: CreateProjectInput, required: true, description: "The project." }) },
     resolve: async (_, { input }, { session }) => {
-      checkNewName(input.name);
-      checkTags(input);
+      checkChange(input);
       const { isPublic, ...values } = input;
       const given = Object.entries(values).filter(([, value]) => value !== null);
       const body = { ...Object.fromEntries(given), ...visibility(isPublic) };
@@ -136,8 +134,7 @@ builder.mutationFields((t) => ({
       const source = identify(Project.kind, "id", id);
       for (const [name, value] of Object.entries({ name: input.name, isPublic }))
         if (value === null) throw new InputError(`input.${name}: expected a value, got null`);
-      checkNewName(input.name);
-      checkTags(input);
+      checkChange(input);
       const record = await sendUpdate(source, update, input, context, visibility(isPublic));
       return toResource(Project.kind, { ...source.address, project: record.name }, record);
     },
@@ -161,20 +158,14 @@ builder.mutationFields((t) => ({
   bookmarkProject: t.field({
     type: payloadOf(Project),
     description: `Bookmarks a project for the caller.${requires(bookmark)}`,
-    args: {
-      ...withId(Project),
-      isBookmarked: t.arg.boolean({ required: true, defaultValue: true, description: BOOKMARK_SWITCH }),
-    },
+    args: { ...withId(Project), ...bookmarkArg },
     resolve: async (_, { id, isBookmarked }, context) =>
       toResource(Project.kind, await act(id, isBookmarked ? bookmark : unbookmark, context)),
   }),
   archiveProject: t.field({
     type: payloadOf(Project),
     description: `Archives a project. ${ARCHIVES}${requires(archive)}`,
-    args: {
-      ...withId(Project),
-      isArchived: t.arg.boolean({ required: true, defaultValue: true, description: ARCHIVE_SWITCH }),
-    },
+    args: { ...withId(Project), ...archiveArg },
     resolve: async (_, { id, isArchived }, context) => {
       const address = await act(id, isArchived ? archive : restore, context);
       return toResource(Project.kind, address, { deleted: isArchived });

@@ -1,4 +1,4 @@
-import { capital, uncapital } from "../../rest/api/kind.ts";
+import { capital, uncapital } from "../../rest/api/kinds.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Session } from "../../rest/session/session.ts";

@@ -1,16 +1,15 @@
 import type { InputFieldRef } from "@pothos/core";
-import { InputError, UpstreamError } from "../../errors.ts";
+import { InputError } from "../../errors.ts";
 import { type Condition, hasMetric, type ListRequest, splitGroup } from "../../rest/api/list-query.ts";
-import type { RunKind } from "../../rest/api/kind.ts";
+import type { RunKind } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import type { GroupRecord } from "../../rest/api/records.ts";
 import type { Server } from "../../rest/api/server.ts";
-import { builder, type PothosTypes } from "../core/builder.ts";
+import { builder, type Inputs, type PothosTypes } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { identify } from "../core/ids.ts";
 import { kinds, type ProjectAddress } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
-import { type Kind, load, toResource } from "../core/resource.ts";
+import { type Kind, load, nullIfNotFound, toResource } from "../core/resource.ts";
 import { both } from "./list-scan.ts";
 import { boundConditions, comparedOf, conditionTest, WORDS, wordsTest } from "./scan-filters.ts";
 import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf } from "./status.ts";
@@ -105,8 +104,6 @@ const bound = (
   value: string | null | undefined,
 ): readonly Condition[] => (value == null ? [] : [{ ...condition, operands: [value] }]);
 
-type Inputs = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
-
 const bounds = (t: Inputs) => ({
   greaterThan: t.float({ description: "Exclusive lower bound." }),
   atLeast: t.float({ description: "Inclusive lower bound." }),
@@ -116,10 +113,7 @@ const bounds = (t: Inputs) => ({
 
 const MetricFilter = builder.inputType("MetricFilter", {
   description: "Bounds of the latest value of a metric. Without bounds, runs that have the metric match.",
-  fields: (t) => ({
-    name: t.string({ required: true, description: "Name of the metric." }),
-    ...bounds(t),
-  }),
+  fields: (t) => ({ name: t.string({ required: true, description: "Name of the metric." }), ...bounds(t) }),
 });
 
 const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (values, list) =>
@@ -266,8 +260,9 @@ export function checkGroups(
   if (server.omits(kinds.group.record ?? "", "group_type")) return [];
   const check = async (argument: string, id: string): Promise<void> => {
     const group = toResource(kinds.group, { ...project, id });
-    const { group_type: type } = await load(group, ["group_type"], session).catch(nothingIfMissing);
-    if (type !== "selection") return;
+    // A group that does not exist has no experiments.
+    const record = await load(group, ["group_type"], session).catch(nullIfNotFound);
+    if (record?.group_type !== "selection") return;
     throw new InputError(
       `${argument}: expected a selection as the only ${kinds.group.name} of a list of a project, got ${kinds.group.formatName(group.address)} with others`,
     );
@@ -275,10 +270,4 @@ export function checkGroups(
   return splitGroup(server.profile, asked).conditions.flatMap(({ key, argument, operands }) =>
     key === "group" ? operands.map((id) => check(argument, id)) : [],
   );
-}
-
-/** A group that does not exist has no experiments. */
-function nothingIfMissing(error: unknown): Partial<GroupRecord> {
-  if (error instanceof UpstreamError && error.code === "NOT_FOUND") return {};
-  throw error;
 }

@@ -1,7 +1,6 @@
 import type { InputShapeFromFields } from "@pothos/core";
 import { InputError } from "../../errors.ts";
-import { capital, type RunKind as Row } from "../../rest/api/kind.ts";
-import { listOf } from "../../rest/api/kinds.ts";
+import { capital, listOf, type RunKind as Row, runs } from "../../rest/api/kinds.ts";
 import type { Condition, ListRequest } from "../../rest/api/list-query.ts";
 import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import type { ExperimentRecord, RunnableRecord } from "../../rest/api/records.ts";
@@ -21,7 +20,7 @@ import { quote, requires } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import { type Address, type Resource, toResource } from "../core/resource.ts";
-import { addScan, both, finding, type IsMatch, readPage, readWhole } from "./list-scan.ts";
+import { both, finding, type IsMatch, readPage, readWhole } from "./list-scan.ts";
 import { checkGroups, divide, RunFilterInput } from "./run-filter.ts";
 
 /*
@@ -36,8 +35,7 @@ const listsOf = (target: (typeof runRefs)[number]) => {
   const { run } = target.kind;
   const endpoint = listOf(run);
   if (!endpoint) return [];
-  const type = connectionOf(target, `A page of ${run.many}.`);
-  addScan(type);
+  const type = connectionOf(target, `A page of ${run.many}.`, { isScanned: true });
   return [{ target, endpoint, type }];
 };
 
@@ -146,8 +144,6 @@ interface ListOptions<Of> {
   readonly narrowedTo?: (address: Of, context: Context) => Narrowing;
   /** The group to which the list is restricted. */
   readonly groupOf?: (address: Of) => RunAddress;
-  /** Prefetches a list that the runs need, before the runs are loaded. */
-  readonly prefetchList?: (address: Of, context: Context, isSelected: (field: string) => boolean) => void;
 }
 
 /** A list of runs that is read: its kind, the address of its parent, and the group to which it is restricted. */
@@ -234,6 +230,9 @@ async function requireMetric(
   );
 }
 
+/** The fields of experiments that read their metrics: those of a group are one list. */
+const OF_METRICS = ["metrics", "metricSeries", "metricSummaries"];
+
 /** The fields of a page of the list, as opposed to those of the whole list. */
 const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "scan"];
 
@@ -241,7 +240,7 @@ const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "scan"];
 export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
   target: { readonly name: string },
   description: string,
-  { groupOf, narrowedTo, prefetchList }: ListOptions<Of> = {},
+  { groupOf, narrowedTo }: ListOptions<Of> = {},
 ) => {
   const list = runListOf(target.name);
   return {
@@ -250,13 +249,18 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
     args: listArgs,
     ...fieldsOf<object, Of>().child(
       ({ address }, args: RunListArgs, context: Context, isSelected) => {
+        const listedIn = groupOf?.(address) ?? null;
         const isOfNodes = (field: string) => isSelected("nodes", field) || isSelected("edges", "node", field);
         const read = {
           list,
           address,
-          listedIn: groupOf?.(address) ?? null,
+          listedIn,
           narrowing: narrowedTo?.(address, context),
-          prefetch: () => prefetchList?.(address, context, isOfNodes),
+          prefetch: () => {
+            if (!listedIn || !OF_METRICS.some(isOfNodes)) return;
+            const { metrics } = runs.experiment.endpoints;
+            context.session.prefetchList(metrics, { at: listedIn, group: listedIn });
+          },
           isOnlySummary: isSelected("summary") && !OF_PAGES.some((field) => isSelected(field)),
         };
         return readRuns(read, args, context);

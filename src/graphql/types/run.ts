@@ -1,6 +1,5 @@
 import type { CloneableRecord, RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
-import { runKinds } from "../../rest/api/kinds.ts";
-import { either } from "../../rest/api/kind.ts";
+import { either, runKinds } from "../../rest/api/kinds.ts";
 import type { FieldExtensions } from "../../engine/field-source.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import { MAX_IDS, pageArgs, within } from "../core/connection.ts";

@@ -1,6 +1,6 @@
 import { roundedOf } from "../../rest/api/reader.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
-import { type Context, forEach, type Steps } from "../core/context.ts";
+import { forEach, makeEach, type Steps } from "../core/context.ts";
 
 /** A series: the value of each point, and the indexes of those that have one. */
 interface Valued {
@@ -21,9 +21,8 @@ export interface Series {
 
 /** All points of a metric. */
 export interface Column extends Valued {
-  readonly times: (string | null)[];
-  readonly values: (number | null)[];
-  readonly points: number[];
+  readonly name: string;
+  readonly times: readonly (string | null)[];
 }
 
 /** Returns a finite number, otherwise null. Some servers also send text and objects. A long integer is rounded. */
@@ -35,21 +34,17 @@ export function finite(raw: unknown): number | null {
 /** The same for exports, which have all digits of a long integer. */
 export const exact = (raw: unknown): unknown => (roundedOf(raw) === null ? finite(raw) : raw);
 
-type Records = readonly MetricRecord[];
-
 /** Memory of a value in its columns, counted as bytes of JSON. */
 const VALUE_BYTES = 20;
 
-type Named = readonly (readonly [name: string, column: Column])[];
-
-/** The columns of metrics, in order of their names. */
-function* columnsOf(pages: readonly Records[]): Steps<Named> {
-  const columns = new Map<string, Column>();
+/** The columns of metric records, in order of their names. */
+export function* columnsOf(pages: readonly (readonly MetricRecord[])[]): Steps<readonly Column[]> {
+  const columns = new Map<string, ReturnType<typeof emptyColumn>>();
   for (const page of pages)
     yield* forEach(page, ({ created_at: time = null, values }) => {
       const names = values ? Object.keys(values) : [];
       for (const name of names) {
-        const column = columns.get(name) ?? { times: [], values: [], points: [] };
+        const column = columns.get(name) ?? emptyColumn(name);
         if (column.times.push(time) === 1) columns.set(name, column);
         const value = finite(values?.[name]);
         if (value !== null) column.points.push(column.values.length);
@@ -57,30 +52,23 @@ function* columnsOf(pages: readonly Records[]): Steps<Named> {
       }
       return names.length * VALUE_BYTES;
     });
-  return [...columns].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return [...columns.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** The columns of metric records, optionally only some. Absent names are omitted. */
-export async function metricColumns(
-  pages: readonly Records[],
-  names: readonly string[] | null | undefined,
-  context: Pick<Context, "once">,
-): Promise<Named> {
-  const all = await context.once(pages[0] ?? pages, ["columns", pages.length], () => columnsOf(pages));
-  const wanted = names && new Set(names);
-  return all.filter(([name]) => wanted?.has(name) ?? true);
-}
+const emptyColumn = (name: string) => ({
+  name,
+  times: [] as (string | null)[],
+  values: [] as (number | null)[],
+  points: [] as number[],
+});
 
 /** Converts columns to one series of at most `maxPoints` per metric, in steps. */
-export function* seriesOf(columns: Named, maxPoints: number): Steps<Series[]> {
-  const series: Series[] = [];
-  for (const [name, column] of columns) {
-    const points = Math.min(column.values.length, maxPoints);
-    yield points * VALUE_BYTES;
-    series.push({ name, totalPoints: column.values.length, ...thinned(column, maxPoints) });
-  }
-  return series;
-}
+export const seriesOf = (columns: readonly Column[], maxPoints: number): Steps<Series[]> =>
+  makeEach(columns, function* (column) {
+    const { name, values } = column;
+    yield Math.min(values.length, maxPoints) * VALUE_BYTES;
+    return { name, totalPoints: values.length, ...thinned(column, maxPoints) };
+  });
 
 function thinned(column: Column, maxPoints: number): Pick<Series, "steps" | "times" | "values"> {
   const { times, values } = column;

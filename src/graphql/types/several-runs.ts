@@ -1,7 +1,6 @@
 import { InputError, OneOfSeveral, UpstreamError } from "../../errors.ts";
 import { type Command, notOffered } from "../../rest/api/endpoint.ts";
-import type { RunKind as Row } from "../../rest/api/kind.ts";
-import { runs } from "../../rest/api/kinds.ts";
+import { type RunKind as Row, runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
@@ -10,7 +9,7 @@ import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
 import { kindsByName, type ProjectAddress } from "../core/kinds.ts";
 import { Experiment, Run } from "../core/refs.ts";
 import { load, toResource, unverified } from "../core/resource.ts";
-import { ARCHIVE_SWITCH, ARCHIVES, BOOKMARK_SWITCH, isNamedInFull, sendFor } from "../core/mutations.ts";
+import { archiveArg, ARCHIVES, bookmarkArg, isNamedInFull, sendFor } from "../core/mutations.ts";
 import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-commands.ts";
 
 /*
@@ -49,17 +48,8 @@ const orError = <Value>(promise: Promise<Value>): Promise<Outcome<Value>> =>
     throw error;
   });
 
-/**
- * Sends a command once for each run, side by side, or once for the experiments of a project where the service has one for many.
- * Gives an outcome for each id, in their order. A command for many passes over ids that do not exist: so their records are read
- * first, as are those that may be left as they are.
- */
-async function sendToEach(ids: readonly string[], command: ManyCommand, context: Context): Promise<Outcomes> {
-  const { session, server } = context;
-  const { forMany, isLeft, known } = command;
-  if (ids.length < 1 || ids.length > MAX_IDS)
-    throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
-  const named = ids.map((id, index) => identifyRun(`ids[${index}]`, id));
+/** The different runs that are named. The experiments of a project are together where the service has a command for many. */
+function groupsOf(named: readonly RunResource[], { forMany }: ManyCommand, { server }: Context) {
   const groups = new Map<string, RunResource[]>();
   for (const [id, run] of new Map(named.map((each) => [idOf(each), each]))) {
     const { owner, project } = run.address;
@@ -67,43 +57,56 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
     const key = isOfMany ? `${owner}/${project}` : id;
     groups.set(key, [...(groups.get(key) ?? []), run]);
   }
+  return [...groups.values()];
+}
+
+/**
+ * Sends a command once for each run, side by side, or once for many. Gives an outcome for each id, in their order. A command for
+ * many passes over ids that do not exist: so their records are read first, as are those that may be left as they are.
+ */
+async function sendToEach(ids: readonly string[], command: ManyCommand, context: Context): Promise<Outcomes> {
+  const { session } = context;
+  const { forMany, isLeft, known } = command;
+  if (ids.length < 1 || ids.length > MAX_IDS)
+    throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
+  const named = ids.map((id, index) => identifyRun(`ids[${index}]`, id));
   const prepare = async (run: RunResource, { length }: readonly RunResource[]): Promise<RunResource> => {
     endpointFor(run, command, context);
     if (isNamedInFull(run)) await load(run, ["unique_name"], session);
     return isLeft || length > 1 ? readFresh(run, session) : run;
   };
-  const prepared = new Map<string, Outcome<RunResource>>();
-  const all = [...groups.values()];
-  const preparing = all.flatMap((group) =>
-    group.map(async (run) => prepared.set(idOf(run), await orError(prepare(run, group)))),
+  const groups = await Promise.all(
+    groupsOf(named, command, context).map((group) =>
+      Promise.all(group.map(async (run) => ({ run, now: await orError(prepare(run, group)) }))),
+    ),
   );
-  await Promise.all(preparing);
-  const isWanted = (run: Outcome<RunResource> | undefined): run is RunResource =>
-    run !== undefined && !(run instanceof UpstreamError) && !isLeft?.(run);
-  const sent = new Map<string, Promise<Outcome<unknown>>>();
-  for (const group of all) {
-    const wanted = group.filter((run) => isWanted(prepared.get(idOf(run))));
+  const outcomes = new Map<string, Outcome<Commanded> | Promise<Outcome<Commanded>>>();
+  for (const group of groups) {
+    const wanted: RunResource[] = [];
+    for (const { run, now } of group)
+      if (now instanceof UpstreamError) outcomes.set(idOf(run), now);
+      else if (isLeft?.(now)) outcomes.set(idOf(run), { run: now, isSent: false });
+      else wanted.push(run);
     const [first] = wanted;
     if (!first) continue;
     const numbers = wanted.map(({ address }) => address.id);
-    const sending =
+    const sending = orError<unknown>(
       forMany && group.length > 1
         ? session.send(forMany, first.address, numbers)
-        : sendFor(first, endpointFor(first, command, context), context);
-    for (const run of wanted) sent.set(idOf(run), orError(sending));
-  }
-  return Promise.all(
-    named.map(async (each) => {
-      const run = prepared.get(idOf(each));
-      if (!run || run instanceof UpstreamError) return run as UpstreamError;
-      if (!isWanted(run)) return { run, isSent: false };
-      const failure = await sent.get(idOf(each));
-      if (failure instanceof UpstreamError) return failure;
+        : sendFor(first, endpointFor(first, command, context), context),
+    );
+    for (const {
+      kind: { name },
+      address,
+    } of wanted) {
       // Of what was read only the address is still true. Safe: the kind is that of a run.
-      const kind = kindsByName.get(each.kind.name) ?? each.kind;
-      return { run: toResource(kind, each.address, known) as RunResource, isSent: true };
-    }),
-  );
+      const run = toResource(kindsByName.get(name) ?? first.kind, address, known) as RunResource;
+      const outcome = sending.then((sent) => (sent instanceof UpstreamError ? sent : { run, isSent: true }));
+      outcomes.set(idOf(run), outcome);
+    }
+  }
+  // Safe: each has an outcome.
+  return Promise.all(named.map((each) => outcomes.get(idOf(each)) as Outcome<Commanded>));
 }
 
 const CommandOutcome = builder.enumType("CommandOutcome", {
@@ -133,6 +136,13 @@ const eachOf =
       return resultOf(outcome.run);
     });
 
+const outcomes = {
+  type: [CommandOutcome] as [typeof CommandOutcome],
+  nullable: false as const,
+  description: "What became of each, in the order of the ids.",
+  resolve: (all: Outcomes) => all.map(wordOf),
+};
+
 const RunsPayload = builder.objectRef<Outcomes>("RunsPayload").implement({
   description: "Payload of a command on several runs.",
   fields: (t) => ({
@@ -142,6 +152,7 @@ const RunsPayload = builder.objectRef<Outcomes>("RunsPayload").implement({
       description: "The records after the command, in the order of the ids; null with an error if it failed.",
       resolve: eachOf((run) => run),
     }),
+    outcomes: t.field(outcomes),
   }),
 });
 
@@ -154,19 +165,9 @@ const DeleteRunsPayload = builder.objectRef<Outcomes>("DeleteRunsPayload").imple
       description: "Global ids of the deleted, in the order of the ids; null with an error if it failed.",
       resolve: eachOf(idOf),
     }),
+    outcomes: t.field(outcomes),
   }),
 });
-
-for (const payload of [RunsPayload, DeleteRunsPayload]) {
-  builder.objectField(payload, "outcomes", (t) =>
-    t.field({
-      type: [CommandOutcome],
-      nullable: false,
-      description: "What became of each, in the order of the ids.",
-      resolve: (outcomes) => outcomes.map(wordOf),
-    }),
-  );
-}
 
 builder.queryField("run", (t) =>
   t.field({
@@ -207,10 +208,7 @@ builder.mutationFields((t) => ({
   bookmarkRuns: t.field({
     type: RunsPayload,
     description: "Bookmarks runs of any kind for the caller.",
-    args: {
-      ...idsArg,
-      isBookmarked: t.arg.boolean({ required: true, defaultValue: true, description: BOOKMARK_SWITCH }),
-    },
+    args: { ...idsArg, ...bookmarkArg },
     resolve: (_, { ids, isBookmarked }, context) => {
       const name = isBookmarked ? "bookmark" : "unbookmark";
       return sendToEach(ids, { endpointOf: ({ endpoints }) => endpoints[name] }, context);
@@ -219,10 +217,7 @@ builder.mutationFields((t) => ({
   archiveRuns: t.field({
     type: RunsPayload,
     description: `Archives runs of any kind. ${ARCHIVES}${requires(runs.experiment.optional.archive)}`,
-    args: {
-      ...idsArg,
-      isArchived: t.arg.boolean({ required: true, defaultValue: true, description: ARCHIVE_SWITCH }),
-    },
+    args: { ...idsArg, ...archiveArg },
     resolve: (_, { ids, isArchived }, context) => {
       const name = isArchived ? "archive" : "restore";
       const known = { deleted: isArchived };

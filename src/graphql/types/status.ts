@@ -1,3 +1,4 @@
+import { mapped } from "../../rest/api/record.ts";
 import type { StatusRecord as StatusRow, TrackedRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
@@ -41,36 +42,29 @@ const STATUSES = {
 } as const satisfies Record<string, readonly [RunPhase, string]>;
 export type RunStatus = keyof typeof STATUSES;
 
-const entries = <Row extends object>(rows: Row) =>
-  Object.entries(rows) as [keyof Row & string, Row[keyof Row]][];
-
 export const RunStatusEnum = builder.enumType("RunStatus", {
   description: "Status of a run. Values can be added in a minor release: clients need a default branch.",
-  values: Object.fromEntries(
-    entries(STATUSES).map(([name, [, description]]) => [name, { description }]),
-  ) as Record<RunStatus, { description: string }>,
+  values: mapped(STATUSES, ([, description]) => ({ description })),
 });
 
 /** The statuses of a phase. */
 export const statusesOf = (phase: RunPhase): readonly RunStatus[] =>
-  entries(STATUSES).flatMap(([status, [of]]) => (of === phase ? [status] : []));
+  // Safe: these are the keys of the table.
+  (Object.keys(STATUSES) as RunStatus[]).filter((status) => STATUSES[status][0] === phase);
 
 export const RunPhaseEnum = builder.enumType("RunPhase", {
   description:
     "Coarse stage of a run, for colours and to stop polling. Every status belongs to one. No values will be added.",
-  values: Object.fromEntries(
-    entries(PHASES).map(([name, description]) => [
-      name,
-      { description: `${description} ${statusesOf(name).join(", ")}.` },
-    ]),
-  ) as Record<RunPhase, { description: string }>,
+  values: mapped(PHASES, (description, name) => ({
+    description: `${description} ${statusesOf(name).join(", ")}.`,
+  })),
 });
 
 /** Converts a status to the enum: unknown text is `OTHER`, null is `UNKNOWN`. */
 export function statusOf(raw: string | null | undefined): RunStatus {
   if (!raw) return "UNKNOWN";
   const name = raw.toUpperCase();
-  return Object.hasOwn(STATUSES, name) && name !== "OTHER" ? (name as RunStatus) : "OTHER";
+  return Object.hasOwn(STATUSES, name) ? (name as RunStatus) : "OTHER";
 }
 
 /** The keys of a record that its state follows from. */
@@ -122,11 +116,7 @@ const received = <const Key extends keyof StatusRow>(key: Key, description: stri
 StatusRecord.implement({
   description: "An entry of a status history.",
   fields: (t) => ({
-    ...entryIds(t, {
-      type: "StatusRecord",
-      within: ({ parent }) => keyOf(parent),
-      numberOf: ({ record }) => record.id,
-    }),
+    ...entryIds(t, "StatusRecord", keyOf),
     uuid: t.string(received("uuid", "Identifier in the tracking service.")),
     createdAt: t.field({ type: "DateTime", ...received("created_at", "Time at which it was reached.") }),
     traceback: t.string(received("traceback", "Stack trace of an error, where the server reports it.")),

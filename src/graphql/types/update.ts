@@ -1,9 +1,9 @@
 import { type Command, segment } from "../../rest/api/endpoint.ts";
-import type { Revision, RunKind } from "../../rest/api/kind.ts";
+import type { Revision, RunKind } from "../../rest/api/kinds.ts";
 import { InputError, UpstreamError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { checkText } from "../../rest/api/list-query.ts";
-import { builder, type PothosTypes } from "../core/builder.ts";
+import { builder, type Inputs } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { quote, withId } from "../core/ids.ts";
 import { type Address, fetchMore, type Resource, toResource } from "../core/resource.ts";
@@ -12,14 +12,6 @@ import type { Context } from "../core/context.ts";
 
 /** What the service accepts as a name. */
 const SLUG = /^[-\w]+$/;
-
-/** Throws `InputError` for a name that the service would not accept, or under which nothing could be found. */
-export function checkNewName(name: string | null | undefined): void {
-  if (name == null) return;
-  if (!SLUG.test(name))
-    throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(name)}`);
-  segment("input.name", name);
-}
 
 /** Known servers crash at a name that is taken, but also after a change of a record that they cannot show. */
 const orTaken =
@@ -34,14 +26,11 @@ const orTaken =
 
 /* Tags that a mutation adds and removes. The service only replaces all of them. */
 
-type FieldBuilder = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
-
 /** The inputs that change tags. */
-export const tagInputs = (t: FieldBuilder) => ({
+export const tagInputs = (t: Inputs) => ({
   tags: t.stringList({ description: "Tags that replace the old ones. Requires `UPDATE_TAGS`." }),
   addTags: t.stringList({
-    description:
-      "Tags to add. The current tags are read first; a change in between is lost. Not with `tags`.",
+    description: "Tags to add to those that are read first; a change in between is lost. Not with `tags`.",
   }),
   removeTags: t.stringList({ description: "Tags to remove, likewise. Missing ones are ignored." }),
 });
@@ -50,19 +39,23 @@ interface Tagged {
   readonly tags?: readonly string[] | null | undefined;
 }
 
-interface TagInput extends Tagged {
+interface Change extends Tagged {
+  readonly name?: string | null | undefined;
   readonly addTags?: readonly string[] | null | undefined;
   readonly removeTags?: readonly string[] | null | undefined;
 }
 
-/** Throws `InputError` for tags by which no list could be filtered. */
-export function checkTags({ tags, addTags }: TagInput): void {
+/** Throws `InputError` for a name that the service would not accept, and for tags by which no list could be filtered. */
+export function checkChange({ name: newName, tags, addTags }: Change): void {
+  if (newName != null && !SLUG.test(newName))
+    throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(newName)}`);
+  if (newName != null) segment("input.name", newName);
   for (const [name, given] of Object.entries({ tags, addTags }))
     for (const [index, tag] of (given ?? []).entries()) checkText(`input.${name}[${index}]`, tag);
 }
 
 /** The input with the tags that result from a change of single ones. Reads the record only for such a change. */
-async function withTags<Given extends TagInput>(
+async function withTags<Given extends Change>(
   source: Resource<Tagged>,
   { addTags, removeTags, ...given }: Given,
   session: Context["session"],
@@ -81,10 +74,6 @@ async function withTags<Given extends TagInput>(
   const { loaded } = await fetchMore(source, ["tags"], session);
   const present = (loaded.tags ?? []).filter((tag) => !removed.has(tag));
   return { ...given, tags: [...new Set([...present, ...added])] };
-}
-
-interface Change extends TagInput {
-  readonly name?: string | null | undefined;
 }
 
 /** Sends the changes of a record: those of `input`, and `other` keys of the body as the service spells them. */
@@ -127,8 +116,7 @@ export function update<R extends Tagged>(
         input: t.arg({ type: UpdateRunInput, required: true, description: "Fields to change." }),
       },
       resolve: async (_, { id, input }, context) => {
-        checkNewName(input.name);
-        checkTags(input);
+        checkChange(input);
         if (input.readme !== undefined && !keys.includes("readme"))
           throw new InputError(`input.readme: expected none, because ${many} have no readme`);
         const source = await targetOf(target.kind, id, context);

@@ -1,9 +1,6 @@
-import {
-  openConfig,
-  type RunConfig as RunConfigValue,
-  type RunConfigRecord,
-} from "../../rest/api/run-config.ts";
-import { fieldsOf, known, shownOrNull } from "../core/fields.ts";
+import { type ByName, integer, object, text, texts } from "../../rest/api/record.ts";
+import { openConfig, type RunConfig as RunConfigValue } from "../../rest/api/run-config.ts";
+import { fieldsOf, known } from "../core/fields.ts";
 import { Node } from "../core/refs.ts";
 import { builder } from "../core/builder.ts";
 import { downloadUrl } from "./logs.ts";
@@ -35,35 +32,28 @@ export const outputsUrl = {
   ...fromAddress((resource, _, context) => downloadUrl(resource, "outputs", context)),
 };
 
-type Known = RunConfigRecord["known"];
-
-const BuildConfig = builder.objectRef<NonNullable<Known["build"]>>("BuildConfig").implement({
+const BuildConfig = builder.objectRef<ByName>("BuildConfig").implement({
   description: "How an image is built.",
   fields: (t) => ({
-    image: t.string(shownOrNull("image", "Base image.")),
-    buildSteps: t.stringList({
-      description: "Commands of the build.",
-      resolve: ({ build_steps }) => build_steps ?? null,
-    }),
+    image: t.string(known("image", text, "Base image.")),
+    buildSteps: t.stringList(known("build_steps", texts, "Commands of the build.")),
   }),
 });
 
-const RunCommand = builder.objectRef<NonNullable<Known["run"]>>("RunCommand").implement({
+const RunCommand = builder.objectRef<ByName>("RunCommand").implement({
   description: "Command of a run.",
-  fields: (t) => ({
-    cmd: t.string(shownOrNull("cmd", "Command line.")),
-  }),
+  fields: (t) => ({ cmd: t.string(known("cmd", text, "Command line.")) }),
 });
 
-const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
+const RunConfig = builder.objectRef<ByName>("RunConfig").implement({
   description:
     "What runs and how its image is built. Some servers send it as YAML; its first 16384 characters are read.",
   fields: (t) => ({
-    version: t.int(known("version", "Version of the format.")),
-    kind: t.string(known("kind", "`experiment`, `job`, `build` or `group`.")),
-    build: t.field({ type: BuildConfig, ...known("build", "How the image is built.") }),
-    run: t.field({ type: RunCommand, ...known("run", "What runs; null for a build.") }),
-    raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: ({ raw }) => raw }),
+    version: t.int(known("version", integer, "Version of the format.")),
+    kind: t.string(known("kind", text, "`experiment`, `job`, `build` or `group`.")),
+    build: t.field({ type: BuildConfig, ...known("build", object, "How the image is built.") }),
+    run: t.field({ type: RunCommand, ...known("run", object, "What runs; null for a build.") }),
+    raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: (config) => config }),
   }),
 });
 

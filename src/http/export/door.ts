@@ -3,7 +3,7 @@ import type { GraphQLSchema } from "graphql";
 import { RequestScope } from "../../request-scope.ts";
 import type { Extension } from "../../graphql/types/exports.ts";
 import { acceptsGzip, compressEach } from "../delivery.ts";
-import { admitDownload, named, type OpenedDownload, serveDownload } from "../download-door.ts";
+import { admitDownload, named, type OpenedDownload, serveDownload } from "../downloads.ts";
 import { OperationContext, type Parts } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";

@@ -57,8 +57,9 @@ export function createParameters(schema: GraphQLSchema) {
       const [text = "", ...others] = query.getAll(name);
       if (others.length > 0) throw new InputError(`${name}: expected one query parameter, got several`);
       const type = types.get(name);
+      const list = lists.find((each) => each === name);
       if (type) given[name] = valueOf(name, text, type);
-      else if (isOneOf(lists, name)) named[name] = namesIn(name, text);
+      else if (list) named[list] = namesIn(list, text);
       else {
         const known = [...types.keys(), ...lists].join(", ");
         throw new InputError(`expected parameters of the address among ${known}, got ${quote(name)}`);
@@ -99,8 +100,5 @@ function namesIn(argument: NameList, text: string): readonly string[] {
   }
   throw new InputError(`${argument}: expected names such as \`${NAMES[argument]}\`, got ${quote(text)}`);
 }
-
-const isOneOf = <Name extends string>(names: readonly Name[], name: string): name is Name =>
-  names.some((each) => each === name);
 
 const isName = (value: unknown): value is string => typeof value === "string" && value !== "";

@@ -196,8 +196,7 @@ const DEFAULT = ["uniqueName", ...Object.keys(POINT)];
 
 /** Seconds from one time to another; null when one is missing or invalid. */
 function secondsBetween(from: string | null, to: string | null): number | null {
-  if (from === null || to === null) return null;
-  const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
+  const seconds = (Date.parse(to ?? "") - Date.parse(from ?? "")) / 1000;
   return Number.isFinite(seconds) ? seconds : null;
 }
 

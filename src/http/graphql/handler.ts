@@ -30,7 +30,7 @@ interface Manner {
 
 /** What an operation comes to: messages, or a single result. `isStream`: of a subscription, even one that could not be opened. */
 type Outcome = { readonly isStream: boolean } & (
-  | { readonly messages: AsyncIterableIterator<object> }
+  | { readonly messages: AsyncIterableIterator<object>; readonly result?: undefined }
   | { readonly result: ExecutionResult; readonly messages?: undefined }
 );
 
@@ -41,13 +41,13 @@ type Outcome = { readonly isStream: boolean } & (
 export async function operate(
   parts: Parts,
   request: IncomingMessage,
-  { operation, end }: OpenedOperation,
+  operation: OpenedOperation,
   read: () => OperationParams,
   { isReadOnly, takesEvents, pieces: form, status }: Manner,
   onEnd = () => {},
 ): Promise<Outcome> {
   const { engine, heldBytes } = parts;
-  const { scope, facts, extensions } = operation;
+  const { scope, facts, extensions, end } = operation;
   const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
   const whole = (result: ExecutionResult, isStream: boolean) => ({
     result: engine.finish(result, scope.requestId, extensions),
@@ -66,8 +66,7 @@ export async function operate(
       return { messages, isStream: true };
     }
     // It may hold another place, or none.
-    const refused = parts.doors.operation.admit(scope);
-    if (refused) throw refused;
+    parts.doors.operation.admit(scope);
     const limits = { isReadOnly, isIncremental: form !== null };
     const { pieces, ...result } = await engine.run(operation, params, limits);
     if (!pieces || !form) return whole(result, false);
@@ -97,19 +96,15 @@ export function createGraphqlHandler(parts: Parts) {
     const { accept } = request.headers;
     const type = resultTypeFor(accept);
     const form = streamFormFor(accept);
-    const opened = openOperation(parts, request, scope);
+    const operation = openOperation(parts, request, scope);
     const read = () => {
       if (type || form) return readParams(request, body);
       throw NOT_ACCEPTABLE;
     };
-    const manner = {
-      isReadOnly: body === null,
-      takesEvents: acceptsEvents(accept),
-      pieces: form,
-      status: 200,
-    };
-    return opened.run(async () => {
-      const { isStream, ...outcome } = await operate(parts, request, opened, read, manner);
+    const [isReadOnly, takesEvents] = [body === null, acceptsEvents(accept)];
+    const manner = { isReadOnly, takesEvents, pieces: form, status: 200 };
+    return operation.run(async () => {
+      const { isStream, ...outcome } = await operate(parts, request, operation, read, manner);
       const streamed = isStream ? "text/event-stream" : (form?.type ?? "multipart/mixed");
       const stream = (messages: AsyncIterableIterator<object>, status: number, lasts: boolean) =>
         streams.write(response, messages, { type: streamed, status, lasts }, scope);
@@ -118,7 +113,7 @@ export function createGraphqlHandler(parts: Parts) {
       const head = headOf(result, isStream ? NEWER : (type ?? "application/json"), scope.requestId);
       // Clients of event streams try again after these statuses; other errors are for their readers.
       const status = !isStream || head.status === 429 || head.status === 503 ? head.status : 200;
-      opened.end(status);
+      operation.end(status);
       const json = jsonOf(result);
       // To a caller who accepts only that, a stream of it.
       return isStream || !type

@@ -4,7 +4,6 @@ import { type ExecutionResult, type FormattedExecutionResult, parse } from "grap
 import { useServer } from "graphql-ws/use/ws";
 import { WebSocket, WebSocketServer } from "ws";
 import type { Caller } from "../../caller.ts";
-import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { InputError, statusOf, UpstreamError } from "../../errors.ts";
 import { RequestScope } from "../../request-scope.ts";
 import { openOperation, type Parts } from "../operation.ts";
@@ -144,27 +143,6 @@ export function createWebSockets(parts: Parts) {
     ...CLOSING,
   });
 
-  /** Begins an operation of a client. Calls back when it is over. `onBegin` gets what to call when the client leaves it before. */
-  const begin = (
-    { request: asked }: Client,
-    params: OperationParams,
-    onEnd: () => void,
-    onBegin: (leave: () => void) => void,
-  ) => {
-    // Safe: only the headers and the socket of a request are read.
-    const request = asked as IncomingMessage;
-    const scope = new RequestScope(identify(request), config.REQUEST_TIMEOUT_MS);
-    const opened = openOperation(parts, request, scope);
-    onBegin(() => scope.end("left"));
-    return opened.run(async () => {
-      const outcome = await operate(parts, request, opened, () => params, MANNER, onEnd);
-      if (outcome.messages) return outcome;
-      opened.end(null);
-      onEnd();
-      return outcome;
-    });
-  };
-
   useServer<Record<string, unknown>>(
     {
       isProd: true,
@@ -188,14 +166,21 @@ export function createWebSockets(parts: Parts) {
             publicError(new InputError(`id: expected at most ${MAX_ID_LENGTH} characters, got ${id.length}`)),
           ];
         return client.answering(async () => {
+          // Safe: only the headers and the socket of a request are read.
+          const request = client.request as IncomingMessage;
+          const scope = new RequestScope(identify(request), config.REQUEST_TIMEOUT_MS);
+          const operation = openOperation(parts, request, scope);
+          const end = client.use();
+          // `graphql-ws` returns what stands here when the client completes it or leaves. The results follow.
+          subscriptions[id] = leftBy(() => scope.end("left"));
           // The protocol requires a text, also where a hash stands for the document.
           const asked = { ...params, query: query === "" ? null : query };
-          const begun = await begin(client, asked, client.use(), (leave) => {
-            // `graphql-ws` returns what stands here when the client completes it or leaves. The results follow.
-            subscriptions[id] = leftBy(leave);
-          });
-          if (begun.messages) return { schema, document: READ, contextValue: begun.messages };
-          const { result } = begun;
+          const { messages, result } = await operation.run(() =>
+            operate(parts, request, operation, () => asked, MANNER, end),
+          );
+          if (messages) return { schema, document: READ, contextValue: messages };
+          operation.end(null);
+          end();
           return result.data === undefined
             ? (result.errors ?? [])
             : { schema, document: READ, contextValue: jsonOf(result) };

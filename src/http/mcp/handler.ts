@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import {
   createMcpHandler as createModernHandler,
+  isInitializeRequest,
   isLegacyRequest,
   ProtocolError,
   ProtocolErrorCode,
@@ -23,21 +24,11 @@ import {
   callTool,
   readTools,
   type RunOperation,
-  type Tool,
   toolOfOwnDocuments,
   toolOfSchema,
   type ToolType,
   toToolResult,
 } from "./tools.ts";
-
-/** The types of operations that agents may run. */
-const TYPES: Readonly<Record<Parts["config"]["MCP"], readonly ToolType[]>> = {
-  off: [],
-  read: ["query"],
-  write: ["query", "mutation"],
-};
-
-const NO_BODY = Buffer.alloc(0);
 
 /** Longest GraphQL result of a tool: its agent reads all of it, about 25,000 tokens. */
 const MAX_RESULT_BYTES = 100_000;
@@ -49,18 +40,11 @@ const INSTRUCTIONS = [
   "Results have `data`, and `errors` with a message and `extensions.code` where something could not be read.",
 ].join(" ");
 
-/** Where to begin, for a server that has the tool. */
-const BEGINNINGS: readonly (readonly [tool: string, sentence: string])[] = [
-  [
-    "FindProjects",
-    "Where no name is known, begin with FindProjects, which lists the names of projects and groups.",
-  ],
-  ["graphql_query", "What no other tool answers, graphql_query does."],
-];
-
-const instructionsFor = (tools: ReadonlyMap<string, Tool>): string => {
-  const beginnings = BEGINNINGS.filter(([name]) => tools.has(name));
-  return [INSTRUCTIONS, ...beginnings.map(([, sentence]) => sentence)].join(" ");
+/** Where to begin, by the tool that it takes. */
+const BEGINNINGS = {
+  FindProjects:
+    " Where no name is known, begin with FindProjects, which lists the names of projects and groups.",
+  graphql_query: " What no other tool answers, graphql_query does.",
 };
 
 const SDL = {
@@ -73,7 +57,7 @@ const SDL = {
 /** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
 export async function createMcpHandler(parts: Parts): Promise<Execute> {
   const { schema, engine, config } = parts;
-  const types = TYPES[config.MCP];
+  const types: readonly ToolType[] = config.MCP === "write" ? ["query", "mutation"] : ["query"];
   const shown = config.INTROSPECTION ? lexicographicSortSchema(withoutFederation(schema)) : null;
   const isOpen = !config.TRUSTED_DOCUMENTS;
   const all = [
@@ -85,7 +69,8 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
   const tools = new Map(all.map((tool) => [tool.definition.name, tool]));
   const sdl = shown && printPlain(schema).trimEnd();
   const capabilities = { tools: {}, ...(sdl !== null && { resources: {} }) };
-  const options = { capabilities, instructions: instructionsFor(tools) };
+  const beginnings = Object.entries(BEGINNINGS).flatMap(([tool, text]) => (tools.has(tool) ? text : []));
+  const options = { capabilities, instructions: INSTRUCTIONS + beginnings.join("") };
 
   /** Opens the server of one message. `execute` runs the operations of its caller. */
   const openServer = (execute: RunOperation): Server => {
@@ -120,18 +105,18 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
     return { errors: [rejection(`Expected a ${type}, got a ${given}.`, "BAD_REQUEST")] };
   };
 
-  return async (response, body, scope) => {
+  return async (response, asked, scope) => {
     const { requestId, caller } = scope;
     const { req: request } = response;
     const execute: RunOperation = async (...given) => {
-      const { operation, run, end } = openOperation(parts, request, scope);
-      const result = await run(() => resultOf(operation, ...given));
-      end(200);
+      const operation = openOperation(parts, request, scope);
+      const result = await operation.run(() => resultOf(operation, ...given));
+      operation.end(200);
       return toToolResult(engine.finish(result, requestId, operation.extensions));
     };
     let answer: Response;
     try {
-      const message = parseObject(body ?? NO_BODY);
+      const message = parseObject(asked ?? Buffer.alloc(0));
       parts.heldBytes.holdJson(scope, message);
       answer = await answerMessage(message, request.headers, () => openServer(execute));
     } catch (error) {
@@ -145,11 +130,8 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
       "x-request-id": requestId,
       "cache-control": PRIVATE,
     };
-    await parts.delivery.send(
-      response,
-      { status: answer.status, headers, body: await answer.text() },
-      caller,
-    );
+    const body = await answer.text();
+    await parts.delivery.send(response, { status: answer.status, headers, body }, caller);
   };
 }
 
@@ -177,12 +159,21 @@ export async function answerMessage(
   await nextTurn();
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
   // Some clients send null for no arguments at all.
-  const { params } = message as { readonly params?: unknown };
+  const { id, method, params } = message as Readonly<Record<string, unknown>>;
   if (isObject(params) && params["arguments"] === null) delete params["arguments"];
   const options = { parsedBody: message };
   if (!(await isLegacyRequest(request, message))) {
     // Tools and resources never change, so there is nothing to subscribe to.
     return createModernHandler(open, { legacy: "reject", maxSubscriptions: 0 }).fetch(request, options);
+  }
+  // The SDK would call it a fault of its own.
+  if (method === "initialize" && !isInitializeRequest(message)) {
+    const text = "initialize: expected protocolVersion, capabilities and clientInfo";
+    return Response.json({
+      jsonrpc: "2.0",
+      id,
+      error: { code: ProtocolErrorCode.InvalidParams, message: text },
+    });
   }
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await open().connect(transport);

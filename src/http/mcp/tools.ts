@@ -72,10 +72,7 @@ export async function callTool(
   }
 }
 
-const failed = (text: string): CallToolResult => ({
-  content: [{ type: "text", text }],
-  isError: true,
-});
+const failed = (text: string): CallToolResult => ({ content: [{ type: "text", text }], isError: true });
 
 /** Models send null for what they do not give. Within an argument it may clear something: there only what has a default is left out. */
 function withoutNulls(

@@ -36,6 +36,9 @@ export interface Batch {
   readonly maxReads: number;
 }
 
+/** What is known of the pages of a server that links them. */
+const NO_SIZE = { size: null, maxSize: null };
+
 /** Batches reads of records by the list's id filter, provided that list items have the keys that are needed. */
 export function byIds<R extends { readonly id: number }>(
   endpoint: Get<RunAddress, R>,
@@ -45,8 +48,8 @@ export function byIds<R extends { readonly id: number }>(
   omittedInLists: readonly string[] = [],
 ): Batch {
   const omitted = new Set<PropertyKey>(omittedInLists);
-  const { size, maxSize } = sizeOf(paging);
-  const maxReads = Math.min(max, maxSize);
+  const { size, maxSize } = paging.by === "offset" ? paging : NO_SIZE;
+  const maxReads = Math.min(max, maxSize ?? max);
   return {
     endpoint,
     common: ({ at: { owner, project }, keys }) =>
@@ -75,7 +78,7 @@ export function byGroup(
   list: Get<RunAddress, Page<MetricRecord>>,
   paging: Paging,
 ): Batch {
-  const { size } = sizeOf(paging);
+  const { size } = paging.by === "offset" ? paging : NO_SIZE;
   const isFirstPage = (query: Query = {}) => Object.keys(query).every((name) => name === size);
   return {
     endpoint,
@@ -110,10 +113,4 @@ function pagesOf(records: readonly MetricRecord[]): Find {
     const results = byExperiment.get(at.id) ?? [];
     return { count: results.length, next: null, results };
   };
-}
-
-/** The page size parameter, null without one, and the maximum page size. */
-function sizeOf(paging: Paging): { readonly size: string | null; readonly maxSize: number } {
-  if (paging.by === "link") return { size: null, maxSize: Number.POSITIVE_INFINITY };
-  return { size: paging.size, maxSize: paging.maxSize ?? Number.POSITIVE_INFINITY };
 }

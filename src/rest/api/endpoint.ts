@@ -25,21 +25,33 @@ interface Optional {
   /** Its name in the section `optional` of profiles. */
   readonly name: string;
   /** The capability to which it belongs; null for one that only saves requests. */
-  readonly capability: EndpointCapability | null;
+  readonly capability: Capability | null;
 }
 
-export type EndpointCapability =
-  | "LISTS"
-  | "EXPERIMENT_JOB_LOGS"
-  | "BOOKMARKS"
-  | "ARCHIVES"
-  | "PROJECT_RECORDS"
-  | "BULK_COMMANDS"
-  | "PROJECT_COMMANDS"
-  | "PROJECT_BOOKMARKS"
-  | "PROJECT_ARCHIVES"
-  | "CODE_REFERENCES"
-  | "OUTPUT_FILES";
+/** What some servers have in addition to the document, as `gateway.capabilities` tells it. */
+export const CAPABILITIES = {
+  LISTS: "Lists of projects and runs.",
+  EXPERIMENT_JOB_LOGS: "`ExperimentJob.logs`.",
+  BOOKMARKS: "`User.bookmarks`.",
+  ARCHIVES: "`User.archives` and `archiveRuns`.",
+  FILTERS: "The argument `filter`.",
+  METRIC_ORDERS: "`order: {metric: …}`.",
+  OFFSETS: "The argument `offset`.",
+  BULK_COMMANDS: "`stopRuns` and `deleteRuns` take one request for the experiments of a project.",
+  PROJECT_RECORDS: "Fields of `Project` that are those of a record.",
+  PROJECT_COMMANDS: "`createProject`, `updateProject` and `deleteProject`.",
+  PROJECT_BOOKMARKS: "`bookmarkProject`.",
+  PROJECT_ARCHIVES: "`archiveProject`.",
+  CODE_REFERENCES: "`Experiment.codeReference`.",
+  OUTPUT_FILES: "`outputFiles`, and downloads of single files.",
+  UPDATE_NAME: "`name` of updates.",
+  UPDATE_TAGS: "`tags`, `addTags` and `removeTags` of updates.",
+  UPDATE_README: "`readme` of updates.",
+  RESTART_DESCRIPTION: "`description` of `restartExperiment`.",
+  RESTART_DECLARATIONS: "`declarations` of `restartExperiment`.",
+  RESTART_UPDATE_CODE: "`updateCode` of `restartExperiment`.",
+};
+export type Capability = keyof typeof CAPABILITIES;
 
 /** The method and path template of an endpoint, which are safe in messages and logs. */
 export interface EndpointName {
@@ -98,7 +110,7 @@ export const del = command("DELETE");
 /** An endpoint that is not in the service's document: `optional("jobs", "LISTS", get(…))`. */
 export const optional = <Same extends AnyEndpoint>(
   name: string,
-  capability: EndpointCapability | null,
+  capability: Capability | null,
   endpoint: Same,
 ): Same => ({ ...endpoint, optional: { name, capability } });
 

@@ -1,9 +1,18 @@
-import { type AnyEndpoint, del, get, json, optional, patch, post } from "./endpoint.ts";
-import { commonOptional, outputOptional, P, type RecordKind, type Revision, type RunKind } from "./kind.ts";
-import { project } from "./project.ts";
-import { Bytes, Nothing, Text } from "./reader.ts";
+import {
+  type AnyEndpoint,
+  type Command,
+  del,
+  type Get,
+  get,
+  json,
+  optional,
+  patch,
+  post,
+} from "./endpoint.ts";
+import { bookmarksOf, Bytes, Nothing, type Page, pageOf, Text } from "./reader.ts";
+import type { Read } from "./record.ts";
 import * as records from "./records.ts";
-import { EXPERIMENT } from "./reference.ts";
+import { EXPERIMENT, type RunAddress, type Spelling } from "./reference.ts";
 
 /*
  * All kinds of record: one row each. A row has the endpoints of its section of the service's document, "Endpoints", in the
@@ -14,6 +23,81 @@ import { EXPERIMENT } from "./reference.ts";
  * the record's id {experiment_id} or {job_id} there; here it is always {id}, so that every mutation works with every
  * endpoint.
  */
+
+/** The body of an update or a restart. The profile says which keys a server takes. */
+export type Revision = Readonly<Record<string, unknown>>;
+
+/** Endpoints by their names in profiles. */
+type Named = Readonly<Record<string, AnyEndpoint | undefined>>;
+/** Commands without body and answer. */
+type ActName = "delete" | "stop" | "startTensorboard" | "stopTensorboard" | "bookmark" | "unbookmark";
+
+/** A kind whose records profiles describe. */
+export interface RecordKind {
+  /** What profiles call its lists and its records. */
+  readonly records: string;
+  readonly keys: readonly string[];
+  /** The endpoints that are not in the document. */
+  readonly optional?: Named;
+}
+
+/** A kind of run, whose records are addressed by owner, project and id. */
+export interface RunKind<out R extends records.RunnableRecord = records.RunnableRecord> extends RecordKind {
+  /** The name of its type, also in global ids. */
+  readonly name: string;
+  /** What descriptions call one of them, and several. */
+  readonly one: string;
+  readonly many: string;
+  /** Replaces `many` where that alone would be unclear. */
+  readonly manyInFull?: string;
+  /** How references to it are spelled, and the id in examples of them. */
+  readonly reference: Spelling;
+  readonly example: string;
+  /** The endpoints of the document. Those that several kinds have are listed here; a kind can have others. */
+  readonly endpoints: Named & {
+    readonly read: Get<RunAddress, R>;
+    readonly list?: Get<Pick<RunAddress, "owner" | "project">, Page<R>>;
+    readonly statuses?: Get<RunAddress, Page<records.StatusRecord>>;
+    readonly logs?: Get<RunAddress, undefined>;
+    readonly outputs?: Get<RunAddress, undefined>;
+    readonly update?: Command<RunAddress, R, Revision>;
+    readonly resume?: Command<RunAddress, R>;
+    readonly copy?: Command<RunAddress, R>;
+  } & { readonly [Name in ActName]?: Command<RunAddress, undefined> };
+  readonly optional?: Named &
+    Partial<ReturnType<typeof commonOptional<R>>> &
+    Partial<ReturnType<typeof outputOptional>>;
+}
+
+const P = "{owner}/{project}";
+
+/** The optional endpoints that all kinds of run have: `jobs`, `bookmarkedJobs`, `archivedJobs`, `archiveJob`, `restoreJob`. */
+const commonOptional = <R>(one: string, many: string, read: Read<R>) => ({
+  list: optional(many, "LISTS", get(`${P}/${many}`, pageOf(read))),
+  ...keptOptional(many, read),
+  archive: optional(`archive${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/archive`, Nothing)),
+  restore: optional(`restore${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/restore`, Nothing)),
+});
+
+/** Those of what users keep: `bookmarkedJobs`, `archivedJobs`. */
+const keptOptional = <R>(many: string, read: Read<R>) => ({
+  bookmarked: optional(
+    `bookmarked${capital(many)}`,
+    "BOOKMARKS",
+    get(`bookmarks/{owner}/${many}`, bookmarksOf(read)),
+  ),
+  archived: optional(`archived${capital(many)}`, "ARCHIVES", get(`archives/{owner}/${many}`, pageOf(read))),
+});
+
+/** The optional endpoints of kinds with outputs: `jobOutputFolder`, `jobOutputFile`. Both take the query parameter `path`. */
+const outputOptional = (one: string, many: string) => ({
+  outputFolder: optional(
+    `${one}OutputFolder`,
+    "OUTPUT_FILES",
+    get(`${P}/${many}/{id}/outputs/tree`, records.OutputFolder),
+  ),
+  outputFile: optional(`${one}OutputFile`, "OUTPUT_FILES", get(`${P}/${many}/{id}/outputs/files`, Bytes)),
+});
 
 /** Auth and current user */
 export const user = {
@@ -177,6 +261,28 @@ export const experimentJob = {
   },
 } as const;
 
+/** Projects, which the document does not describe. */
+export const project = {
+  records: "projects",
+  keys: records.PROJECT_KEYS,
+  optional: {
+    list: optional("projects", "LISTS", get("{owner}", pageOf(records.readProject))),
+    read: optional("project", "PROJECT_RECORDS", get(P, records.Project)),
+    ...keptOptional("projects", records.readProject),
+    bookmark: optional("bookmarkProject", "PROJECT_BOOKMARKS", post(`${P}/bookmark`, Nothing)),
+    unbookmark: optional("unbookmarkProject", "PROJECT_BOOKMARKS", del(`${P}/unbookmark`, Nothing)),
+    archive: optional("archiveProject", "PROJECT_ARCHIVES", post(`${P}/archive`, Nothing)),
+    restore: optional("restoreProject", "PROJECT_ARCHIVES", post(`${P}/restore`, Nothing)),
+    update: optional("updateProject", "PROJECT_COMMANDS", patch(P, records.Project, json<Revision>())),
+    create: optional(
+      "createProject",
+      "PROJECT_COMMANDS",
+      post("projects", records.Project, json<Revision>()),
+    ),
+    delete: optional("deleteProject", "PROJECT_COMMANDS", del(P, Nothing)),
+  },
+} as const;
+
 /** The rows of all kinds of run, each checked by the compiler to be complete. */
 export const runKinds: readonly RunKind[] = Object.values(runs);
 
@@ -204,3 +310,13 @@ export const sections: Readonly<Record<string, Readonly<Record<string, AnyEndpoi
   administration,
   optional: optionalEndpoints,
 };
+
+export function capital(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+/** The name of a type as fields spell it: `buildJob`. */
+export const uncapital = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
+
+/** `a job, a build job or a group` */
+export const either = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " or $1");

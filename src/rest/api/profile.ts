@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { isObject } from "./record.ts";
+import { isObject, mapped } from "./record.ts";
 import { type AnyEndpoint, overrideFault, spellingOf } from "./endpoint.ts";
 import { recordKinds, runKinds, sections } from "./kinds.ts";
 
@@ -14,16 +14,6 @@ const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
     error: ({ code }) =>
       code === "unrecognized_keys" ? `expected only ${Object.keys(shape).join(", ")}` : "expected an object",
   });
-
-/** A table with each row replaced. */
-export const mapped = <Name extends string, Row, Result>(
-  table: Readonly<Record<Name, Row>>,
-  replace: (row: Row, name: Name) => Result,
-) =>
-  // Safe: the names are those of the table.
-  Object.fromEntries(
-    (Object.keys(table) as Name[]).map((name) => [name, replace(table[name], name)]),
-  ) as Readonly<Record<Name, Result>>;
 
 /** Text that matches `form`. `expected` completes the error message. */
 const textOf = (form: RegExp, expected: string) =>
@@ -90,7 +80,7 @@ const order = query
   .nullable()
   .describe("The query parameters that ask for this order; null where the server has none such.");
 
-const Orders = section({
+export const Orders = section({
   DEFAULT: order.describe(
     "The query parameters of a list for which no order is asked: the server's own order with a second key, if it leaves open the order of equal values; null: none are sent.",
   ),
@@ -170,24 +160,19 @@ const Inputs = section({
   restart: section({ description: place, declarations: place, updateCode: place }),
 });
 
-/** A complete description of a server. */
+/** A complete description of a server: the sections of `WrittenProfile`. */
 export interface Profile {
   readonly basePath: string;
   readonly apiVersion: string;
   readonly authorization: z.output<typeof Authorization>;
-  /** Endpoints that differ from the document, that are missing (null), or that are additional (`optional`). */
   readonly endpoints: z.output<typeof Endpoints>;
   readonly paging: z.output<typeof Paging>;
   readonly orders: z.output<typeof Orders>;
   readonly metricOrders: z.output<typeof MetricOrders>;
   readonly filters: z.output<typeof Filters>;
-  /** Keys that list items omit. Items are expected to have all others. */
   readonly omittedInLists: z.output<typeof OmittedInLists>;
-  /** Keys that no record of a kind has. */
   readonly omitted: z.output<typeof Omitted>;
-  /** How many requests of one user the server answers, by sets of endpoints that it counts together. */
   readonly rateLimits: z.output<typeof RateLimits>;
-  /** Where the bodies of commands have what they change. */
   readonly inputs: z.output<typeof Inputs>;
 }
 export type Paging = Profile["paging"];
@@ -238,25 +223,12 @@ export const WrittenProfile = section({
 });
 export type WrittenProfile = z.input<typeof WrittenProfile>;
 
-/** How deep each section is merged; at 0 what is written replaces it. */
-const DEPTHS: Readonly<Record<keyof Profile, number>> = {
-  basePath: 0,
-  apiVersion: 0,
-  authorization: 1,
-  endpoints: 2,
-  paging: 0,
-  orders: 1,
-  metricOrders: 1,
-  filters: 1,
-  omittedInLists: 1,
-  omitted: 1,
-  rateLimits: 0,
-  inputs: 2,
-};
+/** How deep a section is merged, by default with its own keys; at 0 what is written replaces it. */
+const DEPTHS: { readonly [Name in keyof Profile]?: number } = { endpoints: 2, inputs: 2, paging: 0 };
 
 export const extend = (base: Profile, written: z.output<typeof WrittenProfile>): Profile =>
   // Safe: a section that is merged has the keys of both, with their types.
-  mapped(DEPTHS, (depth, name) => merge(base[name], written[name], depth)) as unknown as Profile;
+  mapped({ ...base }, (value, name) => merge(value, written[name], DEPTHS[name] ?? 1)) as Profile;
 
 function merge(base: unknown, written: unknown, depth: number): unknown {
   if (written === undefined) return base;

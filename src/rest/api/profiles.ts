@@ -1,7 +1,8 @@
 import type * as z from "zod";
 import { spellingOf } from "./endpoint.ts";
 import { optionalEndpoints, runs, sections } from "./kinds.ts";
-import { extend, mapped, type Profile, type ProfileName, WrittenProfile } from "./profile.ts";
+import { extend, Orders, type Profile, type ProfileName, WrittenProfile } from "./profile.ts";
+import { mapped } from "./record.ts";
 import { GROUP_COUNTERS } from "./records.ts";
 
 type Overrides = NonNullable<WrittenProfile["endpoints"]>;
@@ -34,17 +35,7 @@ const document: Profile = {
     by: "link",
     parameters: { limit: "size", offset: "offset", page: "page", page_size: "size", cursor: "cursor" },
   },
-  orders: {
-    DEFAULT: null,
-    UPDATED_DESC: null,
-    UPDATED_ASC: null,
-    CREATED_DESC: null,
-    CREATED_ASC: null,
-    STARTED_DESC: null,
-    STARTED_ASC: null,
-    FINISHED_DESC: null,
-    FINISHED_ASC: null,
-  },
+  orders: mapped(Orders.shape, () => null),
   metricOrders: { ASC: null, DESC: null },
   filters: { query: null, language: null, group: null, ids: null },
   omittedInLists: {},

@@ -17,6 +17,16 @@ type Typeof = "string" | "boolean";
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** A table with each row replaced. */
+export const mapped = <Name extends string, Row, Result>(
+  table: Readonly<Record<Name, Row>>,
+  replace: (row: Row, name: Name) => Result,
+) =>
+  // Safe: the names are those of the table.
+  Object.fromEntries(
+    (Object.keys(table) as Name[]).map((name) => [name, replace(table[name], name)]),
+  ) as Readonly<Record<Name, Result>>;
+
 /**
  * Maximum nesting of JSON from callers and from the service, whose documented responses have six levels. Deep values overflow
  * the stack of recursive code.
@@ -170,22 +180,19 @@ export type Read<Record> = (
   key?: string | number,
 ) => Record | null;
 
-export function recordOf<Keys extends Table>(table: Keys): Read<RecordOf<Keys>> {
+/** With `convert`, which returns records that need no conversion unchanged. */
+export function recordOf<Keys extends Table>(
+  table: Keys,
+  convert?: (record: RecordOf<Keys>) => RecordOf<Keys>,
+): Read<RecordOf<Keys>> {
   const fields = fieldsOf(table);
-  // Safe: each value has passed its check, or is a null that the check allows.
-  return (value, faults, parent = "", key = "") =>
-    (fit(fields, value)
-      ? value
-      : readFields(fields, value, faults, placeOf(parent, key))) as RecordOf<Keys> | null;
-}
-
-/** Converts the records that are read. `convert` returns records that need no conversion unchanged. */
-export const converted =
-  <From, To>(read: Read<From>, convert: (record: From) => To): Read<To> =>
-  (...value) => {
-    const from = read(...value);
-    return from === null ? null : convert(from);
+  return (value, faults, parent = "", key = "") => {
+    const read = fit(fields, value) ? value : readFields(fields, value, faults, placeOf(parent, key));
+    // Safe: each value has passed its check, or is a null that the check allows.
+    const record = read as RecordOf<Keys> | null;
+    return record && convert ? convert(record) : record;
   };
+}
 
 interface Field {
   readonly key: string;
@@ -263,35 +270,13 @@ export const unusable = (place: string) =>
 /** A response that was read. `faults` are the places that read as null, such as `results.3.started_at`. */
 export interface Reading<out Answer> {
   readonly answer: Answer;
-  readonly faults: readonly string[];
+  readonly faults: string[];
 }
 
 /** Reads a whole response. Throws `UpstreamError` when it is unreadable. Does not modify the body. */
-export function readWhole<Record>(
-  read: Read<Record>,
-  body: unknown,
-): Reading<Record> & { readonly faults: string[] } {
+export function readWhole<Record>(read: Read<Record>, body: unknown): Reading<Record> {
   const faults: string[] = [];
   const answer = read(body, faults);
   if (answer === null) throw unusable(faults.at(-1) ?? "");
   return { answer, faults };
-}
-
-/**
- * The documented keys of an object, read on first use, and the whole object as received. A class: V8 gives each object
- * literal with a getter a hidden class of its own.
- */
-export class Raw<Known> {
-  readonly raw: Readonly<Record<string, unknown>>;
-  readonly #read: Read<Known>;
-  #reading: Reading<Known> | null = null;
-
-  constructor(read: Read<Known>, raw: Readonly<Record<string, unknown>>) {
-    this.#read = read;
-    this.raw = raw;
-  }
-
-  get known(): Known {
-    return (this.#reading ??= readWhole(this.#read, this.raw)).answer;
-  }
 }

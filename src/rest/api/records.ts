@@ -1,7 +1,6 @@
 import { type AnswerOf, json, jsonWithList, pageOf } from "./reader.ts";
 import {
   byName,
-  converted,
   files,
   flag,
   id,
@@ -11,7 +10,6 @@ import {
   nonEmptyText,
   number,
   object,
-  Raw,
   recordOf,
   type RecordOf,
   records,
@@ -151,21 +149,6 @@ const BuildKeys = {
   commit: text,
 };
 
-const HptuningKeys = {
-  early_stopping: unstated,
-  concurrency: integer,
-  seed: unstated,
-  matrix: byName,
-  random_search: { n_experiments: integer },
-};
-export type HptuningRecord = Raw<RecordOf<typeof HptuningKeys>>;
-
-/** Parses the settings of a hyperparameter search. */
-export const openHptuning = (raw: Readonly<Record<string, unknown>>): HptuningRecord =>
-  new Raw(readHptuning, raw);
-
-const readHptuning = recordOf(HptuningKeys);
-
 /** Numbers of a group's experiments by state. List items omit them. */
 const Counters = {
   num_experiments: integer,
@@ -191,6 +174,25 @@ const GroupKeys = {
   readme: text,
 };
 export type GroupRecord = RecordOf<typeof GroupKeys>;
+
+/** The name is required because it identifies the project. */
+const ProjectKeys = {
+  name: requiredText,
+  unique_name: text,
+  description: text,
+  readme: text,
+  tags: texts,
+  is_public: flag,
+  bookmarked: flag,
+  deleted: flag,
+  created_at: timestamp,
+  updated_at: timestamp,
+  num_experiments: integer,
+  num_experiment_groups: integer,
+  num_jobs: integer,
+  num_builds: integer,
+};
+export type ProjectRecord = RecordOf<typeof ProjectKeys>;
 
 /** The code that an experiment ran, as an optional endpoint sends it. Of an experiment without one, the service sends empty texts. */
 const CodeReferenceKeys = {
@@ -250,13 +252,14 @@ const ClusterKeys = {
 const UserKeys = { username: text, email: text, is_superuser: flag };
 export type UserRecord = RecordOf<typeof UserKeys>;
 
-export const readExperiment = converted(recordOf(ExperimentKeys), withDocumentedKeys);
+export const readExperiment = recordOf(ExperimentKeys, withDocumentedKeys);
 const readMetric = recordOf(MetricKeys);
 const readExperimentJob = recordOf(ExperimentJobKeys);
-export const readJob = converted(recordOf(JobKeys), withDocumentedKeys);
-export const readBuild = converted(recordOf(BuildKeys), withDocumentedKeys);
+export const readJob = recordOf(JobKeys, withDocumentedKeys);
+export const readBuild = recordOf(BuildKeys, withDocumentedKeys);
 export const readGroup = recordOf(GroupKeys);
 const readNode = recordOf(NodeKeys);
+export const readProject = recordOf(ProjectKeys);
 
 export const Experiment = json(readExperiment);
 export const Metric = json(readMetric);
@@ -267,6 +270,7 @@ export const Job = json(readJob);
 export const Statuses = pageOf(recordOf(StatusKeys));
 export const Build = json(readBuild);
 export const Group = json(readGroup);
+export const Project = json(readProject);
 export const CodeReference = json(recordOf(CodeReferenceKeys));
 export const User = json(recordOf(UserKeys));
 export const OutputFolder = json(recordOf(OutputFolderKeys));
@@ -284,6 +288,7 @@ export const RUN_KEYS = {
 };
 
 export const EXPERIMENT_JOB_KEYS = keysOf(ExperimentJobKeys);
+export const PROJECT_KEYS = keysOf(ProjectKeys);
 
 /** The keys of a run's record that are read. Records keep others as received. */
 export const KNOWN_KEYS: ReadonlySet<string> = new Set(Object.values(RUN_KEYS).flat());

@@ -1,19 +1,7 @@
 import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
 import { UpstreamError } from "../../errors.ts";
-import {
-  type Check,
-  integer,
-  isDeeper,
-  isObject,
-  MAX_NESTING,
-  Raw,
-  recordOf,
-  type RecordOf,
-  text,
-  textOrObject,
-  texts,
-} from "./record.ts";
+import { type ByName, type Check, isDeeper, isObject, MAX_NESTING, textOrObject } from "./record.ts";
 import { integerOf } from "./reader.ts";
 
 const require = createRequire(import.meta.url);
@@ -21,27 +9,17 @@ const require = createRequire(import.meta.url);
 /** The YAML library. Loaded on first use: most servers send objects. */
 const yaml = () => require("yaml") as typeof Yaml;
 
-const ConfigKeys = {
-  build: { image: text, build_steps: texts },
-  version: integer,
-  kind: text,
-  run: { cmd: text },
-};
-export type RunConfigRecord = Raw<RecordOf<typeof ConfigKeys>>;
-
-const readConfig = recordOf(ConfigKeys);
-
 /** A configuration that was received as text. It is parsed on first use. */
 class WrittenConfig {
   readonly content: string;
-  #parsed: RunConfigRecord | string | null = null;
+  #parsed: ByName | string | null = null;
 
   constructor(content: string) {
     this.content = content;
   }
 
   /** Parses the text. Throws `UpstreamError` when it is no object in JSON or YAML, or too long. */
-  open(): RunConfigRecord {
+  open(): ByName {
     this.#parsed ??= parse(this.content);
     if (typeof this.#parsed !== "string") return this.#parsed;
     throw new UpstreamError("UPSTREAM_BAD_RESPONSE", `config: expected ${this.#parsed}.`);
@@ -49,13 +27,13 @@ class WrittenConfig {
 }
 
 /** The configuration of a run: an object as received, or text. */
-export type RunConfig = Readonly<Record<string, unknown>> | WrittenConfig;
+export type RunConfig = ByName | WrittenConfig;
 
 /** Safe: where it is a text, `configOf` converts it. */
 export const runConfig = textOrObject as Check<RunConfig | null | undefined>;
 
 /** The configuration as newer servers send it under `content`: YAML or JSON text, or an object. */
-export type Content = string | Readonly<Record<string, unknown>> | null | undefined;
+export type Content = string | ByName | null | undefined;
 
 export function configOf(content: Content | RunConfig): RunConfig | null {
   if (typeof content !== "string") return content ?? null;
@@ -67,21 +45,21 @@ export const receivedConfig = (config: RunConfig | null | undefined) =>
   config instanceof WrittenConfig ? config.content : (config ?? null);
 
 /** Returns the parsed configuration; null without one. */
-export function openConfig(config: RunConfig | null | undefined): RunConfigRecord | null {
+export function openConfig(config: RunConfig | null | undefined): ByName | null {
   if (!config) return null;
-  return config instanceof WrittenConfig ? config.open() : new Raw(readConfig, config);
+  return config instanceof WrittenConfig ? config.open() : config;
 }
 
 /** Longest text of a configuration, in characters. Known ones have up to 10,000; parsing takes 1 to 7 ms per 1,000. */
 const MAX_TEXT_LENGTH = 16_384;
 
 /** Parses the text, or says what was expected. */
-function parse(content: string): RunConfigRecord | string {
+function parse(content: string): ByName | string {
   if (content.length > MAX_TEXT_LENGTH)
     return `at most ${MAX_TEXT_LENGTH} characters of YAML from the service, got ${content.length}`;
   const raw = valueOf(content);
   return isObject(raw) && !isDeeper(raw, MAX_NESTING)
-    ? new Raw(readConfig, raw)
+    ? raw
     : "an object in JSON or YAML from the service, got a text that is none";
 }
 

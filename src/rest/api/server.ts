@@ -1,15 +1,26 @@
-import { limitOf, type RateLimit } from "../../rate.ts";
+import { perSeconds, type RateLimit } from "../../rate.ts";
 import { type Batch, byGroup, byIds } from "./batches.ts";
-import { type AnyEndpoint, type EndpointCapability, notOffered, override, spellingOf } from "./endpoint.ts";
-import type { Revision, RunKind } from "./kind.ts";
-import { listOf, optionalEndpoints, runKinds, runs, sections } from "./kinds.ts";
+import {
+  type AnyEndpoint,
+  CAPABILITIES,
+  type Capability,
+  notOffered,
+  override,
+  spellingOf,
+} from "./endpoint.ts";
+import {
+  listOf,
+  optionalEndpoints,
+  project,
+  type Revision,
+  type RunKind,
+  runKinds,
+  runs,
+  sections,
+} from "./kinds.ts";
 import { listQuery, type ListRequest } from "./list-query.ts";
-import { project } from "./project.ts";
 import type { Profile } from "./profile.ts";
 import { isObject } from "./record.ts";
-
-/** The commands that change what a record has. */
-type Revising = keyof Profile["inputs"];
 
 /** A server: the documented endpoints with the overrides of a profile. */
 export type Server = ReturnType<typeof describeServer>;
@@ -44,7 +55,15 @@ export function describeServer(profile: Profile) {
      * The body of a command with each given value where this server takes it. Undefined values are not given. Throws
      * `UpstreamError` when it does not take one.
      */
-    bodyOf: (command: Revising, given: Revision) => bodyOf(command, profile, given),
+    bodyOf: (command: keyof Profile["inputs"], given: Revision): Revision =>
+      Object.entries(given).reduce<Revision>((body, [name, value]) => {
+        if (value === undefined) return body;
+        const paths: Readonly<Record<string, string | null>> = profile.inputs[command];
+        const path = paths[name];
+        if (path) return withValue(body, path.split("."), value);
+        const capability = `${command}_${name}`.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
+        throw notOffered(`\`${name}\` as input`, capability);
+      }, {}),
     /** The endpoints, as this server has them, that have a rate limit of their own: one object for all that it counts. */
     limits: limitsOf(profile, overrides),
     /** How reads of this endpoint are batched; null when they cannot be. */
@@ -54,39 +73,29 @@ export function describeServer(profile: Profile) {
 
 type Has = (endpoint: AnyEndpoint) => boolean;
 
-/** What each capability needs of a profile; null for those that need all endpoints that belong to them. */
-const CAPABILITIES = {
-  LISTS: null,
-  EXPERIMENT_JOB_LOGS: null,
-  BOOKMARKS: null,
-  ARCHIVES: null,
+/** What capabilities need of a profile; the others need all endpoints that belong to them. */
+const NEEDS: { readonly [Name in Capability]?: (profile: Profile, has: Has) => boolean } = {
   FILTERS: ({ filters }) => filters.language !== null,
   METRIC_ORDERS: ({ metricOrders: { ASC, DESC } }) => ASC !== null && DESC !== null,
   OFFSETS: ({ paging }) => paging.by === "offset",
-  BULK_COMMANDS: null,
   // The records are in the list as well.
   PROJECT_RECORDS: (_, has) => has(project.optional.read) || has(project.optional.list),
-  PROJECT_COMMANDS: null,
-  PROJECT_BOOKMARKS: null,
-  PROJECT_ARCHIVES: null,
-  CODE_REFERENCES: null,
-  OUTPUT_FILES: null,
   UPDATE_NAME: ({ inputs }) => inputs.update.name !== null,
   UPDATE_TAGS: ({ inputs }) => inputs.update.tags !== null,
   UPDATE_README: ({ inputs }) => inputs.update.readme !== null,
   RESTART_DESCRIPTION: ({ inputs }) => inputs.restart.description !== null,
   RESTART_DECLARATIONS: ({ inputs }) => inputs.restart.declarations !== null,
   RESTART_UPDATE_CODE: ({ inputs }) => inputs.restart.updateCode !== null,
-} satisfies Record<Exclude<EndpointCapability, "PROJECT_RECORDS">, null> &
-  Record<string, ((profile: Profile, has: Has) => boolean) | null>;
-export type Capability = keyof typeof CAPABILITIES;
+};
 
 function capabilitiesOf(profile: Profile, has: Has): Capability[] {
-  const missing = Object.values(optionalEndpoints).filter((endpoint) => !has(endpoint));
-  const hasAll = (name: Capability) => missing.every((endpoint) => endpoint.optional?.capability !== name);
+  const hasAll = (name: Capability): boolean => {
+    const all = Object.values(optionalEndpoints).filter(({ optional }) => optional?.capability === name);
+    return all.length > 0 && all.every(has);
+  };
   // Safe: these are the keys of the table.
   return (Object.keys(CAPABILITIES) as Capability[]).filter(
-    (name) => CAPABILITIES[name]?.(profile, has) ?? hasAll(name),
+    (name) => NEEDS[name]?.(profile, has) ?? hasAll(name),
   );
 }
 
@@ -96,9 +105,8 @@ function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | n
     Object.entries(sections).flatMap(([section, table]) =>
       Object.entries(table).map(([name, endpoint]) => {
         const spelling = profile.endpoints[section]?.[name];
-        if (spelling === null || (spelling === undefined && endpoint.optional))
-          return [endpoint, null] as const;
-        return [endpoint, spelling === undefined ? endpoint : override(endpoint, spelling)] as const;
+        const usual = spelling === null || endpoint.optional ? null : endpoint;
+        return [endpoint, spelling ? override(endpoint, spelling) : usual] as const;
       }),
     ),
   );
@@ -108,7 +116,7 @@ function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | n
 function limitsOf({ rateLimits }: Profile, overrides: ReturnType<typeof overridesOf>) {
   const limits = new Map<AnyEndpoint, RateLimit>();
   for (const { endpoints = [], requests, seconds } of rateLimits) {
-    const limit = limitOf(requests, seconds);
+    const limit = perSeconds(requests, seconds);
     for (const [section = "", name = ""] of endpoints.map((each) => each.split("."))) {
       const endpoint = sections[section]?.[name];
       const offered = endpoint && overrides.get(endpoint);
@@ -131,17 +139,6 @@ function batchesOf({ filters: { ids }, paging, omittedInLists }: Profile, has: H
     ...(has(metrics) ? [byGroup(experiment.endpoints.metrics, metrics, paging)] : []),
   ];
 }
-
-/** Each given value at its path in the body. */
-const bodyOf = (command: Revising, { inputs }: Profile, given: Revision): Revision =>
-  Object.entries(given).reduce<Revision>((body, [name, value]) => {
-    if (value === undefined) return body;
-    const paths: Readonly<Record<string, string | null>> = inputs[command];
-    const path = paths[name];
-    if (path) return withValue(body, path.split("."), value);
-    const capability = `${command}_${name}`.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
-    throw notOffered(`\`${name}\` as input`, capability);
-  }, {});
 
 /** The body with a value at a path. Values of other paths can be in the same objects. */
 function withValue(body: Revision, [key = "", ...inner]: readonly string[], value: unknown): Revision {

@@ -1,3 +1,4 @@
+import { serviceShownBy } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
 import { RequestScope } from "../../request-scope.ts";
 import { Nothing } from "../api/reader.ts";
@@ -13,6 +14,9 @@ export interface ProbeSettings {
   readonly open: (scope: RequestScope) => Operation;
   readonly clock: Clock;
 }
+
+/** The circuit learns the outcome of a probe from its result. */
+const UNCOUNTED = { leave: () => {} };
 
 /** How long the service has to begin its response to a probe, in milliseconds. */
 const PROBE_MS = 4_000;
@@ -41,13 +45,10 @@ export function createProbe({ attempts, exchange, open, clock }: ProbeSettings) 
     const { endpoint, path } = targetOf(waiting);
     const { token = asking.token } = waiting;
     const request = { endpoint: { ...endpoint, answer: Nothing }, path, token };
-    let isUp = false;
-    const breaker: AttemptSettings["breaker"] = {
-      leave: (_generation, _callerKey, shown) => (isUp = shown === "up"),
-    };
-    // Only the breaker learns the outcome.
-    await attempt({ ...attempts, breaker }, { request, operation, asker: operation }, exchange, 0).catch(
-      () => {},
+    const order = { request, operation, asker: operation };
+    const isUp = await attempt({ ...attempts, breaker: UNCOUNTED }, order, exchange, 0).then(
+      () => true,
+      (error: unknown) => serviceShownBy(error) === "up",
     );
     cancel();
     scope.end("done");

@@ -71,10 +71,11 @@ export function openStream(
       // Only `set-cookie` is a list.
       const header = (name: string) => response.headers[name]?.toString() ?? null;
       const { statusCode: status = 0 } = response;
-      const decoder = decoderOf(header("content-encoding"));
+      const head = headOf(status, response.rawHeaders);
+      const decoder = decoderOf(head.encoding);
       if (status < 200 || decoder === undefined) return fail(new NotUnderstood());
       resolve({
-        ...headOf(status, header),
+        ...head,
         stream: decodeStream(response, decoder),
         bodyHeaders: decoder ? {} : bodyHeadersOf(header),
         isHandedOver:

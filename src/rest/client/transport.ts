@@ -27,7 +27,7 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Whether the body of a response that is no error is read. Else the response is whole with its head. */
+  /** Whether the body of a successful response is read. Otherwise the response is complete after its headers. */
   readonly wantsBody: boolean;
 }
 
@@ -35,6 +35,7 @@ export interface WireRequest {
 export interface ResponseHead {
   readonly status: number;
   readonly contentType: string | null;
+  readonly encoding: string | null;
   readonly retryAfter: string | null;
 }
 
@@ -117,7 +118,6 @@ class ResponseHandler {
   /** Set when the request is sent. */
   #abort: (() => void) | null = null;
   #head: ResponseHead | null = null;
-  #encoding: string | null = null;
   #body: Collector | null = null;
 
   constructor(asker: Asker, done: Done, maxBytes: number | null, timeoutMs: number) {
@@ -136,9 +136,7 @@ class ResponseHandler {
   onHeaders(status: number, rawHeaders: readonly Buffer[]): boolean {
     // Informational: the final response follows.
     if (status < 200) return true;
-    const header = (name: string) => headerIn(rawHeaders, name);
-    this.#head = headOf(status, header);
-    this.#encoding = header("content-encoding");
+    this.#head = headOf(status, rawHeaders);
     if (status >= 300) this.#body = new Collector(MAX_ERROR_BYTES);
     else if (this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes);
     else {
@@ -166,8 +164,8 @@ class ResponseHandler {
     const head = this.#head;
     if (!head || !this.#body) return this.#fail(new TypeError("a response without a head"));
     const body = this.#body.bytes();
-    if (!this.#encoding) return this.#succeed({ body, ...head });
-    void this.#decode(head, this.#encoding, body);
+    if (!head.encoding) return this.#succeed({ body, ...head });
+    void this.#decode(head, head.encoding, body);
   }
 
   onError(cause: Error): void {
@@ -213,19 +211,23 @@ const NO_BODY = Buffer.alloc(0);
 /** How long an ignored body may occupy its connection, in milliseconds. */
 const IGNORED_BODY_MS = 1_000;
 
-export const headOf = (status: number, header: (name: string) => string | null): ResponseHead => ({
-  status,
-  contentType: header("content-type"),
-  retryAfter: header("retry-after"),
-});
+/** The headers that matter, by their names. */
+const FACTS: Readonly<Record<string, keyof Omit<ResponseHead, "status">>> = {
+  "content-type": "contentType",
+  "content-encoding": "encoding",
+  "retry-after": "retryAfter",
+};
 
-/** A header among names and values; null without it. To parse all of them takes as long as to parse a short body. */
-function headerIn(raw: readonly Buffer[], name: string): string | null {
-  const values: string[] = [];
-  for (const [index, value] of raw.entries()) {
-    const key = raw[index - 1];
-    if (index % 2 === 1 && key?.length === name.length && key.toString("latin1").toLowerCase() === name)
-      values.push(value.toString("latin1"));
+/** The head of a response from its names and values. What matters is looked for: to parse all takes as long as a short body. */
+export function headOf(status: number, raw: readonly (string | Buffer)[]): ResponseHead {
+  const head = { status, contentType: null, encoding: null, retryAfter: null } as Writable<ResponseHead>;
+  for (let at = 1; at < raw.length; at += 2) {
+    const { length } = raw[at - 1] ?? "";
+    if (length !== 11 && length !== 12 && length !== 16) continue;
+    const fact = FACTS[String(raw[at - 1]).toLowerCase()];
+    if (fact) head[fact] = head[fact] === null ? String(raw[at]) : `${head[fact]},${String(raw[at])}`;
   }
-  return values.length > 0 ? values.join() : null;
+  return head;
 }
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };

@@ -61,6 +61,8 @@ export class Entry implements Asker, Life {
   /** Number of operations that hold the response: its bytes count for the caller until the last one has ended. */
   #holders = 0;
   #isPaused = false;
+  /** Whether the request is about to be sent, or was sent. */
+  #isCharged = false;
   /** What the end interrupts: one step at a time. */
   #interrupt: (() => void) | null = null;
 
@@ -96,7 +98,7 @@ export class Entry implements Asker, Life {
       return;
     }
     this.#drop(read);
-    if (this.#waiting.length > 0) return read.end(true);
+    if (this.#waiting.length > 0) return read.end(this.#isCharged);
     // The request's own error says whether it was sent.
     this.#last = read;
     this.ended = read.operation.life.ended;
@@ -138,6 +140,7 @@ export class Entry implements Asker, Life {
   /** Any operation with requests left pays: the limit of one is no limit of others. */
   charge(): void {
     let limit: unknown;
+    this.#isCharged = true;
     for (const read of this.#waiting) {
       try {
         return read.operation.charge();
@@ -166,6 +169,7 @@ export class Entry implements Asker, Life {
   }
 
   onEnd(interrupt: () => void): void {
+    if (this.#interrupt) throw new TypeError("a step began before the last one had ended");
     if (this.ended) interrupt();
     else this.#interrupt = interrupt;
   }
