@@ -59,21 +59,6 @@ test("groups are told by parameter, status, user and tag, with statistics of eac
   expect(calls()).toEqual([WHOLE]);
 });
 
-test("names that every object has are names like others", async () => {
-  const { list } = await startRuns(TOLD.rows.slice(0, 1));
-  const names = ["__proto__", "constructor"];
-  const answer = await list(
-    "",
-    `summary {
-      groups(by: ${JSON.stringify(names)}) { count values { name value } }
-      importance(metric: "__proto__") { name }
-      best(metric: "constructor", direction: ASC) { uniqueName }
-    }`,
-  );
-  const groups = [{ count: 1, values: [] }];
-  expect(answer).toEqual(summaryOf({ groups, importance: [], best: null }));
-});
-
 test("a name is a key of the parameters, or else leads into their objects: in filters, groups, figures, fields and columns", async () => {
   const loss = (id: number, declarations: object) => row(id, { declarations, last_metric: { loss: id } });
   const rows = [

@@ -1,41 +1,6 @@
 import { expect, test } from "vitest";
 import { refused } from "../support/any-command.ts";
-import { commandCalled } from "../support/commands.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
-import { globalId } from "../support/ids.ts";
-
-test("recording a metric reads what is selected beyond it once, afterwards", async () => {
-  const service = await startFake(({ method }) =>
-    method === "GET"
-      ? { json: { id: 3, last_metric: { loss: 0.5 } } }
-      : { status: 201, json: { id: 9, created_at: "2026-02-01T10:00:00+01:00", values: { loss: 0.5 } } },
-  );
-  const { ask } = await startGateway({ upstream: service });
-  const record = (selection: string) =>
-    ask(`mutation { done: ${commandCalled("createExperimentMetric").mutation} {
-      metric { id internalId createdAt values { name value } experiment { ${selection} } }
-    } }`);
-  const metric = {
-    id: globalId("MetricRecord:ada/mnist/3/9"),
-    internalId: "9",
-    createdAt: "2026-02-01T10:00:00+01:00",
-    values: [{ name: "loss", value: 0.5 }],
-  };
-  const post = "POST ada/mnist/experiments/3/metrics";
-  for (const [selection, experiment, calls] of [
-    ["internalId", { internalId: "3" }, [post]],
-    [
-      "latestMetrics { name value }",
-      { latestMetrics: metric.values },
-      [post, post, "GET ada/mnist/experiments/3/"],
-    ],
-  ] as const) {
-    expect(await record(selection)).toEqual({ data: { done: { metric: { ...metric, experiment } } } });
-    expect(service.inOrder()).toEqual(calls);
-  }
-});
 
 const RECORD = `mutation ($values: [MetricValueInput!]!) {
   createExperimentMetric(id: "ada.mnist.3", input: { values: $values }) { metric { id } }

@@ -62,18 +62,6 @@ describe("values of a wrong type, however many,", () => {
     const query = `{ experiment(id: "ada.mnist.42") { statuses { nodes { rawStatus } } } }`;
     expect(codesOf((await ask(query)) as Answer<unknown>)).toEqual([unusable("results.1.id")]);
   });
-
-  test.each([
-    ["numbers", `[${times(3, "7")}]`, ["nodes"]],
-    ["a machine without a name", `[{"name": "n1"}, {"uuid": "x"}]`, ["nodes.*.name"]],
-    ["no list", `{"name": "n1"}`, ["nodes"]],
-  ])("leave the cluster its other values when its machines are %s", async (_, nodes, places) => {
-    const { ask, logged } = await startWith(`{"uuid": "c1", "nodes": ${nodes}}`);
-    expect(await ask(`{ cluster { uuid nodes { name } } }`)).toEqual({
-      data: { cluster: { uuid: "c1", nodes: null } },
-    });
-    expect(placesOf(logged())).toEqual(places);
-  });
 });
 
 test("an object of values has at most 10,000 names; with more it reads as null", async () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { startDemoGateway, still } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
+import { askInPieces, merge } from "../support/pieces.ts";
 import { listen } from "../support/listen.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import SELECTED from "./selected.json" with { type: "json" };
@@ -170,17 +171,19 @@ describe("what is completed is counted while it is made", () => {
   });
 
   test("500 errors are told of, and how many there are", async () => {
-    const { ask } = await startEmpty();
+    const { ask, url } = await startEmpty();
     const query = `query ($of: [_Any!]!) { a: _entities(representations: $of) { __typename } b: _entities(representations: $of) { __typename } }`;
-    const { data, errors = [] } = await ask<Record<string, unknown[]>, object>(query, {
-      of: Array.from({ length: 900 }, () => ({ __typename: "Nobody" })),
-    });
+    const variables = { of: Array.from({ length: 900 }, () => ({ __typename: "Nobody" })) };
+    const { data, errors = [] } = await ask<Record<string, unknown[]>, object>(query, variables);
     expect(errors).toHaveLength(501);
     expect(errors.at(-1)).toEqual(
       tooLarge("Expected at most 500 errors, got 1800: the others are left out.")[0],
     );
     expect(errors[0]).toMatchObject({ path: ["a", 0], extensions: { code: "BAD_USER_INPUT" } });
     expect(data).toEqual({ a: Array(900).fill(null), b: Array(900).fill(null) });
+    // In pieces they are told once.
+    const later = query.replace(/ }$/, " ... @defer { gateway { version } } }");
+    expect(merge(await askInPieces(url, { query: later, variables })).errors).toHaveLength(501);
   });
 
   test("what may have been done is told of all the same, however many errors there are", async () => {

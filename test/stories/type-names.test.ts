@@ -1,7 +1,7 @@
 import { parse, validate } from "graphql";
 import { expect, test } from "vitest";
 import type { Renames } from "../../src/graphql/federation/rename.ts";
-import { documentsFor, schema, schemaFor } from "../../src/graphql/schema.ts";
+import { documentsFor, schemaFor } from "../../src/graphql/schema.ts";
 import { pageOperations, signInOperation } from "../../src/http/shipped-operations.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -115,15 +115,4 @@ test.each(NAMES)("with %j the subgraph and GraphiQL's operations are in these na
     const code = data._service.sdl.replaceAll(/"""[^`]*?"""/g, "");
     expect(code).not.toMatch(new RegExp(`(?:[:&[] *|type |implements |\`)${ours}\\b`));
   }
-});
-
-test("every type can have another name", () => {
-  const types = Object.keys(schema.getTypeMap()).filter(
-    (name) => !/^_|^(?:Query|Mutation|ID|String|Int|Float|Boolean)$/.test(name),
-  );
-  const served = schemaFor(Object.fromEntries(types.map((name) => [name, `X${name}`])));
-  const left = types.filter((name) => served.getType(name));
-  expect(left).toEqual([]);
-  expect(types.filter((name) => !served.getType(`X${name}`))).toEqual([]);
-  expect(types.filter((name) => schema.getType(name)?.name !== name)).toEqual([]);
 });
