@@ -155,18 +155,6 @@ export interface FailureFacts {
   readonly reference?: string;
   /** What the caller asked for may have been done, although it failed. */
   readonly outcome?: "unknown";
-}
-
-/** A failure that callers see with its own code. Its message and facts are safe to expose to them. */
-export abstract class Failure extends Error {
-  abstract readonly code: ErrorCode;
-  abstract readonly facts: FailureFacts;
-
-  /** The same failure with the reference that led to it. */
-  abstract of(reference: string): Failure;
-}
-
-export interface UpstreamFacts extends FailureFacts {
   /** The endpoint: `route` is its template, never the filled path. `status` is absent when there was no response. */
   readonly upstream?: { readonly method: string; readonly route: string; readonly status?: number };
   readonly retryAfterSeconds?: number;
@@ -176,38 +164,39 @@ export interface UpstreamFacts extends FailureFacts {
   readonly unsentRequests?: number;
 }
 
-/** A failed upstream request. Of a command that was sent without a usable response, the outcome is unknown. */
-export class UpstreamError extends Failure {
+/** A failure that callers see with its own code: of the service, or of a limit. Its message and facts are safe to expose to them. */
+export class Failure extends Error {
   readonly code: ErrorCode;
-  readonly facts: UpstreamFacts;
+  readonly facts: FailureFacts;
 
-  constructor(code: ErrorCode, message: string, facts: UpstreamFacts = {}, cause?: unknown) {
+  constructor(code: ErrorCode, message: string, facts: FailureFacts = {}, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.facts = facts;
   }
 
-  override of(reference: string): UpstreamError {
-    return new UpstreamError(this.code, this.message, { ...this.facts, reference }, this);
+  /** The same failure with the reference that led to it. */
+  of(reference: string): Failure {
+    return new Failure(this.code, this.message, { ...this.facts, reference }, this);
   }
 }
 
 /** The failure of one of several commands. If it ends the operation, it lists the outcomes of all of them. */
-export class OneOfSeveral extends UpstreamError {
+export class OneOfSeveral extends Failure {
   readonly #outcomes: readonly string[];
 
-  constructor(failure: UpstreamError, outcomes: readonly string[]) {
+  constructor(failure: Failure, outcomes: readonly string[]) {
     super(failure.code, failure.message, failure.facts, failure);
     this.#outcomes = outcomes;
   }
 
-  ofAll(): UpstreamError {
-    return new UpstreamError(this.code, this.message, { ...this.facts, outcomes: this.#outcomes });
+  ofAll(): Failure {
+    return new Failure(this.code, this.message, { ...this.facts, outcomes: this.#outcomes });
   }
 }
 
 /** The deadline of the caller's request passed, or will pass before it can be sent. It shows nothing about the service. */
-export class DeadlineError extends UpstreamError {}
+export class DeadlineError extends Failure {}
 
 /** The caller closed the connection before the response. */
 export class Cancelled extends Error {}
@@ -223,7 +212,7 @@ export const hasOutcome = (error: unknown): boolean =>
   error instanceof Failure && error.facts.outcome !== undefined;
 
 const rowOf = (error: unknown): ErrorCodeRow | null =>
-  error instanceof UpstreamError ? ERROR_CODES[error.code] : null;
+  error instanceof Failure ? ERROR_CODES[error.code] : null;
 
 /** What an error shows about the service. */
 export const serviceShownBy = (error: unknown): ServiceState =>
@@ -233,14 +222,14 @@ export const serviceShownBy = (error: unknown): ServiceState =>
 export const retryOf = (error: unknown): ErrorCodeRow["retry"] | null => rowOf(error)?.retry ?? null;
 
 /** Whether the same read may succeed later. */
-export const isPassing = (error: unknown): error is UpstreamError => rowOf(error)?.passes === true;
+export const isPassing = (error: unknown): error is Failure => rowOf(error)?.passes === true;
 
 /** Whether the service gives no usable response for now, so that the last known one may answer. */
 export const isForNow = (error: unknown): boolean => isPassing(error) && error.code !== "SERVICE_OVERLOADED";
 
 /** Whether a failure is the operation's own: its end, or one of its limits. The request may succeed for others. */
 export const isOwnFault = (error: unknown): boolean =>
-  error instanceof Cancelled || (error instanceof UpstreamError && serviceShownBy(error) === "unknown");
+  error instanceof Cancelled || (error instanceof Failure && serviceShownBy(error) === "unknown");
 
 /** How a batch continues after the error of its list; null when the single reads would fail in the same way. */
 export const batchFaultOf = (error: unknown): ErrorCodeRow["batch"] | null => rowOf(error)?.batch ?? null;

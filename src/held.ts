@@ -1,6 +1,6 @@
 import { getHeapStatistics } from "node:v8";
 import type { Callers, Quota } from "./caller.ts";
-import { UpstreamError } from "./errors.ts";
+import { Failure } from "./errors.ts";
 import type { RequestScope } from "./request-scope.ts";
 
 /** The limit for all callers, as a multiple of the limit for one. Above it, callers with more than an equal share fail. */
@@ -33,7 +33,7 @@ export class HeldBytes {
     return new Held(this, scope);
   }
 
-  /** Counts what a request brings until its scope ends; null if that is short. Throws `UpstreamError` above the limit. */
+  /** Counts what a request brings until its scope ends; null if that is short. Throws `Failure` above the limit. */
   holdJson(scope: RequestScope, value: unknown): Held | null {
     const bytes = heapOf(value);
     if (bytes <= SHORT_JSON) return null;
@@ -64,7 +64,7 @@ function heapOf(value: unknown): number {
   return bytes;
 }
 
-/** Counts the bytes that a scope holds until it ends. `add` and `check` throw `UpstreamError` above the limit. */
+/** Counts the bytes that a scope holds until it ends. `add` and `check` throw `Failure` above the limit. */
 export class Held {
   readonly #all: HeldBytes;
   readonly #scope: RequestScope;
@@ -105,7 +105,7 @@ export class Held {
     const bytes = quota.of(this.#scope.caller.account);
     const exceedsShare = quota.taken > maxTotal && bytes > quota.taken / quota.accounts().length;
     if (bytes <= maxBytes && !exceedsShare) return;
-    throw new UpstreamError(
+    throw new Failure(
       "REQUEST_LIMIT_EXCEEDED",
       `This caller's operations need more than ${maxBytes} bytes of memory at a time; ask for less at once.`,
     );

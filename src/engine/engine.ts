@@ -43,7 +43,7 @@ export interface OperationFacts {
 }
 
 /** The operation of one request, independent of its transport. */
-export interface Operation extends EventExecution {
+export interface Execution extends EventExecution {
   readonly facts: OperationFacts;
   /** What the result's `extensions` tell about how it came about; null for nothing. */
   readonly extensions: (() => object | null) | null;
@@ -175,7 +175,7 @@ export function createEngine(settings: EngineSettings) {
   return {
     /** Runs a request. Never rejects. */
     run: async (
-      operation: Operation,
+      operation: Execution,
       params: OperationParams,
       { isReadOnly, maxBytes, isIncremental = false }: RunOptions,
     ): Promise<EngineResult> => {
@@ -227,7 +227,7 @@ export function createEngine(settings: EngineSettings) {
      * that of the request for it, and ends once it is open. `openStream` is called once its document is valid.
      */
     subscribe: async (
-      request: StreamSource & Omit<Operation, "openContext" | "extensions">,
+      request: StreamSource & Omit<Execution, "openContext" | "extensions">,
     ): Promise<{ readonly results: Results } | ExecutionResult> => {
       const { facts, params, scope } = request;
       try {
@@ -258,7 +258,7 @@ export function createEngine(settings: EngineSettings) {
     finish: <Result extends ExecutionResult>(
       result: Result,
       requestId: string,
-      extensions: Operation["extensions"] = null,
+      extensions: Execution["extensions"] = null,
     ): Result => {
       const told = extensions?.() ?? null;
       const whole = told ? { ...result, extensions: { ...result.extensions, ...told } } : result;

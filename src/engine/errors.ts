@@ -7,7 +7,7 @@ import {
   isErrorCode,
   OVERLOADED,
   statusOf,
-  type UpstreamFacts,
+  type FailureFacts,
 } from "../errors.ts";
 
 /** Receives an unexpected error and the path of the field that failed with it. */
@@ -114,7 +114,7 @@ const MAX_FIELD_LENGTH = 200;
 export function addPlaces(places: FailedPlace[], errors: readonly GraphQLError[]): void {
   for (const { extensions, path } of errors) {
     // Safe: `publicError` gives each of its errors a code, and copies the facts of a failure.
-    const { code, upstream } = extensions as { readonly code?: ErrorCode } & UpstreamFacts;
+    const { code, upstream } = extensions as { readonly code?: ErrorCode } & FailureFacts;
     if (!upstream && code !== "INTERNAL_SERVER_ERROR") continue;
     const where = upstream
       ? `${upstream.method} ${upstream.route}`

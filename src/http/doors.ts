@@ -1,6 +1,6 @@
 import type { Caller, Callers, Full, Quota, Shares } from "../caller.ts";
 import type { Config } from "../config.ts";
-import { OVERLOADED, UpstreamError } from "../errors.ts";
+import { OVERLOADED, Failure } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
 import { type Link, TransientList } from "../transient.ts";
 
@@ -17,7 +17,7 @@ export function createDoors(config: Config, callers: Callers, isQueueFull: (call
   const ofStrangers = { total: mutations, perCaller: half, address: half, strangers: mutations };
   let isDraining = false;
   const whileOpen = () =>
-    isDraining ? new UpstreamError("SERVICE_OVERLOADED", "The gateway shuts down; connect again.") : null;
+    isDraining ? new Failure("SERVICE_OVERLOADED", "The gateway shuts down; connect again.") : null;
   const doorTo = (kind: string, shares: Shares, closedFor: ClosedFor = () => null) =>
     new Door(kind, callers.quota(shares), closedFor);
   return {
@@ -37,7 +37,7 @@ export function createDoors(config: Config, callers: Callers, isQueueFull: (call
 export type Doors = ReturnType<typeof createDoors>;
 
 /** Why nobody, or not this caller, gets a place, whatever is free; null when that counts. */
-type ClosedFor = (caller: Caller) => UpstreamError | null;
+type ClosedFor = (caller: Caller) => Failure | null;
 
 /** Admits callers to the limited places of a kind: by POST, GET, event stream, WebSocket, download and `/mcp` alike. */
 class Door {
@@ -69,7 +69,7 @@ class Door {
   }
 
   /** Takes a place that is free or gives way. Returns an error if there is none. */
-  take(caller: Caller): Place | UpstreamError {
+  take(caller: Caller): Place | Failure {
     const closed = this.#closedFor(caller);
     if (closed) return closed;
     for (;;) {
@@ -81,11 +81,11 @@ class Door {
     }
   }
 
-  /** Takes a place for a scope, which releases its place of another kind. Throws `UpstreamError` if there is none. */
+  /** Takes a place for a scope, which releases its place of another kind. Throws `Failure` if there is none. */
   admit(scope: RequestScope): void {
     if (scope.placeKind === this.kind) return;
     const place = this.take(scope.caller);
-    if (place instanceof UpstreamError) throw place;
+    if (place instanceof Failure) throw place;
     scope.hold(place);
   }
 
@@ -197,18 +197,18 @@ const IS_AMONG: Readonly<Record<Full, (other: Caller, caller: Caller) => boolean
 
 const RETRY = { retryAfterSeconds: 1 };
 
-const overloaded = () => new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
+const overloaded = () => new Failure("SERVICE_OVERLOADED", OVERLOADED);
 
-function errorOf(full: Full, kind: string): UpstreamError {
+function errorOf(full: Full, kind: string): Failure {
   if (full === "caller")
-    return new UpstreamError("RATE_LIMITED", `This caller has as many ${kind} as one may have.`, RETRY);
+    return new Failure("RATE_LIMITED", `This caller has as many ${kind} as one may have.`, RETRY);
   if (full === "address")
-    return new UpstreamError(
+    return new Failure(
       "RATE_LIMITED",
       `Callers at this address whose tokens the service has not accepted yet have as many ${kind} as they may have.`,
       RETRY,
     );
   return kind === OPERATIONS
     ? overloaded()
-    : new UpstreamError("SERVICE_OVERLOADED", `The gateway has as many ${kind} as it may have.`);
+    : new Failure("SERVICE_OVERLOADED", `The gateway has as many ${kind} as it may have.`);
 }

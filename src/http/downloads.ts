@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
 import { addPlaces, type FailedPlace, rejection } from "../engine/errors.ts";
-import { InputError, UpstreamError } from "../errors.ts";
+import { InputError, Failure } from "../errors.ts";
 import { decodeId } from "../graphql/core/ids.ts";
 import type { Download } from "../graphql/types/logs.ts";
 import type { DownloadFacts } from "../observability/telemetry.ts";
@@ -44,10 +44,10 @@ export function named(disposition: "inline" | "attachment", name: string) {
 
 const METHODS = ["GET", "HEAD"];
 
-/** Takes a place among the downloads. Throws `UpstreamError` without a token, and when there is none. */
+/** Takes a place among the downloads. Throws `Failure` without a token, and when there is none. */
 export function admitDownload({ doors }: Parts, scope: RequestScope): void {
   if (scope.token === null)
-    throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
+    throw new Failure("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
   doors.download.admit(scope);
 }
 

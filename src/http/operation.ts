@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { GraphQLError, GraphQLSchema } from "graphql";
-import type { Engine, Operation, OperationFacts } from "../engine/engine.ts";
+import type { Engine, Execution, OperationFacts } from "../engine/engine.ts";
 import type { Config } from "../config.ts";
 import { Journal } from "../journal.ts";
 import { explainer } from "../observability/explain.ts";
@@ -58,7 +58,7 @@ export interface Parts {
 }
 
 /** The GraphQL operation of a request. */
-export interface OpenedOperation extends Operation {
+export interface OpenedOperation extends Execution {
   /** Acts within the span of the operation. */
   readonly run: <Answer>(act: () => Answer) => Answer;
   /** Reports the operation with the HTTP status of its result, null by WebSocket, and ends its scope. */

@@ -1,4 +1,4 @@
-import { isPassing, UpstreamError } from "../errors.ts";
+import { isPassing, Failure } from "../errors.ts";
 import type { Session } from "../rest/session/session.ts";
 import type { Clock } from "../clock.ts";
 import type { Rate } from "../rate.ts";
@@ -36,7 +36,7 @@ const SURVIVED_MS = 60_000;
 /** The longest pause that the service can ask for, in milliseconds. */
 const MAX_PAUSE_MS = 300_000;
 
-const LATE = new UpstreamError(
+const LATE = new Failure(
   "RATE_LIMITED",
   "The requests of this token use up what the service allows: changes are seen later than after 15 seconds.",
 );
@@ -120,7 +120,7 @@ export function createTicker({ clock, rate, openTick }: TickerSettings) {
 
   const fail = (entry: Entry, error: unknown): void => {
     // The tick's requests were used up by polls that had waited longer: it is the first of the next tick.
-    if (error instanceof UpstreamError && error.code === "REQUEST_LIMIT_EXCEEDED") return;
+    if (error instanceof Failure && error.code === "REQUEST_LIMIT_EXCEEDED") return;
     if (!isPassing(error)) {
       entries.delete(entry);
       tell(entry, error, true);
@@ -155,16 +155,16 @@ export function createTicker({ clock, rate, openTick }: TickerSettings) {
   };
 
   /** Reports an error once for each outage. */
-  const report = (entry: Entry, error: UpstreamError): void => {
+  const report = (entry: Entry, error: Failure): void => {
     if (entry.isReported) return;
     entry.isReported = true;
     tell(entry, error);
   };
 
   /** Reports a pause to the subscribers of all polls, with the time that is left of it. */
-  const reportPause = ({ code, message, facts }: UpstreamError): void => {
+  const reportPause = ({ code, message, facts }: Failure): void => {
     const retryAfterSeconds = Math.ceil((pausedUntil - clock.now()) / 1_000);
-    const error = new UpstreamError(code, message, { ...facts, retryAfterSeconds });
+    const error = new Failure(code, message, { ...facts, retryAfterSeconds });
     for (const entry of entries) if (entry.poll.isWanted()) report(entry, error);
   };
 

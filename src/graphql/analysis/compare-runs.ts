@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { InputError, UpstreamError } from "../../errors.ts";
+import { InputError, Failure } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
@@ -107,7 +107,7 @@ const loadNamed = (run: ExperimentResource, session: Context["session"]) =>
   load(unverified(run), KEYS, session)
     .catch(nullIfNotFound)
     .catch((error: unknown) => {
-      throw error instanceof UpstreamError ? error.of(Experiment.kind.formatName(run.address)) : error;
+      throw error instanceof Failure ? error.of(Experiment.kind.formatName(run.address)) : error;
     });
 
 async function compare(ids: readonly string[], onlyDifferences: boolean, context: Context) {

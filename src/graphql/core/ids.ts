@@ -1,6 +1,6 @@
 import { type AnyEndpoint, segment } from "../../rest/api/endpoint.ts";
 import { fromBase64url, isNumber, type RunAddress, toBase64url } from "../../rest/api/reference.ts";
-import { InputError, UpstreamError } from "../../errors.ts";
+import { InputError, Failure } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { type Address, type Kind, type Resource, toResource, unverified } from "./resource.ts";
 import { kinds, kindsByName } from "./kinds.ts";
@@ -116,7 +116,7 @@ function withName<R extends object, At extends Address>(kind: Kind<R, At>, name:
       const record = await kind.fetch(resource, [...keys, "unique_name"], session);
       const { unique_name: own }: { readonly unique_name?: unknown } = record;
       if (typeof own !== "string" || own === name || withoutGroup(own) === name) return record;
-      throw new UpstreamError("NOT_FOUND", `Not found: ${name}. There is ${own}.`);
+      throw new Failure("NOT_FOUND", `Not found: ${name}. There is ${own}.`);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { UpstreamError } from "../../errors.ts";
+import { Failure } from "../../errors.ts";
 import type {
   ClusterRecord,
   ExperimentJobRecord,
@@ -55,7 +55,7 @@ async function rowInstead<R extends RunnableRecord>(
 }
 
 const isFailure = (error: unknown): boolean =>
-  error instanceof UpstreamError && error.code === "UPSTREAM_ERROR" && error.facts.upstream?.status === 500;
+  error instanceof Failure && error.code === "UPSTREAM_ERROR" && error.facts.upstream?.status === 500;
 
 const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
   const { name, records, reference, example, endpoints, optional } = run;
@@ -173,7 +173,7 @@ async function findListed(
     if (found) return found;
   } while (!walk.isDone());
   const upstream = { method: "GET", route: endpoint.path };
-  throw new UpstreamError("NOT_FOUND", `Not found: ${owner}.${name}.`, { upstream });
+  throw new Failure("NOT_FOUND", `Not found: ${owner}.${name}.`, { upstream });
 }
 
 export interface UserDetails extends UserRecord {
@@ -183,7 +183,7 @@ export interface UserDetails extends UserRecord {
 /** Reads the caller's own details. Rejects when nobody is signed in, for which some servers respond with 200. */
 export async function readViewer(session: Session): Promise<UserDetails & { readonly username: string }> {
   const me = await session.read(user.me, {});
-  if (!me.username) throw new UpstreamError("UNAUTHENTICATED", "The service says that nobody is signed in.");
+  if (!me.username) throw new Failure("UNAUTHENTICATED", "The service says that nobody is signed in.");
   session.learnViewer(me.username);
   return { ...me, username: me.username, is_viewer: true };
 }
@@ -215,7 +215,7 @@ export const viewer: typeof person = {
   fetch: async ({ address }, _, session) => {
     const details = await readViewer(session);
     if (details.username === address.username) return details;
-    throw new UpstreamError("UNAUTHENTICATED", "The token now belongs to another user. Ask again.");
+    throw new Failure("UNAUTHENTICATED", "The token now belongs to another user. Ask again.");
   },
 };
 
@@ -237,7 +237,7 @@ const node: Kind<NodeRecord, { readonly name: string }> = {
     const { nodes } = await session.read(cluster.read, {});
     const summary = nodes?.find(({ name }) => name === address.name);
     if (summary) return summary;
-    throw new UpstreamError("NOT_FOUND", "The cluster lists no machine of this name.");
+    throw new Failure("NOT_FOUND", "The cluster lists no machine of this name.");
   },
 };
 

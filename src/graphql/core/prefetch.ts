@@ -7,7 +7,7 @@ import {
   isObjectType,
 } from "graphql";
 import type { FieldExtensions, SelectionNeeds, Variables } from "../../engine/field-source.ts";
-import { UpstreamError } from "../../errors.ts";
+import { Failure } from "../../errors.ts";
 import type { Context } from "./context.ts";
 import { Entity } from "./refs.ts";
 import { fetchMore, isLoaded, isNotFound, type Resource } from "./resource.ts";
@@ -75,7 +75,7 @@ function loadSelected(
   };
   if (!isVerified)
     return read(needs).catch((error: unknown) => {
-      if (!(error instanceof UpstreamError) || isNotFound(error)) throw error;
+      if (!(error instanceof Failure) || isNotFound(error)) throw error;
       // The fields load the record again and share the failure.
       return resource;
     });

@@ -1,6 +1,6 @@
 import type { Get } from "../../rest/api/endpoint.ts";
 import type { RunKind } from "../../rest/api/kinds.ts";
-import { UpstreamError } from "../../errors.ts";
+import { Failure } from "../../errors.ts";
 import type { Page } from "../../rest/api/reader.ts";
 import type { OutputFolderRecord, StatusRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -92,7 +92,7 @@ export const unverified = <R extends object, At extends Address>(
 
 /**
  * Resolves a reference in a record of the service. The reference becomes the resource's name, so it must not come from a
- * caller. Throws `UpstreamError` when it is not a name of this kind.
+ * caller. Throws `Failure` when it is not a name of this kind.
  */
 export function resolveReference<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -100,7 +100,7 @@ export function resolveReference<R extends object, At extends Address>(
 ): Resource<R, At> {
   const address = kind.parseName(reference);
   if (!address) {
-    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's reference cannot be read.", {
+    throw new Failure("UPSTREAM_BAD_RESPONSE", "The service's reference cannot be read.", {
       reference,
     });
   }
@@ -137,7 +137,7 @@ export function fetchMore<R extends object, At extends Address>(
   return kind.fetch(resource, keys, session).then(
     (more) => ({ kind, address, loaded: withLoaded(more, loaded), reference, listedIn, isUnverified: false }),
     (error: unknown) => {
-      throw error instanceof UpstreamError && reference !== null ? error.of(reference) : error;
+      throw error instanceof Failure && reference !== null ? error.of(reference) : error;
     },
   );
 }
@@ -160,8 +160,8 @@ export function nullIfMissing<Part, R extends object, At extends Address>(
 }
 
 /** Whether the service said that something is not there. */
-export const isNotFound = (error: unknown): error is UpstreamError =>
-  error instanceof UpstreamError && error.code === "NOT_FOUND";
+export const isNotFound = (error: unknown): error is Failure =>
+  error instanceof Failure && error.code === "NOT_FOUND";
 
 /** Resolves a read of what may not be there. */
 export function nullIfNotFound(error: unknown): null {

@@ -1,4 +1,4 @@
-import { isPassing, UpstreamError } from "../../errors.ts";
+import { isPassing, Failure } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pages.ts";
 import { latestOf, type UpdateReason } from "./events.ts";
@@ -104,11 +104,11 @@ async function settled(state: ListState, { readRun }: Watched): Promise<ListStat
 }
 
 const isOutOfRequests = (error: unknown): boolean =>
-  error instanceof UpstreamError && error.code === "REQUEST_LIMIT_EXCEEDED";
+  error instanceof Failure && error.code === "REQUEST_LIMIT_EXCEEDED";
 
 /** Whether an error concerns more than the run that was read. */
 const endsPoll = (error: unknown): boolean =>
-  !(error instanceof UpstreamError) || error.code === "RATE_LIMITED" || error.code === "UNAUTHENTICATED";
+  !(error instanceof Failure) || error.code === "RATE_LIMITED" || error.code === "UNAUTHENTICATED";
 
 const isSame = (one: ListState, other: ListState): boolean =>
   one.isShort === other.isShort &&

@@ -3,7 +3,7 @@ import { slice } from "../../rest/session/pages.ts";
 import { isObject, valueAt } from "../../rest/api/record.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { InputError, UpstreamError } from "../../errors.ts";
+import { InputError, Failure } from "../../errors.ts";
 import type { CodeReferenceRecord } from "../../rest/api/records.ts";
 import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
@@ -108,8 +108,7 @@ function parametersIn(declarations: unknown, errorOf: (fault: string) => Error) 
   throw errorOf(`declarations: expected an object of names and values, got a ${type}`);
 }
 
-const unreadable = (fault: string) =>
-  new UpstreamError("UPSTREAM_BAD_RESPONSE", `${fault} from the service.`);
+const unreadable = (fault: string) => new Failure("UPSTREAM_BAD_RESPONSE", `${fault} from the service.`);
 
 /** Narrows a list to the experiments that name one as their original, found by a scan: servers have no filter for it. */
 function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {

@@ -1,4 +1,4 @@
-import { InputError, UpstreamError } from "../../errors.ts";
+import { InputError, Failure } from "../../errors.ts";
 import { scanList, slice, type SliceRequest, Walk } from "../../rest/session/pages.ts";
 import type { List } from "../../rest/session/steps.ts";
 import type { Server } from "../../rest/api/server.ts";
@@ -31,11 +31,11 @@ function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<readonl
 export const isInRows = (server: Server, record: string, key: string): boolean =>
   !server.omits(record, key) && !server.profile.omittedInLists[record]?.includes(key);
 
-/** The value of a row that is compared. Throws `UpstreamError` for a row without the key. */
+/** The value of a row that is compared. Throws `Failure` for a row without the key. */
 export function valueOf(row: object, key: string): unknown {
   // Safe: any object has properties by name.
   if (key in row) return (row as Record<string, unknown>)[key];
-  throw new UpstreamError("UPSTREAM_BAD_RESPONSE", `A row of the service's list lacks \`${key}\`.`);
+  throw new Failure("UPSTREAM_BAD_RESPONSE", `A row of the service's list lacks \`${key}\`.`);
 }
 
 type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
@@ -90,7 +90,7 @@ interface WholeRequest<Item> extends Pick<PageRequest<Item>, "maxSize" | "find">
 
 /** What ends a list early without being a fault of the service: the limits of the operation. */
 const isLimit = (error: unknown): boolean =>
-  error instanceof UpstreamError &&
+  error instanceof Failure &&
   (error.code === "REQUEST_LIMIT_EXCEEDED" || error.code === "PAGE_LIMIT_REACHED");
 
 /** Reads a list from its beginning until `most` rows are read, or the operation may read no more. */

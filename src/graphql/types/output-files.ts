@@ -1,6 +1,6 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { isPlainPath, plainPath } from "../../rest/api/endpoint.ts";
-import { UpstreamError } from "../../errors.ts";
+import { Failure } from "../../errors.ts";
 import { builder } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf, shown, shownOrNull } from "../core/fields.ts";
@@ -82,7 +82,7 @@ async function readFolder(
 
 /** Known servers find the run first, and answer 400 when it has no such folder. */
 function nullIfNoFolder(error: unknown): null {
-  if (error instanceof UpstreamError && error.facts.upstream?.status === 400) return null;
+  if (error instanceof Failure && error.facts.upstream?.status === 400) return null;
   throw error;
 }
 

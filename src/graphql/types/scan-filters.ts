@@ -57,7 +57,7 @@ const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
 
 /**
  * Finds the conditions that the server's language cannot say, so that the gateway compares the rows with them. Throws
- * `UpstreamError` where the rows of this server's lists do not tell what they are about, and `InputError` when they are too long.
+ * `Failure` where the rows of this server's lists do not tell what they are about, and `InputError` when they are too long.
  */
 export function comparedOf(
   conditions: readonly Condition[],

@@ -1,4 +1,4 @@
-import { InputError, OneOfSeveral, UpstreamError } from "../../errors.ts";
+import { InputError, OneOfSeveral, Failure } from "../../errors.ts";
 import { type Command, notOffered } from "../../rest/api/endpoint.ts";
 import { type RunKind as Row, runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -20,7 +20,7 @@ import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-c
 type RunResource = ReturnType<typeof identifyRun>;
 
 /** What became of one of several: a result, or the error of the service. */
-type Outcome<Result> = Result | UpstreamError;
+type Outcome<Result> = Result | Failure;
 type Outcomes = readonly Outcome<Commanded>[];
 
 interface ManyCommand {
@@ -33,7 +33,7 @@ interface ManyCommand {
   readonly known?: RunResource["loaded"];
 }
 
-/** The endpoint of a command for a run. Throws `UpstreamError` for a kind without it. */
+/** The endpoint of a command for a run. Throws `Failure` for a kind without it. */
 function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand, { server }: Context) {
   const endpoint = run && endpointOf(run);
   if (!endpoint) throw notOffered("this for such a run");
@@ -44,7 +44,7 @@ function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand
 /** The error of the service as a value. */
 const orError = <Value>(promise: Promise<Value>): Promise<Outcome<Value>> =>
   promise.catch((error: unknown) => {
-    if (error instanceof UpstreamError) return error;
+    if (error instanceof Failure) return error;
     throw error;
   });
 
@@ -84,7 +84,7 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
   for (const group of groups) {
     const wanted: RunResource[] = [];
     for (const { run, now } of group)
-      if (now instanceof UpstreamError) outcomes.set(idOf(run), now);
+      if (now instanceof Failure) outcomes.set(idOf(run), now);
       else if (isLeft?.(now)) outcomes.set(idOf(run), { run: now, isSent: false });
       else wanted.push(run);
     const [first] = wanted;
@@ -101,7 +101,7 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
     } of wanted) {
       // Of what was read only the address is still true. Safe: the kind is that of a run.
       const run = toResource(kindsByName.get(name) ?? first.kind, address, known) as RunResource;
-      const outcome = sending.then((sent) => (sent instanceof UpstreamError ? sent : { run, isSent: true }));
+      const outcome = sending.then((sent) => (sent instanceof Failure ? sent : { run, isSent: true }));
       outcomes.set(idOf(run), outcome);
     }
   }
@@ -120,7 +120,7 @@ const CommandOutcome = builder.enumType("CommandOutcome", {
 });
 
 function wordOf(outcome: Outcome<Commanded>): typeof CommandOutcome.$inferType {
-  if (!(outcome instanceof UpstreamError)) return outcome.isSent ? "DONE" : "NOT_SENT";
+  if (!(outcome instanceof Failure)) return outcome.isSent ? "DONE" : "NOT_SENT";
   const { outcome: unknown, upstream } = outcome.facts;
   if (unknown) return "UNKNOWN";
   // Before a command is sent, the record is read.
@@ -132,7 +132,7 @@ const eachOf =
   <Result>(resultOf: (run: RunResource) => Result) =>
   (outcomes: Outcomes): Promise<Result>[] =>
     outcomes.map(async (outcome) => {
-      if (outcome instanceof UpstreamError) throw new OneOfSeveral(outcome, outcomes.map(wordOf));
+      if (outcome instanceof Failure) throw new OneOfSeveral(outcome, outcomes.map(wordOf));
       return resultOf(outcome.run);
     });
 

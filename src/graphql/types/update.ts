@@ -1,6 +1,6 @@
 import { type Command, segment } from "../../rest/api/endpoint.ts";
 import type { Revision, RunKind } from "../../rest/api/kinds.ts";
-import { InputError, UpstreamError } from "../../errors.ts";
+import { InputError, Failure } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { checkText } from "../../rest/api/list-query.ts";
 import { builder, type Inputs } from "../core/builder.ts";
@@ -17,11 +17,11 @@ const SLUG = /^[-\w]+$/;
 const orTaken =
   (name: string | null | undefined) =>
   (error: unknown): never => {
-    if (name == null || !(error instanceof UpstreamError)) throw error;
+    if (name == null || !(error instanceof Failure)) throw error;
     const { code, facts } = error;
     if (code !== "UPSTREAM_ERROR" || facts.upstream?.status !== 405) throw error;
     const message = `input.name: expected a name that is not taken, got ${quote(name)}: the server failed at it`;
-    throw new UpstreamError("BAD_USER_INPUT", message, facts);
+    throw new Failure("BAD_USER_INPUT", message, facts);
   };
 
 /* Tags that a mutation adds and removes. The service only replaces all of them. */

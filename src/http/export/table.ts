@@ -1,5 +1,5 @@
 import { nextTurn } from "../../engine/turns.ts";
-import { UpstreamError } from "../../errors.ts";
+import { Failure } from "../../errors.ts";
 import type { Context, GatewayFacts, Steps } from "../../graphql/core/context.ts";
 import { identifyAmong, PARENTS } from "../../graphql/core/ids.ts";
 import { kinds, type ProjectAddress } from "../../graphql/core/kinds.ts";
@@ -63,7 +63,7 @@ async function readRunPage(
   const next = page.hasNext ? page.endCursor() : null;
   // The list would end too early, or never.
   if (page.hasNext && (next === null || next === after))
-    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's list does not go on.");
+    throw new Failure("UPSTREAM_BAD_RESPONSE", "The service's list does not go on.");
   return {
     // Safe: they are the experiments of the list.
     runs: [...page.nodes] as readonly ExportedRun[],

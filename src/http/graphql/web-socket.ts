@@ -4,7 +4,7 @@ import { type ExecutionResult, type FormattedExecutionResult, parse } from "grap
 import { useServer } from "graphql-ws/use/ws";
 import { WebSocket, WebSocketServer } from "ws";
 import type { Caller } from "../../caller.ts";
-import { InputError, statusOf, UpstreamError } from "../../errors.ts";
+import { InputError, statusOf, Failure } from "../../errors.ts";
 import { RequestScope } from "../../request-scope.ts";
 import { openOperation, type Parts } from "../operation.ts";
 import { isAmong, type Origins } from "../target.ts";
@@ -77,7 +77,7 @@ class Client extends WebSocket {
     // First, so that it does not make room for itself by ending itself.
     this.#place.release();
     const place = this.#parts.doors.socket.take(caller);
-    if (place instanceof UpstreamError) {
+    if (place instanceof Failure) {
       this.close(TRY_AGAIN_LATER, place.message);
       return false;
     }
@@ -204,7 +204,7 @@ export function createWebSockets(parts: Parts) {
       if (url.split("?", 1)[0] !== "/graphql") return refuse(socket, 404);
       if (!isAllowed(headers.origin, headers.host, origins)) return refuse(socket, 403);
       const place = doors.socket.take(identify(request).caller);
-      if (place instanceof UpstreamError) return refuse(socket, statusOf(place.code));
+      if (place instanceof Failure) return refuse(socket, statusOf(place.code));
       socket.once("close", () => place.release());
       sockets.handleUpgrade(request, socket, head, (client) => {
         client.begin(request, place, parts);

@@ -10,7 +10,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { type ExecutionResult, lexicographicSortSchema } from "graphql";
-import type { Operation } from "../../engine/engine.ts";
+import type { Execution } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import { nextTurn } from "../../engine/turns.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
@@ -94,7 +94,7 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
   };
 
   const resultOf = async (
-    operation: Operation,
+    operation: Execution,
     ...[params, type]: Parameters<RunOperation>
   ): Promise<ExecutionResult> => {
     const given = await engine.typeOf(params, operation.scope);

@@ -1,4 +1,4 @@
-import { InputError, UpstreamError } from "../../errors.ts";
+import { InputError, Failure } from "../../errors.ts";
 import type { Reader } from "./reader.ts";
 
 /** The names between braces in a path: `{owner}/{project}/jobs/{id}/` has `owner`, `project` and `id`. */
@@ -219,7 +219,7 @@ export function plainPath(argument: string, path: string): string {
 
 /** The error where a server lacks something, which may be a capability of its own. */
 export const notOffered = (what: string, capability: string | null = null) =>
-  new UpstreamError(
+  new Failure(
     "CAPABILITY_UNAVAILABLE",
     `The server behind this gateway does not offer ${what}${capability ? `: it lacks the capability \`${capability}\`` : ""}.`,
   );

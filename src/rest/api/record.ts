@@ -1,4 +1,4 @@
-import { UpstreamError } from "../../errors.ts";
+import { Failure } from "../../errors.ts";
 
 /*
  * The checks of single values. None converts its value: a record whose known keys all pass is used as it was received,
@@ -260,7 +260,7 @@ function addFault(faults: string[], place: string): null {
 
 /** The error of a response that cannot be used because of the value at a place. */
 export const unusable = (place: string) =>
-  new UpstreamError(
+  new Failure(
     "UPSTREAM_BAD_RESPONSE",
     place === ""
       ? "Expected a JSON object from the service, got something else."
@@ -273,7 +273,7 @@ export interface Reading<out Answer> {
   readonly faults: string[];
 }
 
-/** Reads a whole response. Throws `UpstreamError` when it is unreadable. Does not modify the body. */
+/** Reads a whole response. Throws `Failure` when it is unreadable. Does not modify the body. */
 export function readWhole<Record>(read: Read<Record>, body: unknown): Reading<Record> {
   const faults: string[] = [];
   const answer = read(body, faults);

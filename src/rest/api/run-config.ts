@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
-import { UpstreamError } from "../../errors.ts";
+import { Failure } from "../../errors.ts";
 import { type ByName, type Check, isDeeper, isObject, MAX_NESTING, textOrObject } from "./record.ts";
 import { integerOf } from "./reader.ts";
 
@@ -18,11 +18,11 @@ class WrittenConfig {
     this.content = content;
   }
 
-  /** Parses the text. Throws `UpstreamError` when it is no object in JSON or YAML, or too long. */
+  /** Parses the text. Throws `Failure` when it is no object in JSON or YAML, or too long. */
   open(): ByName {
     this.#parsed ??= parse(this.content);
     if (typeof this.#parsed !== "string") return this.#parsed;
-    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", `config: expected ${this.#parsed}.`);
+    throw new Failure("UPSTREAM_BAD_RESPONSE", `config: expected ${this.#parsed}.`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
+import { Cancelled, serviceShownBy, Failure } from "../../errors.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
 import type { Order } from "./order.ts";
@@ -103,11 +103,11 @@ function judgeToken({ request, operation }: Order, error: Error | null): void {
   const { token: sent = token } = request;
   if (token === null || sent !== token) return;
   if (!error) caller.prove();
-  else if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") caller.unprove();
+  else if (error instanceof Failure && error.code === "UNAUTHENTICATED") caller.unprove();
 }
 
 /** The code of an error; null when the caller disconnected, which is not a failure. */
 function codeOf(error: Error): string | null {
-  if (error instanceof UpstreamError) return error.code;
+  if (error instanceof Failure) return error.code;
   return error instanceof Cancelled ? null : "INTERNAL_SERVER_ERROR";
 }

@@ -1,4 +1,4 @@
-import { type ServiceState, UpstreamError } from "../../errors.ts";
+import { type ServiceState, Failure } from "../../errors.ts";
 import type { Order } from "./order.ts";
 
 /** Opens when at least half of at least 20 requests in a window of 10 seconds failed, and may probe the service every 5. */
@@ -71,7 +71,7 @@ export function createBreaker({ now, probe }: BreakerSettings) {
   };
 
   return {
-    /** Admits a request and returns its generation. Throws `UpstreamError` unless the circuit is closed. */
+    /** Admits a request and returns its generation. Throws `Failure` unless the circuit is closed. */
     enter: (): number => {
       if (probeAt !== null) throw circuitOpen();
       return generation;
@@ -89,8 +89,6 @@ export function createBreaker({ now, probe }: BreakerSettings) {
 }
 
 const circuitOpen = () =>
-  new UpstreamError(
-    "UPSTREAM_UNAVAILABLE",
-    "The service failed again and again and is not asked for a moment.",
-    { retryAfterSeconds: PAUSE_MS / 1000 },
-  );
+  new Failure("UPSTREAM_UNAVAILABLE", "The service failed again and again and is not asked for a moment.", {
+    retryAfterSeconds: PAUSE_MS / 1000,
+  });

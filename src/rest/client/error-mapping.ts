@@ -1,4 +1,4 @@
-import { type ErrorCode, UpstreamError } from "../../errors.ts";
+import { type ErrorCode, Failure } from "../../errors.ts";
 import type { Order } from "./order.ts";
 import type { UpstreamRequest } from "./request.ts";
 import type { ResponseHead } from "./transport.ts";
@@ -21,12 +21,12 @@ export function mapErrorResponse(
   head: ResponseHead,
   body: Buffer,
   common: readonly string[],
-): UpstreamError {
+): Failure {
   const secrets = [...common, scope.token, token, secret];
   const response = { ...head, path, text: body.toString("utf8"), secrets };
   const { code, message } = mapStatus(endpoint, response);
   const retryAfterSeconds = secondsOf(response.retryAfter);
-  return new UpstreamError(code, message, {
+  return new Failure(code, message, {
     upstream: { method: endpoint.method, route: endpoint.path, status: response.status },
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
     ...(endpoint.method !== "GET" && (mayHaveBeenDone(response) || isCrash(endpoint, response))

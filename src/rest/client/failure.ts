@@ -1,6 +1,6 @@
 import errors from "undici/lib/core/errors.js";
 import { TooLarge, NotUnderstood } from "./body.ts";
-import { Cancelled, DeadlineError, OVERLOADED, UpstreamError } from "../../errors.ts";
+import { Cancelled, DeadlineError, OVERLOADED, Failure } from "../../errors.ts";
 import type { EndpointName } from "../api/endpoint.ts";
 import type { Life } from "./order.ts";
 import { type Mapped, MAX_RETRY_AFTER_SECONDS, THROTTLED } from "./error-mapping.ts";
@@ -21,7 +21,7 @@ function classify(cause: unknown, wasSent: boolean): Mapped | null {
   const code = codeOf(cause);
   if (LOCAL.test(code)) return { code: "SERVICE_OVERLOADED", message: OVERLOADED };
   // Thrown by the byte limits while the response is received.
-  if (cause instanceof UpstreamError) return cause;
+  if (cause instanceof Failure) return cause;
   const isOutOfReach = CONNECTION.test(code) || cause instanceof TimedOut;
   if (!wasSent && isOutOfReach) return OUT_OF_REACH;
   if (cause instanceof TimedOut || TIMEOUT.test(code))
@@ -39,7 +39,7 @@ function classify(cause: unknown, wasSent: boolean): Mapped | null {
  * the gateway are returned unchanged, except after a command was sent, which may have been done.
  */
 export function mapFailure(endpoint: EndpointName, error: unknown): Error {
-  if (error instanceof UpstreamError || error instanceof Cancelled) return error;
+  if (error instanceof Failure || error instanceof Cancelled) return error;
   const wasSent = isSent(error);
   const cause = error instanceof TransportError ? error.cause : error;
   const mayHaveBeenDone = endpoint.method !== "GET" && wasSent;
@@ -50,7 +50,7 @@ export function mapFailure(endpoint: EndpointName, error: unknown): Error {
       : null);
   if (!failure)
     return cause instanceof Error ? cause : new TypeError("something other than an error was thrown");
-  return new UpstreamError(
+  return new Failure(
     failure.code,
     failure.message,
     {
@@ -103,7 +103,7 @@ const codeOf = (cause: unknown): string =>
 
 /** The error of a request for which the caller has sent no token. */
 export const noToken = () =>
-  new UpstreamError(
+  new Failure(
     "UNAUTHENTICATED",
     "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
   );

@@ -1,4 +1,4 @@
-import { UpstreamError } from "../../errors.ts";
+import { Failure } from "../../errors.ts";
 import type { Held } from "../../held.ts";
 import type { Demand, Line } from "../../line.ts";
 import type { EndReason, RequestScope } from "../../request-scope.ts";
@@ -21,12 +21,12 @@ export interface Asker extends Demand {
   readonly life: Life;
   /** Whether a read may wait so long for its pace, in milliseconds. Of several, those who may not get the error. */
   canWait(msFor: (operation: Operation) => number, late: () => Error): boolean;
-  /** Counts a request that is about to be sent. Throws `UpstreamError` above the limit of all who wait for it. */
+  /** Counts a request that is about to be sent. Throws `Failure` above the limit of all who wait for it. */
   charge(): void;
   /** While it waits for its pace, it holds no place of the gateway. */
   pause(): void;
   resume(): void;
-  /** Counts bytes that are held from now on. Throws `UpstreamError` above the limit of the caller. */
+  /** Counts bytes that are held from now on. Throws `Failure` above the limit of the caller. */
   hold(bytes: number): void;
 }
 
@@ -58,7 +58,7 @@ export class Operation implements Asker {
   isThrottled = false;
   readonly #bounds: OperationBounds;
   #requests = 0;
-  #exceeded: UpstreamError | null = null;
+  #exceeded: Failure | null = null;
 
   constructor(
     { scope, held, line, takeTurn }: Pick<Operation, "scope" | "held" | "line" | "takeTurn">,
@@ -89,13 +89,13 @@ export class Operation implements Asker {
     this.held.add(bytes);
   }
 
-  /** Counts a request. Throws `UpstreamError` above the limit: one error for all, which reports their final number. */
+  /** Counts a request. Throws `Failure` above the limit: one error for all, which reports their final number. */
   charge(): void {
     const { requests, onRequest } = this.#bounds;
     onRequest?.();
     if (++this.#requests <= requests) return;
     const unsent = () => this.#requests - requests;
-    throw (this.#exceeded ??= new UpstreamError(
+    throw (this.#exceeded ??= new Failure(
       "REQUEST_LIMIT_EXCEEDED",
       `This operation needs more than ${requests} requests to the service; ask for less at once.`,
       {

@@ -1,4 +1,4 @@
-import { UpstreamError } from "../../errors.ts";
+import { Failure } from "../../errors.ts";
 import { parseJson } from "../api/reader.ts";
 import type { Reading } from "../api/record.ts";
 import type { EndpointName } from "../api/endpoint.ts";
@@ -75,9 +75,9 @@ function withFacts(
   { endpoint }: UpstreamRequest<unknown>,
   { status }: WholeResponse,
 ): unknown {
-  const isUnread = error instanceof UpstreamError && error.code === "UPSTREAM_BAD_RESPONSE";
+  const isUnread = error instanceof Failure && error.code === "UPSTREAM_BAD_RESPONSE";
   if (!isUnread || error.facts.upstream) return error;
-  return new UpstreamError(error.code, error.message, {
+  return new Failure(error.code, error.message, {
     upstream: { method: endpoint.method, route: endpoint.path, status },
     // The command was accepted; only its result is unreadable.
     ...(endpoint.method === "GET" ? {} : { outcome: "unknown" }),
@@ -89,7 +89,7 @@ function parse(body: Buffer): unknown {
     return parseJson(body);
   } catch {
     // The parser's own message quotes the body.
-    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.");
+    throw new Failure("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.");
   }
 }
 
@@ -113,7 +113,7 @@ export async function checkStream(
 }
 
 const handedOver = ({ method, path }: EndpointName, status: number) =>
-  new UpstreamError(
+  new Failure(
     "UPSTREAM_BAD_RESPONSE",
     "The service's application left the file to the web server in front of it. UPSTREAM_URL must name that web server, not the application.",
     { upstream: { method, route: path, status } },

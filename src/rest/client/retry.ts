@@ -1,4 +1,4 @@
-import { retryOf, UpstreamError } from "../../errors.ts";
+import { retryOf, Failure } from "../../errors.ts";
 import type { Life } from "./order.ts";
 import { MAX_RETRY_AFTER_SECONDS } from "./error-mapping.ts";
 
@@ -65,7 +65,7 @@ const backoffMs = (attempts: number): number =>
 
 /** The service's `Retry-After`, in milliseconds; zero without one. */
 const requestedPauseMs = (error: unknown): number =>
-  error instanceof UpstreamError ? (error.facts.retryAfterSeconds ?? 0) * 1000 : 0;
+  error instanceof Failure ? (error.facts.retryAfterSeconds ?? 0) * 1000 : 0;
 
 /** The pause that the service asks for by throttling a request, in milliseconds; null when it did not. */
 export const throttledMs = (error: unknown): number | null =>
@@ -74,5 +74,5 @@ export const throttledMs = (error: unknown): number | null =>
 /** Whether the service throttled the request and sent a `Retry-After`. */
 const isThrottled = (error: unknown): boolean =>
   retryOf(error) === "after `Retry-After`" &&
-  error instanceof UpstreamError &&
+  error instanceof Failure &&
   error.facts.retryAfterSeconds !== undefined;

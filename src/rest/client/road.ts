@@ -1,4 +1,4 @@
-import { OVERLOADED, UpstreamError } from "../../errors.ts";
+import { OVERLOADED, Failure } from "../../errors.ts";
 import { attempt, type AttemptSettings, type Exchange } from "./attempt.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Connections } from "./connections.ts";
@@ -18,7 +18,7 @@ export interface Road extends AttemptSettings {
 /**
  * Asks the service: in the pace of the token, on a connection in its turn, while the circuit is closed, and again where that
  * can help. A command does not wait for its pace, because people click once, and is never sent again; after a refusal none of its
- * operation is sent. Rejects with `UpstreamError`, and with `Cancelled` when nobody wants the response any more.
+ * operation is sent. Rejects with `Failure`, and with `Cancelled` when nobody wants the response any more.
  */
 export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Part>): Promise<Part> {
   const { request, operation, asker } = order;
@@ -26,7 +26,7 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
   const { breaker, connections, retries } = road;
   // Operations that have begun are not rejected halfway.
   if (!operation.hasBegun && connections.isFullFor(operation.scope.caller))
-    throw new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
+    throw new Failure("SERVICE_OVERLOADED", OVERLOADED);
   operation.hasBegun = true;
   const isRead = request.endpoint.method === "GET";
   const pacer = road.pacerOf(order);
@@ -64,7 +64,7 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
       // A subscription reads again anyway.
       pauseMs = isRead && !operation.yields ? retries.pauseAfter(error, attempts, life) : null;
       operation.isThrottled ||=
-        pauseMs === null && error instanceof UpstreamError && error.facts.upstream?.status === 429;
+        pauseMs === null && error instanceof Failure && error.facts.upstream?.status === 429;
       if (pauseMs === null) throw error;
     } finally {
       pacer?.leave(outcome);

@@ -1,4 +1,4 @@
-import { UpstreamError } from "../../errors.ts";
+import { Failure } from "../../errors.ts";
 import {
   formatCursor,
   parseCursor,
@@ -197,7 +197,7 @@ export class Walk<At, Item> {
     if (this.#seen.has(query)) throw loopError(route);
     if (this.#seen.size >= MAX_PAGES) {
       const message = `More than ${MAX_PAGES} pages; ask for fewer items at once.`;
-      throw new UpstreamError("PAGE_LIMIT_REACHED", message, { upstream: { method: "GET", route } });
+      throw new Failure("PAGE_LIMIT_REACHED", message, { upstream: { method: "GET", route } });
     }
     this.#seen.add(query);
     const step = await readStep(this.#session, this.#list, position, wanted);

@@ -1,5 +1,5 @@
 import { fromBase64url, toBase64url } from "../api/reference.ts";
-import { InputError, UpstreamError } from "../../errors.ts";
+import { InputError, Failure } from "../../errors.ts";
 import type { Query } from "../api/batches.ts";
 import type { Page } from "../api/reader.ts";
 import type { Paging } from "../api/profile.ts";
@@ -70,4 +70,4 @@ export function nextQuery(page: Page<unknown>, route: string, paging: Paging): Q
 
 /** The error of pages that do not fit together. */
 export const badPages = (route: string, message: string) =>
-  new UpstreamError("UPSTREAM_BAD_RESPONSE", message, { upstream: { method: "GET", route } });
+  new Failure("UPSTREAM_BAD_RESPONSE", message, { upstream: { method: "GET", route } });
