@@ -5,18 +5,18 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 6_543,
-  http: 3_835,
+  graphql: 6_477,
+  http: 3_852,
   engine: 3_242,
   "rest/api": 2_399,
   "rest/client": 2_034,
-  "rest/session": 1_515,
+  "rest/session": 1_490,
   observability: 948,
   config: 655,
   live: 653,
   "ground and top": 1_894,
   "redis, workers, reload": 0,
-  src: 23_718,
+  src: 23_644,
   demo: 3_590,
   test: 25_994,
   docs: 3_272,

@@ -16,9 +16,9 @@ import type { Origins } from "./target.ts";
 import { RequestScope } from "../request-scope.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
-import { type Context, NotedContext, type GatewayFacts, type Steps } from "../graphql/core/context.ts";
+import type { Context, GatewayFacts, Steps } from "../graphql/core/context.ts";
 import { type Pacing, UNPACED } from "../rest/session/batches.ts";
-import { openSession, type Session, type SharedSettings } from "../rest/session/session.ts";
+import { openSession, type Session, sessionFor, type SharedSettings } from "../rest/session/session.ts";
 import type { Server } from "../rest/api/server.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
@@ -104,39 +104,56 @@ interface OperationSource {
   readonly journal?: Journal | null;
 }
 
+/** What the contexts of an operation share. */
+interface OperationState {
+  session: Session | null;
+  /** What `once` has made, by its source. */
+  readonly made: Map<object, Map<string, Promise<unknown>>>;
+  /** The last of the long work; never rejects. */
+  work: Promise<unknown>;
+}
+
 /**
- * The context of one operation. A class, because the getters of an object literal would give each object a hidden class
- * of its own, which lives until the next full garbage collection, and with it all that the operation has read.
+ * The context of one operation; with a journal, at one place of its result. A class, because the getters of an object literal
+ * would give each object a hidden class of its own, which lives until the next full garbage collection, and with it all that
+ * the operation has read.
  */
 export class OperationContext implements Context {
   readonly gateway: GatewayFacts;
   readonly server: Server;
   readonly lookAhead: boolean;
-  readonly onFree = null;
-  readonly onScan = null;
-  readonly place = null;
-  readonly at: ((place: ResultPlace) => Context) | null;
+  readonly onFree: Context["onFree"];
+  readonly onScan: Context["onScan"];
+  readonly place: ResultPlace | null;
+  readonly at: Context["at"];
   readonly #parts: Parts;
   readonly #source: OperationSource;
-  /** What `once` has made, by its source. */
-  readonly #made = new Map<object, Map<string, Promise<unknown>>>();
-  #session: Session | null = null;
-  /** The last of the long work; never rejects. */
-  #work: Promise<unknown> = Promise.resolve();
+  readonly #state: OperationState;
 
-  constructor(parts: Parts, source: OperationSource) {
+  constructor(
+    parts: Parts,
+    source: OperationSource,
+    place: ResultPlace | null = null,
+    state: OperationState = { session: null, made: new Map(), work: Promise.resolve() },
+  ) {
+    const { journal = null } = source;
     this.gateway = parts.facts;
     this.server = parts.shared.server;
     this.lookAhead = parts.lookAhead;
+    this.onFree = journal && place && (() => journal.free(place));
+    this.onScan = journal && place && ((compared, rows) => journal.scan(place, compared, rows));
+    this.place = place;
+    this.at = journal && ((below) => new OperationContext(parts, source, below, state));
     this.#parts = parts;
     this.#source = source;
-    const { journal = null } = source;
-    this.at = journal && ((place) => new NotedContext(this, place, journal));
+    this.#state = state;
   }
 
   /** Opened on first use: many operations read nothing. */
   get session(): Session {
-    return (this.#session ??= this.#openSession());
+    const session = (this.#state.session ??= this.#openSession());
+    const { journal } = this.#source;
+    return journal && this.place ? sessionFor(session, journal.forPlace(this.place)) : session;
   }
 
   get publicUrl(): string {
@@ -147,8 +164,8 @@ export class OperationContext implements Context {
   }
 
   once<Result>(source: object, args: readonly unknown[], steps: () => Steps<Result>): Promise<Result> {
-    const made = this.#made.get(source) ?? new Map<string, Promise<unknown>>();
-    this.#made.set(source, made);
+    const made = this.#state.made.get(source) ?? new Map<string, Promise<unknown>>();
+    this.#state.made.set(source, made);
     const key = JSON.stringify(args);
     // Safe: work of one source with equal arguments has one type of result.
     const result = (made.get(key) as Promise<Result> | undefined) ?? this.inTurns(steps());
@@ -175,8 +192,8 @@ export class OperationContext implements Context {
       this.#parts.takeTurn(scope.caller, advance);
     };
     // One after the other: what is half made of many takes more memory than what is made.
-    const work = this.#work.then(() => new Promise(begin));
-    this.#work = work.catch(() => {});
+    const work = this.#state.work.then(() => new Promise(begin));
+    this.#state.work = work.catch(() => {});
     return work;
   }
 

@@ -12,17 +12,9 @@ import { shown, shownOrNull } from "./fields.ts";
  * both mean something else here.
  */
 
-export interface Connection<Node> {
+/** A page of a list. A cursor is made when it is selected: a page has hundreds. */
+export interface Connection<Node> extends Omit<Slice<unknown>, "items"> {
   readonly nodes: MadeItems<Node>;
-  /** The cursor of a node. Made when it is selected: a page has hundreds. */
-  readonly cursorAt: (index: number) => string;
-  /** Where the list goes on: the cursor of the last item of the page, which may be left out; null on an empty page. */
-  readonly endCursor: () => string | null;
-  readonly hasNext: boolean;
-  readonly hasPrevious: boolean;
-  readonly count: number | null;
-  /** How much of the list was read to find the nodes; null or absent without a scan. */
-  readonly scan?: Scan | null;
   /** Reads the list from its beginning, up to so many items; absent where figures of it are not shown. */
   readonly readAll?: (most: number) => Promise<WholeList<Node>>;
 }
@@ -134,20 +126,14 @@ export function connectionOf<
 }
 
 /** Converts a slice of an upstream list to a connection. */
-export function connect<Item, Node>(
-  { items, cursorAt, hasNext, hasPrevious, count }: Slice<Item>,
+export const connect = <Item, Node>(
+  { items, ...page }: Slice<Item>,
   toNode: (item: Item) => Node,
-): Connection<Node> {
-  return {
-    hasNext,
-    hasPrevious,
-    count,
-    // Safe: only indexes below the length are asked for.
-    nodes: new MadeItems(items.length, (index) => toNode(items[index] as Item)),
-    cursorAt,
-    endCursor: () => (items.length > 0 ? cursorAt(items.length - 1) : null),
-  };
-}
+): Connection<Node> => ({
+  // Safe: only indexes below the length are asked for.
+  nodes: new MadeItems(items.length, (index) => toNode(items[index] as Item)),
+  ...page,
+});
 
 /** The arguments `first` and `after` of list fields. */
 export const pageArgs = builder.args((t) => ({

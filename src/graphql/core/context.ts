@@ -1,5 +1,5 @@
 import type { PlacedContext, ResultPlace } from "../../engine/field-source.ts";
-import { type ForPlace, type Session, sessionFor } from "../../rest/session/session.ts";
+import type { Session } from "../../rest/session/session.ts";
 import type { CallerLive } from "../../live/live.ts";
 import type { Capability } from "../../rest/api/endpoint.ts";
 import type { Server } from "../../rest/api/server.ts";
@@ -77,54 +77,6 @@ export function* makeEach<Item, Made>(
 
 /** An item of a list that is made in steps. */
 export type MadeBy<Make> = Make extends (...args: never) => Steps<(infer Made)[]> ? Made : never;
-
-/** Notes for which places of the result an operation reads. */
-export interface PlaceNotes {
-  readonly forPlace: (place: ResultPlace) => ForPlace;
-  readonly free: (place: ResultPlace) => void;
-  readonly scan: (place: ResultPlace, compared: readonly string[], rows: number) => void;
-}
-
-/** The context of an operation with notes at one place of its result. A class, as that of the operation itself. */
-export class NotedContext implements Context {
-  readonly gateway: GatewayFacts;
-  readonly lookAhead: boolean;
-  readonly server: Server;
-  readonly onFree: () => void;
-  readonly onScan: NonNullable<Context["onScan"]>;
-  readonly place: ResultPlace;
-  readonly at: Context["at"];
-  readonly #whole: Context;
-  readonly #notes: PlaceNotes;
-
-  constructor(whole: Context, place: ResultPlace, notes: PlaceNotes) {
-    this.gateway = whole.gateway;
-    this.server = whole.server;
-    this.lookAhead = whole.lookAhead;
-    this.onFree = () => notes.free(place);
-    this.onScan = (compared, rows) => notes.scan(place, compared, rows);
-    this.place = place;
-    this.at = whole.at;
-    this.#whole = whole;
-    this.#notes = notes;
-  }
-
-  get session(): Session {
-    return sessionFor(this.#whole.session, this.#notes.forPlace(this.place));
-  }
-
-  get publicUrl(): string {
-    return this.#whole.publicUrl;
-  }
-
-  inTurns<Result>(steps: Steps<Result>): Promise<Result> {
-    return this.#whole.inTurns(steps);
-  }
-
-  once<Result>(source: object, args: readonly unknown[], steps: () => Steps<Result>): Promise<Result> {
-    return this.#whole.once(source, args, steps);
-  }
-}
 
 /** The context in which a subscription begins. Its events are executed in contexts of their own. */
 export interface StreamContext extends Context {

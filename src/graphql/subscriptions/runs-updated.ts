@@ -1,7 +1,7 @@
 import type { InputShapeFromFields } from "@pothos/core";
 import { setImmediate } from "node:timers/promises";
 import { InputError } from "../../errors.ts";
-import { scanList, slice, type SliceRequest } from "../../rest/session/pages.ts";
+import { slice, type SliceRequest } from "../../rest/session/pages.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { List } from "../../rest/session/steps.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
@@ -101,7 +101,7 @@ async function scanFirst<At>(
     }
     return found;
   };
-  const page = await scanList(session, list, { ...request, maxRows: request.maxSize, find });
+  const page = await slice(session, list, request, { maxRows: request.maxSize, find });
   return page.items.length < (request.first ?? request.maxSize) ? { ...page, last } : page;
 }
 

@@ -1,5 +1,5 @@
 import { InputError, Failure } from "../../errors.ts";
-import { scanList, slice, type SliceRequest, Walk } from "../../rest/session/pages.ts";
+import { slice, type SliceRequest, Walk } from "../../rest/session/pages.ts";
 import type { List } from "../../rest/session/steps.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { START } from "../../rest/session/position.ts";
@@ -71,17 +71,16 @@ export async function readPage<At, Row, Node>(
   toNode: (row: Row) => Node,
   { session, gateway }: Context,
 ): Promise<Connection<Node>> {
-  if (!find) {
-    const page = await slice(session, list, request);
-    see?.(page.items);
-    return connect(page, toNode);
-  }
-  const findIn = (rows: readonly Row[]) => {
-    see?.(rows);
-    return find(rows);
-  };
-  const page = await scanList(session, list, { ...request, maxRows: gateway.maxScannedRows, find: findIn });
-  return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan };
+  const findIn =
+    find &&
+    ((rows: readonly Row[]) => {
+      see?.(rows);
+      return find(rows);
+    });
+  const scanning = findIn && { maxRows: gateway.maxScannedRows, find: findIn };
+  const page = await slice(session, list, request, scanning);
+  if (!find) see?.(page.items);
+  return connect(page, toNode);
 }
 
 interface WholeRequest<Item> extends Pick<PageRequest<Item>, "maxSize" | "find"> {

@@ -111,10 +111,7 @@ const keptList = (list: "bookmarked" | "archived", records: string) => ({
     // A bookmark can be of nothing.
     const items = nodes.flatMap((node, index) => (node ? [{ node, index }] : []));
     const cursorAt = (index: number) => page.cursorAt(items[index]?.index ?? index);
-    return {
-      ...connect({ ...page, items, cursorAt }, ({ node }) => node),
-      endCursor: () => (nodes.length > 0 ? page.cursorAt(nodes.length - 1) : null),
-    };
+    return connect({ ...page, items, cursorAt }, ({ node }) => node);
   }),
 });
 

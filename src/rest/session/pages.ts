@@ -14,63 +14,14 @@ export interface Slice<Item> {
   readonly items: readonly Item[];
   /** The cursor of an item, which points after it. */
   readonly cursorAt: (index: number) => string;
+  /** Where the list goes on, also where nothing was found; null when there is nothing behind it. */
+  readonly endCursor: () => string | null;
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
-  /** Length of the whole list by the service's count; null when unknown. */
+  /** Length of the whole list, by the service's count or a scan of all of it; null when unknown. */
   readonly count: number | null;
-}
-
-export interface SliceRequest {
-  /** Number of items; null for those of the first upstream page, which is exactly one request. */
-  readonly first: number | null;
-  /** Maximum number of items when `first` is null, and the largest page size that a cursor can request. */
-  readonly maxSize: number;
-  /** A cursor of an earlier slice; null for the start of the list. */
-  readonly after: string | null;
-  /** Number of items to skip. Above 0 only without a cursor, and where the server can page to any offset. */
-  readonly offset?: number;
-}
-
-/** Maximum pages that one field reads. */
-const MAX_PAGES = 100;
-
-/** Reads the pages of a list until it has `first` items; with null only the first page, up to `maxSize` items. */
-export async function slice<At, Item>(
-  session: Session,
-  list: List<At, Item>,
-  { first, maxSize, after, offset = 0 }: SliceRequest,
-): Promise<Slice<Item>> {
-  const { walk, cursorOf } = begin(session, list, { after, maxSize, offset });
-  const wanted = first ?? maxSize;
-  let items: readonly Item[] = [];
-  /** The pages, each with the index of its first item. */
-  const pages: { readonly from: number; readonly step: Step<Item> }[] = [];
-  let hasNext = false;
-  do {
-    const missing = first === null ? Number.POSITIVE_INFINITY : first - items.length;
-    const step = await walk.next(missing);
-    const { rest, next } = step;
-    pages.push({ from: items.length, step });
-    const room = wanted - items.length;
-    const added = rest.length <= room ? rest : rest.slice(0, room);
-    // Lists of equal fields have the page's own items: a copy for each of them takes most of their memory.
-    items = items.length === 0 ? added : [...items, ...added];
-    hasNext = added.length < rest.length || next !== null;
-    // Without `first` one page is enough, unless all its items are before the cursor.
-  } while (items.length < (first ?? 1) && !walk.isDone());
-  const count = pages[0]?.step.page.count ?? null;
-  return {
-    items,
-    cursorAt: (index) => {
-      const page = pages.findLast(({ from }) => from <= index);
-      if (!page) throw new RangeError("expected the index of an item");
-      return cursorOf(page.step.positionAfter(index - page.from));
-    },
-    hasNext,
-    // A cursor points after an item, so with a cursor there is always a previous item. An offset can be behind the end.
-    hasPrevious: after !== null || (offset > 0 && count !== 0),
-    count,
-  };
+  /** Null without a scan. */
+  readonly scan: Scan | null;
 }
 
 /** How much of a list was compared with conditions that the service cannot filter by. */
@@ -80,58 +31,82 @@ export interface Scan {
   readonly isComplete: boolean;
 }
 
-export interface ScannedSlice<Item> extends Slice<Item> {
-  /** Where the scan goes on, also when it has found nothing; null when there is nothing behind it. */
-  readonly endCursor: string | null;
-  readonly scan: Scan;
+export interface SliceRequest {
+  /** Number of items; null for those of the first upstream page, which is exactly one request, or for `maxSize` of a scan. */
+  readonly first: number | null;
+  /** Maximum number of items when `first` is null, and the largest page size that a cursor can request. */
+  readonly maxSize: number;
+  /** A cursor of an earlier slice; null for the start of the list. */
+  readonly after: string | null;
+  /** Number of items to skip. Above 0 only without a cursor and a scan, and where the server can page to any offset. */
+  readonly offset?: number;
 }
 
-interface ScanRequest<Item> extends Pick<SliceRequest, "first" | "maxSize" | "after"> {
+/** Finds the rows that match what the service cannot compare. */
+interface ScanRequest<Item> {
   /** Number of rows after which the scan ends. */
   readonly maxRows: number;
   /** Finds the indexes of the rows that match. */
   readonly find: (rows: readonly Item[]) => Promise<readonly number[]>;
 }
 
-/** Reads the pages of a list until `first` rows match, `maxRows` are read, or the list ends. */
-export async function scanList<At, Item>(
+/** Maximum pages that one field reads. */
+const MAX_PAGES = 100;
+
+/**
+ * Reads the pages of a list until it has `first` items; with null only the first page, up to `maxSize` items. A scan takes of
+ * each page the rows that match, and ends after so many rows as well.
+ */
+export async function slice<At, Item>(
   session: Session,
   list: List<At, Item>,
-  { first, maxSize, after, maxRows, find }: ScanRequest<Item>,
-): Promise<ScannedSlice<Item>> {
-  const { walk, cursorOf } = begin(session, list, { after, maxSize });
+  { first, maxSize, after, offset = 0 }: SliceRequest,
+  scanning: ScanRequest<Item> | null = null,
+): Promise<Slice<Item>> {
+  const { walk, cursorOf } = begin(session, list, { after, maxSize, offset });
   const wanted = first ?? maxSize;
-  const items: Item[] = [];
-  const positions: (() => Position)[] = [];
-  let [rowsRead, matches, pages] = [0, 0, 0];
-  let next: Position | null = null;
+  // Without `first` one page is enough, unless all its items are before the cursor.
+  const enough = scanning ? wanted : (first ?? 1);
+  const { maxRows, find } = scanning ?? { maxRows: Number.POSITIVE_INFINITY, find: null };
+  // A scan ends there, and any other walk with an error.
+  const most = find ? MAX_PAGES : Number.POSITIVE_INFINITY;
+  let items: readonly Item[] = [];
+  /** The pages, each with the index of its first item, and which of its rows match. */
+  const pages: { from: number; step: Step<Item>; found: readonly number[] | null }[] = [];
+  let [rowsRead, matches] = [0, 0];
   do {
-    const step = await walk.next(Math.min(maxSize, maxRows - rowsRead));
-    const found = await find(step.rest);
-    for (const index of found.slice(0, wanted - items.length)) {
-      items.push(step.rest[index] as Item);
-      positions.push(() => step.positionAfter(index));
-    }
-    rowsRead += step.rest.length;
-    matches += found.length;
-    pages++;
-    ({ next } = step);
-  } while (items.length < wanted && rowsRead < maxRows && pages < MAX_PAGES && !walk.isDone());
-  const cursorAt = (index: number) => {
-    const position = positions[index];
-    if (!position) throw new RangeError("expected the index of an item");
-    return cursorOf(position());
+    const missing = first === null ? Number.POSITIVE_INFINITY : first - items.length;
+    const step = await walk.next(find ? Math.min(maxSize, maxRows - rowsRead) : missing);
+    const { rest } = step;
+    const found = find && (await find(rest));
+    pages.push({ from: items.length, step, found });
+    // Safe: they are indexes of the rows.
+    const matching = found ? found.map((index) => rest[index] as Item) : rest;
+    const room = wanted - items.length;
+    const added = matching.length <= room ? matching : matching.slice(0, room);
+    // Lists of equal fields have the page's own items: a copy for each of them takes most of their memory.
+    items = items.length === 0 ? added : [...items, ...added];
+    rowsRead += rest.length;
+    matches += matching.length;
+  } while (items.length < enough && rowsRead < maxRows && pages.length < most && !walk.isDone());
+  const cursorAt = (index: number): string => {
+    const page = pages.findLast(({ from }) => from <= index);
+    if (!page) throw new RangeError("expected the index of an item");
+    const at = index - page.from;
+    return cursorOf(page.step.positionAfter(page.found?.[at] ?? at));
   };
   const isComplete = walk.isDone();
-  const isBehindLast = matches === items.length && next !== null;
+  const next = matches === items.length ? pages.at(-1)?.step.next : null;
+  const total = pages[0]?.step.page.count ?? null;
   return {
     items,
     cursorAt,
+    endCursor: () => (next ? cursorOf(next) : items.length > 0 ? cursorAt(items.length - 1) : null),
     hasNext: !isComplete || matches > items.length,
-    hasPrevious: after !== null,
-    count: isComplete && after === null ? matches : null,
-    endCursor: isBehindLast && next ? cursorOf(next) : items.length > 0 ? cursorAt(items.length - 1) : null,
-    scan: { rowsRead, isComplete },
+    // A cursor points after an item, so with a cursor there is always a previous item. An offset can be behind the end.
+    hasPrevious: after !== null || (offset > 0 && total !== 0),
+    count: find ? (isComplete && after === null ? matches : null) : total,
+    scan: find && { rowsRead, isComplete },
   };
 }
 
