@@ -25,7 +25,7 @@ export class Caller {
   readonly key: string;
   /** The caller without a token at the same address; itself without a token. */
   readonly address: Caller;
-  /** Only `prove` and `unprove` change it. */
+  /** Changed by `Callers.move` alone. */
   standing: Standing;
   /** Its own, by the numbers of quotas and of what is kept. */
   readonly counts: number[] = [];

@@ -1,4 +1,7 @@
-/** The time and the timers of polling. Tests replace it and advance it by hand. */
+/**
+ * The time of what lasts longer than a request: polls, paces, the circuit, slow readers, idle sockets. Tests replace it and
+ * advance it by hand. Deadlines and retries have Node's own timers.
+ */
 export interface Clock {
   /** Milliseconds since any fixed point; never goes back. */
   readonly now: () => number;

@@ -38,7 +38,7 @@ const OTHER_ORIGIN = rejection("Expected no Origin or one of CORS_ORIGINS, got a
   status: 403,
 });
 
-/** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
+/** Routes requests: GraphQL by POST, probes and metrics, downloads, exports, the page, and the rest. Applies CORS, load and body limits. */
 export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
   const { config, origins, identify, doors, telemetry } = parts;
   const open = new TransientList<ServerResponse>();

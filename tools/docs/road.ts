@@ -38,8 +38,13 @@ export const STATIONS: Readonly<Record<string, Station>> = {
     up: ["inTurn", "settle"],
     does: "resolves fields, completes their values",
   },
+  "graphql/core/prefetch.ts": {
+    down: ["loadSelected"],
+    up: [],
+    does: "what is selected of a record: is it loaded?",
+  },
   "graphql/core/resource.ts": {
-    down: ["toResource", "fetchMore"],
+    down: ["fetchMore"],
     up: [],
     does: "loads a record when a key of it is missing",
   },

@@ -28,7 +28,7 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
   const readParameters = createParameters(schema);
 
   const openPart = (request: IncomingMessage, scope: RequestScope): Part => {
-    // Like the download itself, a part has no deadline: it may wait for the allowance of its token.
+    // It has no deadline: unlike a download it may wait for the pace of its token.
     const part = new RequestScope(scope, Number.POSITIVE_INFINITY);
     const leave = () => part.end("left");
     scope.onEnd(leave);

@@ -77,7 +77,7 @@ export function endedError(
   );
 }
 
-/** The error of a read that the service will not allow in time. It was not sent. */
+/** The error of a request that the service will not allow in time. It was not sent. */
 export function throttledError({ method, path }: EndpointName, waitMs: number): Error {
   const retryAfterSeconds = Math.min(Math.max(1, Math.ceil(waitMs / 1000)), MAX_RETRY_AFTER_SECONDS);
   return new DeadlineError("RATE_LIMITED", THROTTLED, {

@@ -73,6 +73,7 @@ export class Operation implements Asker {
     this.#bounds = bounds;
   }
 
+  /** A command and a download are asked for at once or not at all. */
   canWait(): boolean {
     return false;
   }

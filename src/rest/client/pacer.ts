@@ -62,7 +62,7 @@ export class Pacer {
     this.#reserved = paced ? Math.floor(paced.requests * RESERVED) : 0;
   }
 
-  /** Waits until a read may be sent; null if it may be now. Rejects with `RATE_LIMITED` if that will be too late. */
+  /** Waits until a read may be sent; null if it may be now. Throws `RATE_LIMITED` if that will be too late. */
   turn(order: Order): Promise<void> | null {
     const { request, operation, asker } = order;
     const { yields } = operation;

@@ -47,7 +47,7 @@ export function createRetries(maxRetries: number) {
     pauseAfter: (error: unknown, tried: number, { deadline }: Pick<Life, "deadline">): number | null => {
       const inTime = (ms: number) => (Date.now() + ms < deadline ? ms : null);
       const requestedMs = requestedPauseMs(error);
-      // Known servers throttle in normal operation: a read waits for each pause that they name, and is sent again once where they name none.
+      // Known servers throttle in normal operation: a read waits for each pause that they name, and is sent again once where it is over already.
       if (isThrottled(error)) {
         const helps = requestedMs > 0 ? requestedMs < MAX_RETRY_AFTER_SECONDS * 1000 : tried === 1;
         return helps && inTime(requestedMs) !== null ? 0 : null;
@@ -67,7 +67,7 @@ const backoffMs = (attempts: number): number =>
 const requestedPauseMs = (error: unknown): number =>
   error instanceof Failure ? (error.facts.retryAfterSeconds ?? 0) * 1000 : 0;
 
-/** The pause that the service asks for by throttling a request, in milliseconds; null when it did not. */
+/** The pause for which the service asks by throttling a request that was sent, in milliseconds; null when it did not. */
 export const throttledMs = (error: unknown): number | null =>
   isThrottled(error) ? requestedPauseMs(error) : null;
 

@@ -60,7 +60,7 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
         connections.leave(operation);
       }
     } catch (error) {
-      outcome = throttledMs(error) ?? outcome;
+      if (outcome === "allowed") outcome = throttledMs(error) ?? outcome;
       // A subscription reads again anyway.
       pauseMs = isRead && !operation.yields ? retries.pauseAfter(error, attempts, life) : null;
       operation.isThrottled ||=

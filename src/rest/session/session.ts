@@ -45,6 +45,7 @@ class TokenSession {
   readonly #reader: Reader;
   readonly #own: CallerReads;
   readonly #settings: SessionSettings;
+  readonly #refused: CallerReads["refused"];
   #batches: Batches;
 
   constructor(
@@ -59,10 +60,11 @@ class TokenSession {
     this.#own = reads.own.of(scope.caller);
     // The caller belongs to the token of the request. With another token nothing is shared.
     const shared = token === scope.token ? this.#own : null;
+    this.#refused = shared?.refused ?? new Map();
     const started: Read[] = [];
     this.#reader = { client, operation, token, shared, isFresh: settings.isFresh, started };
     this.#settings = settings;
-    this.#batches = new Batches(this.#reader, settings, this.#own.refused);
+    this.#batches = new Batches(this.#reader, settings, this.#refused);
     scope.onEnd(() => {
       for (const read of started) read.leave();
     });
@@ -112,7 +114,7 @@ class TokenSession {
       };
       return await client.json(operation, request);
     } finally {
-      this.#batches = new Batches(this.#reader, this.#settings, this.#own.refused);
+      this.#batches = new Batches(this.#reader, this.#settings, this.#refused);
       this.endSharing();
     }
   }
