@@ -117,10 +117,11 @@ export function createClient(settings: ClientSettings) {
       ask(road, { request, operation, asker }, async (order, wire, watch) => {
         const response = await stream(order, wire, watch);
         // Whatever ends the reading destroys the stream.
-        return read(response, (bytes) => {
+        const reading = read(response, (bytes) => {
           watch.bytes += bytes;
           asker.hold(bytes);
         });
+        return reading.finally(response.keep);
       }),
 
     /** Opens a download. */

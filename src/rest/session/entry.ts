@@ -174,8 +174,8 @@ export class Entry implements Asker, Life {
     else this.#interrupt = interrupt;
   }
 
-  offEnd(): void {
-    this.#interrupt = null;
+  offEnd(interrupt: () => void): void {
+    if (this.#interrupt === interrupt) this.#interrupt = null;
   }
 
   #drop(read: User): void {
