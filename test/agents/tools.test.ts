@@ -67,8 +67,8 @@ describe("the tool of a shipped operation", () => {
         ],
       },
     });
-    expect((await use("RunLog", { id: "x", lines: "many" })).text).toContain(
-      "Int cannot represent non-integer value",
+    expect((await use("RunLog", { id: "x", lines: 1.5 })).text).toContain(
+      "got invalid value 1.5; Int cannot represent",
     );
     expect((await use("graphql_query", { variables: {} })).text).toContain("query");
     expect((await use("graphql_query", { query: "{ __typename }", id: 7 })).text).toContain("id");

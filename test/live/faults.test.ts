@@ -63,7 +63,7 @@ test("a gateway that is overloaded for a moment ends no stream", async () => {
   expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
 });
 
-test("an outage of more than a minute is told once, and the stream goes on when the service is back", async () => {
+test("an outage of more than a minute is told once, and the stream goes on when the service is back; as well, that it is slow", async () => {
   const { run, fault, watch, advance, reach, requests } = await startFaulty();
   const watcher = await watch(1);
   advance(FIRST_POLL);
@@ -73,10 +73,11 @@ test("an outage of more than a minute is told once, and the stream goes on when 
   expect(await watcher.next()).toEqual({ data: null, errors: [error("UPSTREAM_UNAVAILABLE")] });
   await reach(90_000, 105_000);
   await requests(12);
-  fault.told = null;
   run.last_status = "stopping";
+  fault.told = async (response) => response.end(JSON.stringify(run), void advance(15_001));
   await reach(120_000);
   expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
+  expect(await watcher.next()).toEqual({ data: null, errors: [error("RATE_LIMITED")] });
 });
 
 test.each([

@@ -62,12 +62,15 @@ describe("a look-up of what is not there", () => {
       there: experiment(id: "a.b.1") { id statuses { totalCount } }
       gone: experiment(id: "a.b.9") { id statuses { totalCount } }
       group(id: "a.b.9") { experiments { totalCount } }
+      none: group(id: "a.b.8") { experiments { totalCount } }
     }`);
     const there = { id: globalId("Experiment:a/b/1"), statuses: { totalCount: 0 } };
-    expect(answer.data).toEqual({ there, gone: null, group: null });
+    expect(answer.data).toEqual({ there, gone: null, group: null, none: null });
+    expect(answer.errors?.map(({ message }) => message)).toContain("Not found: a.b.groups.8.");
     expect(service.calls()).toEqual([
       "GET a/b/experiments/1/statuses",
       "GET a/b/experiments/9/statuses",
+      "GET a/b/experiments?group=8",
       "GET a/b/experiments?group=9",
       "GET a/b/groups/9/",
     ]);
