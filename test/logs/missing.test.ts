@@ -39,12 +39,18 @@ describe("a log that cannot be had", () => {
     expect(logged()).not.toContain("unexpected");
   });
 
-  test("at first, because the connection breaks, is read again", async () => {
+  test.each<[string, (response: ServerResponse) => unknown]>([
+    [
+      "the connection breaks",
+      (response) =>
+        response.writeHead(200, { "content-length": 14 }).write("line 1\n", () => response.destroy()),
+    ],
+    ["the service throttles", (response) => response.writeHead(429, { "retry-after": "0" }).end("{}")],
+  ])("at first, because %s, is read again", async (_, fail) => {
     let asked = 0;
-    const url = await listen((_, response) => {
-      if (++asked > 1) return void response.end("line 1\nline 2\n");
-      response.writeHead(200, { "content-length": 14 });
-      response.write("line 1\n", () => response.destroy());
+    const url = await listen((__, response) => {
+      if (++asked > 1) response.end("line 1\nline 2\n");
+      else fail(response);
     });
     const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_RETRIES: "2" } });
     expect(await readWindowOf(gateway)).toMatchObject({

@@ -63,8 +63,8 @@ export class Entry implements Asker, Life {
   #isPaused = false;
   /** Whether the request is about to be sent, or was sent. */
   #isCharged = false;
-  /** What the end interrupts: one step at a time. */
-  #interrupt: (() => void) | null = null;
+  /** What the end interrupts. */
+  #interrupts: (() => void)[] = [];
 
   constructor(target: ReadTarget, isOpen: boolean, began: number, held: Held) {
     this.target = target;
@@ -102,7 +102,7 @@ export class Entry implements Asker, Life {
     // The request's own error says whether it was sent.
     this.#last = read;
     this.ended = read.operation.life.ended;
-    this.#interrupt?.();
+    for (const interrupt of this.#interrupts) interrupt();
   }
 
   succeed(value: unknown): void {
@@ -169,13 +169,12 @@ export class Entry implements Asker, Life {
   }
 
   onEnd(interrupt: () => void): void {
-    if (this.#interrupt) throw new TypeError("a step began before the last one had ended");
     if (this.ended) interrupt();
-    else this.#interrupt = interrupt;
+    else this.#interrupts.push(interrupt);
   }
 
   offEnd(interrupt: () => void): void {
-    if (this.#interrupt === interrupt) this.#interrupt = null;
+    this.#interrupts = this.#interrupts.filter((each) => each !== interrupt);
   }
 
   #drop(read: User): void {
