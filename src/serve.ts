@@ -35,7 +35,8 @@ export async function serve(options: GatewayOptions) {
   const drain = async (): Promise<void> => {
     gateway.announceEnd();
     const { DRAIN_TIMEOUT_MS } = config;
-    afterPoll(Math.min(NOTICE_MS, DRAIN_TIMEOUT_MS), () => {
+    const noticeMs = Math.min(NOTICE_MS, DRAIN_TIMEOUT_MS);
+    afterPoll(noticeMs, () => {
       server.closeIdleConnections();
       void gateway.drain();
     });
@@ -49,8 +50,13 @@ export async function serve(options: GatewayOptions) {
       }
     });
     setTimeout(() => connections.members().forEach(reset), DRAIN_TIMEOUT_MS).unref();
-    // Connections that are not accepted yet would be reset.
-    await new Promise<void>((polled) => afterPoll(0, polled));
+    // Connections that are not accepted yet would be reset. Node accepts one in each poll.
+    let arrived = 1;
+    server.on("connection", () => arrived++);
+    for (const until = Date.now() + noticeMs; arrived > 0 && Date.now() < until; ) {
+      arrived = 0;
+      await new Promise<void>((polled) => afterPoll(0, polled));
+    }
     // Stops listening only: `http.Server.close` would also close connections that look idle.
     await new Promise<void>((closed) => NetServer.prototype.close.call(server, () => closed()));
     await gateway.close();

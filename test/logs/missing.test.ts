@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { codesOf } from "../support/errors.ts";
+import type { Told } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
@@ -59,6 +60,13 @@ describe("a log that cannot be had", () => {
       hasMore: false,
     });
     expect(asked).toBe(2);
+  });
+
+  test("at first, because the service throttles it, is read again", async () => {
+    const said: Told[] = [{ json: {}, status: 429, headers: { "retry-after": "0" } }, { text: "line 1\n" }];
+    const { logged, ...gateway } = await startBefore(() => said.shift());
+    expect(await readWindowOf({ ...gateway, logged })).toMatchObject({ lines: ["line 1"] });
+    expect(logged()).not.toContain("unexpected");
   });
 
   test.each<[string, string, (response: ServerResponse) => void]>([
