@@ -50,10 +50,10 @@ export async function serve(options: GatewayOptions) {
       }
     });
     setTimeout(() => connections.members().forEach(reset), DRAIN_TIMEOUT_MS).unref();
-    // Connections that are not accepted yet would be reset. Node accepts one in each poll.
+    // Connections that are not accepted yet would be reset. Node accepts one in each turn of the loop.
     let arrived = 1;
     server.on("connection", () => arrived++);
-    for (const until = Date.now() + noticeMs; arrived > 0 && Date.now() < until; ) {
+    for (const until = Date.now() + noticeMs; arrived > 0 && Date.now() < until;) {
       arrived = 0;
       await new Promise<void>((polled) => afterPoll(0, polled));
     }
