@@ -40,18 +40,12 @@ describe("a log that cannot be had", () => {
     expect(logged()).not.toContain("unexpected");
   });
 
-  test.each<[string, (response: ServerResponse) => unknown]>([
-    [
-      "the connection breaks",
-      (response) =>
-        response.writeHead(200, { "content-length": 14 }).write("line 1\n", () => response.destroy()),
-    ],
-    ["the service throttles", (response) => response.writeHead(429, { "retry-after": "0" }).end("{}")],
-  ])("at first, because %s, is read again", async (_, fail) => {
+  test("at first, because the connection breaks, is read again", async () => {
     let asked = 0;
-    const url = await listen((__, response) => {
-      if (++asked > 1) response.end("line 1\nline 2\n");
-      else fail(response);
+    const url = await listen((_, response) => {
+      if (++asked > 1) return void response.end("line 1\nline 2\n");
+      response.writeHead(200, { "content-length": 14 });
+      response.write("line 1\n", () => response.destroy());
     });
     const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_RETRIES: "2" } });
     expect(await readWindowOf(gateway)).toMatchObject({
