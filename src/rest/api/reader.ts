@@ -167,18 +167,18 @@ const exactly = (_key: string, value: unknown, { source = "" }: { source?: strin
 /** Whether there is an integer of so many digits: one of any so many bytes is a digit of it. */
 function hasLongInteger(bytes: Buffer): boolean {
   for (let at = LONG - 1; at < bytes.length; at += LONG) {
-    if (!DIGITS[bytes[at] ?? 0]) continue;
+    if (!isDigit(bytes[at])) continue;
     let start = at;
-    while (DIGITS[bytes[start - 1] ?? 0]) start--;
+    while (isDigit(bytes[start - 1])) start--;
     const before = bytes[start - 1] ?? 0;
     // Most are of a fraction, or of a text such as a hash.
     const isPart = before === DOT || before === QUOTE || (before >= LETTER && before !== BRACKET);
-    if (isPart && !DIGITS[bytes[at + LONG] ?? 0]) continue;
-    while (DIGITS[bytes[at] ?? 0]) at++;
+    if (isPart && !isDigit(bytes[at + LONG])) continue;
+    while (isDigit(bytes[at])) at++;
     if (!isPart && at - start >= LONG) return true;
   }
   return false;
 }
 
 const [QUOTE, DOT, LETTER, BRACKET] = [0x22, 0x2e, 0x41, 0x5b];
-const DIGITS = new Uint8Array(256).fill(1, 0x30, 0x3a);
+const isDigit = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;
