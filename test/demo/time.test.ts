@@ -5,8 +5,7 @@ test("a demo with activity keeps the runs of the last hour only, however long no
   const { ask, wait } = await openDemo({ activity: true });
   wait(30 * 86_400);
   const { json } = await ask("GET ada/live/builds?limit=100&query=status:~stopped");
-  const builds: readonly { readonly created_at: string }[] = json.results;
-  const times = builds.map((build) => Date.parse(build.created_at));
-  expect(builds.length).toBeGreaterThan(25);
+  const times: number[] = json.results.map((build: { created_at: string }) => Date.parse(build.created_at));
+  expect(times.length).toBeGreaterThan(25);
   expect(Math.max(...times) - Math.min(...times)).toBeLessThanOrEqual(3_600_000);
 });
