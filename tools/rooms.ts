@@ -5,11 +5,11 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 6_477,
+  graphql: 6_481,
   http: 3_852,
   engine: 3_242,
   "rest/api": 2_399,
-  "rest/client": 2_039,
+  "rest/client": 2_035,
   "rest/session": 1_491,
   observability: 948,
   config: 655,

@@ -35,12 +35,16 @@ function tailMetrics({ id, after = null }: TailArgs, { live, session, gateway }:
         const end = isSeeking && cursor === null ? await endOf(tick, list) : null;
         if (end !== null)
           return { items: [], position: { cursor: end, isSeeking: false, afterRecord }, hasMore: false };
-        const { items, cursorAt, hasNext } = await slice(tick, list, { first: null, maxSize, after: cursor });
+        const { items, endCursor, hasNext } = await slice(tick, list, {
+          first: null,
+          maxSize,
+          after: cursor,
+        });
         const wanted = isSeeking ? [] : items.filter(({ id: record }) => record > (afterRecord ?? -1));
         return {
           items: wanted.map((record) => ({ parent: run, record })),
           position: {
-            cursor: items.length > 0 ? cursorAt(items.length - 1) : cursor,
+            cursor: endCursor() ?? cursor,
             isSeeking: isSeeking && hasNext,
             afterRecord,
           },

@@ -117,11 +117,10 @@ export function createClient(settings: ClientSettings) {
       ask(road, { request, operation, asker }, async (order, wire, watch) => {
         const response = await stream(order, wire, watch);
         // Whatever ends the reading destroys the stream.
-        const reading = read(response, (bytes) => {
+        return read(response, (bytes) => {
           watch.bytes += bytes;
           asker.hold(bytes);
         });
-        return reading.finally(response.keep);
       }),
 
     /** Opens a download. */

@@ -103,7 +103,6 @@ export async function checkStream(
   const { endpoint, range } = order.request;
   if (status >= 300 && !(status === 416 && range)) {
     const body = await readWhole(stream, MAX_ERROR_BYTES).catch(() => Buffer.alloc(0));
-    response.keep();
     throw mapErrorResponse(order, response, body, secrets);
   }
   const isUnrequestedPart = status === 206 && !(range && bodyHeaders["content-range"]);

@@ -41,14 +41,13 @@ export function openStream(
     let underWay: { readonly destroy: (cause: Error) => unknown } = request;
     const fail = (cause: Error): void => {
       clearTimeout(timer);
-      // The read may be asked again before the connection has closed.
-      life.offEnd(onLifeEnd);
       reject(new TransportError(cause, wasSent));
       underWay.destroy(cause);
     };
     const failAfter = (ms: number) => setTimeout(() => fail(new TimedOut()), ms);
     let timer = failAfter(connectTimeoutMs);
     const onLifeEnd = () => fail(new TimedOut());
+    life.onEnd(onLifeEnd);
 
     request.once("socket", () => {
       wasSent = true;
@@ -84,7 +83,6 @@ export function openStream(
         keep: () => life.offEnd(onLifeEnd),
       });
     });
-    life.onEnd(onLifeEnd);
     request.end();
   });
 }

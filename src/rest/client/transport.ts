@@ -212,19 +212,19 @@ const NO_BODY = Buffer.alloc(0);
 const IGNORED_BODY_MS = 1_000;
 
 /** The headers that matter, by their names. */
-const FACTS: Readonly<Record<string, keyof Omit<ResponseHead, "status">>> = {
-  "content-type": "contentType",
-  "content-encoding": "encoding",
-  "retry-after": "retryAfter",
-};
+const FACTS: ReadonlyMap<string, keyof Omit<ResponseHead, "status">> = new Map([
+  ["content-type", "contentType"],
+  ["content-encoding", "encoding"],
+  ["retry-after", "retryAfter"],
+]);
+const LENGTHS = new Set([...FACTS.keys()].map(({ length }) => length));
 
 /** The head of a response from its names and values. What matters is looked for: to parse all takes as long as a short body. */
 export function headOf(status: number, raw: readonly (string | Buffer)[]): ResponseHead {
   const head = { status, contentType: null, encoding: null, retryAfter: null } as Writable<ResponseHead>;
   for (let at = 1; at < raw.length; at += 2) {
-    const { length } = raw[at - 1] ?? "";
-    if (length !== 11 && length !== 12 && length !== 16) continue;
-    const fact = FACTS[String(raw[at - 1]).toLowerCase()];
+    const name = raw[at - 1] ?? "";
+    const fact = LENGTHS.has(name.length) && FACTS.get(String(name).toLowerCase());
     if (fact) head[fact] = head[fact] === null ? String(raw[at]) : `${head[fact]},${String(raw[at])}`;
   }
   return head;
