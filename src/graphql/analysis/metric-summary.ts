@@ -1,6 +1,6 @@
-import { builder } from "../core/builder.ts";
+import { builder, objectType, shown, shownOrNull } from "../core/builder.ts";
 import { type MadeBy, makeEach } from "../core/context.ts";
-import { fieldsOf, shown, shownOrNull } from "../core/fields.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import { fromColumns, type NamesArgs, namesArg } from "../types/metrics.ts";
 import type { Column } from "../types/series.ts";
@@ -13,14 +13,11 @@ interface Point {
   readonly recordedAt: string | null;
 }
 
-const MetricPoint = builder.objectRef<Point>("MetricPoint").implement({
-  description: "A value of a metric in a run.",
-  fields: (t) => ({
-    value: t.float(shown("value", "A finite number.")),
-    step: t.int(shown("step", "Index among all values of the metric, as in `MetricSeries.steps`.")),
-    recordedAt: t.field({ type: "DateTime", ...shownOrNull("recordedAt", "Time of the recording.") }),
-  }),
-});
+const MetricPoint = objectType<Point>("MetricPoint", "A value of a metric in a run.", (t) => ({
+  value: t.float(shown("value", "A finite number.")),
+  step: t.int(shown("step", "Index among all values of the metric, as in `MetricSeries.steps`.")),
+  recordedAt: t.field({ type: "DateTime", ...shownOrNull("recordedAt", "Time of the recording.") }),
+}));
 
 const MetricSummary = builder.objectRef<MadeBy<typeof summariesOf>>("MetricSummary").implement({
   description: "One metric over a whole run.",
@@ -70,10 +67,10 @@ const summariesOf = (columns: readonly Column[]) =>
 builder.objectField(Experiment, "metricSummaries", (t) =>
   t.field({
     type: [MetricSummary],
-    description: "Each metric over the whole run, by name. Reads all metric records, as `metricSeries` does.",
     args: namesArg,
-    ...fieldsOf(Experiment.kind).child((run, { names }: NamesArgs, context) =>
-      fromColumns(run, names, ["summaries"], context, summariesOf),
+    ...fieldsOf(Experiment.kind).child(
+      "Each metric over the whole run, by name. Reads all metric records, as `metricSeries` does.",
+      (run, { names }: NamesArgs, context) => fromColumns(run, names, ["summaries"], context, summariesOf),
     ),
   }),
 );

@@ -3,9 +3,8 @@ import { MadeItems } from "../../engine/field-source.ts";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { Scan, Slice } from "../../rest/session/pages.ts";
-import { builder, type PothosTypes } from "./builder.ts";
+import { arg, builder, derived, type PothosTypes, shown, shownOrNull } from "./builder.ts";
 import type { Context } from "./context.ts";
-import { shown, shownOrNull } from "./fields.ts";
 
 /*
  * Relay connections, forward only. Own code instead of Pothos' Relay plugin, which defines its own `Node` and global ids;
@@ -73,11 +72,7 @@ export function connectionOf<
   EdgeType.implement({
     description: "An item with its cursor.",
     fields: (t) => ({
-      cursor: t.string({
-        nullable: false,
-        description: "Cursor of the item.",
-        resolve: ({ index, cursorAt }) => cursorAt(index),
-      }),
+      cursor: t.field(derived("String", "Cursor of the item.", ({ index, cursorAt }) => cursorAt(index))),
       node: t.field({
         type: node,
         nullable: false,
@@ -99,18 +94,8 @@ export function connectionOf<
           // Safe: Pothos expects an array; the engine completes these as one.
           new MadeItems(nodes.length, (index) => ({ node: nodes.at(index), index, cursorAt })) as never,
       }),
-      nodes: t.field({
-        type: [node],
-        nullable: false,
-        description: "Items.",
-        resolve: ({ nodes }) => nodes as never,
-      }),
-      pageInfo: t.field({
-        type: PageInfo,
-        nullable: false,
-        description: "Position of the page.",
-        resolve: (connection) => connection,
-      }),
+      nodes: t.field(derived([node], "Items.", ({ nodes }) => nodes as never)),
+      pageInfo: t.field(derived(PageInfo, "Position of the page.", (connection) => connection)),
       totalCount: t.int(
         shownOrNull("count", "Length of the whole list; null if not counted, or a scan has not ended."),
       ),
@@ -136,20 +121,20 @@ export const connect = <Item, Node>(
 });
 
 /** The arguments `first` and `after` of list fields. */
-export const pageArgs = builder.args((t) => ({
-  first: t.int({
+export const pageArgs = {
+  first: arg.int({
     description: "How many items, up to `gateway.limits.maxPageSize`. Default: one page of the service.",
   }),
-  after: t.string({ description: "Cursor after which the page begins." }),
-}));
+  after: arg.string({ description: "Cursor after which the page begins." }),
+};
 
 /** These arguments and `offset`, of lists that tables with page numbers show. */
-export const offsetArgs = builder.args((t) => ({
+export const offsetArgs = {
   ...pageArgs,
-  offset: t.int({
+  offset: arg.int({
     description: "Items to skip, for numbered pages. Not with `after` or a scan. Requires `OFFSETS`.",
   }),
-}));
+};
 
 export type PageArgs = InputShapeFromFields<typeof offsetArgs>;
 

@@ -7,7 +7,7 @@ import { InputError, Failure } from "../../errors.ts";
 import type { CodeReferenceRecord } from "../../rest/api/records.ts";
 import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { fieldsOf, shown, shownOrNull } from "../core/fields.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { nullIfMissing, toResource } from "../core/resource.ts";
 import {
   BuildJob,
@@ -19,7 +19,7 @@ import {
   Run,
   Trackable,
 } from "../core/refs.ts";
-import { builder } from "../core/builder.ts";
+import { arg, builder, mutationField, queryField, shown, shownOrNull } from "../core/builder.ts";
 import { lookUp, requires, withId } from "../core/ids.ts";
 import { cloned, payloadOf, targetOf } from "../core/mutations.ts";
 import {
@@ -36,7 +36,7 @@ import {
 } from "./metrics.ts";
 import { outputFiles } from "./output-files.ts";
 import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
-import { isInRows, valueOf as rowValue } from "./list-scan.ts";
+import { isInRows, valueOf as rowValue } from "./scan.ts";
 import { runList } from "./run-list.ts";
 import { cloneFields } from "./run.ts";
 import { finite } from "./series.ts";
@@ -140,9 +140,8 @@ Experiment.implement({
     config: t.field(runConfig("Its configuration.")),
     declarations: t.field({
       type: [DeclarationValueRef],
-      description: "Parameters, by name.",
       args: namesArg,
-      ...computed(["declarations"], ({ declarations }, _, { names }: NamesArgs) => {
+      ...computed(["declarations"], "Parameters, by name.", ({ declarations }, _, { names }: NamesArgs) => {
         const parameters = parametersIn(declarations, unreadable);
         if (!parameters) return null;
         return declared(inOrder(names ?? Object.keys(parameters)), (name) => valueAt(parameters, name));
@@ -150,10 +149,10 @@ Experiment.implement({
     }),
     declaration: t.field({
       type: "JSON",
-      description: "Value of one parameter; `model.lr` can also lead into an object.",
       args: { name: t.arg.string({ required: true, description: "Name of the parameter." }) },
       ...computed(
         ["declarations"],
+        "Value of one parameter; `model.lr` can also lead into an object.",
         ({ declarations }, _, { name }: { readonly name: string }) =>
           valueAt(parametersIn(declarations, unreadable), name) ?? null,
       ),
@@ -161,8 +160,8 @@ Experiment.implement({
     resources: t.field(resources),
     codeReference: t.field({
       type: CodeReference,
-      description: `Version of its code. Costs an extra request.${requires(optional.codeReference)}`,
       ...child(
+        `Version of its code. Costs an extra request.${requires(optional.codeReference)}`,
         async (resource, _, { session }) => {
           const read = session.read(optional.codeReference, resource.address);
           const record = await nullIfMissing(resource, read, session);
@@ -177,38 +176,36 @@ Experiment.implement({
     readme: t.string(readme),
     latestMetrics: t.field({
       type: [MetricValue],
-      description: "Latest value of each metric that the run has, by name.",
       args: namesArg,
-      ...computed(["last_metric"], ({ last_metric }, _, { names }: NamesArgs) =>
-        last_metric ? namedValues(last_metric, names) : null,
+      ...computed(
+        ["last_metric"],
+        "Latest value of each metric that the run has, by name.",
+        ({ last_metric }, _, { names }: NamesArgs) => (last_metric ? namedValues(last_metric, names) : null),
       ),
     }),
     lastMetricValue: t.float({
-      description:
-        "Latest value of one metric; null if it is absent or not a finite number, which `latestMetrics` tells apart.",
       args: { name: t.arg.string({ required: true, description: "Name of the metric." }) },
-      ...computed(["last_metric"], ({ last_metric }, _, { name }: { name: string }) =>
-        finite(valueAt(last_metric, name)),
+      ...computed(
+        ["last_metric"],
+        "Latest value of one metric; null if it is absent or not a finite number, which `latestMetrics` tells apart.",
+        ({ last_metric }, _, { name }: { name: string }) => finite(valueAt(last_metric, name)),
       ),
     }),
     metrics: t.field({
       type: MetricRecordConnection,
-      description: "Metric records, in the service's order.",
       args: pageArgs,
-      ...child(readMetrics),
+      ...child("Metric records, in the service's order.", readMetrics),
     }),
     metricSeries: t.field({
       type: [MetricSeries],
-      description: "All values of each metric, for charts.",
       args: seriesArgs,
-      ...child(readSeries),
+      ...child("All values of each metric, for charts.", readSeries),
     }),
     jobCount: t.int(property("num_jobs", "Number of jobs.")),
     jobs: t.field({
       type: ExperimentJobConnection,
-      description: "Its jobs (replicas).",
       args: pageArgs,
-      ...child(readJobs),
+      ...child("Its jobs (replicas).", readJobs),
     }),
     hasTensorboard: t.boolean(property("has_tensorboard", "Whether a TensorBoard runs.")),
     outputsUrl: t.string(outputsUrl),
@@ -224,30 +221,30 @@ const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
       type: "JSON",
       description: "Parameters: an object of names and values. Requires `RESTART_DECLARATIONS`.",
     }),
-    updateCode: t.boolean({ description: "Whether to run the latest code. Requires `RESTART_UPDATE_CODE`." }),
+    updateCode: t.boolean({
+      description: "Whether to run the latest code. Requires `RESTART_UPDATE_CODE`.",
+    }),
   }),
 });
 
-builder.mutationField("restartExperiment", (t) =>
-  t.field({
-    type: payloadOf(Experiment),
-    description: "Restarts an experiment as a new record.",
-    args: {
-      ...withId(Experiment),
-      input: t.arg({ type: RestartExperimentInput, description: "Values to change." }),
-    },
-    resolve: async (_, { id, input }, context) => {
-      const { session } = context;
-      parametersIn(input?.declarations, (fault) => new InputError(`input.${fault}`));
-      const source = await targetOf(Experiment.kind, id, context);
-      const given = Object.entries(input ?? {}).filter(([, value]) => value !== null);
-      const body = session.server.bodyOf("restart", Object.fromEntries(given));
-      // Without input, the request has no body.
-      const sent = Object.keys(body).length === 0 ? undefined : body;
-      return cloned(source, await session.send(endpoints.restart, source.address, sent));
-    },
-  }),
-);
+mutationField("restartExperiment", {
+  type: payloadOf(Experiment),
+  description: "Restarts an experiment as a new record.",
+  args: {
+    ...withId(Experiment),
+    input: arg.field({ type: RestartExperimentInput, description: "Values to change." }),
+  },
+  resolve: async (_, { id, input }, context) => {
+    const { session } = context;
+    parametersIn(input?.declarations, (fault) => new InputError(`input.${fault}`));
+    const source = await targetOf(Experiment.kind, id, context);
+    const given = Object.entries(input ?? {}).filter(([, value]) => value !== null);
+    const body = session.server.bodyOf("restart", Object.fromEntries(given));
+    // Without input, the request has no body.
+    const sent = Object.keys(body).length === 0 ? undefined : body;
+    return cloned(source, await session.send(endpoints.restart, source.address, sent));
+  },
+});
 
 const ofJob = fieldsOf(ExperimentJob.kind);
 
@@ -259,16 +256,14 @@ ExperimentJob.implement({
     role: t.string(ofJob.property("role", "Role, such as `master`.")),
     experiment: t.field({
       type: Experiment,
-      description: "Its experiment.",
-      ...ofJob.fromAddress(({ address: { owner, project, experiment: id } }) =>
+      ...ofJob.fromAddress("Its experiment.", ({ address: { owner, project, experiment: id } }) =>
         toResource(Experiment.kind, { owner, project, id }),
       ),
+      nullable: true,
     }),
     resources: t.field(resources),
     nodeScheduled: t.field(nodeScheduled),
   }),
 });
 
-builder.queryField("experimentJob", (t) =>
-  t.field(lookUp(ExperimentJob, "A job of an experiment by its id.")),
-);
+queryField("experimentJob", lookUp(ExperimentJob, "A job of an experiment by its id."));

@@ -1,9 +1,9 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { isPlainPath, plainPath } from "../../rest/api/endpoint.ts";
 import { Failure } from "../../errors.ts";
-import { builder } from "../core/builder.ts";
+import { arg, builder, objectType, shown, shownOrNull } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
-import { fieldsOf, shown, shownOrNull } from "../core/fields.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
 import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { fileUrl } from "./logs.ts";
@@ -26,18 +26,15 @@ interface Folder {
 
 const NO_PATH = "null if its name cannot be part of a path";
 
-const OutputFile = builder.objectRef<File>("OutputFile").implement({
-  description: "A file of the outputs of a run.",
-  fields: (t) => ({
-    name: t.string(shown("name", "Name.")),
-    path: t.string(shownOrNull("path", `Path below the outputs; ${NO_PATH}.`)),
-    bytes: t.float(shownOrNull("bytes", "Size in bytes.")),
-    url: t.string({
-      description: `URL of the file; ${NO_PATH}. Send the \`Authorization\` header of GraphQL.`,
-      resolve: ({ run, path }, _, context) => (path === null ? null : fileUrl(run, path, context)),
-    }),
+const OutputFile = objectType<File>("OutputFile", "A file of the outputs of a run.", (t) => ({
+  name: t.string(shown("name", "Name.")),
+  path: t.string(shownOrNull("path", `Path below the outputs; ${NO_PATH}.`)),
+  bytes: t.float(shownOrNull("bytes", "Size in bytes.")),
+  url: t.string({
+    description: `URL of the file; ${NO_PATH}. Send the \`Authorization\` header of GraphQL.`,
+    resolve: ({ run, path }, _, context) => (path === null ? null : fileUrl(run, path, context)),
   }),
-});
+}));
 
 const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
   description: "A folder in a folder of the outputs of a run.",
@@ -47,13 +44,10 @@ const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
   }),
 });
 
-const OutputFolder = builder.objectRef<Folder>("OutputFolder").implement({
-  description: "A folder of the outputs of a run.",
-  fields: (t) => ({
-    folders: t.field({ type: [OutputSubfolder], ...shownOrNull("folders", "The folders in it, by name.") }),
-    files: t.field({ type: [OutputFile], ...shownOrNull("files", "The files in it, by name.") }),
-  }),
-});
+const OutputFolder = objectType<Folder>("OutputFolder", "A folder of the outputs of a run.", (t) => ({
+  folders: t.field({ type: [OutputSubfolder], ...shownOrNull("folders", "The folders in it, by name.") }),
+  files: t.field({ type: [OutputFile], ...shownOrNull("files", "The files in it, by name.") }),
+}));
 
 const byName = (a: Entry, b: Entry) => (a.name < b.name ? -1 : Number(a.name > b.name));
 
@@ -89,11 +83,13 @@ function nullIfNoFolder(error: unknown): null {
 /** The field `outputFiles` of runs with outputs. */
 export const outputFiles = {
   type: OutputFolder,
-  description: `A folder of the output files; null if there is none.${requires(runs.experiment.optional.outputFolder)}`,
-  args: builder.args((t) => ({
-    path: t.string({
+  args: {
+    path: arg.string({
       description: "Path below the outputs, such as `checkpoints/best`. Default: all of them.",
     }),
-  })),
-  ...fieldsOf().child(readFolder),
+  },
+  ...fieldsOf().child(
+    `A folder of the output files; null if there is none.${requires(runs.experiment.optional.outputFolder)}`,
+    readFolder,
+  ),
 };
