@@ -6,20 +6,19 @@ import { fromColumns, type NamesArgs, namesArg } from "../types/metrics.ts";
 import type { Column } from "../types/series.ts";
 import { Moments } from "./statistics.ts";
 
-/** A value of a metric of a run. */
-interface Point {
-  readonly step: number;
-  readonly value: number;
-  readonly recordedAt: string | null;
-}
+type Summary = MadeBy<typeof summariesOf>;
 
-const MetricPoint = objectType<Point>("MetricPoint", "A value of a metric in a run.", (t) => ({
-  value: t.float(shown("value", "A finite number.")),
-  step: t.int(shown("step", "Index among all values of the metric, as in `MetricSeries.steps`.")),
-  recordedAt: t.field({ type: "DateTime", ...shownOrNull("recordedAt", "Time of the recording.") }),
-}));
+const MetricPoint = objectType<NonNullable<Summary["first"]>>(
+  "MetricPoint",
+  "A value of a metric in a run.",
+  (t) => ({
+    value: t.float(shown("value", "A finite number.")),
+    step: t.int(shown("step", "Index among all values of the metric, as in `MetricSeries.steps`.")),
+    recordedAt: t.field({ type: "DateTime", ...shownOrNull("recordedAt", "Time of the recording.") }),
+  }),
+);
 
-const MetricSummary = builder.objectRef<MadeBy<typeof summariesOf>>("MetricSummary").implement({
+const MetricSummary = builder.objectRef<Summary>("MetricSummary").implement({
   description: "One metric over a whole run.",
   fields: (t) => ({
     name: t.string(shown("name", "Name of the metric.")),
@@ -48,7 +47,7 @@ const summariesOf = (columns: readonly Column[]) =>
       if (value < (values[min ?? 0] ?? 0)) min = step;
       if (value > (values[max ?? 0] ?? 0)) max = step;
     }
-    const pointAt = (step: number | undefined): Point | null => {
+    const pointAt = (step: number | undefined) => {
       const value = step === undefined ? null : values[step];
       return step === undefined || value == null ? null : { step, value, recordedAt: times[step] ?? null };
     };

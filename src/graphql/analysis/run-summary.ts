@@ -5,7 +5,7 @@ import { builder, derived, objectType, shown, shownOrNull } from "../core/builde
 import { type WholeList, within } from "../core/connection.ts";
 import type { Context, MadeBy } from "../core/context.ts";
 import { Experiment } from "../core/refs.ts";
-import { DeclarationValueRef as DeclarationValue } from "../types/experiment.ts";
+import { DeclarationValue } from "../types/experiment.ts";
 import { isInRows } from "../types/scan.ts";
 import { namesArg } from "../types/metrics.ts";
 import { RunStatusEnum } from "../types/status.ts";

@@ -148,7 +148,7 @@ const ALL: Candidates = { kinds: Object.values<Kind>(kinds), one: "object" };
 export const identifyAny = (argument: string, id: string): Resource => identifyAmong(ALL, argument, id);
 
 /** What has lists of runs. */
-export const PARENTS: Candidates = { kinds: [kinds.project, kinds.group], one: "Group or Project" };
+export const PARENTS: Candidates = { kinds: [kinds.Project, kinds.Group], one: "Group or Project" };
 
 const RUNS: Candidates = { kinds: ALL.kinds.filter(({ run }) => run), one: "run" };
 

@@ -73,7 +73,7 @@ type Args = InputShapeFromFields<typeof watchedArgs>;
 function parentOf({ of, kind }: Args) {
   const { kind: of_, address } = identifyAmong(PARENTS, "of", of);
   const { owner = "", project = "", id } = address;
-  if (of_.name === kinds.project.name) return { at: { owner, project }, group: undefined };
+  if (of_.name === kinds.Project.name) return { at: { owner, project }, group: undefined };
   if (kind !== "EXPERIMENT") throw new InputError(`kind: expected EXPERIMENT for a group, got ${kind}`);
   return { at: { owner, project }, group: id };
 }

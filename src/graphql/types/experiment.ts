@@ -1,11 +1,10 @@
 import { runs } from "../../rest/api/kinds.ts";
-import { slice } from "../../rest/session/pages.ts";
 import { isObject, valueAt } from "../../rest/api/record.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { InputError, Failure } from "../../errors.ts";
-import type { CodeReferenceRecord } from "../../rest/api/records.ts";
-import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
+import type { CodeReferenceRecord, ExperimentJobRecord } from "../../rest/api/records.ts";
+import { connectionOf, type PageArgs, pageArgs, readConnection } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { nullIfMissing, toResource } from "../core/resource.ts";
@@ -19,7 +18,16 @@ import {
   Run,
   Trackable,
 } from "../core/refs.ts";
-import { arg, builder, mutationField, queryField, shown, shownOrNull } from "../core/builder.ts";
+import {
+  arg,
+  builder,
+  derivedOrNull,
+  mutationField,
+  objectType,
+  queryField,
+  shown,
+  shownOrNull,
+} from "../core/builder.ts";
 import { lookUp, requires, withId } from "../core/ids.ts";
 import { cloned, payloadOf, targetOf } from "../core/mutations.ts";
 import {
@@ -48,56 +56,47 @@ const ExperimentJobConnection = connectionOf(ExperimentJob, "A page of jobs of a
 
 type ExperimentResource = typeof Experiment.$inferType;
 
-async function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
+function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
   const { owner, project, id } = resource.address;
   const list = { endpoint: endpoints.jobs, address: resource.address, isTied: true };
-  const page = await slice(context.session, list, sliceRequest(args, context));
-  return connect(page, (record) =>
-    toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${record.id}` }, record),
-  );
+  const toNode = (record: ExperimentJobRecord) =>
+    toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${record.id}` }, record);
+  return readConnection(list, args, toNode, context);
 }
-
-/** The service sends empty texts for an experiment without code. */
-const told = (key: "branch" | "commit" | "git_url", description: string) => ({
-  description,
-  resolve: ({ [key]: text }: CodeReferenceRecord) => text || null,
-});
 
 const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").implement({
   description: "The version of the code that an experiment ran.",
   fields: (t) => ({
-    branch: t.string(told("branch", "Branch.")),
-    commit: t.string(told("commit", "Commit that ran.")),
+    // The service sends empty texts for an experiment without code.
+    branch: t.field(derivedOrNull("String", "Branch.", ({ branch }) => branch || null)),
+    commit: t.field(derivedOrNull("String", "Commit that ran.", ({ commit }) => commit || null)),
     isDirty: t.boolean(shownOrNull("is_dirty", "Whether there were uncommitted changes.")),
-    url: t.string(told("git_url", "URL of the external repository.")),
+    url: t.field(
+      derivedOrNull("String", "URL of the external repository.", ({ git_url }) => git_url || null),
+    ),
   }),
 });
 
-export interface DeclarationValue {
-  readonly name: string;
-  readonly value: unknown;
-}
-
 /** Values by their names, without those that runs do not have, which are undefined: null is a value. */
-export const declared = (
-  names: readonly string[],
-  valueOf: (name: string, index: number) => unknown,
-): DeclarationValue[] =>
+export const declared = (names: readonly string[], valueOf: (name: string, index: number) => unknown) =>
   names.flatMap((name, index) => {
     const value = valueOf(name, index);
     return value === undefined ? [] : [{ name, value }];
   });
 
-export const DeclarationValueRef = builder.objectRef<DeclarationValue>("DeclarationValue").implement({
-  description: "A parameter and its value.",
-  fields: (t) => ({
+type Declared = ReturnType<typeof declared>[number];
+
+export const DeclarationValue = objectType<Declared>(
+  "DeclarationValue",
+  "A parameter and its value.",
+  (t) => ({
     name: t.string(shown("name", "Name of the parameter.")),
     value: t.field({
       type: "JSON",
       ...shownOrNull("value", "Value as received: a text, a number, a boolean or a list of them."),
     }),
   }),
-});
+);
 
 const inOrder = createSorter();
 
@@ -139,7 +138,7 @@ Experiment.implement({
     buildJob: t.field(reference("build_job", BuildJob, "Build of its image.")),
     config: t.field(runConfig("Its configuration.")),
     declarations: t.field({
-      type: [DeclarationValueRef],
+      type: [DeclarationValue],
       args: namesArg,
       ...computed(["declarations"], "Parameters, by name.", ({ declarations }, _, { names }: NamesArgs) => {
         const parameters = parametersIn(declarations, unreadable);

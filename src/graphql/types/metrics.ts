@@ -1,6 +1,6 @@
 import type { InputShapeFromFields } from "@pothos/core";
 import { runs } from "../../rest/api/kinds.ts";
-import { pagesOf, slice } from "../../rest/session/pages.ts";
+import { pagesOf } from "../../rest/session/pages.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import { type ByName, valueAt } from "../../rest/api/record.ts";
 import { InputError } from "../../errors.ts";
@@ -13,18 +13,16 @@ import {
   shown,
   shownOrNull,
 } from "../core/builder.ts";
-import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../core/connection.ts";
+import { connectionOf, type PageArgs, readConnection, within } from "../core/connection.ts";
 import type { Context, Steps } from "../core/context.ts";
 import { entryIds, pathOf, withId } from "../core/ids.ts";
 import { Experiment, Group, MetricRecord } from "../core/refs.ts";
 import { targetOf } from "../core/mutations.ts";
 import { type Column, columnsOf, finite, type Series, seriesOf } from "./series.ts";
 
-interface NamedValue {
-  readonly name: string;
-  readonly value: number | null;
-  readonly raw: unknown;
-}
+const valueOf = (name: string, raw: unknown) => ({ name, value: finite(raw), raw });
+
+type NamedValue = ReturnType<typeof valueOf>;
 
 export const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its value.", (t) => ({
   name: t.string(shown("name", "Name of the metric.")),
@@ -48,8 +46,6 @@ export function createSorter(): (names: readonly string[]) => readonly string[] 
 }
 
 const [sortMetrics, sortGiven] = [createSorter(), createSorter()];
-
-const valueOf = (name: string, raw: unknown): NamedValue => ({ name, value: finite(raw), raw });
 
 /** The values in order of their names, optionally only some names. Absent names are omitted. */
 export function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
@@ -97,10 +93,8 @@ function metricsOf({ address, listedIn, loaded: { experiment_group } }: Experime
   return { endpoint: runs.experiment.endpoints.metrics, address, part: { at: address, group } };
 }
 
-export async function readMetrics(resource: ExperimentResource, args: PageArgs, context: Context) {
-  const page = await slice(context.session, metricsOf(resource), sliceRequest(args, context));
-  return connect(page, (record) => ({ parent: resource, record }));
-}
+export const readMetrics = (parent: ExperimentResource, args: PageArgs, context: Context) =>
+  readConnection(metricsOf(parent), args, (record) => ({ parent, record }), context);
 
 export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
   description: "One metric over time, in parallel columns.",

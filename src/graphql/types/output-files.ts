@@ -9,32 +9,29 @@ import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { fileUrl } from "./logs.ts";
 
 /** A name in a folder, and its path below the outputs; null when the name cannot stand in one. */
-interface Entry {
-  readonly name: string;
-  readonly path: string | null;
+function entryOf(name: string, folder: string | null | undefined) {
+  const path = folder ? `${folder}/${name}` : name;
+  return { name, path: !name.includes("/") && isPlainPath(path) ? path : null };
 }
 
-interface File extends Entry {
-  readonly run: Resource;
-  readonly bytes: number | null;
-}
-
-interface Folder {
-  readonly folders: readonly Entry[] | null;
-  readonly files: readonly File[] | null;
-}
+type Entry = ReturnType<typeof entryOf>;
+type Folder = NonNullable<Awaited<ReturnType<typeof readFolder>>>;
 
 const NO_PATH = "null if its name cannot be part of a path";
 
-const OutputFile = objectType<File>("OutputFile", "A file of the outputs of a run.", (t) => ({
-  name: t.string(shown("name", "Name.")),
-  path: t.string(shownOrNull("path", `Path below the outputs; ${NO_PATH}.`)),
-  bytes: t.float(shownOrNull("bytes", "Size in bytes.")),
-  url: t.string({
-    description: `URL of the file; ${NO_PATH}. Send the \`Authorization\` header of GraphQL.`,
-    resolve: ({ run, path }, _, context) => (path === null ? null : fileUrl(run, path, context)),
+const OutputFile = objectType<NonNullable<Folder["files"]>[number]>(
+  "OutputFile",
+  "A file of the outputs of a run.",
+  (t) => ({
+    name: t.string(shown("name", "Name.")),
+    path: t.string(shownOrNull("path", `Path below the outputs; ${NO_PATH}.`)),
+    bytes: t.float(shownOrNull("bytes", "Size in bytes.")),
+    url: t.string({
+      description: `URL of the file; ${NO_PATH}. Send the \`Authorization\` header of GraphQL.`,
+      resolve: ({ run, path }, _, context) => (path === null ? null : fileUrl(run, path, context)),
+    }),
   }),
-}));
+);
 
 const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
   description: "A folder in a folder of the outputs of a run.",
@@ -54,23 +51,20 @@ const byName = (a: Entry, b: Entry) => (a.name < b.name ? -1 : Number(a.name > b
 /** Reads a folder. A folder that is missing is null; a missing run is an error. */
 async function readFolder(
   run: Resource,
-  { path }: { readonly path?: string | null | undefined },
+  { path }: { path?: string | null | undefined },
   { session }: Context,
-): Promise<Folder | null> {
+) {
   const { outputFolder } = run.kind;
   if (!outputFolder) throw new TypeError(`${run.kind.name} has no outputs`);
   const query = path ? { path: plainPath("path", path) } : undefined;
   const read = session.read(outputFolder, run.address, { query }).catch(nullIfNoFolder);
   const record = await nullIfMissing(run, read, session);
   if (!record) return null;
-  const entry = (name: string): Entry => {
-    const below = path ? `${path}/${name}` : name;
-    return { name, path: !name.includes("/") && isPlainPath(below) ? below : null };
-  };
+  const { dirs, files } = record;
   return {
-    folders: record.dirs?.map(entry).toSorted(byName) ?? null,
+    folders: dirs?.map((name) => entryOf(name, path)).toSorted(byName) ?? null,
     files:
-      record.files?.map(([name, bytes = null]) => ({ ...entry(name), run, bytes })).toSorted(byName) ?? null,
+      files?.map(([name, bytes = null]) => ({ ...entryOf(name, path), run, bytes })).toSorted(byName) ?? null,
   };
 }
 

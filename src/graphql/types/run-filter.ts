@@ -69,7 +69,7 @@ const ids =
       const { address } = identify(kind, argument, value);
       if (address.owner === project.owner && address.project === project.project) return address.id;
       throw new InputError(
-        `${argument}: expected a ${kind.name} of ${kinds.project.formatName(project)}, got one of ${kinds.project.formatName(address)}`,
+        `${argument}: expected a ${kind.name} of ${kinds.Project.formatName(project)}, got one of ${kinds.Project.formatName(address)}`,
       );
     });
     return [{ argument, key, operator, operands }];
@@ -176,15 +176,15 @@ const MEMBERS = {
   updatedAt: when(DayRange, "Days of the last change.", days("updatedAt")),
   startedAt: when(DayRange, "Days of the start.", days("startedAt")),
   finishedAt: when(DayRange, "Days of the end.", days("finishedAt")),
-  builds: when(["ID"], "Builds of experiments and jobs.", ids("build", kinds.buildJob), "build_job"),
+  builds: when(["ID"], "Builds of experiments and jobs.", ids("build", kinds.BuildJob), "build_job"),
   notBuilds: when(
     ["ID"],
     "Builds of experiments and jobs.",
-    ids("build", kinds.buildJob, "noneOf"),
+    ids("build", kinds.BuildJob, "noneOf"),
     "build_job",
   ),
-  groups: when(["ID"], GROUPS, ids("group", kinds.group), "experiment_group"),
-  notGroups: when(["ID"], "Groups of experiments.", ids("group", kinds.group, "noneOf"), "experiment_group"),
+  groups: when(["ID"], GROUPS, ids("group", kinds.Group), "experiment_group"),
+  notGroups: when(["ID"], "Groups of experiments.", ids("group", kinds.Group, "noneOf"), "experiment_group"),
   metrics: when([MetricFilter], "Metrics, all of which must match.", metrics, "last_metric"),
   declarations: when(
     [DeclarationFilter],
@@ -257,14 +257,14 @@ export function checkGroups(
   project: ProjectAddress,
   { session, server }: Pick<Context, "session" | "server">,
 ): readonly Promise<void>[] {
-  if (server.omits(kinds.group.record ?? "", "group_type")) return [];
+  if (server.omits(kinds.Group.record ?? "", "group_type")) return [];
   const check = async (argument: string, id: string): Promise<void> => {
-    const group = toResource(kinds.group, { ...project, id });
+    const group = toResource(kinds.Group, { ...project, id });
     // A group that does not exist has no experiments.
     const record = await load(group, ["group_type"], session).catch(nullIfNotFound);
     if (record?.group_type !== "selection") return;
     throw new InputError(
-      `${argument}: expected a selection as the only ${kinds.group.name} of a list of a project, got ${kinds.group.formatName(group.address)} with others`,
+      `${argument}: expected a selection as the only ${kinds.Group.name} of a list of a project, got ${kinds.Group.formatName(group.address)} with others`,
     );
   };
   return splitGroup(server.profile, asked).conditions.flatMap(({ key, argument, operands }) =>

@@ -103,7 +103,7 @@ Run.implement({
     project: t.field({
       type: Project,
       ...runnable.fromAddress("Its project.", ({ address: { owner = "", project = "" } }) =>
-        toResource(kinds.project, { owner, project }),
+        toResource(kinds.Project, { owner, project }),
       ),
     }),
     tags: t.stringList(runnable.property("tags", "Tags.")),
@@ -188,7 +188,7 @@ Loggable.implement({
 async function named(argument: string, id: string, { session }: Context): Promise<Resource> {
   const resource = unverified(identifyAny(argument, id));
   const isReadable = session.server.capabilities.includes("PROJECT_RECORDS");
-  return resource.kind.name === kinds.project.name && isReadable
+  return resource.kind.name === kinds.Project.name && isReadable
     ? fetchMore(resource, ["name"], session)
     : resource;
 }

@@ -1,9 +1,8 @@
 import { derived, derivedOrNull, enumType } from "../core/builder.ts";
 import { mapped } from "../../rest/api/record.ts";
 import type { StatusRecord as StatusRow, TrackedRecord } from "../../rest/api/records.ts";
-import { slice } from "../../rest/session/pages.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import { connect, connectionOf, type PageArgs, sliceRequest } from "../core/connection.ts";
+import { connectionOf, type PageArgs, readConnection } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import type { Resource } from "../core/resource.ts";
 import { entryIds, keyOf } from "../core/ids.ts";
@@ -95,15 +94,11 @@ export function durationSeconds(record: StatusFacts): number | null {
 
 export const StatusRecordConnection = connectionOf(StatusRecord, "A page of a status history.");
 
-export async function readStatuses(resource: Resource<TrackedRecord>, args: PageArgs, context: Context) {
-  const { kind, address } = resource;
+export async function readStatuses(parent: Resource<TrackedRecord>, args: PageArgs, context: Context) {
+  const { kind, address } = parent;
   if (!kind.statuses) throw notOffered("a status history of such runs");
-  const page = await slice(
-    context.session,
-    { endpoint: kind.statuses, address, isTied: true },
-    sliceRequest(args, context),
-  );
-  return connect(page, (record) => ({ parent: resource, record }));
+  const list = { endpoint: kind.statuses, address, isTied: true };
+  return readConnection(list, args, (record) => ({ parent, record }), context);
 }
 
 /** A value of the record, unchanged. */
