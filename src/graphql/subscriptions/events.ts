@@ -38,7 +38,7 @@ const RunUpdateReason = enumType(
 );
 export type UpdateReason = typeof RunUpdateReason.$inferType;
 
-interface Update {
+export interface Update {
   readonly reason: UpdateReason;
   readonly run: Resource<RunnableRecord>;
   /** The record of the subscriber's previous event; null at the beginning. */
