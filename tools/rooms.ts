@@ -5,7 +5,7 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 6_226,
+  graphql: 6_225,
   http: 3_852,
   engine: 3_242,
   "rest/api": 2_399,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 653,
   "ground and top": 1_903,
   "redis, workers, reload": 0,
-  src: 23_404,
+  src: 23_403,
   demo: 3_590,
   test: 26_002,
   docs: 3_272,
