@@ -5,9 +5,9 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 6_481,
+  graphql: 6_493,
   http: 3_852,
-  engine: 3_242,
+  engine: 3_249,
   "rest/api": 2_399,
   "rest/client": 2_035,
   "rest/session": 1_491,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 653,
   "ground and top": 1_903,
   "redis, workers, reload": 0,
-  src: 23_659,
+  src: 23_678,
   demo: 3_590,
   test: 26_002,
   docs: 3_272,

@@ -192,6 +192,7 @@ export function completeSelected(
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
   const context = run.context.at?.({ parent, at }) ?? run.context;
   const loaded = prefetch(value, selection.needs, context, run.variables);
+  if (!(loaded instanceof Promise)) return completeFields(selection, loaded, field, container, run);
   const complete = (object: unknown): void => completeFields(selection, object, field, container, run);
   settle(loaded, { coordinate, nodes, isNullable, complete }, slots, at, parent, run);
 }
