@@ -30,17 +30,12 @@ export const readText = (path: string): string | null => attempt(() => readFileS
 
 const UNREADABLE = "expected the path of a file that can be read";
 
-export function whole(bounds: { readonly from: number; readonly to: number; readonly fallback: number }) {
-  const error = `expected a whole number from ${bounds.from} to ${bounds.to}`;
-  return z.coerce
-    .number({ error })
-    .int({ error })
-    .min(bounds.from, { error })
-    .max(bounds.to, { error })
-    .default(bounds.fallback);
+export function whole(from: number, to: number, fallback: number) {
+  const error = `expected a whole number from ${from} to ${to}`;
+  return z.coerce.number({ error }).int({ error }).min(from, { error }).max(to, { error }).default(fallback);
 }
-export const milliseconds = (fallback: number) => whole({ from: 1, to: 3_600_000, fallback });
-export const count = (fallback: number) => whole({ from: 1, to: 1_000_000_000, fallback });
+export const milliseconds = (fallback: number) => whole(1, 3_600_000, fallback);
+export const count = (fallback: number) => whole(1, 1_000_000_000, fallback);
 const onOrOff = z.enum(["on", "off"], { error: "expected on or off" });
 export const isOn = onOrOff.transform((value) => value === "on");
 export const onOff = (fallback: boolean) =>

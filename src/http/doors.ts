@@ -62,12 +62,6 @@ class Door {
     return this.quota.taken + this.paused;
   }
 
-  hasRoom(caller: Caller): boolean {
-    if (this.#closedFor(caller)) return false;
-    const full = this.quota.fullFor(caller);
-    return !full || this.#givingWay(full, caller) !== null;
-  }
-
   /** Takes a place that is free or gives way. Returns an error if there is none. */
   take(caller: Caller): Place | Failure {
     const closed = this.#closedFor(caller);

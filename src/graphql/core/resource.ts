@@ -119,21 +119,24 @@ function withDefaults<R extends object>(loaded: Partial<R>, defaults: Partial<R>
   return loaded;
 }
 
+const rethrow = (error: unknown): never => {
+  throw error;
+};
+
 /**
  * Fetches the next part of the record, to load these keys. Keys that are already loaded keep their values. The result is
- * verified: the service has sent it.
+ * verified: the service has sent it. When that fails, it is what `orElse` returns.
  */
 export function fetchMore<R extends object, At extends Address>(
   resource: Resource<R, At>,
   keys: readonly PropertyKey[],
   session: Session,
+  orElse: (error: unknown) => Resource<R, At> = rethrow,
 ): Promise<Resource<R, At>> {
   const { kind, address, loaded, reference, listedIn } = resource;
   return kind.fetch(resource, keys, session).then(
     (more) => ({ kind, address, loaded: withLoaded(more, loaded), reference, listedIn, isUnverified: false }),
-    (error: unknown) => {
-      throw error instanceof Failure && reference !== null ? error.of(reference) : error;
-    },
+    (error: unknown) => orElse(error instanceof Failure && reference !== null ? error.of(reference) : error),
   );
 }
 

@@ -19,6 +19,7 @@ import {
 } from "../core/mutations.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList, runLists } from "./run-list.ts";
+import { isArchived } from "./workload.ts";
 import { checkChange, sendUpdate, tagInputs } from "./update.ts";
 
 const { property, time, fromAddress } = fieldsOf(Project.kind);
@@ -41,13 +42,7 @@ resourceType(
     tags: t.stringList(property("tags", "Tags.")),
     isPublic: t.boolean(property("is_public", "Whether every user can see it.")),
     isBookmarked: t.boolean(property("bookmarked", "Whether the caller bookmarked it.")),
-    isArchived: t.boolean({
-      ...fromAddress(
-        "Whether it is archived; null if the service does not say.",
-        ({ loaded }) => loaded.deleted ?? null,
-      ),
-      nullable: true,
-    }),
+    isArchived: t.boolean(isArchived),
     createdAt: t.field(time("created_at", "Creation.")),
     updatedAt: t.field(time("updated_at", "Last change of the project itself.")),
     experimentCount: t.int(property("num_experiments", "Experiments, grouped or not.")),

@@ -7,9 +7,9 @@ import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { fetchMore, type Resource, toResource, unverified } from "../core/resource.ts";
 import { ANY_KIND, identifyAny, idOf } from "../core/ids.ts";
-import { kinds } from "../core/kinds.ts";
 import { Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
-import { downloadUrl, logArgs, LogChunk, readLog } from "./logs.ts";
+import { logArgs, LogChunk, readLog, urlOf } from "./logs.ts";
+import { isArchived } from "./workload.ts";
 import {
   durationSeconds,
   isFinished,
@@ -103,18 +103,12 @@ Run.implement({
     project: t.field({
       type: Project,
       ...runnable.fromAddress("Its project.", ({ address: { owner = "", project = "" } }) =>
-        toResource(kinds.Project, { owner, project }),
+        toResource(Project.kind, { owner, project }),
       ),
     }),
     tags: t.stringList(runnable.property("tags", "Tags.")),
     isBookmarked: t.boolean(runnable.property("bookmarked", "Whether the caller bookmarked it.")),
-    isArchived: t.boolean({
-      ...runnable.fromAddress(
-        "Whether it is archived; null if the service does not say.",
-        ({ loaded }) => loaded.deleted ?? null,
-      ),
-      nullable: true,
-    }),
+    isArchived: t.boolean(isArchived),
   }),
 });
 
@@ -128,12 +122,7 @@ Loggable.implement({
       args: logArgs,
       ...entity.child("A part of the log; null if none was written.", readLog),
     }),
-    logsUrl: t.string(
-      entity.fromAddress(
-        "URL of the whole log. Send the `Authorization` header of GraphQL.",
-        (resource, _, context) => downloadUrl(resource, "logs", context),
-      ),
-    ),
+    logsUrl: t.string(urlOf("logs", "the whole log")),
   }),
 });
 
@@ -141,7 +130,7 @@ Loggable.implement({
 async function named(argument: string, id: string, { session }: Context): Promise<Resource> {
   const resource = unverified(identifyAny(argument, id));
   const isReadable = session.server.capabilities.includes("PROJECT_RECORDS");
-  return resource.kind.name === kinds.Project.name && isReadable
+  return resource.kind.name === Project.kind.name && isReadable
     ? fetchMore(resource, ["name"], session)
     : resource;
 }

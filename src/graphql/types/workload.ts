@@ -1,23 +1,32 @@
 import { type ByName, integer, object, text, texts } from "../../rest/api/record.ts";
-import type { CloneableRecord, JobRecord } from "../../rest/api/records.ts";
+import type { CloneableRecord, JobRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { openConfig } from "../../rest/api/run-config.ts";
 import { fieldsOf, type ResourceRef } from "../core/fields.ts";
 import { BuildJob, Node } from "../core/refs.ts";
 import { builder, derivedOrNull, enumType, known, objectType, type PothosTypes } from "../core/builder.ts";
 import type { Resource } from "../core/resource.ts";
-import { downloadUrl } from "./logs.ts";
+import { urlOf } from "./logs.ts";
 import { outputFiles } from "./output-files.ts";
 
 /*
  * Fields that several kinds of runs and experiment jobs have, but not all: `resources: t.field(resources)`.
  */
 
-const { fromAddress, property, json, reference, computed } = fieldsOf<JobRecord>();
+const { property, json, reference, computed } = fieldsOf<JobRecord>();
 
 export const resources = json("resources", "Requested resources.");
 
 export const nodeScheduled = reference("node_scheduled", Node, "Machine on which it was scheduled.");
+
+/** Never causes a request: only lists of archived records tell it. */
+export const isArchived = {
+  ...fieldsOf<Pick<RunnableRecord, "deleted">>().fromAddress(
+    "Whether it is archived; null if the service does not say.",
+    ({ loaded }) => loaded.deleted ?? null,
+  ),
+  nullable: true,
+};
 
 export const readme = property("readme", "Notes in Markdown.");
 
@@ -98,11 +107,6 @@ export const workloadFields = <R extends CloneableRecord>(
   resources: t.field(resources),
   dataReferences: t.field(json("data_refs", "Versions of the data that it reads, by name.")),
   readme: t.string(readme),
-  outputsUrl: t.string(
-    fromAddress(
-      "URL of the output files as an archive. Send the `Authorization` header of GraphQL.",
-      (resource, _, context) => downloadUrl(resource, "outputs", context),
-    ),
-  ),
+  outputsUrl: t.string(urlOf("outputs", "the output files as an archive")),
   outputFiles: t.field(outputFiles),
 });
