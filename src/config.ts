@@ -57,7 +57,7 @@ const Environment = z.object({
   UPSTREAM_TIMEOUT_MS: milliseconds(15_000),
   UPSTREAM_RATE_LIMIT: rateLimit.optional(),
   UPSTREAM_CONNECTIONS: count(128),
-  UPSTREAM_CONNECTIONS_PER_TOKEN: count(16),
+  UPSTREAM_CONNECTIONS_PER_TOKEN: count(64),
   CACHE_TTL_MS: whole(0, 3_600_000, 0),
   STALE_MAX_AGE_MS: whole(0, 3_600_000, 0),
 

@@ -63,7 +63,7 @@ export function atEndOfTurn(work: Work): void {
 }
 
 /**
- * The turns of a gateway. Its callers take turns, one piece of work each, and so do the queues of a caller: neither a long
+ * The turns of a gateway. Its callers take turns, a moment each, and so do the queues of a caller: neither a long
  * queue nor a caller with many queues delays the others.
  */
 export class Turns {

@@ -104,7 +104,7 @@ function completeList(
     // Those that are delivered later are counted as well.
     if (!run.meter.count(all.length, all.length * ITEM_BYTES)) return;
     const count = streamed ? Math.min(streamed.initialCount(run.variables), all.length) : all.length;
-    const list: unknown[] = Array.from({ length: count }, () => null);
+    const list: unknown[] = [];
     // Safe: an array's items are keyed by their index.
     const itemSlots = list as unknown as Slots;
     slots[at] = list;

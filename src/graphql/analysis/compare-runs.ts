@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { InputError, Failure } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
-import { builder } from "../core/builder.ts";
+import { arg, builder, queryField, shown } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import { type Context, makeEach, type Steps } from "../core/context.ts";
-import { shown } from "../core/fields.ts";
 import { identify } from "../core/ids.ts";
 import { Experiment } from "../core/refs.ts";
 import { load, nullIfNotFound, unverified } from "../core/resource.ts";
@@ -133,18 +132,16 @@ async function compare(ids: readonly string[], onlyDifferences: boolean, context
   };
 }
 
-builder.queryField("compareRuns", (t) =>
-  t.field({
-    type: RunComparison,
-    description: "Parameters, latest metrics and origin of several experiments, side by side.",
-    args: {
-      ids: t.arg.idList({ required: true, description: `2 to ${MAX_IDS} global ids or unique names.` }),
-      onlyDifferences: t.arg.boolean({
-        required: true,
-        defaultValue: true,
-        description: "Set to false to include what is the same in all of them.",
-      }),
-    },
-    resolve: (_, { ids, onlyDifferences }, context) => compare(ids, onlyDifferences, context),
-  }),
-);
+queryField("compareRuns", {
+  type: RunComparison,
+  description: "Parameters, latest metrics and origin of several experiments, side by side.",
+  args: {
+    ids: arg.idList({ required: true, description: `2 to ${MAX_IDS} global ids or unique names.` }),
+    onlyDifferences: arg.boolean({
+      required: true,
+      defaultValue: true,
+      description: "Set to false to include what is the same in all of them.",
+    }),
+  },
+  resolve: (_, { ids, onlyDifferences }, context) => compare(ids, onlyDifferences, context),
+});

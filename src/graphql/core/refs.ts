@@ -1,9 +1,5 @@
-import type {
-  MetricRecord as UpstreamMetric,
-  StatusRecord as UpstreamStatus,
-  TrackedRecord,
-  RunnableRecord,
-} from "../../rest/api/records.ts";
+import type * as records from "../../rest/api/records.ts";
+import { mapped } from "../../rest/api/record.ts";
 import type { RunKind } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "./builder.ts";
@@ -23,24 +19,14 @@ type RefOf<Of> =
   Of extends Kind<infer R extends object, infer At extends Address> ? ReturnType<typeof refOf<R, At>> : never;
 
 /** The refs of all kinds. */
-export const resourceRefs = Object.fromEntries(
-  Object.entries<Kind>(kinds).map(([name, kind]) => [name, refOf(kind)]),
-  // Safe: each ref is that of its kind.
-) as unknown as { readonly [Name in keyof typeof kinds]: RefOf<(typeof kinds)[Name]> };
+// Safe: each ref is that of its kind.
+export const resourceRefs = mapped<string, Kind, unknown>(kinds, refOf) as {
+  readonly [Name in keyof typeof kinds]: RefOf<(typeof kinds)[Name]>;
+};
 
-export const {
-  experiment: Experiment,
-  experimentJob: ExperimentJob,
-  job: Job,
-  buildJob: BuildJob,
-  group: Group,
-  project: Project,
-  user: User,
-  node: Node,
-  cluster: Cluster,
-} = resourceRefs;
+export const { Experiment, ExperimentJob, Job, BuildJob, Group, Project, User, Node, Cluster } = resourceRefs;
 
-type RunRef = ResourceRef<RunnableRecord, RunAddress> & { readonly kind: { readonly run: RunKind } };
+type RunRef = ResourceRef<records.RunnableRecord, RunAddress> & { readonly kind: { readonly run: RunKind } };
 
 /** The refs of the kinds of run. */
 export const runRefs = Object.values<{ readonly kind: Kind }>(resourceRefs).filter(
@@ -49,8 +35,8 @@ export const runRefs = Object.values<{ readonly kind: Kind }>(resourceRefs).filt
 );
 
 export const Entity = builder.interfaceRef<Resource>("Entity");
-export const Trackable = builder.interfaceRef<Resource<TrackedRecord>>("Trackable");
-export const Run = builder.interfaceRef<Resource<RunnableRecord>>("Run");
+export const Trackable = builder.interfaceRef<Resource<records.TrackedRecord>>("Trackable");
+export const Run = builder.interfaceRef<Resource<records.RunnableRecord>>("Run");
 export const Loggable = builder.interfaceRef<Resource>("Loggable");
 
 /** A record of a list below a resource, with the resource. */
@@ -59,6 +45,6 @@ export interface ChildOf<Parent extends Resource, Child> {
   readonly record: Child;
 }
 export const StatusRecord =
-  builder.objectRef<ChildOf<Resource<TrackedRecord>, UpstreamStatus>>("StatusRecord");
+  builder.objectRef<ChildOf<Resource<records.TrackedRecord>, records.StatusRecord>>("StatusRecord");
 export const MetricRecord =
-  builder.objectRef<ChildOf<typeof Experiment.$inferType, UpstreamMetric>>("MetricRecord");
+  builder.objectRef<ChildOf<typeof Experiment.$inferType, records.MetricRecord>>("MetricRecord");

@@ -86,9 +86,7 @@ export const toResource = <R extends object, At extends Address>(
 });
 
 /** Marks a resource that a caller named. It is null with an error when the service does not have it. */
-export const unverified = <R extends object, At extends Address>(
-  resource: Resource<R, At>,
-): Resource<R, At> => ({ ...resource, isUnverified: true });
+export const unverified = <Of extends Resource>(resource: Of): Of => ({ ...resource, isUnverified: true });
 
 /**
  * Resolves a reference in a record of the service. The reference becomes the resource's name, so it must not come from a
@@ -99,11 +97,8 @@ export function resolveReference<R extends object, At extends Address>(
   reference: string,
 ): Resource<R, At> {
   const address = kind.parseName(reference);
-  if (!address) {
-    throw new Failure("UPSTREAM_BAD_RESPONSE", "The service's reference cannot be read.", {
-      reference,
-    });
-  }
+  if (!address)
+    throw new Failure("UPSTREAM_BAD_RESPONSE", "The service's reference cannot be read.", { reference });
   const loaded = kind.fromAddress(address, reference);
   return { kind, address, loaded, reference, listedIn: null, isUnverified: false };
 }
@@ -149,18 +144,13 @@ export function fetchMore<R extends object, At extends Address>(
  * Resolves a read of something that a resource may lack, such as its log: null when that is not found. Rejects when the
  * resource itself is not found.
  */
-export function nullIfMissing<Part, R extends object, At extends Address>(
-  resource: Resource<R, At>,
-  read: Promise<Part>,
-  session: Session,
-): Promise<Part | null> {
-  return read.catch(async (error: unknown) => {
+export const nullIfMissing = <Part>(resource: Resource, read: Promise<Part>, session: Session) =>
+  read.catch(async (error: unknown) => {
     nullIfNotFound(error);
     // The part is missing, or the record is; reading the record shows which.
     await fetchMore(resource, [], session);
     return null;
   });
-}
 
 /** Whether the service said that something is not there. */
 export const isNotFound = (error: unknown): error is Failure =>
@@ -179,8 +169,8 @@ function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Par
 }
 
 /** Fetches the record until these keys are loaded. Keys that the whole record lacks stay absent. */
-export async function load<R extends object, At extends Address>(
-  resource: Resource<R, At>,
+export async function load<R extends object>(
+  resource: Resource<R>,
   keys: readonly PropertyKey[],
   session: Session,
 ): Promise<Partial<R>> {

@@ -1,8 +1,8 @@
 import { cluster } from "../../rest/api/kinds.ts";
 import { InputError } from "../../errors.ts";
 import type { ClusterRecord } from "../../rest/api/records.ts";
-import { builder } from "../core/builder.ts";
-import { fieldsOf, shownOrNull } from "../core/fields.ts";
+import { arg, builder, queryField, shownOrNull } from "../core/builder.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { toResource, unverified } from "../core/resource.ts";
 import { checked, number } from "../core/ids.ts";
 import { Cluster, Entity, Node } from "../core/refs.ts";
@@ -40,9 +40,9 @@ Cluster.implement({
     updatedAt: t.field(ofCluster.time("updated_at", "Last change.")),
     nodes: t.field({
       type: [Node],
-      description: "The machines.",
       ...ofCluster.computed(
         ["nodes"],
+        "The machines.",
         ({ nodes }) =>
           nodes?.map((summary) => toResource(Node.kind, { name: summary.name }, summary)) ?? null,
       ),
@@ -57,7 +57,7 @@ Node.implement({
   description: "A machine of the cluster.",
   interfaces: [Entity],
   fields: (t) => ({
-    name: t.string({ nullable: false, description: "Name.", ...fromAddress(({ address }) => address.name) }),
+    name: t.string(fromAddress("Name.", ({ address }) => address.name)),
     uuid: t.string(property("uuid", "Identifier in the tracking service.")),
     sequence: t.int(property("sequence", "Sequence number in the service.")),
     hostname: t.string(property("hostname", "Host name.")),
@@ -81,30 +81,29 @@ Node.implement({
   }),
 });
 
-builder.queryFields((t) => ({
-  cluster: t.field({
-    type: Cluster,
-    description: "The cluster.",
-    resolve: () => unverified(toResource(Cluster.kind, {})),
-  }),
-  node: t.field({
-    type: Node,
-    description: "A machine of the cluster, by either its name or its number.",
-    args: {
-      sequence: t.arg.int({ description: "Sequence number." }),
-      name: t.arg.string({ description: "Name." }),
-    },
-    resolve: async (_, { sequence, name }, { session }) => {
-      if (sequence != null && name == null) {
-        const record = await session.read(cluster.node, { sequence: number("sequence", `${sequence}`) });
-        return toResource(Node.kind, { name: record.name }, record);
-      }
-      if (name != null && sequence == null) {
-        return unverified(toResource(Node.kind, checked("name", { name })));
-      }
-      throw new InputError(
-        `node: expected \`name\` or \`sequence\`, such as \`sequence: 1\`, got ${name == null ? "neither" : "both"}`,
-      );
-    },
-  }),
-}));
+queryField("cluster", {
+  type: Cluster,
+  description: "The cluster.",
+  resolve: () => unverified(toResource(Cluster.kind, {})),
+});
+
+queryField("node", {
+  type: Node,
+  description: "A machine of the cluster, by either its name or its number.",
+  args: {
+    sequence: arg.int({ description: "Sequence number." }),
+    name: arg.string({ description: "Name." }),
+  },
+  resolve: async (_, { sequence, name }, { session }) => {
+    if (sequence != null && name == null) {
+      const record = await session.read(cluster.node, { sequence: number("sequence", `${sequence}`) });
+      return toResource(Node.kind, { name: record.name }, record);
+    }
+    if (name != null && sequence == null) {
+      return unverified(toResource(Node.kind, checked("name", { name })));
+    }
+    throw new InputError(
+      `node: expected \`name\` or \`sequence\`, such as \`sequence: 1\`, got ${name == null ? "neither" : "both"}`,
+    );
+  },
+});

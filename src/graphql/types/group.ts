@@ -1,8 +1,9 @@
 import { byName, type ByName, integer, object, unstated } from "../../rest/api/record.ts";
 import { GROUP_COUNTERS, type GroupRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder, isParameterValue } from "../core/builder.ts";
-import { fieldsOf, known, shown, shownOrNull } from "../core/fields.ts";
+import { builder, derivedOrNull, known, objectType, shown, shownOrNull } from "../core/builder.ts";
+import { isParameterValue } from "../core/scalars.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { Entity, Experiment, Group, Run, Trackable } from "../core/refs.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList } from "./run-list.ts";
@@ -22,24 +23,19 @@ interface Other {
 }
 type Definition = Values | Linspace | Other;
 
-const MatrixValues = builder.objectRef<Values>("MatrixValues").implement({
-  description: "A fixed set of values.",
-  fields: (t) => ({ values: t.field({ type: ["ParameterValue"], ...shown("values", "The values.") }) }),
-});
+const MatrixValues = objectType<Values>("MatrixValues", "A fixed set of values.", (t) => ({
+  values: t.field({ type: ["ParameterValue"], ...shown("values", "The values.") }),
+}));
 
-const MatrixLinspace = builder.objectRef<Linspace>("MatrixLinspace").implement({
-  description: "Evenly spaced numbers.",
-  fields: (t) => ({
-    num: t.int(shownOrNull("num", "Number of values.")),
-    start: t.float(shownOrNull("start", "First number.")),
-    stop: t.float(shownOrNull("stop", "Last number.")),
-  }),
-});
+const MatrixLinspace = objectType<Linspace>("MatrixLinspace", "Evenly spaced numbers.", (t) => ({
+  num: t.int(shownOrNull("num", "Number of values.")),
+  start: t.float(shownOrNull("start", "First number.")),
+  stop: t.float(shownOrNull("stop", "Last number.")),
+}));
 
-const MatrixOther = builder.objectRef<Other>("MatrixOther").implement({
-  description: "A form that this schema does not know.",
-  fields: (t) => ({ raw: t.field({ type: "JSON", description: "As received.", resolve: ({ raw }) => raw }) }),
-});
+const MatrixOther = objectType<Other>("MatrixOther", "A form that this schema does not know.", (t) => ({
+  raw: t.field(derivedOrNull("JSON", "As received.", ({ raw }) => raw)),
+}));
 
 const MatrixDefinition = builder.unionType("MatrixDefinition", {
   description: "Values of a searched parameter. Members can be added in a minor release.",
@@ -72,18 +68,14 @@ interface Parameter {
   readonly definition: Definition;
 }
 
-const MatrixParameter = builder.objectRef<Parameter>("MatrixParameter").implement({
-  description: "A searched parameter.",
-  fields: (t) => ({
-    name: t.string(shown("name", "Name of the parameter.")),
-    definition: t.field({ type: MatrixDefinition, ...shown("definition", "Its values.") }),
-  }),
-});
+const MatrixParameter = objectType<Parameter>("MatrixParameter", "A searched parameter.", (t) => ({
+  name: t.string(shown("name", "Name of the parameter.")),
+  definition: t.field({ type: MatrixDefinition, ...shown("definition", "Its values.") }),
+}));
 
-const RandomSearch = builder.objectRef<ByName>("RandomSearch").implement({
-  description: "Settings of a random search.",
-  fields: (t) => ({ experimentCount: t.int(known("n_experiments", integer, "Number of experiments.")) }),
-});
+const RandomSearch = objectType<ByName>("RandomSearch", "Settings of a random search.", (t) => ({
+  experimentCount: t.int(known("n_experiments", integer, "Number of experiments.")),
+}));
 
 const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").implement({
   description: "Settings of a hyperparameter search.",
@@ -108,7 +100,7 @@ const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").i
       type: RandomSearch,
       ...known("random_search", object, "Settings of a random search."),
     }),
-    raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: (settings) => settings }),
+    raw: t.field(derivedOrNull("JSON", "All of it, as received.", (settings) => settings)),
   }),
 });
 
@@ -143,8 +135,7 @@ Group.implement({
     hptuning: t.field({ type: HyperparameterTuning, ...property("hptuning", "Settings of the search.") }),
     experimentCounts: t.field({
       type: ExperimentCounts,
-      description: "Its experiments by state.",
-      ...computed(GROUP_COUNTERS, (record) => record),
+      ...computed(GROUP_COUNTERS, "Its experiments by state.", (record) => record),
     }),
     hasTensorboard: t.boolean(property("has_tensorboard", "Whether a TensorBoard runs.")),
     runsUrl: t.string(runsUrl),

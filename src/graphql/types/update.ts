@@ -3,7 +3,7 @@ import type { Revision, RunKind } from "../../rest/api/kinds.ts";
 import { InputError, Failure } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { checkText } from "../../rest/api/list-query.ts";
-import { builder, type Inputs } from "../core/builder.ts";
+import { arg, builder, type Inputs, mutationField } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { quote, withId } from "../core/ids.ts";
 import { type Address, fetchMore, type Resource, toResource } from "../core/resource.ts";
@@ -107,21 +107,19 @@ export function update<R extends Tagged>(
 ): void {
   if (!endpoint) return;
   const { name, one, many, keys } = target.kind.run;
-  builder.mutationField(`update${name}`, (t) =>
-    t.field({
-      type: payloadOf(target),
-      description: `Changes ${one}.`,
-      args: {
-        ...withId(target),
-        input: t.arg({ type: UpdateRunInput, required: true, description: "Fields to change." }),
-      },
-      resolve: async (_, { id, input }, context) => {
-        checkChange(input);
-        if (input.readme !== undefined && !keys.includes("readme"))
-          throw new InputError(`input.readme: expected none, because ${many} have no readme`);
-        const source = await targetOf(target.kind, id, context);
-        return toResource(target.kind, source.address, await sendUpdate(source, endpoint, input, context));
-      },
-    }),
-  );
+  mutationField(`update${name}`, {
+    type: payloadOf(target),
+    description: `Changes ${one}.`,
+    args: {
+      ...withId(target),
+      input: arg.field({ type: UpdateRunInput, required: true, description: "Fields to change." }),
+    },
+    resolve: async (_, { id, input }, context) => {
+      checkChange(input);
+      if (input.readme !== undefined && !keys.includes("readme"))
+        throw new InputError(`input.readme: expected none, because ${many} have no readme`);
+      const source = await targetOf(target.kind, id, context);
+      return toResource(target.kind, source.address, await sendUpdate(source, endpoint, input, context));
+    },
+  });
 }

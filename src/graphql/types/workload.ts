@@ -1,8 +1,8 @@
 import { type ByName, integer, object, text, texts } from "../../rest/api/record.ts";
 import { openConfig, type RunConfig as RunConfigValue } from "../../rest/api/run-config.ts";
-import { fieldsOf, known } from "../core/fields.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { Node } from "../core/refs.ts";
-import { builder } from "../core/builder.ts";
+import { builder, derivedOrNull, known, objectType } from "../core/builder.ts";
 import { downloadUrl } from "./logs.ts";
 
 /*
@@ -26,24 +26,19 @@ export const dataReferences = json("data_refs", "Versions of the data that it re
 
 export const readme = property("readme", "Notes in Markdown.");
 
-export const outputsUrl = {
-  nullable: false as const,
-  description: "URL of the output files as an archive. Send the `Authorization` header of GraphQL.",
-  ...fromAddress((resource, _, context) => downloadUrl(resource, "outputs", context)),
-};
+export const outputsUrl = fromAddress(
+  "URL of the output files as an archive. Send the `Authorization` header of GraphQL.",
+  (resource, _, context) => downloadUrl(resource, "outputs", context),
+);
 
-const BuildConfig = builder.objectRef<ByName>("BuildConfig").implement({
-  description: "How an image is built.",
-  fields: (t) => ({
-    image: t.string(known("image", text, "Base image.")),
-    buildSteps: t.stringList(known("build_steps", texts, "Commands of the build.")),
-  }),
-});
+const BuildConfig = objectType<ByName>("BuildConfig", "How an image is built.", (t) => ({
+  image: t.string(known("image", text, "Base image.")),
+  buildSteps: t.stringList(known("build_steps", texts, "Commands of the build.")),
+}));
 
-const RunCommand = builder.objectRef<ByName>("RunCommand").implement({
-  description: "Command of a run.",
-  fields: (t) => ({ cmd: t.string(known("cmd", text, "Command line.")) }),
-});
+const RunCommand = objectType<ByName>("RunCommand", "Command of a run.", (t) => ({
+  cmd: t.string(known("cmd", text, "Command line.")),
+}));
 
 const RunConfig = builder.objectRef<ByName>("RunConfig").implement({
   description:
@@ -53,7 +48,7 @@ const RunConfig = builder.objectRef<ByName>("RunConfig").implement({
     kind: t.string(known("kind", text, "`experiment`, `job`, `build` or `group`.")),
     build: t.field({ type: BuildConfig, ...known("build", object, "How the image is built.") }),
     run: t.field({ type: RunCommand, ...known("run", object, "What runs; null for a build.") }),
-    raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: (config) => config }),
+    raw: t.field(derivedOrNull("JSON", "All of it, as received.", (config) => config)),
   }),
 });
 
@@ -62,6 +57,5 @@ const { computed } = fieldsOf<{ readonly config?: RunConfigValue | null | undefi
 /** The field `config` of a run. Text is parsed only when the field is selected. */
 export const runConfig = (description: string) => ({
   type: RunConfig,
-  description,
-  ...computed(["config"], ({ config }) => openConfig(config)),
+  ...computed(["config"], description, ({ config }) => openConfig(config)),
 });

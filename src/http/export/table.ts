@@ -27,7 +27,7 @@ export function sourceOf(id: string): Source {
   const { kind, address } = identifyAmong(PARENTS, "id", id);
   const name = kind.formatName(address);
   // Safe: addresses have the parameters of their kind. The same applies below.
-  if (kind.name === kinds.project.name) return { address: address as ProjectAddress, group: null, name };
+  if (kind.name === kinds.Project.name) return { address: address as ProjectAddress, group: null, name };
   const group = address as RunAddress;
   return { address: group, group, name };
 }
@@ -59,7 +59,7 @@ async function readRunPage(
   const page = await readRuns({ list, address, listedIn: group }, paged, context);
   // The service returns an empty list for a group that does not exist.
   if (group && after === null && page.nodes.length === 0)
-    await fetchMore(toResource(kinds.group, group), [], context.session);
+    await fetchMore(toResource(kinds.Group, group), [], context.session);
   const next = page.hasNext ? page.endCursor() : null;
   // The list would end too early, or never.
   if (page.hasNext && (next === null || next === after))
