@@ -5,7 +5,7 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 6_223,
+  graphql: 6_209,
   http: 3_809,
   engine: 3_249,
   "rest/api": 2_376,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 653,
   "ground and top": 1_815,
   "redis, workers, reload": 0,
-  src: 23_120,
+  src: 23_106,
   demo: 3_590,
   test: 26_125,
   docs: 3_262,
