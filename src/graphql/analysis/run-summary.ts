@@ -136,12 +136,11 @@ const RunGroup = objectType<Group>("RunGroup", "Runs with the same values.", (t)
   }),
   count: t.int(shown("count", "Number of runs.")),
   statuses: t.field(statuses("Their statuses, the most frequent first.")),
-  metrics: t.field({
-    type: [MetricStatistics],
-    nullable: false,
-    description: "Their latest metrics, by name.",
-    resolve: (group, _, context) => metricsOf(group, group.metrics, context),
-  }),
+  metrics: t.field(
+    derived([MetricStatistics], "Their latest metrics, by name.", (group, _, context) =>
+      metricsOf(group, group.metrics, context),
+    ),
+  ),
 }));
 
 const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments of a list.", (t) => ({

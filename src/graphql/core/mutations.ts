@@ -2,7 +2,7 @@ import type { ObjectRef } from "@pothos/core";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { uncapital } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { arg, builder, derived, objectType, type PothosTypes, root } from "./builder.ts";
+import { arg, builder, derived, derivedOrNull, objectType, type PothosTypes, root } from "./builder.ts";
 import type { Context } from "./context.ts";
 import type { ResourceRef } from "./fields.ts";
 import { identify, idOf, requires, withId } from "./ids.ts";
@@ -24,11 +24,9 @@ export function payloadOf<R extends object, At extends Address>(target: Resource
   const type =
     payloads.get(name) ??
     objectType<Resource<R, At>>(`${name}Payload`, "Payload of a command.", (t) => ({
-      [uncapital(name)]: t.field({
-        type: target,
-        description: "The record after the command, or the new one.",
-        resolve: (resource) => resource,
-      }),
+      [uncapital(name)]: t.field(
+        derivedOrNull(target, "The record after the command, or the new one.", (resource) => resource),
+      ),
     }));
   payloads.set(name, type);
   // Safe: each is that of the kind with its name.

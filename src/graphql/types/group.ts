@@ -65,16 +65,15 @@ const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").i
     }),
     concurrency: t.int(known("concurrency", integer, "Experiments that may run at a time.")),
     seed: t.field({ type: "JSON", ...known("seed", unstated, "Random seed.") }),
-    matrix: t.field({
-      type: [MatrixParameter],
-      description: "Searched parameters, by name.",
-      resolve: ({ matrix }) =>
+    matrix: t.field(
+      derivedOrNull([MatrixParameter], "Searched parameters, by name.", ({ matrix }) =>
         byName(matrix) && matrix
           ? Object.keys(matrix)
               .toSorted()
               .map((name) => parameterOf(name, matrix[name]))
           : null,
-    }),
+      ),
+    ),
     randomSearch: t.field({
       type: RandomSearch,
       ...known("random_search", object, "Settings of a random search."),

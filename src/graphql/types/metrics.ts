@@ -59,11 +59,9 @@ MetricRecord.implement({
   description: "Metric values that were recorded together.",
   fields: (t) => ({
     ...entryIds(t, "MetricRecord", pathOf),
-    createdAt: t.field({
-      type: "DateTime",
-      description: "Time of the recording.",
-      resolve: ({ record }) => record.created_at ?? null,
-    }),
+    createdAt: t.field(
+      derivedOrNull("DateTime", "Time of the recording.", ({ record }) => record.created_at ?? null),
+    ),
     values: t.field({
       type: [MetricValue],
       nullable: false,

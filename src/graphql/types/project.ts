@@ -19,7 +19,7 @@ import {
 } from "../core/mutations.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList, runLists } from "./run-list.ts";
-import { isArchived } from "./workload.ts";
+import { archived } from "./workload.ts";
 import { checkChange, sendUpdate, tagInputs } from "./update.ts";
 
 const { property, time, fromAddress } = fieldsOf(Project.kind);
@@ -42,7 +42,7 @@ resourceType(
     tags: t.stringList(property("tags", "Tags.")),
     isPublic: t.boolean(property("is_public", "Whether every user can see it.")),
     isBookmarked: t.boolean(property("bookmarked", "Whether the caller bookmarked it.")),
-    isArchived: t.boolean(isArchived),
+    isArchived: t.boolean(archived),
     createdAt: t.field(time("created_at", "Creation.")),
     updatedAt: t.field(time("updated_at", "Last change of the project itself.")),
     experimentCount: t.int(property("num_experiments", "Experiments, grouped or not.")),
@@ -136,27 +136,24 @@ command("deleteProject", discard, {
   description: "Deletes a project and everything in it.",
 });
 
-/** Sends a command for a project. */
-async function act(id: string, endpoint: Command<ProjectAddress, undefined>, context: Context) {
-  const target = identify(Project.kind, "id", id);
-  await sendFor(target, endpoint, context);
-  return target.address;
+/** Sends a command for a project, of which it makes something known. */
+async function act(id: string, endpoint: Command<ProjectAddress, undefined>, context: Context, known = {}) {
+  const source = identify(Project.kind, "id", id);
+  await sendFor(source, endpoint, context);
+  return toResource(Project.kind, source.address, known);
 }
 
 root.mutation("bookmarkProject", {
   type: payloadOf(Project),
   description: `Bookmarks a project for the caller.${requires(bookmark)}`,
   args: { ...withId(Project), ...bookmarkArg },
-  resolve: async (_, { id, isBookmarked }, context) =>
-    toResource(Project.kind, await act(id, isBookmarked ? bookmark : unbookmark, context)),
+  resolve: (_, { id, isBookmarked }, context) => act(id, isBookmarked ? bookmark : unbookmark, context),
 });
 
 root.mutation("archiveProject", {
   type: payloadOf(Project),
   description: `Archives a project. ${ARCHIVES}${requires(archive)}`,
   args: { ...withId(Project), ...archiveArg },
-  resolve: async (_, { id, isArchived }, context) => {
-    const address = await act(id, isArchived ? archive : restore, context);
-    return toResource(Project.kind, address, { deleted: isArchived });
-  },
+  resolve: (_, { id, isArchived }, context) =>
+    act(id, isArchived ? archive : restore, context, { deleted: isArchived }),
 });

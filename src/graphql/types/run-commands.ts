@@ -2,7 +2,7 @@ import { capital, uncapital } from "../../rest/api/kinds.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Session } from "../../rest/session/session.ts";
-import { arg, objectType, root } from "../core/builder.ts";
+import { arg, derivedOrNull, objectType, root } from "../core/builder.ts";
 import { lookUp, withId } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
@@ -46,11 +46,9 @@ export const STOPS = "Finished runs are left alone. A run that is stopping may s
 function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void {
   const { name, one } = target.kind.run;
   const type = objectType<Commanded>(`Stop${name}Payload`, "Payload of a stop command.", (t) => ({
-    [uncapital(name)]: t.field({
-      type: target,
-      description: "The record after the command.",
-      resolve: ({ run }: Commanded) => run,
-    }),
+    [uncapital(name)]: t.field(
+      derivedOrNull(target, "The record after the command.", ({ run }: Commanded) => run),
+    ),
     isSent: t.boolean({
       nullable: false,
       description: "Whether the command was sent. False if the run had already finished.",

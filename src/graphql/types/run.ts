@@ -9,7 +9,7 @@ import { fetchMore, type Resource, toResource, unverified } from "../core/resour
 import { ANY_KIND, identifyAny, idOf } from "../core/ids.ts";
 import { Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
 import { logArgs, LogChunk, readLog, urlOf } from "./logs.ts";
-import { isArchived } from "./workload.ts";
+import { archived } from "./workload.ts";
 import {
   durationSeconds,
   isFinished,
@@ -108,7 +108,7 @@ Run.implement({
     }),
     tags: t.stringList(runnable.property("tags", "Tags.")),
     isBookmarked: t.boolean(runnable.property("bookmarked", "Whether the caller bookmarked it.")),
-    isArchived: t.boolean(isArchived),
+    isArchived: t.boolean(archived),
   }),
 });
 

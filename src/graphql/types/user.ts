@@ -6,7 +6,7 @@ import type { Bookmark, Page } from "../../rest/api/reader.ts";
 import type { ProjectRecord, RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
 import type { Session } from "../../rest/session/session.ts";
-import { arg, builder, derived, enumType, objectType, root, shown } from "../core/builder.ts";
+import { arg, builder, derived, derivedOrNull, enumType, objectType, root, shown } from "../core/builder.ts";
 import { connect, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
@@ -181,11 +181,9 @@ const LoginInput = builder.inputType("LoginInput", {
 
 const LoginPayload = objectType<{ readonly token: string }>("LoginPayload", "Payload of `login`.", (t) => ({
   token: t.string(shown("token", "Token. Send it as `Authorization: token <token>`.")),
-  user: t.field({
-    type: User,
-    description: "User of the token.",
-    resolve: ({ token }, _, { session }) => viewerOf(session.as(token)),
-  }),
+  user: t.field(
+    derivedOrNull(User, "User of the token.", ({ token }, _, { session }) => viewerOf(session.as(token))),
+  ),
 }));
 
 const ActivateUserPayload = builder.objectRef<typeof User.$inferType>("ActivateUserPayload").implement({
@@ -211,9 +209,9 @@ root.mutation("login", {
 const administer = (
   name: string,
   endpoint: Command<UserAddress, undefined>,
-  type: typeof UserPayload | typeof DeletePayload,
   description: string,
   known: { readonly is_superuser?: boolean } = {},
+  type: typeof UserPayload | typeof DeletePayload = UserPayload,
 ) =>
   root.mutation(name, {
     // Safe: each payload is made of a resource.
@@ -228,14 +226,13 @@ const administer = (
   });
 
 const { activate, delete: discard, grant, revoke } = administration;
-administer("activateUser", activate, ActivateUserPayload, "Activates a user.");
+administer("activateUser", activate, "Activates a user.", {}, ActivateUserPayload);
 administer(
   "deleteUser",
   discard,
-  DeletePayload,
   "Deletes a user; on some servers with all projects and runs.",
+  {},
+  DeletePayload,
 );
-administer("grantSuperuser", grant, UserPayload, "Gives a user the superuser role.", { is_superuser: true });
-administer("revokeSuperuser", revoke, UserPayload, "Takes the superuser role from a user.", {
-  is_superuser: false,
-});
+administer("grantSuperuser", grant, "Gives a user the superuser role.", { is_superuser: true });
+administer("revokeSuperuser", revoke, "Takes the superuser role from a user.", { is_superuser: false });

@@ -20,7 +20,7 @@ export const resources = json("resources", "Requested resources.");
 export const nodeScheduled = reference("node_scheduled", Node, "Machine on which it was scheduled.");
 
 /** Never causes a request: only lists of archived records tell it. */
-export const isArchived = {
+export const archived = {
   ...fieldsOf<Pick<RunnableRecord, "deleted">>().fromAddress(
     "Whether it is archived; null if the service does not say.",
     ({ loaded }) => loaded.deleted ?? null,
