@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLSchema } from "graphql";
 import { attempt } from "../../errors.ts";
 import { RequestScope } from "../../request-scope.ts";
-import type { Extension } from "../../graphql/types/exports.ts";
+import type { Extension } from "../../graphql/types/export-urls.ts";
 import { acceptsGzip, compressEach } from "../delivery.ts";
 import { admitDownload, named, type OpenedDownload, serveDownload } from "../downloads.ts";
 import { OperationContext, type Parts } from "../operation.ts";
