@@ -7,7 +7,7 @@ const ROOT = new URL("../", import.meta.url);
 const LIMITS = {
   graphql: 6_481,
   http: 3_852,
-  engine: 3_228,
+  engine: 3_223,
   "rest/api": 2_376,
   "rest/client": 2_018,
   "rest/session": 1_459,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 653,
   "ground and top": 1_903,
   "redis, workers, reload": 0,
-  src: 23_573,
+  src: 23_568,
   demo: 3_590,
   test: 26_002,
   docs: 3_272,
