@@ -90,7 +90,7 @@ export function createGateway(options: GatewayOptions) {
     onFault: events.wrongType,
     onFailure: events.upstreamFailure,
     onRequest: telemetry.upstreamRequest,
-    turnsFor: turns.turnsFor,
+    takeTurn: turns.take,
     openSpan: openUpstreamSpan,
   });
   const doors = createDoors(config, callers, client.turnAway);

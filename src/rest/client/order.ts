@@ -47,8 +47,6 @@ export class Operation implements Asker {
   readonly held: Held;
   /** Where its requests wait for a connection; null where they wait for none. */
   readonly line: Line<Waiter> | null;
-  /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
-  readonly takeTurn: (work: () => void) => void;
   readonly yields: boolean;
   readonly life: Life;
   readonly positions = 1;
@@ -60,14 +58,10 @@ export class Operation implements Asker {
   #requests = 0;
   #exceeded: Failure | null = null;
 
-  constructor(
-    { scope, held, line, takeTurn }: Pick<Operation, "scope" | "held" | "line" | "takeTurn">,
-    bounds: OperationBounds,
-  ) {
+  constructor({ scope, held, line }: Pick<Operation, "scope" | "held" | "line">, bounds: OperationBounds) {
     this.scope = scope;
     this.held = held;
     this.line = line;
-    this.takeTurn = takeTurn;
     this.yields = bounds.yields;
     this.life = scope;
     this.#bounds = bounds;

@@ -1,3 +1,4 @@
+import type { Caller } from "../../caller.ts";
 import { Failure } from "../../errors.ts";
 import { parseJson } from "../api/reader.ts";
 import type { Reading } from "../api/record.ts";
@@ -11,6 +12,8 @@ export interface ReadSettings {
   /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
   readonly dialect: Dialect;
+  /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
+  readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
 
 interface Settler {
@@ -25,32 +28,37 @@ interface Settler {
 export function readResponse(
   order: Order,
   response: WholeResponse,
-  { onFault, dialect }: ReadSettings,
+  { onFault, dialect, takeTurn }: ReadSettings,
   { resolve, reject }: Settler,
 ): void {
-  const { operation, asker } = order;
-  const { endpoint } = order.request;
-  const advance = (steps: Iterator<undefined, Reading<unknown>>): void => {
+  const { caller } = order.operation.scope;
+  let steps: Steps | null = null;
+  const advance = (): void => {
     try {
-      const step = steps.next();
-      if (!step.done) return operation.takeTurn(() => advance(steps));
-      for (const place of step.value.faults) onFault(endpoint.path, place);
+      const step = (steps ??= stepsOf(order, response, dialect)).next();
+      if (!step.done) return takeTurn(caller, advance);
+      for (const place of step.value.faults) onFault(order.request.endpoint.path, place);
       resolve(step.value.answer);
     } catch (error) {
       reject(error);
     }
   };
-  try {
-    if (response.status >= 300) throw mapErrorResponse(order, response, response.body, dialect.secrets);
-    const reader = endpoint.answer;
-    // The body is ignored: the document describes none.
-    if (reader.form !== "json") return resolve(undefined);
-    if (response.body.length > SHORT_BYTES && endpoint.method === "GET") asker.hold(excessOf(response.body));
-    advance(reader.steps(parse(response.body)));
-  } catch (error) {
-    reject(error);
-  }
+  takeTurn(caller, advance);
 }
+
+type Steps = Iterator<undefined, Reading<unknown>>;
+
+function stepsOf(order: Order, response: WholeResponse, { secrets }: Dialect): Steps {
+  const { status, body } = response;
+  if (status >= 300) throw mapErrorResponse(order, response, body, secrets);
+  const { method, answer: reader } = order.request.endpoint;
+  // The body is ignored: the document describes none.
+  if (reader.form !== "json") return { next: () => ({ done: true, value: NOTHING }) };
+  if (body.length > SHORT_BYTES && method === "GET") order.asker.hold(excessOf(body));
+  return reader.steps(parse(body));
+}
+
+const NOTHING = { answer: undefined, faults: [] };
 
 /** Heap of an object or list besides its JSON, in bytes. Measured: 40 to 64. */
 const BYTES_PER_OBJECT = 64;
