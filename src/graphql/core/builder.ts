@@ -63,14 +63,14 @@ type AddField<Kind extends "Query" | "Mutation" | "Subscription"> = <
   options: FieldOptionsFromKind<PothosTypes, object, Type, Nullable, Args, Kind, Event, Result>,
 ) => void;
 
-export const queryField: AddField<"Query"> = (name, options) =>
-  builder.queryField(name, (t) => t.field(options));
-
-export const mutationField: AddField<"Mutation"> = (name, options) =>
-  builder.mutationField(name, (t) => t.field(options));
-
-export const subscriptionField: AddField<"Subscription"> = (name, options) =>
-  builder.subscriptionField(name, (t) => t.field(options));
+/** Adds fields to the roots. */
+export const root: {
+  readonly [Kind in "Query" | "Mutation" | "Subscription" as Uncapitalize<Kind>]: AddField<Kind>;
+} = {
+  query: (name, options) => builder.queryField(name, (t) => t.field(options)),
+  mutation: (name, options) => builder.mutationField(name, (t) => t.field(options)),
+  subscription: (name, options) => builder.subscriptionField(name, (t) => t.field(options)),
+};
 
 /** A value of an object that is no resource, unchanged: `count: t.int(shown("count", "Number of runs."))`. */
 export const shown = <const Key extends string>(key: Key, description: string) => ({

@@ -94,7 +94,7 @@ const ExperimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
   parameters: ["owner", "project", "experiment", "id"],
   parseName: parseExperimentJob,
   fromAddress: (_, reference) => (reference === null ? {} : { unique_name: reference }),
-  formatName: ({ owner, project: name, experiment: of, id }) => `${owner}.${name}.${of}.${id}`,
+  formatName: ({ owner, project: name, experiment, id }) => `${owner}.${name}.${experiment}.${id}`,
   fetch: ({ address }, _, session) => session.read(runs.experiment.endpoints.job, address),
   statuses: runs.experiment.endpoints.jobStatuses,
   logs: experimentJob.optional.logs,

@@ -2,7 +2,7 @@ import type { ObjectRef } from "@pothos/core";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { uncapital } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { arg, builder, derived, mutationField, objectType, type PothosTypes } from "./builder.ts";
+import { arg, builder, derived, objectType, type PothosTypes, root } from "./builder.ts";
 import type { Context } from "./context.ts";
 import type { ResourceRef } from "./fields.ts";
 import { identify, idOf, requires, withId } from "./ids.ts";
@@ -87,7 +87,7 @@ export function command<R extends object, At extends Address, Answer>(
   { target, description, type = payloadOf(target), resultOf = (source) => source }: Row<R, At, Answer>,
 ): void {
   if (!endpoint) return;
-  mutationField(name, {
+  root.mutation(name, {
     // Safe: each payload is made of a resource.
     type: type as Payload<R, At>,
     description: description + requires(endpoint),

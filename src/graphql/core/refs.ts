@@ -1,8 +1,9 @@
+import type { FieldMap } from "@pothos/core";
 import type * as records from "../../rest/api/records.ts";
 import { mapped } from "../../rest/api/record.ts";
 import type { RunKind } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder } from "./builder.ts";
+import { builder, type PothosTypes } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";
 import type { Address, Kind, Resource } from "./resource.ts";
 import { kinds } from "./kinds.ts";
@@ -38,6 +39,19 @@ export const Entity = builder.interfaceRef<Resource>("Entity");
 export const Trackable = builder.interfaceRef<Resource<records.TrackedRecord>>("Trackable");
 export const Run = builder.interfaceRef<Resource<records.RunnableRecord>>("Run");
 export const Loggable = builder.interfaceRef<Resource>("Loggable");
+
+/** Implements the type of a kind. Its interfaces follow from what the kind has. */
+export const resourceType = <R extends object, At extends Address>(
+  ref: ResourceRef<R, At>,
+  description: string,
+  fields: (t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Resource<R, At>>) => FieldMap,
+) => {
+  const { run, statuses, logs } = ref.kind;
+  const ofRuns = run ? [Trackable, Run] : statuses ? [Trackable] : [];
+  // Safe: the records of the kind have the keys of these interfaces.
+  const interfaces = [Entity, ...ofRuns, ...(logs ? [Loggable] : [])] as never[];
+  builder.objectType(ref, { description, interfaces, fields });
+};
 
 /** A record of a list below a resource, with the resource. */
 export interface ChildOf<Parent extends Resource, Child> {

@@ -3,7 +3,7 @@ import { KNOWN_KEYS, type RunnableRecord, type TrackedRecord } from "../../rest/
 import type { Session } from "../../rest/session/session.ts";
 import { Fault, type LiveStream } from "../../live/stream.ts";
 import { type Resource, toResource } from "../core/resource.ts";
-import { enumType, objectType, shown } from "../core/builder.ts";
+import { derived, enumType, objectType } from "../core/builder.ts";
 import { Run } from "../core/refs.ts";
 import { RunStatusEnum, statusOf } from "../types/status.ts";
 import type { Context, StreamContext } from "../core/context.ts";
@@ -38,7 +38,7 @@ const RunUpdateReason = enumType(
 );
 export type UpdateReason = typeof RunUpdateReason.$inferType;
 
-interface Update {
+export interface Update {
   readonly reason: UpdateReason;
   readonly run: Resource<RunnableRecord>;
   /** The record of the subscriber's previous event; null at the beginning. */
@@ -46,11 +46,10 @@ interface Update {
 }
 
 export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (t) => ({
-  reason: t.field({ type: RunUpdateReason, ...shown("reason", "Why it was sent.") }),
-  run: t.field({
-    type: Run,
-    ...shown("run", "The run. Fields that the poll did not read cost a request per event."),
-  }),
+  reason: t.field(derived(RunUpdateReason, "Why it was sent.", ({ reason }) => reason)),
+  run: t.field(
+    derived(Run, "The run. Fields that the poll did not read cost a request per event.", ({ run }) => run),
+  ),
   previousStatus: t.field({
     type: RunStatusEnum,
     description: "Status in the run's previous event; null in its first one.",

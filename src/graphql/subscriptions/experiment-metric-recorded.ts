@@ -3,7 +3,7 @@ import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import { endOf, slice } from "../../rest/session/pages.ts";
 import { parseCursor } from "../../rest/session/position.ts";
 import { markOf } from "../../rest/session/steps.ts";
-import { arg, subscriptionField } from "../core/builder.ts";
+import { arg, root } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
 import { identify, recordIdIn, withId, keyOf } from "../core/ids.ts";
 import { Experiment, MetricRecord } from "../core/refs.ts";
@@ -57,7 +57,7 @@ function tailMetrics({ id, after = null }: TailArgs, { live, session, gateway }:
   );
 }
 
-subscriptionField("experimentMetricRecorded", {
+root.subscription("experimentMetricRecorded", {
   type: MetricRecord,
   nullable: false,
   description:

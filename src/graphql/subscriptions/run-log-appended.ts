@@ -1,7 +1,7 @@
 import type { TrackedRecord } from "../../rest/api/records.ts";
 import type { Appended } from "../../live/append-poll.ts";
 import type { LogWindow } from "../../rest/session/log-window.ts";
-import { arg, subscriptionField } from "../core/builder.ts";
+import { arg, root } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
 import { type Candidates, identifyAmong, keyOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
@@ -58,7 +58,7 @@ function appendedOf(window: LogWindow | null, fromByte: number): Appended<number
   };
 }
 
-subscriptionField("runLogAppended", {
+root.subscription("runLogAppended", {
   type: LogChunk,
   nullable: false,
   description:

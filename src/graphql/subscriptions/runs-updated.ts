@@ -5,7 +5,7 @@ import { slice, type SliceRequest } from "../../rest/session/pages.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { List } from "../../rest/session/steps.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
-import { arg, subscriptionField } from "../core/builder.ts";
+import { arg, root } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
 import { ANY_KIND, identifyAmong, identifyRun, PARENTS, keyOf } from "../core/ids.ts";
@@ -39,7 +39,7 @@ function watchRun({ id }: { readonly id: string }, { live }: StreamContext) {
   );
 }
 
-subscriptionField("runUpdated", {
+root.subscription("runUpdated", {
   type: RunUpdate,
   nullable: false,
   description:
@@ -118,7 +118,6 @@ function watchRuns(args: Args, context: StreamContext) {
   const request = sliceRequest({ first: args.first }, context);
   const isFiltered = conditions.length > 0 || Boolean(args.query) || isMatch !== null;
   const runAt = (id: string) => toResource(kind, { ...at, id });
-  const next = createTeller(isFiltered);
   return live.watch(
     {
       key: `runs ${keyOf(runAt(""))} ${JSON.stringify([list.base, request.first, isMatch && args.filter])}`,
@@ -134,14 +133,11 @@ function watchRuns(args: Args, context: StreamContext) {
         ),
       isFinal: () => false,
     },
-    (state) => {
-      const told = next(state);
-      return told && updateOf(runAt(told.id), told.record, told.before, told.reason);
-    },
+    createTeller(isFiltered, runAt),
   );
 }
 
-subscriptionField("runsUpdated", {
+root.subscription("runsUpdated", {
   type: RunUpdate,
   nullable: false,
   description:

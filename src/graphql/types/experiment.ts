@@ -8,46 +8,14 @@ import { connectionOf, type PageArgs, pageArgs, readConnection } from "../core/c
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { nullIfMissing, toResource } from "../core/resource.ts";
-import {
-  BuildJob,
-  Entity,
-  Experiment,
-  ExperimentJob,
-  Group,
-  Loggable,
-  Run,
-  Trackable,
-} from "../core/refs.ts";
-import {
-  arg,
-  builder,
-  derivedOrNull,
-  mutationField,
-  objectType,
-  queryField,
-  shown,
-  shownOrNull,
-} from "../core/builder.ts";
+import { Experiment, ExperimentJob, Group, resourceType } from "../core/refs.ts";
+import { arg, builder, derivedOrNull, objectType, root, shown, shownOrNull } from "../core/builder.ts";
 import { lookUp, requires, withId } from "../core/ids.ts";
 import { cloned, payloadOf, targetOf } from "../core/mutations.ts";
-import {
-  createSorter,
-  MetricRecordConnection,
-  MetricSeries,
-  MetricValue,
-  namedValues,
-  type NamesArgs,
-  namesArg,
-  readMetrics,
-  readSeries,
-  seriesArgs,
-} from "./metrics.ts";
-import { outputFiles } from "./output-files.ts";
-import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
+import { createSorter, type NamesArgs, namesArg } from "./metrics.ts";
+import { nodeScheduled, resources, workloadFields } from "./workload.ts";
 import { isInRows, valueOf as rowValue } from "./scan.ts";
 import { runList } from "./run-list.ts";
-import { cloneFields } from "./run.ts";
-import { finite } from "./series.ts";
 
 const { endpoints, optional } = runs.experiment;
 const { property, json, computed, reference, child } = fieldsOf(Experiment.kind);
@@ -121,96 +89,57 @@ function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
 }
 
 /** Source: service document, "Experiment". */
-Experiment.implement({
-  description: "A training run.",
-  interfaces: [Entity, Trackable, Run, Loggable],
-  fields: (t) => ({
-    original: t.field(reference("original", Experiment, "What it was restarted, resumed or copied from.")),
-    ...cloneFields(t),
-    clones: t.field(
-      runList(
-        Experiment,
-        "Experiments that were restarted, resumed or copied from this one, found by a scan of the project: see `ListScan`.",
-        { narrowedTo: clonesOf },
-      ),
+resourceType(Experiment, "A training run.", (t) => ({
+  ...workloadFields(t, Experiment),
+  clones: t.field(
+    runList(
+      Experiment,
+      "Experiments that were restarted, resumed or copied from this one, found by a scan of the project: see `ListScan`.",
+      { narrowedTo: clonesOf },
     ),
-    experimentGroup: t.field(reference("experiment_group", Group, "Its group, if any.")),
-    buildJob: t.field(reference("build_job", BuildJob, "Build of its image.")),
-    config: t.field(runConfig("Its configuration.")),
-    declarations: t.field({
-      type: [DeclarationValue],
-      args: namesArg,
-      ...computed(["declarations"], "Parameters, by name.", ({ declarations }, _, { names }: NamesArgs) => {
-        const parameters = parametersIn(declarations, unreadable);
-        if (!parameters) return null;
-        return declared(inOrder(names ?? Object.keys(parameters)), (name) => valueAt(parameters, name));
-      }),
+  ),
+  experimentGroup: t.field(reference("experiment_group", Group, "Its group, if any.")),
+  declarations: t.field({
+    type: [DeclarationValue],
+    args: namesArg,
+    ...computed(["declarations"], "Parameters, by name.", ({ declarations }, _, { names }: NamesArgs) => {
+      const parameters = parametersIn(declarations, unreadable);
+      if (!parameters) return null;
+      return declared(inOrder(names ?? Object.keys(parameters)), (name) => valueAt(parameters, name));
     }),
-    declaration: t.field({
-      type: "JSON",
-      args: { name: t.arg.string({ required: true, description: "Name of the parameter." }) },
-      ...computed(
-        ["declarations"],
-        "Value of one parameter; `model.lr` can also lead into an object.",
-        ({ declarations }, _, { name }: { readonly name: string }) =>
-          valueAt(parametersIn(declarations, unreadable), name) ?? null,
-      ),
-    }),
-    resources: t.field(resources),
-    codeReference: t.field({
-      type: CodeReference,
-      ...child(
-        `Version of its code. Costs an extra request.${requires(optional.codeReference)}`,
-        async (resource, _, { session }) => {
-          const read = session.read(optional.codeReference, resource.address);
-          const record = await nullIfMissing(resource, read, session);
-          return record?.branch || record?.commit || record?.head || record?.git_url ? record : null;
-        },
-        (record) => record !== null,
-      ),
-    }),
-    dataReferences: t.field(dataReferences),
-    runEnvironment: t.field(json("run_env", "Environment, as the run reported it: system, packages.")),
-    framework: t.string(property("framework", "Framework, such as `tensorflow`.")),
-    readme: t.string(readme),
-    latestMetrics: t.field({
-      type: [MetricValue],
-      args: namesArg,
-      ...computed(
-        ["last_metric"],
-        "Latest value of each metric that the run has, by name.",
-        ({ last_metric }, _, { names }: NamesArgs) => (last_metric ? namedValues(last_metric, names) : null),
-      ),
-    }),
-    lastMetricValue: t.float({
-      args: { name: t.arg.string({ required: true, description: "Name of the metric." }) },
-      ...computed(
-        ["last_metric"],
-        "Latest value of one metric; null if it is absent or not a finite number, which `latestMetrics` tells apart.",
-        ({ last_metric }, _, { name }: { name: string }) => finite(valueAt(last_metric, name)),
-      ),
-    }),
-    metrics: t.field({
-      type: MetricRecordConnection,
-      args: pageArgs,
-      ...child("Metric records, in the service's order.", readMetrics),
-    }),
-    metricSeries: t.field({
-      type: [MetricSeries],
-      args: seriesArgs,
-      ...child("All values of each metric, for charts.", readSeries),
-    }),
-    jobCount: t.int(property("num_jobs", "Number of jobs.")),
-    jobs: t.field({
-      type: ExperimentJobConnection,
-      args: pageArgs,
-      ...child("Its jobs (replicas).", readJobs),
-    }),
-    hasTensorboard: t.boolean(property("has_tensorboard", "Whether a TensorBoard runs.")),
-    outputsUrl: t.string(outputsUrl),
-    outputFiles: t.field(outputFiles),
   }),
-});
+  declaration: t.field({
+    type: "JSON",
+    args: { name: t.arg.string({ required: true, description: "Name of the parameter." }) },
+    ...computed(
+      ["declarations"],
+      "Value of one parameter; `model.lr` can also lead into an object.",
+      ({ declarations }, _, { name }: { readonly name: string }) =>
+        valueAt(parametersIn(declarations, unreadable), name) ?? null,
+    ),
+  }),
+  codeReference: t.field({
+    type: CodeReference,
+    ...child(
+      `Version of its code. Costs an extra request.${requires(optional.codeReference)}`,
+      async (resource, _, { session }) => {
+        const read = session.read(optional.codeReference, resource.address);
+        const record = await nullIfMissing(resource, read, session);
+        return record?.branch || record?.commit || record?.head || record?.git_url ? record : null;
+      },
+      (record) => record !== null,
+    ),
+  }),
+  runEnvironment: t.field(json("run_env", "Environment, as the run reported it: system, packages.")),
+  framework: t.string(property("framework", "Framework, such as `tensorflow`.")),
+  jobCount: t.int(property("num_jobs", "Number of jobs.")),
+  jobs: t.field({
+    type: ExperimentJobConnection,
+    args: pageArgs,
+    ...child("Its jobs (replicas).", readJobs),
+  }),
+  hasTensorboard: t.boolean(property("has_tensorboard", "Whether a TensorBoard runs.")),
+}));
 
 const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
   description: "Changes to the source's values. Omitted and null ones stay.",
@@ -226,7 +155,7 @@ const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
   }),
 });
 
-mutationField("restartExperiment", {
+root.mutation("restartExperiment", {
   type: payloadOf(Experiment),
   description: "Restarts an experiment as a new record.",
   args: {
@@ -248,21 +177,17 @@ mutationField("restartExperiment", {
 const ofJob = fieldsOf(ExperimentJob.kind);
 
 /** Source: service document, "Experiment job record". */
-ExperimentJob.implement({
-  description: "A job (replica) of an experiment. Not a `Job`.",
-  interfaces: [Entity, Trackable, Loggable],
-  fields: (t) => ({
-    role: t.string(ofJob.property("role", "Role, such as `master`.")),
-    experiment: t.field({
-      type: Experiment,
-      ...ofJob.fromAddress("Its experiment.", ({ address: { owner, project, experiment: id } }) =>
-        toResource(Experiment.kind, { owner, project, id }),
-      ),
-      nullable: true,
-    }),
-    resources: t.field(resources),
-    nodeScheduled: t.field(nodeScheduled),
+resourceType(ExperimentJob, "A job (replica) of an experiment. Not a `Job`.", (t) => ({
+  role: t.string(ofJob.property("role", "Role, such as `master`.")),
+  experiment: t.field({
+    type: Experiment,
+    ...ofJob.fromAddress("Its experiment.", ({ address: { owner, project, experiment: id } }) =>
+      toResource(Experiment.kind, { owner, project, id }),
+    ),
+    nullable: true,
   }),
-});
+  resources: t.field(resources),
+  nodeScheduled: t.field(nodeScheduled),
+}));
 
-queryField("experimentJob", lookUp(ExperimentJob, "A job of an experiment by its id."));
+root.query("experimentJob", lookUp(ExperimentJob, "A job of an experiment by its id."));

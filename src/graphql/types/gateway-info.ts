@@ -1,5 +1,5 @@
 import { CAPABILITIES } from "../../rest/api/endpoint.ts";
-import { derived, enumType, objectType, queryField, shown } from "../core/builder.ts";
+import { derived, enumType, objectType, root, shown } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { GatewayFacts } from "../core/context.ts";
 
@@ -29,7 +29,7 @@ const GatewayInfo = objectType<GatewayFacts>("GatewayInfo", "The gateway. Requir
   limits: t.field(derived(GatewayLimits, "Limits of an operation.", (facts) => facts)),
 }));
 
-queryField("gateway", {
+root.query("gateway", {
   type: GatewayInfo,
   nullable: false,
   description: "The gateway. Requires no token.",

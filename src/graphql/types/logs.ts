@@ -5,6 +5,7 @@ import type { LogWindow, WindowRequest } from "../../rest/session/log-window.ts"
 import { arg, derived, objectType, shown } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { idOf } from "../core/ids.ts";
 
@@ -72,9 +73,16 @@ export function parseCursor(cursor: string): number {
 /** What the gateway streams: a log, the archive of the outputs, one file of them. */
 export type Download = "logs" | "outputs" | "files";
 
-export const downloadUrl = (resource: Resource, what: Download, { publicUrl }: Context): string =>
+const downloadUrl = (resource: Resource, what: Download, { publicUrl }: Context): string =>
   `${publicUrl}/downloads/${idOf(resource)}/${what}`;
 
 /** The URL of an output file by its plain path. */
 export const fileUrl = (resource: Resource, path: string, context: Context): string =>
   `${downloadUrl(resource, "files", context)}?path=${encodeURIComponent(path)}`;
+
+/** A field with the URL of a download. */
+export const urlOf = (what: Download, text: string) =>
+  fieldsOf().fromAddress(
+    `URL of ${text}. Send the \`Authorization\` header of GraphQL.`,
+    (resource, _, context) => downloadUrl(resource, what, context),
+  );

@@ -4,17 +4,10 @@ import { pagesOf } from "../../rest/session/pages.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import { type ByName, valueAt } from "../../rest/api/record.ts";
 import { InputError } from "../../errors.ts";
-import {
-  arg,
-  builder,
-  derivedOrNull,
-  mutationField,
-  objectType,
-  shown,
-  shownOrNull,
-} from "../core/builder.ts";
-import { connectionOf, type PageArgs, readConnection, within } from "../core/connection.ts";
+import { arg, builder, derivedOrNull, objectType, root, shown, shownOrNull } from "../core/builder.ts";
+import { connectionOf, type PageArgs, pageArgs, readConnection, within } from "../core/connection.ts";
 import type { Context, Steps } from "../core/context.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { entryIds, pathOf, withId } from "../core/ids.ts";
 import { Experiment, Group, MetricRecord } from "../core/refs.ts";
 import { targetOf } from "../core/mutations.ts";
@@ -24,7 +17,7 @@ const valueOf = (name: string, raw: unknown) => ({ name, value: finite(raw), raw
 
 type NamedValue = ReturnType<typeof valueOf>;
 
-export const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its value.", (t) => ({
+const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its value.", (t) => ({
   name: t.string(shown("name", "Name of the metric.")),
   value: t.float(shownOrNull("value", "Value; null if it is not a finite number.")),
   raw: t.field({
@@ -48,7 +41,7 @@ export function createSorter(): (names: readonly string[]) => readonly string[] 
 const [sortMetrics, sortGiven] = [createSorter(), createSorter()];
 
 /** The values in order of their names, optionally only some names. Absent names are omitted. */
-export function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
+function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
   if (!values) return [];
   if (!names) return sortMetrics(Object.keys(values)).map((name) => valueOf(name, values[name]));
   return sortGiven(names).flatMap((name) => {
@@ -82,7 +75,7 @@ MetricRecord.implement({
   }),
 });
 
-export const MetricRecordConnection = connectionOf(MetricRecord, "A page of metric records.");
+const MetricRecordConnection = connectionOf(MetricRecord, "A page of metric records.");
 
 type ExperimentResource = typeof Experiment.$inferType;
 
@@ -93,10 +86,10 @@ function metricsOf({ address, listedIn, loaded: { experiment_group } }: Experime
   return { endpoint: runs.experiment.endpoints.metrics, address, part: { at: address, group } };
 }
 
-export const readMetrics = (parent: ExperimentResource, args: PageArgs, context: Context) =>
+const readMetrics = (parent: ExperimentResource, args: PageArgs, context: Context) =>
   readConnection(metricsOf(parent), args, (record) => ({ parent, record }), context);
 
-export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
+const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
   description: "One metric over time, in parallel columns.",
   fields: (t) => ({
     name: t.string(shown("name", "Name of the metric.")),
@@ -119,7 +112,7 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
   }),
 });
 
-export const seriesArgs = {
+const seriesArgs = {
   ...namesArg,
   maxPoints: arg.int({
     defaultValue: 500,
@@ -150,7 +143,7 @@ export async function fromColumns<Made>(
 }
 
 /** Converts all metric records of an experiment to one series per metric. */
-export function readSeries(
+function readSeries(
   resource: ExperimentResource,
   { names, maxPoints }: InputShapeFromFields<typeof seriesArgs>,
   context: Context,
@@ -158,6 +151,38 @@ export function readSeries(
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });
   return fromColumns(resource, names, ["series", most], context, (columns) => seriesOf(columns, most));
 }
+
+const { child, computed } = fieldsOf(Experiment.kind);
+
+builder.objectFields(Experiment, (t) => ({
+  latestMetrics: t.field({
+    type: [MetricValue],
+    args: namesArg,
+    ...computed(
+      ["last_metric"],
+      "Latest value of each metric that the run has, by name.",
+      ({ last_metric }, _, { names }: NamesArgs) => (last_metric ? namedValues(last_metric, names) : null),
+    ),
+  }),
+  lastMetricValue: t.float({
+    args: { name: t.arg.string({ required: true, description: "Name of the metric." }) },
+    ...computed(
+      ["last_metric"],
+      "Latest value of one metric; null if it is absent or not a finite number, which `latestMetrics` tells apart.",
+      ({ last_metric }, _, { name }: { name: string }) => finite(valueAt(last_metric, name)),
+    ),
+  }),
+  metrics: t.field({
+    type: MetricRecordConnection,
+    args: pageArgs,
+    ...child("Metric records, in the service's order.", readMetrics),
+  }),
+  metricSeries: t.field({
+    type: [MetricSeries],
+    args: seriesArgs,
+    ...child("All values of each metric, for charts.", readSeries),
+  }),
+}));
 
 const MetricValueInput = builder.inputType("MetricValueInput", {
   description: "A metric and its value.",
@@ -203,7 +228,7 @@ const MetricPayload = builder
     }),
   });
 
-mutationField("createExperimentMetric", {
+root.mutation("createExperimentMetric", {
   type: MetricPayload,
   description: "Records metric values of an experiment.",
   args: {

@@ -1,11 +1,11 @@
 import { InputError } from "../../errors.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { capital, project, uncapital } from "../../rest/api/kinds.ts";
-import { arg, builder, mutationField, queryField } from "../core/builder.ts";
+import { arg, builder, root } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { resolveReference, toResource } from "../core/resource.ts";
 import { identify, lookUp, requires, withId } from "../core/ids.ts";
-import { Entity, Project, User } from "../core/refs.ts";
+import { Project, resourceType, User } from "../core/refs.ts";
 import { plural, type ProjectAddress } from "../core/kinds.ts";
 import type { Context } from "../core/context.ts";
 import {
@@ -19,16 +19,16 @@ import {
 } from "../core/mutations.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList, runLists } from "./run-list.ts";
+import { isArchived } from "./workload.ts";
 import { checkChange, sendUpdate, tagInputs } from "./update.ts";
 
 const { property, time, fromAddress } = fieldsOf(Project.kind);
 
 /** Source: release 0.4 of the server; the service's document has no record of projects. */
-Project.implement({
-  description:
-    "A project, which contains runs. Its names, owner, URLs and lists follow from its address; other fields are those of its record and require `PROJECT_RECORDS`.",
-  interfaces: [Entity],
-  fields: (t) => ({
+resourceType(
+  Project,
+  "A project, which contains runs. Its names, owner, URLs and lists follow from its address; other fields are those of its record and require `PROJECT_RECORDS`.",
+  (t) => ({
     uniqueName: t.string(
       fromAddress("Owner and name: `ada.mnist`.", ({ kind, address }) => kind.formatName(address)),
     ),
@@ -42,13 +42,7 @@ Project.implement({
     tags: t.stringList(property("tags", "Tags.")),
     isPublic: t.boolean(property("is_public", "Whether every user can see it.")),
     isBookmarked: t.boolean(property("bookmarked", "Whether the caller bookmarked it.")),
-    isArchived: t.boolean({
-      ...fromAddress(
-        "Whether it is archived; null if the service does not say.",
-        ({ loaded }) => loaded.deleted ?? null,
-      ),
-      nullable: true,
-    }),
+    isArchived: t.boolean(isArchived),
     createdAt: t.field(time("created_at", "Creation.")),
     updatedAt: t.field(time("updated_at", "Last change of the project itself.")),
     experimentCount: t.int(property("num_experiments", "Experiments, grouped or not.")),
@@ -58,7 +52,7 @@ Project.implement({
     runsUrl: t.string(runsUrl),
     metricsUrl: t.string(metricsUrl),
   }),
-});
+);
 
 for (const { target } of runLists.values()) {
   const { name, many } = target.kind.run;
@@ -66,7 +60,7 @@ for (const { target } of runLists.values()) {
   builder.objectField(Project, uncapital(plural(name)), (t) => t.field(field));
 }
 
-queryField(
+root.query(
   "project",
   lookUp(Project, "A project by its id. Its existence is checked only when its record is read."),
 );
@@ -104,7 +98,7 @@ const UpdateProjectInput = builder.inputType("UpdateProjectInput", {
 const visibility = (isPublic: boolean | null | undefined) =>
   isPublic == null ? {} : { is_public: isPublic };
 
-mutationField("createProject", {
+root.mutation("createProject", {
   type: payloadOf(Project),
   description: `Creates a project of the caller.${requires(create)}`,
   args: { input: arg.field({ type: CreateProjectInput, required: true, description: "The project." }) },
@@ -119,7 +113,7 @@ mutationField("createProject", {
   },
 });
 
-mutationField("updateProject", {
+root.mutation("updateProject", {
   type: payloadOf(Project),
   description: `Changes a project.${requires(update)}`,
   args: {
@@ -149,7 +143,7 @@ async function act(id: string, endpoint: Command<ProjectAddress, undefined>, con
   return target.address;
 }
 
-mutationField("bookmarkProject", {
+root.mutation("bookmarkProject", {
   type: payloadOf(Project),
   description: `Bookmarks a project for the caller.${requires(bookmark)}`,
   args: { ...withId(Project), ...bookmarkArg },
@@ -157,7 +151,7 @@ mutationField("bookmarkProject", {
     toResource(Project.kind, await act(id, isBookmarked ? bookmark : unbookmark, context)),
 });
 
-mutationField("archiveProject", {
+root.mutation("archiveProject", {
   type: payloadOf(Project),
   description: `Archives a project. ${ARCHIVES}${requires(archive)}`,
   args: { ...withId(Project), ...archiveArg },

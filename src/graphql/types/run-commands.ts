@@ -2,7 +2,7 @@ import { capital, uncapital } from "../../rest/api/kinds.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Session } from "../../rest/session/session.ts";
-import { arg, mutationField, objectType, queryField } from "../core/builder.ts";
+import { arg, objectType, root } from "../core/builder.ts";
 import { lookUp, withId } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
@@ -57,7 +57,7 @@ function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void
       resolve: ({ isSent }: Commanded) => isSent,
     }),
   }));
-  mutationField(`stop${name}`, {
+  root.mutation(`stop${name}`, {
     type,
     description: `Stops ${one}. ${STOPS}`,
     args: { ...withId(target), ...forceArg },
@@ -95,7 +95,7 @@ const named = (text: string, subject: string) => text.replace("%", subject);
 
 for (const target of runRefs) {
   const { name, one, endpoints } = target.kind.run;
-  queryField(uncapital(name), lookUp(target, `${capital(one)} by its id.`));
+  root.query(uncapital(name), lookUp(target, `${capital(one)} by its id.`));
   update(target, endpoints.update);
   if (endpoints.stop) addStop(target, endpoints.stop);
   command(`delete${name}`, endpoints.delete, { target, type: DeletePayload, description: `Deletes ${one}.` });

@@ -33,10 +33,11 @@ type RunListKind = ReturnType<typeof listsOf>[number];
 
 const listsOf = (target: (typeof runRefs)[number]) => {
   const { run } = target.kind;
+  const { many, manyInFull } = run;
   const endpoint = listOf(run);
   if (!endpoint) return [];
-  const type = connectionOf(target, `A page of ${run.many}.`, { isScanned: true });
-  return [{ target, endpoint, type }];
+  const type = connectionOf(target, `A page of ${many}.`, { isScanned: true });
+  return [{ target, endpoint, type, many: manyInFull ?? many }];
 };
 
 /** The lists of all kinds of run, by the names of the kinds in `RunKind`: `BUILD_JOB` for `BuildJob`. */
@@ -56,18 +57,7 @@ export function runListOf(name: string): RunListKind {
 export const RunKind = enumType(
   "RunKind",
   "A kind of run.",
-  Object.fromEntries(
-    [...runLists].map(
-      ([
-        name,
-        {
-          target: {
-            kind: { run },
-          },
-        },
-      ]) => [name, `${capital(run.manyInFull ?? run.many)}.`],
-    ),
-  ),
+  Object.fromEntries([...runLists].map(([name, { many }]) => [name, `${capital(many)}.`])),
 );
 
 export const OrderDirection = enumType("OrderDirection", "Direction of an order.", {

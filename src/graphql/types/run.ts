@@ -1,15 +1,15 @@
-import type { CloneableRecord, RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
+import type { RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
 import { either, runKinds } from "../../rest/api/kinds.ts";
 import type { FieldExtensions } from "../../engine/field-source.ts";
-import { arg, enumType, type PothosTypes, queryField } from "../core/builder.ts";
+import { arg, root } from "../core/builder.ts";
 import { MAX_IDS, pageArgs, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { fetchMore, type Resource, toResource, unverified } from "../core/resource.ts";
 import { ANY_KIND, identifyAny, idOf } from "../core/ids.ts";
-import { kinds } from "../core/kinds.ts";
 import { Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
-import { downloadUrl, logArgs, LogChunk, readLog } from "./logs.ts";
+import { logArgs, LogChunk, readLog, urlOf } from "./logs.ts";
+import { isArchived } from "./workload.ts";
 import {
   durationSeconds,
   isFinished,
@@ -103,65 +103,12 @@ Run.implement({
     project: t.field({
       type: Project,
       ...runnable.fromAddress("Its project.", ({ address: { owner = "", project = "" } }) =>
-        toResource(kinds.Project, { owner, project }),
+        toResource(Project.kind, { owner, project }),
       ),
     }),
     tags: t.stringList(runnable.property("tags", "Tags.")),
     isBookmarked: t.boolean(runnable.property("bookmarked", "Whether the caller bookmarked it.")),
-    isArchived: t.boolean({
-      ...runnable.fromAddress(
-        "Whether it is archived; null if the service does not say.",
-        ({ loaded }) => loaded.deleted ?? null,
-      ),
-      nullable: true,
-    }),
-  }),
-});
-
-const STRATEGIES = {
-  RESTART: "Run again from the beginning.",
-  RESUME: "Continued where the original ended.",
-  COPY: "Run again with a copy of the original's outputs.",
-  OTHER: "One that this schema does not know.",
-} as const;
-
-const CloningStrategyEnum = enumType(
-  "CloningStrategy",
-  "How a run was created from another one. Values can be added in a minor release: clients need a default branch.",
-  STRATEGIES,
-);
-
-/** Converts a cloning strategy to the enum: unknown text is `OTHER`. Null for a run that is not a clone. */
-function cloningStrategyOf(raw: string | null | undefined): keyof typeof STRATEGIES | null {
-  if (!raw) return null;
-  const name = raw.toUpperCase();
-  return Object.hasOwn(STRATEGIES, name) ? (name as keyof typeof STRATEGIES) : "OTHER";
-}
-
-const cloneable = fieldsOf<CloneableRecord>();
-
-/** By the original, which items of lists have: a record without one is no clone. */
-const isClone = ({ is_clone, original }: Partial<CloneableRecord>): boolean | null =>
-  is_clone ?? (original === undefined ? null : original !== null);
-
-/** The fields of kinds that can be restarted, resumed and copied, besides their original. */
-export const cloneFields = <From extends Resource<CloneableRecord>>(
-  t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, From>,
-) => ({
-  isClone: t.boolean(
-    cloneable.computed(
-      ["original"],
-      "Whether it was restarted, resumed or copied. False after the original was deleted.",
-      isClone,
-    ),
-  ),
-  cloningStrategy: t.field({
-    type: CloningStrategyEnum,
-    ...cloneable.computed(
-      ["cloning_strategy"],
-      "How it was created from its original; null if it is no clone.",
-      ({ cloning_strategy }) => cloningStrategyOf(cloning_strategy),
-    ),
+    isArchived: t.boolean(isArchived),
   }),
 });
 
@@ -175,12 +122,7 @@ Loggable.implement({
       args: logArgs,
       ...entity.child("A part of the log; null if none was written.", readLog),
     }),
-    logsUrl: t.string(
-      entity.fromAddress(
-        "URL of the whole log. Send the `Authorization` header of GraphQL.",
-        (resource, _, context) => downloadUrl(resource, "logs", context),
-      ),
-    ),
+    logsUrl: t.string(urlOf("logs", "the whole log")),
   }),
 });
 
@@ -188,19 +130,19 @@ Loggable.implement({
 async function named(argument: string, id: string, { session }: Context): Promise<Resource> {
   const resource = unverified(identifyAny(argument, id));
   const isReadable = session.server.capabilities.includes("PROJECT_RECORDS");
-  return resource.kind.name === kinds.Project.name && isReadable
+  return resource.kind.name === Project.kind.name && isReadable
     ? fetchMore(resource, ["name"], session)
     : resource;
 }
 
-queryField("entity", {
+root.query("entity", {
   type: Entity,
   description: "Any object by its id. The existence of a user is not checked.",
   args: { id: arg.id({ required: true, description: ANY_KIND }) },
   resolve: (_, { id }, context) => named("id", id, context),
 });
 
-queryField("entities", {
+root.query("entities", {
   type: [Entity],
   nullable: { list: false, items: true },
   description: "Objects by their ids, in the same order; null with an error for one that fails.",

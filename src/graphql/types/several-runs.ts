@@ -2,7 +2,7 @@ import { InputError, OneOfSeveral, Failure } from "../../errors.ts";
 import { type Command, notOffered } from "../../rest/api/endpoint.ts";
 import { type RunKind as Row, runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { arg, builder, enumType, mutationField, objectType, queryField } from "../core/builder.ts";
+import { arg, builder, enumType, objectType, root } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
@@ -163,7 +163,7 @@ const DeleteRunsPayload = builder.objectRef<Outcomes>("DeleteRunsPayload").imple
   }),
 });
 
-queryField("run", {
+root.query("run", {
   type: Run,
   description: "A run of any kind by its id.",
   args: { id: arg.id({ required: true, description: ANY_KIND }) },
@@ -176,7 +176,7 @@ const idsArg = {
 
 const { stopMany, deleteMany } = runs.experiment.optional;
 
-mutationField("stopRuns", {
+root.mutation("stopRuns", {
   type: RunsPayload,
   description: `Stops runs of any kind. ${STOPS}`,
   args: { ...idsArg, ...forceArg },
@@ -190,7 +190,7 @@ mutationField("stopRuns", {
   },
 });
 
-mutationField("deleteRuns", {
+root.mutation("deleteRuns", {
   type: DeleteRunsPayload,
   description: "Deletes runs of any kind.",
   args: idsArg,
@@ -198,7 +198,7 @@ mutationField("deleteRuns", {
     sendToEach(ids, { endpointOf: ({ endpoints }) => endpoints.delete, forMany: deleteMany }, context),
 });
 
-mutationField("bookmarkRuns", {
+root.mutation("bookmarkRuns", {
   type: RunsPayload,
   description: "Bookmarks runs of any kind for the caller.",
   args: { ...idsArg, ...bookmarkArg },
@@ -208,7 +208,7 @@ mutationField("bookmarkRuns", {
   },
 });
 
-mutationField("archiveRuns", {
+root.mutation("archiveRuns", {
   type: RunsPayload,
   description: `Archives runs of any kind. ${ARCHIVES}${requires(runs.experiment.optional.archive)}`,
   args: { ...idsArg, ...archiveArg },

@@ -1,9 +1,11 @@
+import type { InputShapeFromFields } from "@pothos/core";
 import { type Command, segment } from "../../rest/api/endpoint.ts";
 import type { Revision, RunKind } from "../../rest/api/kinds.ts";
 import { InputError, Failure } from "../../errors.ts";
+import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { checkText } from "../../rest/api/list-query.ts";
-import { arg, builder, type Inputs, mutationField } from "../core/builder.ts";
+import { arg, builder, type Inputs, root } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { quote, withId } from "../core/ids.ts";
 import { type Address, fetchMore, type Resource, toResource } from "../core/resource.ts";
@@ -35,15 +37,11 @@ export const tagInputs = (t: Inputs) => ({
   removeTags: t.stringList({ description: "Tags to remove, likewise. Missing ones are ignored." }),
 });
 
-interface Tagged {
-  readonly tags?: readonly string[] | null | undefined;
-}
+type Tagged = Pick<RunnableRecord, "tags">;
 
-interface Change extends Tagged {
+type Change = InputShapeFromFields<ReturnType<typeof tagInputs>> & {
   readonly name?: string | null | undefined;
-  readonly addTags?: readonly string[] | null | undefined;
-  readonly removeTags?: readonly string[] | null | undefined;
-}
+};
 
 /** Throws `InputError` for a name that the service would not accept, and for tags by which no list could be filtered. */
 export function checkChange({ name: newName, tags, addTags }: Change): void {
@@ -107,7 +105,7 @@ export function update<R extends Tagged>(
 ): void {
   if (!endpoint) return;
   const { name, one, many, keys } = target.kind.run;
-  mutationField(`update${name}`, {
+  root.mutation(`update${name}`, {
     type: payloadOf(target),
     description: `Changes ${one}.`,
     args: {

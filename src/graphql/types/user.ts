@@ -6,23 +6,14 @@ import type { Bookmark, Page } from "../../rest/api/reader.ts";
 import type { ProjectRecord, RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
 import type { Session } from "../../rest/session/session.ts";
-import {
-  arg,
-  builder,
-  derived,
-  enumType,
-  mutationField,
-  objectType,
-  queryField,
-  shown,
-} from "../core/builder.ts";
+import { arg, builder, derived, enumType, objectType, root, shown } from "../core/builder.ts";
 import { connect, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { checked, requires } from "../core/ids.ts";
 import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
 import { DeletePayload, payloadOf } from "../core/mutations.ts";
-import { Entity, Project, User } from "../core/refs.ts";
+import { Entity, Project, resourceType, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource, unverified } from "../core/resource.ts";
 import { finding, readPage, WORDS, wordsTest } from "./scan.ts";
 import { runLists } from "./run-list.ts";
@@ -125,27 +116,23 @@ const keptList = (list: "bookmarked" | "archived", records: string) => ({
 });
 
 /** Source: service document, "Current user". */
-User.implement({
-  description: "A user. Details are known of the caller only, and null for others.",
-  interfaces: [Entity],
-  fields: (t) => ({
-    username: t.string(fromAddress("Login name.", ({ address }) => address.username)),
-    email: t.string(property("email", "E-mail address.")),
-    isSuperuser: t.boolean(property("is_superuser", "Whether the user is a superuser.")),
-    projects: t.field({
-      type: ProjectConnection,
-      args: projectArgs,
-      ...child(
-        `Projects of the user that the caller may see.${requires(project.optional.list)}`,
-        ({ address: { username } }, args: ProjectArgs, context) => readProjects(username, args, context),
-      ),
-    }),
-    bookmarks: t.field(keptList("bookmarked", "Bookmarks")),
-    archives: t.field(keptList("archived", "Archived records")),
+resourceType(User, "A user. Details are known of the caller only, and null for others.", (t) => ({
+  username: t.string(fromAddress("Login name.", ({ address }) => address.username)),
+  email: t.string(property("email", "E-mail address.")),
+  isSuperuser: t.boolean(property("is_superuser", "Whether the user is a superuser.")),
+  projects: t.field({
+    type: ProjectConnection,
+    args: projectArgs,
+    ...child(
+      `Projects of the user that the caller may see.${requires(project.optional.list)}`,
+      ({ address: { username } }, args: ProjectArgs, context) => readProjects(username, args, context),
+    ),
   }),
-});
+  bookmarks: t.field(keptList("bookmarked", "Bookmarks")),
+  archives: t.field(keptList("archived", "Archived records")),
+}));
 
-queryField("viewer", {
+root.query("viewer", {
   type: User,
   description: "The caller: the user of the token.",
   resolve: (_, _args, { session }) => {
@@ -156,7 +143,7 @@ queryField("viewer", {
   },
 });
 
-queryField("user", {
+root.query("user", {
   type: User,
   description: "A user by login name, whose existence is not checked.",
   args: { username: arg.string({ required: true, description: "Login name." }) },
@@ -166,7 +153,7 @@ queryField("user", {
   },
 });
 
-queryField("projects", {
+root.query("projects", {
   type: ProjectConnection,
   description: `Projects of an owner that the caller may see.${requires(project.optional.list)}`,
   args: { owner: arg.string({ description: "Login name. Default: the caller." }), ...projectArgs },
@@ -211,7 +198,7 @@ const ActivateUserPayload = builder.objectRef<typeof User.$inferType>("ActivateU
 
 const UserPayload = payloadOf(User);
 
-mutationField("login", {
+root.mutation("login", {
   type: LoginPayload,
   description: "Exchanges user name and password for a token, which later requests send.",
   args: { input: arg.field({ type: LoginInput, required: true, description: "Credentials." }) },
@@ -228,7 +215,7 @@ const administer = (
   description: string,
   known: { readonly is_superuser?: boolean } = {},
 ) =>
-  mutationField(name, {
+  root.mutation(name, {
     // Safe: each payload is made of a resource.
     type: type as typeof UserPayload,
     description,

@@ -13,7 +13,7 @@ import {
 } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { isSliceOver, nextTurn } from "../../engine/turns.ts";
-import { InputError } from "../../errors.ts";
+import { attempt, InputError } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import { isObject } from "../../rest/api/record.ts";
 import { checkParams, jsonOf } from "../graphql/encoding.ts";
@@ -40,12 +40,6 @@ const ANNOTATIONS: Readonly<Record<ToolType, ToolAnnotations>> = {
   query: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   mutation: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
 };
-
-const toolOf = (
-  definition: Omit<Tool["definition"], "annotations">,
-  type: ToolType,
-  call: Tool["call"],
-): Tool => ({ definition: { ...definition, annotations: ANNOTATIONS[type] }, call });
 
 /**
  * Calls a tool. Rejects unknown arguments, which GraphQL would ignore; it checks the others, with the gateway's errors. What is
@@ -107,9 +101,12 @@ export const toolOfSchema = (schema: GraphQLSchema): Tool => {
   const name = "graphql_schema";
   const description =
     "Shows types of the GraphQL schema, with descriptions. Begin with the type Query, and go on with the types that its fields return.";
-  return toolOf({ name, description, inputSchema: TYPE_NAMES }, "query", ({ types = "Query" }) => ({
-    content: [{ type: "text", text: definitionsOf(schema, [types].flat()) }],
-  }));
+  return {
+    definition: { name, description, inputSchema: TYPE_NAMES, annotations: ANNOTATIONS.query },
+    call: ({ types = "Query" }) => ({
+      content: [{ type: "text", text: definitionsOf(schema, [types].flat()) }],
+    }),
+  };
 };
 
 /** The definitions of some types, each once. Throws `InputError` for names that the schema does not have. */
@@ -158,12 +155,11 @@ export async function readTools(
       if (!inputSchema) continue;
       const { value: name } = node.name;
       const described = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
-      const definition = { name, description: withoutCosts(described), inputSchema };
-      tools.push(
-        toolOf(definition, type, (variables, execute) =>
-          execute({ ...params, operationName: name, variables }, type),
-        ),
-      );
+      const description = withoutCosts(described);
+      tools.push({
+        definition: { name, description, inputSchema, annotations: ANNOTATIONS[type] },
+        call: (variables, execute) => execute({ ...params, operationName: name, variables }, type),
+      });
     }
     if (isSliceOver()) await nextTurn();
   }
@@ -186,13 +182,9 @@ function signsIn(document: DocumentNode): boolean {
   return found;
 }
 
-function parsed(text: string, maxTokens = Number.POSITIVE_INFINITY): DocumentNode | null {
-  try {
-    return parse(text, { maxTokens });
-  } catch {
-    return null;
-  }
-}
+/** A document; undefined where it cannot be read. */
+const parsed = (text: string, maxTokens = Number.POSITIVE_INFINITY) =>
+  attempt(() => parse(text, { maxTokens }));
 
 /** The names of the root fields, except those in fragments. */
 const rootFieldsOf = ({ selectionSet }: OperationDefinitionNode): string[] =>
@@ -230,21 +222,21 @@ const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
 };
 
 /** Where the schema is shown. */
-const FIRST_STEP: Readonly<Record<ToolType, string>> = {
-  query: " Look at the types in question with graphql_schema first.",
-  mutation: " Look at the type Mutation with graphql_schema first.",
-};
+const FIRST_STEP = " Look at the types in question with graphql_schema first.";
 
 /** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */
 export function toolOfOwnDocuments(type: ToolType, hasSchema: boolean, maxTokens: number): Tool {
-  const description = DESCRIPTIONS[type] + (hasSchema ? FIRST_STEP[type] : "");
-  const definition = { name: `graphql_${type}`, description, inputSchema: OWN_OPERATION };
-  return toolOf(definition, type, (input, execute) => {
-    const params = checkParams(input);
-    // A document that cannot be read, or is too long to be run, does nothing.
-    const document = parsed(params.query ?? "", maxTokens);
-    return document && signsIn(document) ? failed(NO_SIGN_IN) : execute(params, type);
-  });
+  const description = DESCRIPTIONS[type] + (hasSchema ? FIRST_STEP : "");
+  const inputSchema = OWN_OPERATION;
+  return {
+    definition: { name: `graphql_${type}`, description, inputSchema, annotations: ANNOTATIONS[type] },
+    call: (input, execute) => {
+      const params = checkParams(input);
+      // A document that cannot be read, or is too long to be run, does nothing.
+      const document = parsed(params.query ?? "", maxTokens);
+      return document && signsIn(document) ? failed(NO_SIGN_IN) : execute(params, type);
+    },
+  };
 }
 
 const NO_SIGN_IN =

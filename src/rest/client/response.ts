@@ -1,11 +1,10 @@
 import { Failure } from "../../errors.ts";
 import { parseJson } from "../api/reader.ts";
 import type { Reading } from "../api/record.ts";
-import type { EndpointName } from "../api/endpoint.ts";
 import { NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
 import type { Order } from "./order.ts";
-import type { Dialect, UpstreamRequest } from "./request.ts";
+import type { Dialect } from "./request.ts";
 import { MAX_ERROR_BYTES, type StreamedResponse, type WholeResponse } from "./transport.ts";
 
 export interface ReadSettings {
@@ -29,8 +28,8 @@ export function readResponse(
   { onFault, dialect }: ReadSettings,
   { resolve, reject }: Settler,
 ): void {
-  const { request, operation, asker } = order;
-  const { endpoint } = request;
+  const { operation, asker } = order;
+  const { endpoint } = order.request;
   const advance = (steps: Iterator<undefined, Reading<unknown>>): void => {
     try {
       const step = steps.next();
@@ -38,7 +37,7 @@ export function readResponse(
       for (const place of step.value.faults) onFault(endpoint.path, place);
       resolve(step.value.answer);
     } catch (error) {
-      reject(withFacts(error, request, response));
+      reject(error);
     }
   };
   try {
@@ -49,7 +48,7 @@ export function readResponse(
     if (response.body.length > SHORT_BYTES && endpoint.method === "GET") asker.hold(excessOf(response.body));
     advance(reader.steps(parse(response.body)));
   } catch (error) {
-    reject(withFacts(error, request, response));
+    reject(error);
   }
 }
 
@@ -69,21 +68,6 @@ function excessOf(json: Buffer): number {
   return Math.max(0, Math.ceil((objects * BYTES_PER_OBJECT - json.length) / 2));
 }
 
-/** Adds the request to the error of a response that cannot be read. */
-function withFacts(
-  error: unknown,
-  { endpoint }: UpstreamRequest<unknown>,
-  { status }: WholeResponse,
-): unknown {
-  const isUnread = error instanceof Failure && error.code === "UPSTREAM_BAD_RESPONSE";
-  if (!isUnread || error.facts.upstream) return error;
-  return new Failure(error.code, error.message, {
-    upstream: { method: endpoint.method, route: endpoint.path, status },
-    // The command was accepted; only its result is unreadable.
-    ...(endpoint.method === "GET" ? {} : { outcome: "unknown" }),
-  });
-}
-
 function parse(body: Buffer): unknown {
   try {
     return parseJson(body);
@@ -100,21 +84,20 @@ export async function checkStream(
   { secrets }: Dialect,
 ): Promise<StreamedResponse> {
   const { status, stream, bodyHeaders, isHandedOver } = response;
-  const { endpoint, range } = order.request;
+  const { range } = order.request;
   if (status >= 300 && !(status === 416 && range)) {
     const body = await readWhole(stream, MAX_ERROR_BYTES).catch(() => Buffer.alloc(0));
     throw mapErrorResponse(order, response, body, secrets);
   }
   const isUnrequestedPart = status === 206 && !(range && bodyHeaders["content-range"]);
-  const error = isHandedOver ? handedOver(endpoint, status) : isUnrequestedPart ? new NotUnderstood() : null;
+  const error = isHandedOver ? handedOver() : isUnrequestedPart ? new NotUnderstood() : null;
   if (!error) return response;
   stream.destroy();
   throw error;
 }
 
-const handedOver = ({ method, path }: EndpointName, status: number) =>
+const handedOver = () =>
   new Failure(
     "UPSTREAM_BAD_RESPONSE",
     "The service's application left the file to the web server in front of it. UPSTREAM_URL must name that web server, not the application.",
-    { upstream: { method, route: path, status } },
   );
