@@ -19,7 +19,7 @@ const LIMITS = {
   src: 23_020,
   demo: 3_590,
   test: 26_144,
-  docs: 3_262,
+  docs: 3_267,
   settings: 42,
   "files of src": 164,
   "run-time packages": 22,
