@@ -108,10 +108,10 @@ describe("the metrics of the gateway", () => {
     await ask(VIEWER);
     await ask(`query ${"Long".repeat(50)} { __typename }`);
     expect(await linesOf(url, "rungraph_named_operations_total")).toEqual([
-      `rungraph_named_operations_total{type="query",operation="anonymous"} 1`,
-      `rungraph_named_operations_total{type="query",operation="other"} 1`,
       `rungraph_named_operations_total{type="query",operation="Page"} 2`,
       `rungraph_named_operations_total{type="mutation",operation="Page"} 1`,
+      `rungraph_named_operations_total{type="query",operation="anonymous"} 1`,
+      `rungraph_named_operations_total{type="query",operation="other"} 1`,
     ]);
     expect(
       await linesOf(url, `rungraph_named_failed_operations_total{type="query",operation="Page"`),
@@ -163,8 +163,8 @@ describe("the metrics of the gateway", () => {
     await send("t0ken", "Known");
     for (const token of ["invented", null]) for (const name of ["Known", "Canary"]) await send(token, name);
     expect(await linesOf(url, "rungraph_named_operations_total")).toEqual([
-      `rungraph_named_operations_total{type="query",operation="other"} 2`,
       `rungraph_named_operations_total{type="query",operation="Known"} 3`,
+      `rungraph_named_operations_total{type="query",operation="other"} 2`,
     ]);
     expect(await linesOf(url, "rungraph_client_operations_total")).toEqual([
       `rungraph_client_operations_total{client="unknown",version="unknown"} 0`,

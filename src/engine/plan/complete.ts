@@ -57,14 +57,9 @@ export function asIsOf(type: GraphQLLeafType): ((value: unknown) => boolean) | n
   return AS_IS[type.name] ?? isAsIs ?? null;
 }
 
-/** Completers of scalars and enums, which are the same for all fields. */
-const leafCompleters = new WeakMap<GraphQLLeafType, Complete>();
-
 function completeLeaf(type: GraphQLLeafType): Complete {
-  const known = leafCompleters.get(type);
-  if (known) return known;
   const isAsIs = asIsOf(type);
-  const complete: Complete = (value, slots, at, _, run) => {
+  return (value, slots, at, _, run) => {
     const written: unknown = isAsIs?.(value) ? value : type.serialize(value);
     if (written === null || written === undefined) {
       throw new Error(
@@ -74,8 +69,6 @@ function completeLeaf(type: GraphQLLeafType): Complete {
     slots[at] = written;
     run.meter.count(0, sizeOf(written));
   };
-  leafCompleters.set(type, complete);
-  return complete;
 }
 
 /** Size of `{},`. */
@@ -104,7 +97,7 @@ function completeList(
     // Those that are delivered later are counted as well.
     if (!run.meter.count(all.length, all.length * ITEM_BYTES)) return;
     const count = streamed ? Math.min(streamed.initialCount(run.variables), all.length) : all.length;
-    const list: unknown[] = Array.from({ length: count }, () => null);
+    const list: unknown[] = [];
     // Safe: an array's items are keyed by their index.
     const itemSlots = list as unknown as Slots;
     slots[at] = list;
@@ -192,6 +185,7 @@ export function completeSelected(
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
   const context = run.context.at?.({ parent, at }) ?? run.context;
   const loaded = prefetch(value, selection.needs, context, run.variables);
+  if (!(loaded instanceof Promise)) return completeFields(selection, loaded, field, container, run);
   const complete = (object: unknown): void => completeFields(selection, object, field, container, run);
   settle(loaded, { coordinate, nodes, isNullable, complete }, slots, at, parent, run);
 }

@@ -1,21 +1,9 @@
 import type * as z from "zod";
 import { spellingOf } from "./endpoint.ts";
-import { optionalEndpoints, runs, sections } from "./kinds.ts";
+import { optionalEndpoints, runs } from "./kinds.ts";
 import { extend, Orders, type Profile, type ProfileName, WrittenProfile } from "./profile.ts";
 import { mapped } from "./record.ts";
 import { GROUP_COUNTERS } from "./records.ts";
-
-type Overrides = NonNullable<WrittenProfile["endpoints"]>;
-
-/**
- * The endpoints of a server that has only these of the document, by section. A new endpoint of the document belongs to such a
- * server once it is named here.
- */
-const offersOnly = (names: Readonly<Record<string, string>>, overrides: Overrides): Overrides =>
-  mapped(sections, (table, section) => {
-    const missing = Object.keys(table).filter((name) => !names[section]?.split(" ").includes(name));
-    return { ...Object.fromEntries(missing.map((name) => [name, null])), ...overrides[section] };
-  });
 
 /** These optional endpoints, as this gateway spells them. */
 const withOptional = (names: string) =>
@@ -55,25 +43,14 @@ const polyaxon02: WrittenProfile = {
   extends: "document",
   // Its default for each user, over the whole API.
   rateLimits: [{ requests: 120, seconds: 60 }],
-  endpoints: offersOnly(
-    {
-      user: "login me",
-      experiment:
-        "read update delete restart resume copy stop statuses metrics createMetric jobs logs startTensorboard stopTensorboard outputs job jobStatuses bookmark unbookmark",
-      job: "read update delete statuses restart stop logs outputs bookmark unbookmark",
-      build: "read update delete statuses stop logs bookmark unbookmark",
-      group: "read update delete stop startTensorboard stopTensorboard statuses bookmark unbookmark",
-      cluster: "read node",
-      administration: "activate delete grant revoke",
-    },
-    {
-      administration: { revoke: "POST superusers/revoke/{username}/" },
-      optional: withOptional(
-        // It never tells one project of many runs: it joins them all to count them.
-        "projects experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects createProject updateProject deleteProject",
-      ),
-    },
-  ),
+  endpoints: {
+    job: { resume: null, copy: null },
+    administration: { revoke: "POST superusers/revoke/{username}/" },
+    optional: withOptional(
+      // It never tells one project of many runs: it joins them all to count them.
+      "projects experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects createProject updateProject deleteProject",
+    ),
+  },
   paging: { by: "offset", parameter: "offset", size: "limit" },
   // Runs with equal values have no order of their own, so that pages of them overlap: a second date puts them into one.
   orders: {
