@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { metricOf, reaches, settled } from "../support/figures.ts";
 import { gate } from "../support/gate.ts";
-import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
+import { type Gateway, startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import {
   askFor,
@@ -17,7 +17,6 @@ import {
 import { PATIENT } from "../support/patience.ts";
 import { subscribe, type Subscriber } from "../support/subscriber.ts";
 import { refusal, startThrottling } from "../support/throttling.ts";
-import { post } from "../support/raw-requests.ts";
 
 /** Watches an experiment. */
 const watch = (gateway: Gateway, id: number) =>
@@ -173,31 +172,6 @@ describe("a service that answers 20 requests a minute", () => {
     });
     const all = await settle(Promise.all(codes), hand, gateway);
     expect(all).toEqual(watchers.map(() => ["RATE_LIMITED", "an event"]));
-  });
-
-  test("counts what is sent, not what callers have given up", async () => {
-    const answers = gate();
-    const { service, ...gateway } = await startBefore(
-      async ({ path }) => {
-        await answers.opened;
-        return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
-      },
-      {
-        // 21 at once.
-        UPSTREAM_RATE_LIMIT: "30/60",
-        UPSTREAM_CONNECTIONS_PER_TOKEN: "1",
-      },
-      { clock: handClock().clock },
-    );
-    for (let sent = 1; sent <= 5; sent++) {
-      const left = new AbortController();
-      const request = post(`${gateway.url}/graphql`, { query: statusesOf(upTo(10)) }, {}, left.signal);
-      await vi.waitUntil(() => service.seen().length === sent, PATIENT);
-      left.abort();
-      await expect(request).rejects.toThrow("abort");
-    }
-    answers.open();
-    expect((await gateway.ask(statusesOf(upTo(10)))).errors).toBeUndefined();
   });
 
   test("is asked for what waits for a connection when there is one: until then it does not count", async () => {
