@@ -122,7 +122,7 @@ async function readTail(
   const bytes = held.bytes();
   const end = wholeCharacters(bytes, bytes.length);
   const line = lineStart(bytes.subarray(0, end), tailLines);
-  const isWhole = end - line <= maxBytes && (line > 0 || bytes.length === total);
+  const isWhole = end - line <= maxBytes;
   const start = isWhole ? line : nextCharacter(bytes, Math.max(line, end - maxBytes));
   return {
     text: bytes.toString("utf8", start, end),
