@@ -1,4 +1,4 @@
-import { isForNow, isOwnFault, Failure } from "../../errors.ts";
+import { isForNow, isOwnFault } from "../../errors.ts";
 import type { Note } from "../../journal.ts";
 import type { Client } from "../client/client.ts";
 import { endedError } from "../client/failure.ts";
@@ -122,7 +122,7 @@ export class Read {
       entry.succeed(value);
     } catch (error) {
       shared?.remove(entry, isOwnFault(error) || isForNow(error));
-      if (error instanceof Failure && error.code === "UNAUTHENTICATED") shared?.endSharing();
+      shared?.endAfter(error);
       entry.fail(error);
     }
   }
