@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { InputError, Failure } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
-import { arg, builder, root, shown } from "../core/builder.ts";
+import { arg, builder, flag, root, shown } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import { type Context, type MadeBy, makeEach } from "../core/context.ts";
 import { identify } from "../core/ids.ts";
@@ -133,11 +133,7 @@ root.query("compareRuns", {
   description: "Parameters, latest metrics and origin of several experiments, side by side.",
   args: {
     ids: arg.idList({ required: true, description: `2 to ${MAX_IDS} global ids or unique names.` }),
-    onlyDifferences: arg.boolean({
-      required: true,
-      defaultValue: true,
-      description: "Set to false to include what is the same in all of them.",
-    }),
+    onlyDifferences: flag(true, "Set to false to include what is the same in all of them."),
   },
   resolve: (_, { ids, onlyDifferences }, context) => compare(ids, onlyDifferences, context),
 });

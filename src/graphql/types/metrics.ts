@@ -50,9 +50,7 @@ function namedValues(values: Values, names: readonly string[] | null | undefined
   });
 }
 
-export const namesArg = {
-  names: arg.stringList({ description: "Names to include. Default: all." }),
-};
+export const namesArg = { names: arg.stringList({ description: "Names to include. Default: all." }) };
 export type NamesArgs = InputShapeFromFields<typeof namesArg>;
 
 MetricRecord.implement({
