@@ -118,6 +118,15 @@ export class Cancelled extends Error {}
 export const systemCodeOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "unknown";
 
+/** What `act` returns; undefined where it throws, for whatever reason. */
+export function attempt<Value>(act: () => Value): Value | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
+}
+
 export const OVERLOADED = "The gateway is overloaded; try again later.";
 
 /** Whether an error says that what was asked for may have been done. */

@@ -25,9 +25,9 @@ const isName = (text: string): text is ProfileName => PROFILE_NAMES.some((name) 
 /** Reads a built-in profile by name, or a profile file by path. Faults do not contain the path, which could leak. */
 export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
   if (isName(nameOrPath)) return builtInProfile(nameOrPath);
-  const text = /\.(?:ya?ml|json)$/.test(nameOrPath) ? readText(nameOrPath) : null;
+  const text = /\.(?:ya?ml|json)$/.test(nameOrPath) ? readText(nameOrPath) : undefined;
   const names = PROFILE_NAMES.join(", ");
-  if (text === null)
+  if (text === undefined)
     return refuse(context, `expected ${names} or the path of a .yaml or .json file that can be read`);
   const found = parseProfile(text);
   return "basePath" in found ? found : refuse(context, ...found);

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { BlockList, isIP, isIPv6 } from "node:net";
 import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
+import { attempt } from "../errors.ts";
 import { type Renames, wordsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
 import { perSeconds, type RateLimit } from "../rate.ts";
@@ -16,17 +17,8 @@ export function refuse(context: z.RefinementCtx, ...messages: readonly string[])
   return z.NEVER;
 }
 
-/** What `act` returns; null when it throws. */
-function attempt<Value>(act: () => Value): Value | null {
-  try {
-    return act();
-  } catch {
-    return null;
-  }
-}
-
-/** The text of a file; null when it cannot be read. */
-export const readText = (path: string): string | null => attempt(() => readFileSync(path, "utf8"));
+/** The text of a file; undefined when it cannot be read. */
+export const readText = (path: string) => attempt(() => readFileSync(path, "utf8"));
 
 const UNREADABLE = "expected the path of a file that can be read";
 
@@ -82,7 +74,7 @@ function faultsOf(renames: Renames): string[] {
 
 export function readManifest(path: string, context: z.RefinementCtx): TrustedDocuments {
   const text = readText(path);
-  if (text === null) return refuse(context, UNREADABLE);
+  if (text === undefined) return refuse(context, UNREADABLE);
   return parseManifest(text) ?? refuse(context, "expected a JSON object of hashes and documents");
 }
 
@@ -165,7 +157,8 @@ export function parseProxy(text: string, context: z.RefinementCtx): URL {
   const url = attempt(() => new URL(text));
   const isPlain = url?.protocol === "http:" && url.pathname === "/" && url.search + url.hash === "";
   // `%` stands only before two hexadecimal digits, and what they say is UTF-8.
-  if (url && isPlain && attempt(() => decodeURIComponent(url.username + url.password)) !== null) return url;
+  if (url && isPlain && attempt(() => decodeURIComponent(url.username + url.password)) !== undefined)
+    return url;
   return refuse(
     context,
     "expected an http URL such as http://proxy.example.com:3128, in which user and password may stand",
@@ -176,7 +169,7 @@ export function parseProxy(text: string, context: z.RefinementCtx): URL {
 const pemFile = (expected: string, parse: (pem: string) => object) =>
   z.string().transform((path, context) => {
     const pem = readText(path);
-    if (pem === null) return refuse(context, UNREADABLE);
+    if (pem === undefined) return refuse(context, UNREADABLE);
     return attempt(() => parse(pem)) ? pem : refuse(context, expected);
   });
 

@@ -1,4 +1,4 @@
-import { type ExecutionResult, GraphQLError, type OperationTypeNode } from "graphql";
+import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
 import { Cancelled } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
 import {
@@ -18,6 +18,7 @@ import {
   noteErrors,
   overloaded,
   rejection,
+  stopError,
   tooLarge,
   withExtensions,
   withOutcome,
@@ -233,10 +234,9 @@ export function createEngine(settings: EngineSettings) {
       try {
         const text = textOf(params);
         const prepared = documents.known(text) ?? (await read(text, params, scope, true));
-        const { document } = prepared;
         const { plan, onError } = planOf(prepared, params, facts, true);
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
-        const results = await openResults({ schema, document }, request, (event, execution) =>
+        const results = await openResults(schema, prepared.document, request, (event, execution) =>
           resultOf(plan, params, execution, { onError, isIncremental: false }, undefined, event)
             .then(({ errors, ...result }) =>
               errors ? { ...result, errors: publicErrorsOf({ errors, ...result }, plan) } : result,
@@ -278,8 +278,7 @@ const NO_STREAM =
   "Expected a subscription by `accept: text/event-stream` or a WebSocket, got a request for a single result.";
 
 function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult {
-  const error =
-    reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });
+  const error = stopError(reason);
   // Some fields of a stopped mutation may have taken effect, so the result is not a request error.
   return operation.operation === "mutation"
     ? { data: null, errors: [withExtensions(error, { outcome: "unknown" })] }

@@ -158,6 +158,10 @@ export const tooLarge = (
   code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",
 ): GraphQLError => rejection(message, code, { spec: true });
 
+/** The error of an operation that its meter has stopped. */
+export const stopError = (reason: unknown): GraphQLError =>
+  reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });
+
 export const overloaded = (): GraphQLError => rejection(OVERLOADED, "SERVICE_OVERLOADED");
 
 /** Returns a copy of the error with these extensions added. */

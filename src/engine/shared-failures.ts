@@ -111,12 +111,10 @@ const rootOf = (error: Failure): Failure => (error.cause instanceof Failure ? ro
 
 function errorOf({ first, failure, references, paths }: Group): GraphQLError {
   const [reference, ...others] = references;
-  const { nodes, source, positions } = first;
+  const { nodes = null } = first;
   const [path, ...otherPaths] = paths.values();
   return new GraphQLError(failure.message, {
-    nodes: nodes ?? null,
-    source: source ?? null,
-    positions: positions ?? null,
+    nodes,
     path: path ?? null,
     originalError: reference !== undefined && others.length === 0 ? failure.of(reference) : failure,
     ...(otherPaths.length > 0 && { extensions: { paths: [path, ...otherPaths] } }),

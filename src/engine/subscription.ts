@@ -41,7 +41,8 @@ export type Results = Required<Pick<AsyncIterableIterator<ExecutionResult>, "nex
  * reader slows down its own events only.
  */
 export async function openResults(
-  { schema, document }: { readonly schema: GraphQLSchema; readonly document: DocumentNode },
+  schema: GraphQLSchema,
+  document: DocumentNode,
   { params, openStream }: StreamSource,
   resultOf: (event: unknown, execution: EventExecution) => Promise<ExecutionResult>,
 ): Promise<{ readonly results: Results } | ExecutionResult> {

@@ -76,23 +76,9 @@ export class Turns {
 
   /** Does the work when it is the caller's turn: now, or in a later time slice. */
   readonly take = (caller: Caller, work: Work): void => {
-    if (this.isFree()) work();
+    if (!this.isWaiting() && !isSliceOver()) work();
     else this.queueOf(caller).add(work);
   };
-
-  /** The same for work of one operation, with one queue for all of it. */
-  readonly turnsFor = (caller: Caller): ((work: Work) => void) => {
-    let queue: SliceQueue | null = null;
-    return (work) => {
-      if (this.isFree()) work();
-      else (queue ??= this.queueOf(caller)).add(work);
-    };
-  };
-
-  /** Whether work need not wait. */
-  isFree(): boolean {
-    return !this.isWaiting() && !isSliceOver();
-  }
 
   queueOf(caller: Caller): SliceQueue {
     return new SliceQueue(this, caller);

@@ -7,7 +7,7 @@ import { atEndOfTurn } from "../engine/turns.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { TransientList } from "../transient.ts";
-import { breakOff, isOver, onceOver } from "./connection.ts";
+import { breakOff, isOver, onceOver } from "./sockets.ts";
 
 /** An HTTP response. */
 interface Sent<Body> {
@@ -56,7 +56,7 @@ export function createDelivery(config: Config, callers: Callers, clock: Clock) {
     part: Uint8Array,
     count: (bytes: number) => void,
   ): Promise<void> => {
-    for (let from = 0; from < part.length && !isOver(response); from += CHUNK_BYTES) {
+    for (let from = 0; from < part.length; from += CHUNK_BYTES) {
       const chunk = part.subarray(from, from + CHUNK_BYTES);
       await write(response, chunk);
       count(-chunk.length);

@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { reset, unanswered } from "./connection.ts";
+import { reset, unanswered } from "./sockets.ts";
 import { readTarget } from "./target.ts";
 
 /** Limits of one connection. Times are in milliseconds. */

@@ -70,7 +70,6 @@ function createNamedCounts(
     });
 
   // No header and no name has a line break.
-  const find = (first: string, second: string) => all.get(`${first}\n${second}`);
   const add = (first: string, second: string, usedAt: number): Counts => {
     const labels = { [labelNames[0]]: first, [labelNames[1]]: second };
     const counts = { labels, operations: 0, failed: 0, seconds: 0, usedAt };
@@ -90,11 +89,12 @@ function createNamedCounts(
 
   return {
     /** The counts of names that the gateway chooses: there are few, and they stay. */
-    fixed: (first: string, second: string): Counts => find(first, second) ?? add(first, second, Infinity),
+    fixed: (first: string, second: string): Counts =>
+      all.get(`${first}\n${second}`) ?? add(first, second, Infinity),
     /** The counts of names that a caller chose; null if they are not counted by name. Only `isTrusted` brings new ones. */
     chosen: (first: string, second: string, isTrusted: boolean): Counts | null => {
       const isName = isTrusted && NAME.test(first) && NAME.test(second);
-      const counts = find(first, second) ?? (isName && hasPlace() ? add(first, second, 0) : null);
+      const counts = all.get(`${first}\n${second}`) ?? (isName && hasPlace() ? add(first, second, 0) : null);
       if (counts) counts.usedAt = Math.max(counts.usedAt, now());
       return counts;
     },

@@ -80,7 +80,7 @@ describe("settings", () => {
     const links = ["UPSTREAM", "MAX_LOGS", "TRUSTED"].flatMap((service) =>
       told.split(" ").map((name) => [`${service}_${name}`, "tcp://10.0.0.7:6379"]),
     );
-    const others = { HOME: "/", LOG_FILE: "canary", CANARY_FILE: "canary" };
+    const others = { HOME: "/", REDIS_HOST: "canary", REDIS_PORT: "6379", CANARY_FILE: "canary" };
     expect(faultsOf({ ...Object.fromEntries(links), ...others })).toEqual([]);
   });
 });

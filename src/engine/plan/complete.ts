@@ -57,14 +57,9 @@ export function asIsOf(type: GraphQLLeafType): ((value: unknown) => boolean) | n
   return AS_IS[type.name] ?? isAsIs ?? null;
 }
 
-/** Completers of scalars and enums, which are the same for all fields. */
-const leafCompleters = new WeakMap<GraphQLLeafType, Complete>();
-
 function completeLeaf(type: GraphQLLeafType): Complete {
-  const known = leafCompleters.get(type);
-  if (known) return known;
   const isAsIs = asIsOf(type);
-  const complete: Complete = (value, slots, at, _, run) => {
+  return (value, slots, at, _, run) => {
     const written: unknown = isAsIs?.(value) ? value : type.serialize(value);
     if (written === null || written === undefined) {
       throw new Error(
@@ -74,8 +69,6 @@ function completeLeaf(type: GraphQLLeafType): Complete {
     slots[at] = written;
     run.meter.count(0, sizeOf(written));
   };
-  leafCompleters.set(type, complete);
-  return complete;
 }
 
 /** Size of `{},`. */

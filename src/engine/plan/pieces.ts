@@ -1,5 +1,6 @@
-import { GraphQLError } from "graphql";
+import type { GraphQLError } from "graphql";
 import { Cancelled } from "../../errors.ts";
+import { stopError } from "../errors.ts";
 import type { Meter } from "../meter.ts";
 import { nextTurn } from "../turns.ts";
 import type { Slots } from "./types.ts";
@@ -73,9 +74,8 @@ export function openQueue(meter: Meter) {
   };
 
   const stop = (reason: unknown): void => {
-    const error =
-      reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });
-    for (const part of open) deliver({ part, data: null, errors: [error], pending: [], isLast: true });
+    const errors = [stopError(reason)];
+    for (const part of open) deliver({ part, data: null, errors: [...errors], pending: [], isLast: true });
   };
 
   const take = (): Piece => {

@@ -5,7 +5,7 @@ import { builder, derivedOrNull, known, objectType, shown, shownOrNull } from ".
 import { isParameterValue } from "../core/scalars.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { Experiment, Group, resourceType } from "../core/refs.ts";
-import { metricsUrl, runsUrl } from "./exports.ts";
+import { metricsUrl, runsUrl } from "./export-urls.ts";
 import { runList } from "./run-list.ts";
 import { finite } from "./series.ts";
 import { readme } from "./workload.ts";

@@ -17,7 +17,7 @@ import {
   payloadOf,
   sendFor,
 } from "../core/mutations.ts";
-import { metricsUrl, runsUrl } from "./exports.ts";
+import { metricsUrl, runsUrl } from "./export-urls.ts";
 import { runList, runLists } from "./run-list.ts";
 import { archived } from "./workload.ts";
 import { checkChange, sendUpdate, tagInputs } from "./update.ts";

@@ -53,6 +53,7 @@ export async function attempt<Part>(
 ): Promise<Part> {
   const { dialect, breaker, onRequest, openSpan } = settings;
   const { request, operation } = order;
+  const { life } = order.asker;
   const { scope } = operation;
   const { endpoint, path, body = null } = request;
   const began = performance.now();
@@ -72,7 +73,11 @@ export async function attempt<Part>(
     };
     return await span.run(() => exchange(order, wire, watch));
   } catch (cause) {
-    error = errorFor(cause, order, settings);
+    error = life.ended
+      ? endedError(endpoint, life, isSent(cause))
+      : mapFailure(endpoint, cause, watch.status);
+    const isCause = error === cause || cause instanceof Failure;
+    if (!life.ended && !isCause) settings.onFailure(error.cause ?? error);
     throw error;
   } finally {
     const code = error && codeOf(error);
@@ -88,13 +93,6 @@ export async function attempt<Part>(
       ms: performance.now() - began,
     });
   }
-}
-
-function errorFor(cause: unknown, { request: { endpoint }, asker }: Order, settings: AttemptSettings): Error {
-  if (asker.life.ended) return endedError(endpoint, asker.life, isSent(cause));
-  const error = mapFailure(endpoint, cause);
-  if (error !== cause) settings.onFailure(error.cause ?? error);
-  return error;
 }
 
 /** Records whether the service accepts the caller's token. A session may use another one. */

@@ -1,6 +1,5 @@
-import { pipeline, type Readable, type Transform } from "node:stream";
-import { promisify } from "node:util";
-import { brotliDecompress, createBrotliDecompress, createUnzip, unzip } from "node:zlib";
+import { pipeline, Readable, type Transform } from "node:stream";
+import { createBrotliDecompress, createUnzip } from "node:zlib";
 
 /** A body above its size limit. */
 export class TooLarge extends Error {
@@ -12,22 +11,17 @@ export class TooLarge extends Error {
 /** An unsupported response: an unknown encoding, an invalid status, a protocol upgrade. */
 export class NotUnderstood extends Error {}
 
-/** Decodes gzip and the zlib format, which `deflate` means. */
-const ZLIB = { whole: promisify(unzip), stream: createUnzip };
+type Decoder = () => Transform;
 
+/** `createUnzip` decodes gzip and the zlib format, which `deflate` means. */
 const DECODERS: ReadonlyMap<string, Decoder | null> = new Map([
   ["", null],
   ["identity", null],
-  ["gzip", ZLIB],
-  ["x-gzip", ZLIB],
-  ["deflate", ZLIB],
-  ["br", { whole: promisify(brotliDecompress), stream: createBrotliDecompress }],
+  ["gzip", createUnzip],
+  ["x-gzip", createUnzip],
+  ["deflate", createUnzip],
+  ["br", createBrotliDecompress],
 ]);
-
-export interface Decoder {
-  readonly whole: (body: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
-  readonly stream: () => Transform;
-}
 
 /** The decoder for a `content-encoding`: null where the body is as it is, undefined for an unknown one. */
 export const decoderOf = (header: string | null): Decoder | null | undefined =>
@@ -39,16 +33,12 @@ export async function decodeBody(body: Buffer, encoding: string, limit: number):
   if (decoder === undefined) throw new NotUnderstood();
   // A response without a body may still have an encoding header.
   if (!decoder || body.length === 0) return body;
-  try {
-    return await decoder.whole(body, { maxOutputLength: limit });
-  } catch (error) {
-    throw error instanceof RangeError ? new TooLarge(limit) : error;
-  }
+  return readWhole(decodeStream(Readable.from([body]), decoder), limit);
 }
 
 /** Decodes a stream. The returned stream ends, fails and is destroyed together with the source. */
 export const decodeStream = (source: Readable, decoder: Decoder | null): Readable =>
-  decoder ? pipeline(source, decoder.stream(), () => {}) : source;
+  decoder ? pipeline(source, decoder(), () => {}) : source;
 
 /** Reads a whole stream. Rejects with `TooLarge` and destroys the stream when it exceeds `limit` bytes. */
 export async function readWhole(stream: Readable, limit: number): Promise<Buffer> {
@@ -57,34 +47,46 @@ export async function readWhole(stream: Readable, limit: number): Promise<Buffer
   return collector.bytes();
 }
 
-/** Concatenates chunks up to `limit` bytes. */
+/**
+ * Concatenates chunks up to `size` bytes, or so many of the last ones at least, at most twice as many. All but the first are
+ * copied: they can be small views of large buffers, or a million of one byte.
+ */
 export class Collector {
-  readonly #limit: number;
-  #bytes: Buffer | null = null;
-  #size = 0;
+  /** Bytes that were added, and that are kept. */
+  total = 0;
+  length = 0;
+  readonly #size: number;
+  readonly #keeps: "all" | "last";
+  #memory: Buffer = Buffer.alloc(0);
 
-  constructor(limit: number) {
-    this.#limit = limit;
+  constructor(size: number, keeps: "all" | "last" = "all") {
+    this.#size = size;
+    this.#keeps = keeps;
   }
 
-  /** Adds a chunk. Throws `TooLarge` above the limit. */
+  /** Adds a chunk. Throws `TooLarge` where all are kept and there are too many. */
   add(chunk: Buffer): void {
-    const end = this.#size + chunk.length;
-    if (end > this.#limit) throw new TooLarge(this.#limit);
-    if (!this.#bytes) this.#bytes = chunk;
-    else {
-      // Copied, because a body can arrive in a million chunks of one byte.
-      if (end > this.#bytes.length) {
-        const larger = Buffer.allocUnsafeSlow(Math.max(16_384, end * 2));
-        this.#bytes.copy(larger, 0, 0, this.#size);
-        this.#bytes = larger;
-      }
-      chunk.copy(this.#bytes, this.#size);
-    }
-    this.#size = end;
+    this.total += chunk.length;
+    if (this.#keeps === "all" && this.total > this.#size) throw new TooLarge(this.#size);
+    const added = chunk.subarray(Math.max(0, chunk.length - this.#size));
+    if (this.length === 0) this.#memory = added;
+    else if (this.length + added.length > this.#memory.length) this.#makeRoom(added.length);
+    if (this.length > 0) added.copy(this.#memory, this.length);
+    this.length += added.length;
+  }
+
+  /** Doubles the memory up to twice `size`. After that it discards old bytes, once per `size` added bytes. */
+  #makeRoom(more: number): void {
+    const needed = this.length + more;
+    const size = this.#size;
+    const kept = this.#memory.subarray(needed > 2 * size ? needed - size : 0, this.length);
+    if (this.#memory.length < 2 * size)
+      this.#memory = Buffer.allocUnsafeSlow(Math.min(2 * size, Math.max(2 * this.#memory.length, needed)));
+    kept.copy(this.#memory);
+    this.length = kept.length;
   }
 
   bytes(): Buffer {
-    return this.#bytes?.subarray(0, this.#size) ?? Buffer.alloc(0);
+    return this.#memory.subarray(0, this.length);
   }
 }

@@ -10,8 +10,8 @@ import type { HeldBytes } from "../../held.ts";
 import { type Asker, Operation, type OperationBounds, type Order } from "./order.ts";
 import { Pacer } from "./pacer.ts";
 import { createProbe } from "./probe.ts";
-import type { Dialect, UpstreamRequest } from "./request.ts";
-import { checkStream, readResponse } from "./response.ts";
+import type { UpstreamRequest } from "./request.ts";
+import { checkStream, readResponse, type ReadSettings } from "./response.ts";
 import { createRetries } from "./retry.ts";
 import { ask, type Road } from "./road.ts";
 import { openStream } from "./stream.ts";
@@ -22,17 +22,13 @@ export interface ClientSettings
     Omit<TransportSettings, "connect">,
     ConnectorSettings,
     ConnectionSettings,
+    ReadSettings,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
-  readonly dialect: Dialect;
   readonly clock: Clock;
   /** Counts the bytes of responses, after decompression. */
   readonly heldBytes: HeldBytes;
   readonly callers: Callers;
   readonly retries: number;
-  /** Receives the place of each value that reads as null because its type is wrong. */
-  readonly onFault: (route: string, place: string) => void;
-  /** Creates the turns of an operation of the caller, in which its responses are parsed: that blocks the event loop. */
-  readonly turnsFor: (caller: Caller) => (work: () => void) => void;
 }
 
 /** Reads part of a stream, and ends it unless that is kept. Calls `hold` with the number of bytes that it keeps. */
@@ -58,7 +54,7 @@ export function createClient(settings: ClientSettings) {
         if (failure) return reject(failure);
         watch.status = response.status;
         watch.bytes = response.body.length;
-        order.operation.takeTurn(() => readResponse(order, response, settings, { resolve, reject }));
+        readResponse(order, response, settings, { resolve, reject });
       });
     });
 
@@ -78,7 +74,6 @@ export function createClient(settings: ClientSettings) {
         scope,
         held: settings.heldBytes.open(scope),
         line: bounds.width > 0 ? connections.open(scope, bounds.width) : null,
-        takeTurn: settings.turnsFor(scope.caller),
       },
       bounds,
     );
@@ -129,8 +124,8 @@ export function createClient(settings: ClientSettings) {
       return ask(road, { request, operation, asker: operation }, stream);
     },
 
-    /** Whether the queue has no room for a new operation of the caller. */
-    isQueueFull: (caller: Caller) => connections.isFullFor(caller),
+    /** Turns a new operation of the caller away where the queue has no room for it. */
+    turnAway: (caller: Caller) => connections.turnAway(caller),
 
     pressure: () => ({
       ...connections.pressure(),

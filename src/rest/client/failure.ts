@@ -38,8 +38,11 @@ function classify(cause: unknown, wasSent: boolean): Mapped | null {
  * Maps the failure of a request to an error for callers. The message omits the cause because it can name hosts. Bugs of
  * the gateway are returned unchanged, except after a command was sent, which may have been done.
  */
-export function mapFailure(endpoint: EndpointName, error: unknown): Error {
-  if (error instanceof Failure || error instanceof Cancelled) return error;
+export function mapFailure(endpoint: EndpointName, error: unknown, status: number | null = null): Error {
+  // Its reader does not know the request.
+  const isUnread =
+    error instanceof Failure && error.code === "UPSTREAM_BAD_RESPONSE" && !error.facts.upstream;
+  if (error instanceof Cancelled || (error instanceof Failure && !isUnread)) return error;
   const wasSent = isSent(error);
   const cause = error instanceof TransportError ? error.cause : error;
   const mayHaveBeenDone = endpoint.method !== "GET" && wasSent;
@@ -54,10 +57,10 @@ export function mapFailure(endpoint: EndpointName, error: unknown): Error {
     failure.code,
     failure.message,
     {
-      upstream: { method: endpoint.method, route: endpoint.path },
+      upstream: { method: endpoint.method, route: endpoint.path, ...(isUnread && status && { status }) },
       ...(mayHaveBeenDone ? { outcome: "unknown" } : {}),
     },
-    cause,
+    isUnread ? undefined : cause,
   );
 }
 

@@ -19,8 +19,8 @@ export interface Life {
 export interface Asker extends Demand {
   /** How long. */
   readonly life: Life;
-  /** Whether a read may wait so long for its pace, in milliseconds. Of several, those who may not get the error. */
-  canWait(msFor: (operation: Operation) => number, late: () => Error): boolean;
+  /** Keeps those who may wait so long for the pace, in milliseconds; of several, the others get the error. False if nobody may. */
+  keepWaiting(msFor: (operation: Operation) => number, late: () => Error): boolean;
   /** Counts a request that is about to be sent. Throws `Failure` above the limit of all who wait for it. */
   charge(): void;
   /** While it waits for its pace, it holds no place of the gateway. */
@@ -47,8 +47,6 @@ export class Operation implements Asker {
   readonly held: Held;
   /** Where its requests wait for a connection; null where they wait for none. */
   readonly line: Line<Waiter> | null;
-  /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
-  readonly takeTurn: (work: () => void) => void;
   readonly yields: boolean;
   readonly life: Life;
   readonly positions = 1;
@@ -60,21 +58,17 @@ export class Operation implements Asker {
   #requests = 0;
   #exceeded: Failure | null = null;
 
-  constructor(
-    { scope, held, line, takeTurn }: Pick<Operation, "scope" | "held" | "line" | "takeTurn">,
-    bounds: OperationBounds,
-  ) {
+  constructor({ scope, held, line }: Pick<Operation, "scope" | "held" | "line">, bounds: OperationBounds) {
     this.scope = scope;
     this.held = held;
     this.line = line;
-    this.takeTurn = takeTurn;
     this.yields = bounds.yields;
     this.life = scope;
     this.#bounds = bounds;
   }
 
   /** A command and a download are asked for at once or not at all. */
-  canWait(): boolean {
+  keepWaiting(): boolean {
     return false;
   }
 

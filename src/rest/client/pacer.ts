@@ -67,7 +67,7 @@ export class Pacer {
     const { request, operation, asker } = order;
     const { yields } = operation;
     if (this.take(yields)) return null;
-    if (!this.#canWait(order)) {
+    if (!this.#keepWaiting(order)) {
       this.#refuseLate();
       throw this.#lateFor(order);
     }
@@ -169,15 +169,15 @@ export class Pacer {
 
   #refuseLate(): void {
     for (const waiter of [...this.#operations.items(), ...this.#polls.items()])
-      if (!this.#canWait(waiter.order)) waiter.refuse(this.#lateFor(waiter.order));
+      if (!this.#keepWaiting(waiter.order)) waiter.refuse(this.#lateFor(waiter.order));
   }
 
-  /** Whether a read may wait for its turn. If not, its operation waits no more. */
-  #canWait(order: Order): boolean {
+  /** Keeps those waiting who may wait for the turn. False if nobody may: then the operation waits no more. */
+  #keepWaiting(order: Order): boolean {
     const { operation, asker } = order;
     const ms = this.waitMs(operation.yields);
     const msFor = (each: Operation) => (ms > 0 && this.#late.has(each) ? Infinity : ms);
-    if (asker.canWait(msFor, () => this.#lateFor(order))) return true;
+    if (asker.keepWaiting(msFor, () => this.#lateFor(order))) return true;
     if (!operation.yields) this.#late.add(operation);
     return false;
   }

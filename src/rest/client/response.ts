@@ -1,17 +1,19 @@
+import type { Caller } from "../../caller.ts";
 import { Failure } from "../../errors.ts";
 import { parseJson } from "../api/reader.ts";
 import type { Reading } from "../api/record.ts";
-import type { EndpointName } from "../api/endpoint.ts";
 import { NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
 import type { Order } from "./order.ts";
-import type { Dialect, UpstreamRequest } from "./request.ts";
+import type { Dialect } from "./request.ts";
 import { MAX_ERROR_BYTES, type StreamedResponse, type WholeResponse } from "./transport.ts";
 
 export interface ReadSettings {
   /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
   readonly dialect: Dialect;
+  /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
+  readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
 
 interface Settler {
@@ -26,32 +28,37 @@ interface Settler {
 export function readResponse(
   order: Order,
   response: WholeResponse,
-  { onFault, dialect }: ReadSettings,
+  { onFault, dialect, takeTurn }: ReadSettings,
   { resolve, reject }: Settler,
 ): void {
-  const { request, operation, asker } = order;
-  const { endpoint } = request;
-  const advance = (steps: Iterator<undefined, Reading<unknown>>): void => {
+  const { caller } = order.operation.scope;
+  let steps: Steps | null = null;
+  const advance = (): void => {
     try {
-      const step = steps.next();
-      if (!step.done) return operation.takeTurn(() => advance(steps));
-      for (const place of step.value.faults) onFault(endpoint.path, place);
+      const step = (steps ??= stepsOf(order, response, dialect)).next();
+      if (!step.done) return takeTurn(caller, advance);
+      for (const place of step.value.faults) onFault(order.request.endpoint.path, place);
       resolve(step.value.answer);
     } catch (error) {
-      reject(withFacts(error, request, response));
+      reject(error);
     }
   };
-  try {
-    if (response.status >= 300) throw mapErrorResponse(order, response, response.body, dialect.secrets);
-    const reader = endpoint.answer;
-    // The body is ignored: the document describes none.
-    if (reader.form !== "json") return resolve(undefined);
-    if (response.body.length > SHORT_BYTES && endpoint.method === "GET") asker.hold(excessOf(response.body));
-    advance(reader.steps(parse(response.body)));
-  } catch (error) {
-    reject(withFacts(error, request, response));
-  }
+  takeTurn(caller, advance);
 }
+
+type Steps = Iterator<undefined, Reading<unknown>>;
+
+function stepsOf(order: Order, response: WholeResponse, { secrets }: Dialect): Steps {
+  const { status, body } = response;
+  if (status >= 300) throw mapErrorResponse(order, response, body, secrets);
+  const { method, answer: reader } = order.request.endpoint;
+  // The body is ignored: the document describes none.
+  if (reader.form !== "json") return { next: () => ({ done: true, value: NOTHING }) };
+  if (body.length > SHORT_BYTES && method === "GET") order.asker.hold(excessOf(body));
+  return reader.steps(parse(body));
+}
+
+const NOTHING = { answer: undefined, faults: [] };
 
 /** Heap of an object or list besides its JSON, in bytes. Measured: 40 to 64. */
 const BYTES_PER_OBJECT = 64;
@@ -67,21 +74,6 @@ function excessOf(json: Buffer): number {
     if (byte === 0x5b || byte === 0x7b) objects++;
   }
   return Math.max(0, Math.ceil((objects * BYTES_PER_OBJECT - json.length) / 2));
-}
-
-/** Adds the request to the error of a response that cannot be read. */
-function withFacts(
-  error: unknown,
-  { endpoint }: UpstreamRequest<unknown>,
-  { status }: WholeResponse,
-): unknown {
-  const isUnread = error instanceof Failure && error.code === "UPSTREAM_BAD_RESPONSE";
-  if (!isUnread || error.facts.upstream) return error;
-  return new Failure(error.code, error.message, {
-    upstream: { method: endpoint.method, route: endpoint.path, status },
-    // The command was accepted; only its result is unreadable.
-    ...(endpoint.method === "GET" ? {} : { outcome: "unknown" }),
-  });
 }
 
 function parse(body: Buffer): unknown {
@@ -100,21 +92,20 @@ export async function checkStream(
   { secrets }: Dialect,
 ): Promise<StreamedResponse> {
   const { status, stream, bodyHeaders, isHandedOver } = response;
-  const { endpoint, range } = order.request;
+  const { range } = order.request;
   if (status >= 300 && !(status === 416 && range)) {
     const body = await readWhole(stream, MAX_ERROR_BYTES).catch(() => Buffer.alloc(0));
     throw mapErrorResponse(order, response, body, secrets);
   }
   const isUnrequestedPart = status === 206 && !(range && bodyHeaders["content-range"]);
-  const error = isHandedOver ? handedOver(endpoint, status) : isUnrequestedPart ? new NotUnderstood() : null;
+  const error = isHandedOver ? handedOver() : isUnrequestedPart ? new NotUnderstood() : null;
   if (!error) return response;
   stream.destroy();
   throw error;
 }
 
-const handedOver = ({ method, path }: EndpointName, status: number) =>
+const handedOver = () =>
   new Failure(
     "UPSTREAM_BAD_RESPONSE",
     "The service's application left the file to the web server in front of it. UPSTREAM_URL must name that web server, not the application.",
-    { upstream: { method, route: path, status } },
   );

@@ -25,7 +25,7 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
   const { life } = asker;
   const { breaker, connections, retries } = road;
   // Operations that have begun are not rejected halfway.
-  if (!operation.hasBegun && connections.isFullFor(operation.scope.caller))
+  if (!operation.hasBegun && connections.turnAway(operation.scope.caller))
     throw new Failure("SERVICE_OVERLOADED", OVERLOADED);
   operation.hasBegun = true;
   const isRead = request.endpoint.method === "GET";

@@ -124,7 +124,7 @@ export class Entry implements Asker, Life {
     this.#last?.reject(error);
   }
 
-  canWait(msFor: (operation: Operation) => number, late: () => Error): boolean {
+  keepWaiting(msFor: (operation: Operation) => number, late: () => Error): boolean {
     const now = Date.now();
     const inTime = this.#waiting.filter(
       (read) => now + msFor(read.operation) < read.operation.life.deadline && !read.findStale(),

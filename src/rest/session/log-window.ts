@@ -1,3 +1,4 @@
+import { Collector } from "../client/body.ts";
 import type { StreamedResponse } from "../client/transport.ts";
 
 /**
@@ -67,14 +68,14 @@ class OpenLog {
   /** Reads the next window. Rejects when the response fails. */
   async next(): Promise<LogWindow> {
     const maxLength = this.#maxBytes + MAX_CHARACTER_BYTES;
-    const held = createTail(maxLength);
+    const held = new Collector(maxLength);
     for (let chunk = await this.#nextChunk(); chunk; chunk = await this.#nextChunk()) {
       const skipped = Math.min(this.#toSkip, chunk.length);
       this.#toSkip -= skipped;
-      const end = skipped + maxLength - held.length();
+      const end = skipped + maxLength - held.length;
       held.add(chunk.subarray(skipped, end));
       this.#ahead = chunk.subarray(end);
-      if (held.length() === maxLength) break;
+      if (held.length === maxLength) break;
     }
     const bytes = held.bytes();
     // A window smaller than its first character contains that character, so that reading makes progress.
@@ -115,12 +116,9 @@ async function readTail(
   { stream }: LogResponse,
   { tailLines, maxBytes }: { tailLines: number; maxBytes: number },
 ): Promise<LogWindow> {
-  const held = createTail(maxBytes + MAX_CHARACTER_BYTES);
-  let total = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    held.add(chunk);
-    total += chunk.length;
-  }
+  const held = new Collector(maxBytes + MAX_CHARACTER_BYTES, "last");
+  for await (const chunk of stream as AsyncIterable<Buffer>) held.add(chunk);
+  const { total } = held;
   const bytes = held.bytes();
   const end = wholeCharacters(bytes, bytes.length);
   const line = lineStart(bytes.subarray(0, end), tailLines);
@@ -132,36 +130,6 @@ async function readTail(
     endByte: total - bytes.length + end,
     hasMore: false,
     rest: null,
-  };
-}
-
-/**
- * Creates a buffer of the last bytes: at least `size`, at most twice as many. Chunks are copied, because one may be a
- * small view of a large buffer, and a million chunks of one byte take a hundred times their content.
- */
-function createTail(size: number) {
-  let memory = Buffer.alloc(0);
-  let length = 0;
-
-  /** Doubles the memory up to twice `size`. After that it discards old bytes, once per `size` added bytes. */
-  const makeRoom = (more: number) => {
-    const needed = length + more;
-    const kept = memory.subarray(needed > 2 * size ? needed - size : 0, length);
-    if (memory.length < 2 * size) {
-      memory = Buffer.allocUnsafe(Math.min(2 * size, Math.max(2 * memory.length, needed)));
-    }
-    kept.copy(memory);
-    length = kept.length;
-  };
-
-  return {
-    add: (chunk: Buffer) => {
-      const added = chunk.subarray(Math.max(0, chunk.length - size));
-      if (length + added.length > memory.length) makeRoom(added.length);
-      length += added.copy(memory, length);
-    },
-    length: () => length,
-    bytes: () => memory.subarray(0, length),
   };
 }
 
