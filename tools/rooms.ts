@@ -5,7 +5,7 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 6_155,
+  graphql: 6_145,
   http: 3_780,
   engine: 3_226,
   "rest/api": 2_376,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 653,
   "ground and top": 1_821,
   "redis, workers, reload": 0,
-  src: 22_934,
+  src: 22_924,
   demo: 3_590,
   test: 26_166,
   docs: 3_267,

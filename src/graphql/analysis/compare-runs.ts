@@ -5,14 +5,12 @@ import { arg, builder, flag, root, shown } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import { type Context, type MadeBy, makeEach } from "../core/context.ts";
 import { identify } from "../core/ids.ts";
-import { Experiment } from "../core/refs.ts";
+import { Experiment, type ExperimentResource } from "../core/refs.ts";
 import { load, nullIfNotFound, unverified } from "../core/resource.ts";
 import { finite } from "../types/series.ts";
 import { type Column, columnsOf, type Row } from "./run-figures.ts";
 
 /* Several experiments side by side. */
-
-type ExperimentResource = typeof Experiment.$inferType;
 
 /** What runs have under a name, `of` so many that are compared: not all of them need have a value. */
 type Compared = MadeBy<typeof comparedIn>;

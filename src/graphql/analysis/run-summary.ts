@@ -4,7 +4,7 @@ import { runs as kinds } from "../../rest/api/kinds.ts";
 import { arg, builder, derived, flag, objectType, shown, shownOrNull } from "../core/builder.ts";
 import { type WholeList, within } from "../core/connection.ts";
 import type { Context, MadeBy } from "../core/context.ts";
-import { Experiment } from "../core/refs.ts";
+import { Experiment, type ExperimentResource } from "../core/refs.ts";
 import { DeclarationValue } from "../types/experiment.ts";
 import { isInRows } from "../types/scan.ts";
 import { namesArg } from "../types/metrics.ts";
@@ -31,8 +31,6 @@ const MAX_SCAN = 10_000;
 
 /** Most names that runs are grouped by. */
 const MAX_KEYS = 5;
-
-type ExperimentResource = typeof Experiment.$inferType;
 
 type Runs = WholeList<ExperimentResource, Row>;
 
