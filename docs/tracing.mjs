@@ -20,4 +20,9 @@ const provider = new NodeTracerProvider({
 provider.register();
 
 // The gateway drains on these signals and then exits; spans that wait are sent meanwhile.
-for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => void provider.forceFlush());
+// A signal that comes before the gateway listens for it ends the process.
+for (const signal of ["SIGTERM", "SIGINT"])
+  process.once(signal, () => {
+    void provider.forceFlush();
+    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+  });

@@ -23,179 +23,56 @@ import {
   whole,
 } from "./config/values.ts";
 
-/** All settings, by their heading in docs/settings.md. `unset` describes the behaviour of a setting without a default. */
-const SECTIONS = {
-  Service: {
-    UPSTREAM_URL: httpUrl.optional().meta({
-      description: "Base URL of the service; a path prefix is kept.",
-      unset: "the embedded demo service",
-    }),
-    UPSTREAM_PROFILE: z.string().transform(profileOf).optional().meta({
-      description:
-        "What the server does: a built-in profile, or the path of a YAML or JSON file that describes it. See [servers.md](servers.md).",
-      unset: "`document`; the demo has one of its own",
-    }),
-    DEMO: isOn.optional().meta({
-      description: "Whether the demo service starts when `UPSTREAM_URL` is not set.",
-      unset: "`on`; with `NODE_ENV=production` `off`",
-    }),
-    UPSTREAM_HEADERS: z
-      .string()
-      .default("{}")
-      .transform(parseHeaders)
-      .describe(
-        'Headers of every upstream request, as a JSON object: `{"x-api-key": "…"}`. Headers that the gateway sets itself are rejected, except `user-agent`.',
-      ),
-    UPSTREAM_PROXY: z
-      .string()
-      .transform(parseProxy)
-      .optional()
-      .describe(
-        "HTTP proxy for upstream requests, such as `http://user:password@proxy:3128`. It must allow CONNECT.",
-      ),
-    UPSTREAM_CA_FILE: certificateFile.optional().meta({
-      description: "PEM file of the authorities that may sign the certificate of the service.",
-      unset: "the authorities of Node",
-    }),
-    UPSTREAM_CERT_FILE: certificateFile
-      .optional()
-      .describe("PEM file of the client certificate that the gateway presents, with its chain."),
-    UPSTREAM_KEY_FILE: keyFile
-      .optional()
-      .describe("PEM file of the private key of that certificate, without a passphrase."),
-  },
-  "HTTP server": {
-    HOST: z.string().min(1).default("127.0.0.1").describe("Address to listen on."),
-    PORT: whole({ from: 0, to: 65_535, fallback: 4000 }).describe("Port to listen on; 0 takes a free one."),
-    PUBLIC_URL: httpUrl.optional().meta({
-      description:
-        "Base URL under which callers reach the gateway. `logsUrl` and `outputsUrl` begin with it.",
-      unset: "the address of each request",
-    }),
-    CORS_ORIGINS: z
-      .string()
-      .default("")
-      .transform(parseOrigins)
-      .describe(
-        "Origins whose pages may call the gateway, separated by commas, such as `https://app.example.com`. Credentials (cookies) are not allowed. With the demo service pages from this machine (`localhost`) may call as well.",
-      ),
-    TRUSTED_PROXIES: z
-      .string()
-      .default("")
-      .transform(parseTrustedProxies)
-      .describe(
-        "Proxies in front of the gateway whose `Forwarded` or `X-Forwarded-For` names the client: how many there are, or their addresses and networks, separated by commas, such as `10.0.0.0/8`. Without it the address of the connection counts, so that all who come through one proxy share the limits of one address. See [operations.md](operations.md#behind-a-proxy).",
-      ),
-    MAX_BODY_BYTES: count(256_000).describe("Longest request body, in bytes."),
-    KEEP_ALIVE_TIMEOUT_MS: milliseconds(75_000).describe(
-      "How long a connection is kept for its next request, in milliseconds. Longer than proxies and load balancers keep theirs: nginx and ALB 60 s. See [operations.md](operations.md#behind-a-load-balancer).",
-    ),
-    DRAIN_TIMEOUT_MS: milliseconds(25_000).describe(
-      "Longest time that requests in flight may take after SIGTERM, in milliseconds.",
-    ),
-    METRICS: onOff(true).describe("Serves metrics for Prometheus at `/metrics`."),
-    LOG_LEVEL: z
-      .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
-      .default("info")
-      .describe(
-        "Lowest level that is logged: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.",
-      ),
-    CALLER_SALT: z.string().min(16, "expected at least 16 characters").optional().meta({
-      description:
-        "Secret from which, with the token, `caller` in log lines is made. With the same one in all replicas a caller has the same name in all logs.",
-      unset: "a random one for each process",
-    }),
-  },
-  GraphQL: {
-    GRAPHIQL: onOff(true).describe("Serves GraphiQL to browsers."),
-    EXPLAIN: isOn.optional().meta({
-      description:
-        "Whether callers may ask what an operation costs, by the header `x-rungraph-explain: 1`. See [frontend.md](frontend.md#what-an-operation-costs).",
-      unset: "`on` with the demo, else `off`",
-    }),
-    INTROSPECTION: onOff(true).describe("Allows introspection of the schema."),
-    TYPE_NAMES: z
-      .string()
-      .default("")
-      .transform(parseTypeNames)
-      .describe(
-        "Renames types of the schema, such as `Job=TrainingJob,Run=TrainingRun`. `relay` stands for `Node=ClusterNode,Entity=Node`, the names that Relay expects.",
-      ),
-    TRUSTED_DOCUMENTS: z.string().transform(readManifest).optional().meta({
-      description: "Path of a manifest of documents. Any other document is rejected.",
-      unset: "every document runs",
-    }),
-    MCP: z
-      .enum(["off", "read", "write"], { error: "expected off, read or write" })
-      .default("off")
-      .describe(
-        "Serves tools for AI agents at `/mcp` by the Model Context Protocol: `read` only queries, `write` also mutations. See [agents.md](agents.md).",
-      ),
-  },
-  "Upstream requests": {
-    REQUEST_TIMEOUT_MS: milliseconds(30_000).describe("Deadline of one GraphQL request, in milliseconds."),
-    UPSTREAM_TIMEOUT_MS: milliseconds(15_000).describe(
-      "Longest time of one upstream request, in milliseconds. Logs and downloads have no such limit.",
-    ),
-    UPSTREAM_RATE_LIMIT: rateLimit.optional().meta({
-      description:
-        "How many requests of one token the service answers in how many seconds, such as `120/60`, or `off`. Reads are paced below it. See [operations.md](operations.md#a-service-that-throttles).",
-      unset: "what the profile says; with the demo `off`",
-    }),
-    UPSTREAM_CONNECTIONS: count(128).describe("Most connections to the service."),
-    UPSTREAM_CONNECTIONS_PER_TOKEN: count(16).describe(
-      "Most connections that one token uses at a time; waiting tokens take turns.",
-    ),
-    CACHE_TTL_MS: whole({ from: 0, to: 3_600_000, fallback: 0 }).describe(
-      "How long a response of the service is kept for other operations of the same token, in milliseconds; 0: not at all. See [operations.md](operations.md#shared-reads).",
-    ),
-    STALE_MAX_AGE_MS: whole({ from: 0, to: 3_600_000, fallback: 0 }).describe(
-      "Maximum age of an earlier response to the same token that answers while the service refuses (429), fails or is unavailable, in milliseconds; 0: none does. `extensions.stale` lists where. See [operations.md](operations.md#a-service-that-throttles).",
-    ),
-  },
-  "Limits of one operation": {
-    MAX_UPSTREAM_REQUESTS: count(200).describe("Most upstream requests."),
-    MAX_JSON_BYTES: count(10_000_000).describe(
-      "Longest JSON response of the service, in bytes after decompression.",
-    ),
-    MAX_PAGE_SIZE: whole({ from: 1, to: 500, fallback: 500 }).describe(
-      "Most items of a list: the largest `first`, and the length of a list without `first`.",
-    ),
-    MAX_DEPTH: count(15).describe("Deepest nesting of the document."),
-    MAX_FIELDS: count(10_000).describe(
-      "Most selected fields: fragments are expanded, and fields below a list argument such as `ids` are multiplied by its length.",
-    ),
-    MAX_RESULT_BYTES: count(8_000_000).describe(
-      "Longest result, in bytes. Escapes in its texts are not counted.",
-    ),
-  },
-  "Limits of one token and of each process": {
-    MAX_OPERATIONS: count(256).describe(
-      "Most operations at a time. Beyond it requests are rejected with 503.",
-    ),
-    MAX_OPERATIONS_PER_TOKEN: count(32).describe(
-      "Most operations of one token at a time. Beyond it requests are rejected with 429. Where all callers share one token, set it to `MAX_OPERATIONS`.",
-    ),
-    MAX_SUBSCRIPTIONS: count(2_000).describe(
-      "Most subscriptions at a time. Beyond it new ones are rejected with 503.",
-    ),
-    LIVE_REQUESTS_PER_MINUTE: count(30).describe(
-      "Most upstream requests by which the subscriptions of one token poll the service in a minute. The reads of events count as well: polls wait until there is room.",
-    ),
-  },
-};
-
+/** All settings. docs/settings.md has them in this order, with what each means. */
 const Environment = z.object({
-  ...SECTIONS.Service,
-  ...SECTIONS["HTTP server"],
-  ...SECTIONS.GraphQL,
-  ...SECTIONS["Upstream requests"],
-  ...SECTIONS["Limits of one operation"],
-  ...SECTIONS["Limits of one token and of each process"],
-});
+  UPSTREAM_URL: httpUrl.optional(),
+  UPSTREAM_PROFILE: z.string().transform(profileOf).optional(),
+  DEMO: isOn.optional(),
+  UPSTREAM_HEADERS: z.string().default("{}").transform(parseHeaders),
+  UPSTREAM_PROXY: z.string().transform(parseProxy).optional(),
+  UPSTREAM_CA_FILE: certificateFile.optional(),
+  UPSTREAM_CERT_FILE: certificateFile.optional(),
+  UPSTREAM_KEY_FILE: keyFile.optional(),
 
-/** The settings by heading, for the documentation. */
-export const SETTING_SECTIONS: Readonly<Record<string, z.core.$ZodShape>> = SECTIONS;
+  HOST: z.string().min(1).default("127.0.0.1"),
+  PORT: whole(0, 65_535, 4000),
+  PUBLIC_URL: httpUrl.optional(),
+  CORS_ORIGINS: z.string().default("").transform(parseOrigins),
+  TRUSTED_PROXIES: z.string().default("").transform(parseTrustedProxies),
+  MAX_BODY_BYTES: count(256_000),
+  KEEP_ALIVE_TIMEOUT_MS: milliseconds(75_000),
+  DRAIN_TIMEOUT_MS: milliseconds(25_000),
+  METRICS: onOff(true),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
+  CALLER_SALT: z.string().min(16, "expected at least 16 characters").optional(),
+
+  GRAPHIQL: onOff(true),
+  EXPLAIN: isOn.optional(),
+  INTROSPECTION: onOff(true),
+  TYPE_NAMES: z.string().default("").transform(parseTypeNames),
+  TRUSTED_DOCUMENTS: z.string().transform(readManifest).optional(),
+  MCP: z.enum(["off", "read", "write"], { error: "expected off, read or write" }).default("off"),
+
+  REQUEST_TIMEOUT_MS: milliseconds(30_000),
+  UPSTREAM_TIMEOUT_MS: milliseconds(15_000),
+  UPSTREAM_RATE_LIMIT: rateLimit.optional(),
+  UPSTREAM_CONNECTIONS: count(128),
+  UPSTREAM_CONNECTIONS_PER_TOKEN: count(64),
+  CACHE_TTL_MS: whole(0, 3_600_000, 0),
+  STALE_MAX_AGE_MS: whole(0, 3_600_000, 0),
+
+  MAX_UPSTREAM_REQUESTS: count(200),
+  MAX_JSON_BYTES: count(10_000_000),
+  MAX_PAGE_SIZE: whole(1, 500, 500),
+  MAX_DEPTH: count(15),
+  MAX_FIELDS: count(10_000),
+  MAX_RESULT_BYTES: count(8_000_000),
+
+  MAX_OPERATIONS: count(256),
+  MAX_OPERATIONS_PER_TOKEN: count(32),
+  MAX_SUBSCRIPTIONS: count(2_000),
+  LIVE_REQUESTS_PER_MINUTE: count(30),
+});
 
 export const SETTINGS: readonly string[] = Object.keys(Environment.shape);
 

@@ -93,7 +93,7 @@ export function createGateway(options: GatewayOptions) {
     takeTurn: turns.take,
     openSpan: openUpstreamSpan,
   });
-  const doors = createDoors(config, callers, client.isQueueFull);
+  const doors = createDoors(config, callers, client.turnAway);
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(config.TYPE_NAMES);
@@ -120,11 +120,8 @@ export function createGateway(options: GatewayOptions) {
     now: clock.now,
     onShared: telemetry.sharedRead,
   };
-  const shared = {
-    server,
-    onRefused: events.refusedBatch,
-    reads: new SharedReads(sharing, callers),
-  };
+  const reads = new SharedReads(sharing, callers);
+  const shared = { server, onRefused: events.refusedBatch, reads };
   const live = createLive({
     callers,
     clock,

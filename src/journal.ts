@@ -65,14 +65,6 @@ export class Journal {
     };
   }
 
-  free(place: ResultPlace): void {
-    this.add(null, { kind: "free", place });
-  }
-
-  scan(place: ResultPlace, compared: readonly string[], rows: number): void {
-    this.add(null, { kind: "scan", place, compared, rows });
-  }
-
   openCommand(): Note {
     const note = new Note(this);
     note.add({ kind: "command", place: this.current && this.current.place });

@@ -132,7 +132,7 @@ export class Line<Item extends { readonly demand: Demand }> {
   /** Adds a line below to the turns. */
   #queue(line: Line<Item>): Link<Line<Item>> {
     line.#spent = Math.max(line.#spent, this.#lastSpent);
-    return this.#ready.add(line, (other) => other.#spent > line.#spent);
+    return this.#ready.add(line, line.#spent);
   }
 }
 

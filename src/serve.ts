@@ -2,8 +2,15 @@ import { once } from "node:events";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import { systemCodeOf } from "./errors.ts";
 import { createGateway, type GatewayOptions } from "./gateway.ts";
-import { listConnections, reset, unanswered } from "./http/connection.ts";
-import { afterPoll, createHttpServer, onWebSocket, QUIET_MS, refuse, SOCKET_LIMITS } from "./http/server.ts";
+import { listConnections, reset, unanswered } from "./http/sockets.ts";
+import {
+  afterPoll,
+  createHttpServer,
+  forWebSockets,
+  QUIET_MS,
+  refuse,
+  SOCKET_LIMITS,
+} from "./http/server.ts";
 
 /*
  * The shutdown begins with refusing connections, which a balancer answers by sending the request elsewhere, whatever its
@@ -22,7 +29,7 @@ export async function serve(options: GatewayOptions) {
   const { config, log } = options;
   const gateway = createGateway(options);
   const limits = { ...SOCKET_LIMITS, keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS };
-  const server = onWebSocket(createHttpServer(gateway.handle, limits), gateway.upgrade);
+  const server = createHttpServer(gateway.handle, limits).on("upgrade", forWebSockets(gateway.upgrade));
   const connections = listConnections(server);
   server.listen(config.PORT, config.HOST);
   await once(server, "listening");

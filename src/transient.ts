@@ -47,12 +47,13 @@ export class TransientMap<Value extends {}> {
 /** A member of a list with its neighbours. */
 export interface Link<Member> {
   readonly member: Member;
+  readonly rank: number;
   /** Null outside the list: a link that was removed must not lead to others. */
   previous: Link<Member> | null;
   next: Link<Member> | null;
 }
 
-/** A doubly linked list: members are added at the end, and removed anywhere. */
+/** A doubly linked list in the order of ranks: members are added after those of their rank, and removed anywhere. */
 export class TransientList<Member> {
   /** Only the list changes it. */
   first: Link<Member> | null = null;
@@ -64,15 +65,14 @@ export class TransientList<Member> {
     return link.previous !== null || this.first === link;
   }
 
-  /** Adds a member at the end, before those that `goesAfter` it. */
-  add(member: Member, goesAfter: (other: Member) => boolean = () => false): Link<Member> {
+  add(member: Member, rank = 0): Link<Member> {
     let next: Link<Member> | null = null;
     let previous = this.#last;
-    while (previous && goesAfter(previous.member)) {
+    while (previous && previous.rank > rank) {
       next = previous;
       ({ previous } = previous);
     }
-    const link: Link<Member> = { member, previous, next };
+    const link: Link<Member> = { member, rank, previous, next };
     if (previous) previous.next = link;
     else this.first = link;
     if (next) next.previous = link;

@@ -21,8 +21,8 @@ export const boundsFor = ({ UPSTREAM_TIMEOUT_MS, UPSTREAM_CONNECTIONS, MAX_SUBSC
   UPSTREAM_RETRIES: 2,
   /** Kept responses of all callers: a sixth of the heap that `deploy` gives a process. */
   CACHE_BYTES: 64_000_000,
-  /** Upstream requests of one operation at a time: twice the connections of a token, so that the next ones wait in line. */
-  MAX_UPSTREAM_WIDTH: 32,
+  /** Upstream requests of one operation at a time: a table of 50 runs asks for what each has in one round. */
+  MAX_UPSTREAM_WIDTH: 64,
   /** Longest log window. Whole logs are downloads. */
   MAX_LOG_BYTES: 1_048_576,
   /** Rows that are read for one page and a filter that the service does not know: four upstream requests of 500. */

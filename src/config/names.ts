@@ -3,9 +3,9 @@ import { systemCodeOf } from "../errors.ts";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Names of ours, some of which are gone since 0.4. A misspelt one could leave the gateway open, or without its service. */
+/** Names of ours, some of which are gone since 0.3. A misspelt one could leave the gateway open, or without its service. */
 const OURS =
-  /^(?:UPSTREAM|MAX|LIVE|TRUSTED|REDIS)_|^(?:APQ|RELOAD_INTERVAL_MS|WORKERS|READ_TIMEOUT_MS|(?:DOCUMENT_)?CACHE_BYTES)$/i;
+  /^(?:UPSTREAM|MAX|LIVE|TRUSTED)_|^(?:APQ|RELOAD_INTERVAL_MS|WORKERS|READ_TIMEOUT_MS|(?:DOCUMENT_)?CACHE_BYTES|REDIS_(?:URL|URL_FILE|CA_FILE|PREFIX|TIMEOUT_MS|SHARED_READS))$/i;
 
 /** What Kubernetes and Docker add for a service such as `upstream`; its address is a URL in `UPSTREAM_PORT`. */
 const SERVICE_LINK = /_SERVICE_HOST$|_SERVICE_PORT(?:_\w+)?$|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)?$/;

@@ -25,9 +25,9 @@ const isName = (text: string): text is ProfileName => PROFILE_NAMES.some((name) 
 /** Reads a built-in profile by name, or a profile file by path. Faults do not contain the path, which could leak. */
 export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
   if (isName(nameOrPath)) return builtInProfile(nameOrPath);
-  const text = /\.(?:ya?ml|json)$/.test(nameOrPath) ? readText(nameOrPath) : null;
+  const text = /\.(?:ya?ml|json)$/.test(nameOrPath) ? readText(nameOrPath) : undefined;
   const names = PROFILE_NAMES.join(", ");
-  if (text === null)
+  if (text === undefined)
     return refuse(context, `expected ${names} or the path of a .yaml or .json file that can be read`);
   const found = parseProfile(text);
   return "basePath" in found ? found : refuse(context, ...found);
@@ -37,19 +37,14 @@ export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile
 function parseProfile(text: string): Profile | readonly string[] {
   if (text.length > MAX_LENGTH) return [`expected at most ${MAX_LENGTH} characters, got ${text.length}`];
   // Loaded only here: most profiles are built in.
-  const { parseDocument } = require("yaml") as typeof Yaml;
-  // YAML includes JSON.
-  const document = parseDocument(text, { prettyErrors: false });
-  const faults = document.errors.map(
-    ({ message, pos: [start] }) => `line ${text.slice(0, start).split("\n").length}: ${message}`,
-  );
-  if (faults.length > 0) return firstOf(faults);
+  const { parse } = require("yaml") as typeof Yaml;
   let written: unknown;
   try {
-    written = document.toJS();
+    // YAML includes JSON. A warning would be printed with lines of the file.
+    written = parse(text, { logLevel: "error" });
   } catch (error) {
-    // An alias without an anchor, or one that expands too far.
-    return [error instanceof Error ? error.message : "expected YAML or JSON"];
+    // Without the lines of the file that follow, in which a token may stand.
+    return [error instanceof Error ? error.message.replace(/:?\n.*/s, "") : "expected YAML or JSON"];
   }
   const result = WrittenProfile.safeParse(written ?? {}, { reportInput: true });
   if (!result.success) return firstOf(result.error.issues.flatMap(faultsOf));

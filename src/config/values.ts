@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { BlockList, isIP, isIPv6 } from "node:net";
 import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
+import { attempt } from "../errors.ts";
 import { type Renames, wordsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
 import { perSeconds, type RateLimit } from "../rate.ts";
@@ -16,31 +17,17 @@ export function refuse(context: z.RefinementCtx, ...messages: readonly string[])
   return z.NEVER;
 }
 
-/** What `act` returns; null when it throws. */
-function attempt<Value>(act: () => Value): Value | null {
-  try {
-    return act();
-  } catch {
-    return null;
-  }
-}
-
-/** The text of a file; null when it cannot be read. */
-export const readText = (path: string): string | null => attempt(() => readFileSync(path, "utf8"));
+/** The text of a file; undefined when it cannot be read. */
+export const readText = (path: string) => attempt(() => readFileSync(path, "utf8"));
 
 const UNREADABLE = "expected the path of a file that can be read";
 
-export function whole(bounds: { readonly from: number; readonly to: number; readonly fallback: number }) {
-  const error = `expected a whole number from ${bounds.from} to ${bounds.to}`;
-  return z.coerce
-    .number({ error })
-    .int({ error })
-    .min(bounds.from, { error })
-    .max(bounds.to, { error })
-    .default(bounds.fallback);
+export function whole(from: number, to: number, fallback: number) {
+  const error = `expected a whole number from ${from} to ${to}`;
+  return z.coerce.number({ error }).int({ error }).min(from, { error }).max(to, { error }).default(fallback);
 }
-export const milliseconds = (fallback: number) => whole({ from: 1, to: 3_600_000, fallback });
-export const count = (fallback: number) => whole({ from: 1, to: 1_000_000_000, fallback });
+export const milliseconds = (fallback: number) => whole(1, 3_600_000, fallback);
+export const count = (fallback: number) => whole(1, 1_000_000_000, fallback);
 const onOrOff = z.enum(["on", "off"], { error: "expected on or off" });
 export const isOn = onOrOff.transform((value) => value === "on");
 export const onOff = (fallback: boolean) =>
@@ -87,7 +74,7 @@ function faultsOf(renames: Renames): string[] {
 
 export function readManifest(path: string, context: z.RefinementCtx): TrustedDocuments {
   const text = readText(path);
-  if (text === null) return refuse(context, UNREADABLE);
+  if (text === undefined) return refuse(context, UNREADABLE);
   return parseManifest(text) ?? refuse(context, "expected a JSON object of hashes and documents");
 }
 
@@ -170,7 +157,8 @@ export function parseProxy(text: string, context: z.RefinementCtx): URL {
   const url = attempt(() => new URL(text));
   const isPlain = url?.protocol === "http:" && url.pathname === "/" && url.search + url.hash === "";
   // `%` stands only before two hexadecimal digits, and what they say is UTF-8.
-  if (url && isPlain && attempt(() => decodeURIComponent(url.username + url.password)) !== null) return url;
+  if (url && isPlain && attempt(() => decodeURIComponent(url.username + url.password)) !== undefined)
+    return url;
   return refuse(
     context,
     "expected an http URL such as http://proxy.example.com:3128, in which user and password may stand",
@@ -181,7 +169,7 @@ export function parseProxy(text: string, context: z.RefinementCtx): URL {
 const pemFile = (expected: string, parse: (pem: string) => object) =>
   z.string().transform((path, context) => {
     const pem = readText(path);
-    if (pem === null) return refuse(context, UNREADABLE);
+    if (pem === undefined) return refuse(context, UNREADABLE);
     return attempt(() => parse(pem)) ? pem : refuse(context, expected);
   });
 

@@ -1,4 +1,4 @@
-import { type ExecutionResult, type GraphQLError, type OperationTypeNode } from "graphql";
+import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
 import { Cancelled } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
 import {

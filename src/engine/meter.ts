@@ -38,7 +38,7 @@ export function sizeOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return BYTES_PER_VALUE;
   let size = 2;
   if (Array.isArray(value)) for (const item of value) size += sizeOf(item) + 1;
-  else for (const [key, item] of Object.entries(value)) size += sizeOf(key) + sizeOf(item) + 2;
+  else for (const key in value) size += sizeOf(key) + sizeOf(value[key as keyof typeof value]) + 2;
   return size;
 }
 

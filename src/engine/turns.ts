@@ -12,6 +12,9 @@ import { CallerLines, Line } from "../line.ts";
 /** How long the event loop may be blocked, in milliseconds. */
 const SLICE_MS = 3;
 
+/** How long one queue is served: to give the turn to another one takes as long as to parse a short response. */
+const TURN_MS = 0.25;
+
 /** When the current slice ends; null until the first check in this turn of the event loop. */
 let sliceEnd: number | null = null;
 
@@ -60,7 +63,7 @@ export function atEndOfTurn(work: Work): void {
 }
 
 /**
- * The turns of a gateway. Its callers take turns, one piece of work each, and so do the queues of a caller: neither a long
+ * The turns of a gateway. Its callers take turns, a moment each, and so do the queues of a caller: neither a long
  * queue nor a caller with many queues delays the others.
  */
 export class Turns {
@@ -138,16 +141,19 @@ export class SliceQueue {
     this.#leave();
   }
 
-  /** Does the first waiting work. The other queues of the caller then go first. */
+  /** Does waiting work for the length of a turn. The other queues of the caller then go first. */
   serveNext(): void {
-    const work = this.#waiting[this.#first++];
     const line = this.#line;
     line?.leave();
+    const begun = performance.now();
+    let spent = 0;
+    while (!this.isEmpty() && spent < TURN_MS) {
+      this.#waiting[this.#first++]?.();
+      spent = performance.now() - begun;
+    }
+    line?.spend(spent);
     if (this.isEmpty()) this.#leave();
     else line?.add(this);
-    const begun = performance.now();
-    work?.();
-    line?.spend(performance.now() - begun);
     if (!this.isEmpty() || this.#onEmpty.length === 0) return;
     for (const callback of this.#onEmpty.splice(0)) callback();
   }

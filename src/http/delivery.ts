@@ -7,7 +7,7 @@ import { atEndOfTurn } from "../engine/turns.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { TransientList } from "../transient.ts";
-import { breakOff, isOver, onceOver } from "./connection.ts";
+import { breakOff, isOver, onceOver } from "./sockets.ts";
 
 /** An HTTP response. */
 interface Sent<Body> {
@@ -50,18 +50,17 @@ export function createDelivery(config: Config, callers: Callers, clock: Clock) {
     });
   };
 
-  /** Writes a body except its last chunk, and returns that chunk. */
-  const writeAllButLast = async (
+  /** Writes a part of a body, which counts until it is read. */
+  const writePart = async (
     response: ServerResponse,
-    body: Uint8Array,
+    part: Uint8Array,
     count: (bytes: number) => void,
-  ): Promise<Uint8Array> => {
-    let from = 0;
-    for (; body.length - from > CHUNK_BYTES && !isOver(response); from += CHUNK_BYTES) {
-      await write(response, body.subarray(from, from + CHUNK_BYTES));
-      count(-CHUNK_BYTES);
+  ): Promise<void> => {
+    for (let from = 0; from < part.length; from += CHUNK_BYTES) {
+      const chunk = part.subarray(from, from + CHUNK_BYTES);
+      await write(response, chunk);
+      count(-chunk.length);
     }
-    return body.subarray(from);
   };
 
   /**
@@ -94,7 +93,8 @@ export function createDelivery(config: Config, callers: Callers, clock: Clock) {
     if (isLong) response.appendHeader("vary", "accept-encoding");
     const encoding = isCompressed ? { "content-encoding": "gzip" } : {};
     response.writeHead(status, { "content-length": body.length, ...encoding, ...headers });
-    response.end(await writeAllButLast(response, body, count));
+    await writePart(response, body, count);
+    response.end();
   };
 
   /** Sends a body in pieces as they come, no faster than the caller reads them. */
@@ -113,9 +113,7 @@ export function createDelivery(config: Config, callers: Callers, clock: Clock) {
       onPart(part.length);
       if (isOver(response)) break;
       count(part.length);
-      const last = await writeAllButLast(response, part, count);
-      await write(response, last);
-      count(-last.length);
+      await writePart(response, part, count);
     }
     response.end();
   };

@@ -6,8 +6,8 @@ import { type Link, TransientList } from "../transient.ts";
 
 const OPERATIONS = "operations under way";
 
-/** Creates the ways in. `isQueueFull`: whether the queue of upstream requests has no room for an operation of the caller. */
-export function createDoors(config: Config, callers: Callers, isQueueFull: (caller: Caller) => boolean) {
+/** Creates the ways in. `turnAway`: returns true where the queue of upstream requests has no room for an operation of the caller, and counts it. */
+export function createDoors(config: Config, callers: Callers, turnAway: (caller: Caller) => boolean) {
   const { MAX_OPERATIONS: all, MAX_UNPROVEN_MUTATIONS: mutations } = config;
   // Strangers may have all that others do not need, since they give way.
   const operations = { total: all, perCaller: config.MAX_OPERATIONS_PER_TOKEN, address: all, strangers: all };
@@ -21,7 +21,7 @@ export function createDoors(config: Config, callers: Callers, isQueueFull: (call
   const doorTo = (kind: string, shares: Shares, closedFor: ClosedFor = () => null) =>
     new Door(kind, callers.quota(shares), closedFor);
   return {
-    operation: doorTo(OPERATIONS, operations, (caller) => (isQueueFull(caller) ? overloaded() : null)),
+    operation: doorTo(OPERATIONS, operations, (caller) => (turnAway(caller) ? overloaded() : null)),
     stream: doorTo("subscriptions", streams, whileOpen),
     socket: doorTo("WebSockets", streams, whileOpen),
     download: doorTo("downloads under way", downloads),
@@ -60,12 +60,6 @@ class Door {
 
   get taken(): number {
     return this.quota.taken + this.paused;
-  }
-
-  hasRoom(caller: Caller): boolean {
-    if (this.#closedFor(caller)) return false;
-    const full = this.quota.fullFor(caller);
-    return !full || this.#givingWay(full, caller) !== null;
   }
 
   /** Takes a place that is free or gives way. Returns an error if there is none. */

@@ -9,7 +9,7 @@ import { openRequestSpan } from "../observability/tracing.ts";
 import { RequestScope } from "../request-scope.ts";
 import { plainPath } from "../rest/api/endpoint.ts";
 import { mapFailure } from "../rest/client/failure.ts";
-import { breakOff, onceOver } from "./connection.ts";
+import { breakOff, onceOver } from "./sockets.ts";
 import { PRIVATE } from "./graphql/encoding.ts";
 import type { Parts } from "./operation.ts";
 import { codeOf, reject } from "./rejection.ts";

@@ -140,8 +140,9 @@ export class OperationContext implements Context {
     this.gateway = parts.facts;
     this.server = parts.shared.server;
     this.lookAhead = parts.lookAhead;
-    this.onFree = journal && place && (() => journal.free(place));
-    this.onScan = journal && place && ((compared, rows) => journal.scan(place, compared, rows));
+    this.onFree = journal && place && (() => journal.add(null, { kind: "free", place }));
+    this.onScan =
+      journal && place && ((compared, rows) => journal.add(null, { kind: "scan", place, compared, rows }));
     this.place = place;
     this.at = journal && ((below) => new OperationContext(parts, source, below, state));
     this.#parts = parts;

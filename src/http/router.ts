@@ -5,8 +5,8 @@ import { rejection } from "../engine/errors.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
-import { readBody } from "./body.ts";
-import { MAX_UNANSWERED, onceOver, unanswered, watch } from "./connection.ts";
+import { readBody } from "./request-body.ts";
+import { MAX_UNANSWERED, onceOver, unanswered, watch } from "./sockets.ts";
 import { Place } from "./doors.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
 import { codeOf, type Protocol, reject, sendText } from "./rejection.ts";
@@ -66,11 +66,12 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
 
   /** Serves the requests of a protocol: each takes its place, then its body is read, then it is executed. */
   const serve = (protocol: Protocol, execute: Execute, maxBytes: number): Listener => {
-    /** A request may be a subscription if it accepts an event stream, and there is room for one. */
-    const doorFor = ({ headers }: IncomingMessage, { caller }: Identity) =>
-      protocol === "graphql" && acceptsEvents(headers.accept) && doors.stream.hasRoom(caller)
-        ? doors.stream
-        : doors.operation;
+    /** A place for a request, which may be a subscription if it accepts an event stream, and there is room for one. */
+    const placeFor = ({ headers }: IncomingMessage, { caller }: Identity) => {
+      const mayLast = protocol === "graphql" && acceptsEvents(headers.accept);
+      const place = mayLast ? doors.stream.take(caller) : null;
+      return place instanceof Place ? place : doors.operation.take(caller);
+    };
 
     /**
      * Runs an operation, whose scope has ended when its caller has disconnected: under overload many callers give up before
@@ -94,7 +95,7 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
 
     return (request, response) => {
       const identity = identify(request);
-      const place = doorFor(request, identity).take(identity.caller);
+      const place = placeFor(request, identity);
       if (!(place instanceof Place)) return rejectAs(place, protocol, identity, response);
       if (request.method !== "POST") return run(identity, place, response, null);
       let isRead = false;

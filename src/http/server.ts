@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { reset, unanswered } from "./connection.ts";
+import { reset, unanswered } from "./sockets.ts";
 import { readTarget } from "./target.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
@@ -54,11 +54,6 @@ export const forWebSockets = (listener: UpgradeListener) =>
     else serveWithoutUpgrade(this, request, socket, head);
   };
 
-/** Calls `listener` for the WebSockets of a server. */
-export const onWebSocket = (server: Server, listener: UpgradeListener): Server =>
-  // Node calls it from 22.21 and 24.9 on.
-  Object.assign(server, { shouldUpgradeCallback: wantsWebSocket }).on("upgrade", forWebSockets(listener));
-
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /** Rejects with a status what has no response: a WebSocket, or a request that does not arrive. */
@@ -77,8 +72,8 @@ const OFFER = new Set(["connection", "upgrade", "http2-settings"]);
 
 /**
  * Serves a request as if it had offered no other protocol. Java's `HttpClient` and `curl --http2` offer `h2c` with their
- * first request. A server with a listener for `upgrade` gets them all as upgrades where it cannot decline
- * (`shouldUpgradeCallback`): so the connection begins again, with a head that lacks the offer.
+ * first request. A server with a listener for `upgrade` gets them all as upgrades: so the connection begins again, with a
+ * head that lacks the offer.
  */
 function serveWithoutUpgrade(
   server: Server,

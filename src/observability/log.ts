@@ -1,4 +1,3 @@
-import { writeSync } from "node:fs";
 import pino from "pino";
 
 type Write = (fields: object, message: string) => void;
@@ -11,12 +10,11 @@ export interface Log {
   readonly error: Write;
 }
 
-/** Buffered log lines are written when they have this many characters, and at least this often in milliseconds. */
-const LOG_BUFFER_LENGTH = 4_096;
-const LOG_FLUSH_MS = 200;
-
-/** Maximum length of log lines that are kept while they cannot be written. Further lines are dropped. */
-const MAX_LOG_BACKLOG = 1_048_576;
+/**
+ * Log lines are written when they have `minLength` bytes, and at least every `periodicFlush` milliseconds. Beyond `maxLength`
+ * bytes that could not be written, further lines are dropped.
+ */
+const BUFFER = { minLength: 4_096, periodicFlush: 200, maxLength: 1_048_576 };
 
 /**
  * Creates the log on standard output: JSON, or on a terminal lines for people. `close` writes what is buffered; later lines
@@ -26,33 +24,19 @@ const MAX_LOG_BACKLOG = 1_048_576;
 export function createLog(level: string): { readonly log: Log; readonly close: () => void } {
   const isWhole = /debug|trace/.test(level);
   const { isTTY } = process.stdout;
-  let lines = "";
-  /** What an earlier write has left. */
-  let rest: Buffer = Buffer.alloc(0);
-  const flush = (): void => {
-    const all = Buffer.concat([rest, Buffer.from(lines)]);
-    lines = "";
-    rest = all;
-    try {
-      rest = all.subarray(writeSync(process.stdout.fd, all));
-    } catch {
-      // A full disk or a closed pipe takes nothing.
-    }
-  };
-  const timer = setInterval(flush, LOG_FLUSH_MS).unref();
-  const write = (line: string): void => {
-    if (rest.length + lines.length > MAX_LOG_BACKLOG) return;
-    lines += isTTY ? readableOf(line, isWhole) : line;
-    if (lines.length >= LOG_BUFFER_LENGTH) flush();
-  };
+  const output = pino.destination({ ...BUFFER, sync: true, retryEAGAIN: () => false });
+  // A full disk or a closed pipe takes nothing.
+  output.on("error", () => {});
+  const flush = (): void => output.flush();
   process.on("exit", flush);
+  const write = (line: string) => void output.write(isTTY ? readableOf(line, isWhole) : line);
   // No pid and host name: log collectors add their own.
   const log = pino({ level, base: null }, { write });
   const close = (): void => {
     log.level = "silent";
     process.off("exit", flush);
-    clearInterval(timer);
     flush();
+    output.destroy();
   };
   return { log, close };
 }

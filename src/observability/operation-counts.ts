@@ -29,6 +29,7 @@ interface Counts {
   operations: number;
   failed: number;
   seconds: number;
+  /** Infinite for names that stay. */
   usedAt: number;
 }
 
@@ -55,8 +56,7 @@ function createNamedCounts(
   registers: Registry[],
   now: () => number,
 ) {
-  const chosen = new Map<string, Counts>();
-  const fixed = new Map<string, Counts>();
+  const all = new Map<string, Counts>();
   for (const [name, help, key] of metrics)
     void new Counter({
       name,
@@ -65,39 +65,38 @@ function createNamedCounts(
       registers,
       collect() {
         this.reset();
-        for (const { labels, [key]: count } of [...fixed.values(), ...chosen.values()])
-          this.inc(labels, count);
+        for (const { labels, [key]: count } of all.values()) this.inc(labels, count);
       },
     });
 
-  const countsIn = (entries: Map<string, Counts>, first: string, second: string): Counts => {
-    // No header and no name has a line break.
-    const key = `${first}\n${second}`;
+  // No header and no name has a line break.
+  const add = (first: string, second: string, usedAt: number): Counts => {
     const labels = { [labelNames[0]]: first, [labelNames[1]]: second };
-    const counts = entries.get(key) ?? { labels, operations: 0, failed: 0, seconds: 0, usedAt: 0 };
-    counts.usedAt = now();
-    entries.set(key, counts);
+    const counts = { labels, operations: 0, failed: 0, seconds: 0, usedAt };
+    all.set(`${first}\n${second}`, counts);
     return counts;
   };
 
   /** Whether there is a place for new names. Frees that of the least recently used ones if they were unused for long. */
   const hasPlace = (): boolean => {
-    if (chosen.size < max) return true;
-    const [key, { usedAt }] = [...chosen].reduce((oldest, each) =>
+    const chosen = [...all].filter(([, { usedAt }]) => usedAt < Infinity);
+    if (chosen.length < max) return true;
+    const [key, { usedAt }] = chosen.reduce((oldest, each) =>
       each[1].usedAt < oldest[1].usedAt ? each : oldest,
     );
-    return now() - usedAt >= UNUSED_MS && chosen.delete(key);
+    return now() - usedAt >= UNUSED_MS && all.delete(key);
   };
 
   return {
     /** The counts of names that the gateway chooses: there are few, and they stay. */
-    fixed: (first: string, second: string): Counts => countsIn(fixed, first, second),
+    fixed: (first: string, second: string): Counts =>
+      all.get(`${first}\n${second}`) ?? add(first, second, Infinity),
     /** The counts of names that a caller chose; null if they are not counted by name. Only `isTrusted` brings new ones. */
     chosen: (first: string, second: string, isTrusted: boolean): Counts | null => {
-      const isCounted =
-        chosen.has(`${first}\n${second}`) ||
-        (isTrusted && NAME.test(first) && NAME.test(second) && hasPlace());
-      return isCounted ? countsIn(chosen, first, second) : null;
+      const isName = isTrusted && NAME.test(first) && NAME.test(second);
+      const counts = all.get(`${first}\n${second}`) ?? (isName && hasPlace() ? add(first, second, 0) : null);
+      if (counts) counts.usedAt = Math.max(counts.usedAt, now());
+      return counts;
     },
   };
 }

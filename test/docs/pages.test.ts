@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { ERROR_CODES } from "../../src/errors.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -30,6 +31,14 @@ function leadsSomewhere(target: string, page: string): boolean {
   );
   return fragments.includes(hash.slice(1));
 }
+
+test("docs/errors.md has the row of each code", () => {
+  const rows = Object.entries(ERROR_CODES).map(
+    ([code, { status, retry = "" }]) => `| \`${code}\` | ${status} | ${retry} | `,
+  );
+  const text = readFileSync(new URL("docs/errors.md", ROOT), "utf8");
+  expect(text.match(/^\| `[A-Z_]+` \| \d+ \|[^|]*\| (?=\S)/gm)).toEqual(rows);
+});
 
 test.each(PAGES)("the links of %s lead to files and headings that exist", (page) => {
   const text = readFileSync(new URL(page, ROOT), "utf8");

@@ -1,5 +1,6 @@
+import { gzipSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
-import { startFake } from "../support/fake.ts";
+import { startFake, type Told } from "../support/fake.ts";
 import { startRaw } from "./framing.ts";
 import { metricOf, reaches } from "../support/figures.ts";
 import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
@@ -8,6 +9,8 @@ import {
   askFor,
   experimentIn,
   firstCodeOf,
+  jsonText,
+  recordTextOf,
   RUNNING_ANSWER,
   RUNNING_RECORD,
   statusesOf,
@@ -100,23 +103,27 @@ describe("one token beside another", () => {
   });
 });
 
-test("a caller's operations hold no more of the service's answers than MAX_UPSTREAM_BYTES, and keep what they have", async () => {
-  const { service, ...gateway } = await startBefore(
-    ({ path }) => ({
-      json: { ...RUNNING_RECORD, id: experimentIn(path), description: "x".repeat(50_000) },
-    }),
-    { MAX_UPSTREAM_BYTES: "110000", MAX_UPSTREAM_WIDTH: "1" },
-  );
-  const { data, errors } = await askFor(gateway, statusesOf([1, 2, 3, 4]));
-  const running = { status: "RUNNING" };
-  expect(data).toEqual({ of1: running, of2: running, of3: null, of4: null });
-  expect(errors?.map(({ path, extensions }) => [path?.[0], extensions["code"]])).toEqual([
-    ["of3", "REQUEST_LIMIT_EXCEEDED"],
-    ["of4", "REQUEST_LIMIT_EXCEEDED"],
-  ]);
-  // The third is refused while it comes, the fourth is not asked for.
-  expect(service.calls()).toEqual([1, 2, 3].map((id) => `GET ada/mnist/experiments/${id}/`));
-});
+test.each<[string, (text: string) => Told]>([
+  ["", jsonText],
+  ["when they are decompressed ", (text) => jsonText(gzipSync(text), "gzip")],
+])(
+  "a caller's operations hold no more of the service's answers %sthan MAX_UPSTREAM_BYTES, and keep what they have",
+  async (_, toldAs) => {
+    const { service, ...gateway } = await startBefore(() => toldAs(recordTextOf(50_000)), {
+      MAX_UPSTREAM_BYTES: "110000",
+      MAX_UPSTREAM_WIDTH: "1",
+    });
+    const { data, errors } = await askFor(gateway, statusesOf([1, 2, 3, 4]));
+    const running = { status: "RUNNING" };
+    expect(data).toEqual({ of1: running, of2: running, of3: null, of4: null });
+    expect(errors?.map(({ path, extensions }) => [path?.[0], extensions["code"]])).toEqual([
+      ["of3", "REQUEST_LIMIT_EXCEEDED"],
+      ["of4", "REQUEST_LIMIT_EXCEEDED"],
+    ]);
+    // The third is refused while it comes, the fourth is not asked for.
+    expect(service.calls()).toEqual([1, 2, 3].map((id) => `GET ada/mnist/experiments/${id}/`));
+  },
+);
 
 describe("what one caller does to the others", () => {
   const failing = () =>

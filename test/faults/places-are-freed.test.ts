@@ -1,8 +1,9 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { reaches, settled } from "../support/figures.ts";
+import { metricOf, reaches, settled } from "../support/figures.ts";
 import { startRaw, wireOf } from "./framing.ts";
+import { openRaw } from "../http/raw-socket.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { startHolding, startHoldingRecords } from "../support/holding.ts";
 import {
@@ -97,6 +98,23 @@ describe("callers who take nothing of a long answer", () => {
     const read = await Promise.all(heavy.map((answer) => answer && readOn(answer)));
     expect(read.filter((each) => each?.isWhole).length).toBeLessThan(4);
   });
+});
+
+test("callers who leave before their queries run have no place afterwards, also where they accept events", async () => {
+  const gateway = await startGateway({ upstream: await startHolding() });
+  const query = "{ __typename }";
+  // From the second time on the document is known, and is not read in a turn.
+  for (const _ of [1, 2]) await gateway.ask(query);
+  const body = JSON.stringify({ query });
+  const head = "Host: g\r\nAccept: text/event-stream\r\nContent-Type: application/json";
+  for (let caller = 0; caller < 20; caller++) {
+    const { socket, write } = await openRaw(gateway.url);
+    await write(`POST /graphql HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    socket.destroy();
+  }
+  await settled(gateway, () => gateway.logged().length);
+  expect(gateway.logged()).toContain("REQUEST_CANCELLED");
+  expect(await metricOf(gateway, "rungraph_operations_running")).toBe(0);
 });
 
 test("callers who leave while their requests wait for a connection free the queue", async () => {

@@ -1,7 +1,11 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { BREAKER, counted, holdWindows, inTurn, startBreakable } from "./breakable.ts";
 import { cases } from "../support/cases.ts";
-import { reset } from "./faults.ts";
+import { reset, say } from "./faults.ts";
+import { metricOf, reaches } from "../support/figures.ts";
+import { statusOf } from "../support/one-read.ts";
+import { PATIENT } from "../support/patience.ts";
+import { begin } from "../support/readers.ts";
 
 const env = { UPSTREAM_RETRIES: "2" };
 
@@ -40,6 +44,20 @@ describe("second tries of reads", () => {
     expect(await one()).toBe("ok");
     const pauses = set.mock.calls.map(([, ms = 0]) => Math.round(1_000 * ms));
     expect(pauses).toEqual(expect.arrayContaining([1_230, 2_460]));
+  });
+
+  test("are neither made nor counted for a caller who leaves in the pause", async () => {
+    const set = vi.spyOn(globalThis, "setTimeout");
+    const { service, gateway, one } = await startBreakable(env);
+    service.fail(/./, say({ status: 503, text: "", headers: { "retry-after": "2" } }), (call) => call === 1);
+    const caller = begin(gateway.url, { path: "/graphql", graphql: statusOf(7) });
+    await vi.waitUntil(() => set.mock.calls.some(([, ms]) => ms === 2_000), PATIENT);
+    caller.destroy();
+    await reaches(gateway, "rungraph_operations_running", 0);
+    expect(await one()).toBe("ok");
+    expect(service.calls()).toHaveLength(2);
+    const sent = 'rungraph_upstream_request_seconds_count{method="GET",route=".*"}';
+    expect(await metricOf(gateway, sent)).toBe(2);
   });
 
   test("are a tenth at most while much is asked", async () => {

@@ -23,6 +23,7 @@ async function startProcess() {
       await vi.waitUntil(() => service.held.length === count, PATIENT);
       return service.held;
     },
+    kill,
     terminate: () => kill("SIGTERM"),
     /** Asks it to stop, and waits until it does not listen any more. */
     stop: async () => {
@@ -116,10 +117,29 @@ test.each([
   const gateway = await startProcess();
   const { write, read } = await openRaw(gateway.url);
   await write(half);
+  // A download, which needs no body, has begun.
+  const download = await openRaw(gateway.url);
+  await download.write(`GET ${LOG} HTTP/1.1\r\n${rest}content-length: 1\r\n\r\n`);
+  const [log] = await gateway.asked(1);
+  log?.writeHead(200, { "content-type": "text/plain" }).write("begun");
   await gateway.stop();
   expect(await gateway.ended).toBe(0);
   // That of Node, which comes much later, has no length.
   expect(read()).toMatch(/^HTTP\/1\.1 408 [^]*content-length: 0/);
+  // It breaks off, and has nothing that looks like a part of it.
+  expect(download.read()).toMatch(/^HTTP\/1\.1 200 [^]*begun\r\n$/);
+});
+
+test("connections that came before it was asked to stop are answered, also those that it has not accepted yet", async () => {
+  const gateway = await startProcess();
+  gateway.kill("SIGSTOP");
+  const clients = await Promise.all(Array.from({ length: 50 }, () => openRaw(gateway.url)));
+  for (const { write } of clients) await write(GET_READY);
+  gateway.terminate();
+  gateway.kill("SIGCONT");
+  await Promise.all(clients.map(({ closed }) => closed));
+  expect(clients.filter(({ read }) => !/^HTTP\/1\.1 (?:200|503) /.test(read()))).toEqual([]);
+  expect(await gateway.ended).toBe(0);
 });
 
 test("asked a second time, it ends at once with code 1", async () => {

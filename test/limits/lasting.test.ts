@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { LONG_FROM, send, startWorld, type World } from "../support/door-world.ts";
 import { openSocket } from "../support/doors.ts";
 import { globalId } from "../support/ids.ts";
@@ -57,10 +58,19 @@ async function readOn(world: World, received: IncomingMessage): Promise<number> 
 }
 
 test("a download that is read slowly but steadily arrives whole, also where it is longer than all that may wait", async () => {
-  const world = await startWorld({ env: { ...ONE_DOWNLOAD, MAX_WAITING_BYTES: "1000000" } });
+  const idleMs = 123_456;
+  const env = { ...ONE_DOWNLOAD, MAX_WAITING_BYTES: "1000000", UPSTREAM_IDLE_TIMEOUT_MS: `${idleMs}` };
+  const world = await startWorld({ env });
+  const { mock } = vi.spyOn(Socket.prototype, "setTimeout");
+  onTestFinished(() => void vi.restoreAllMocks());
   await world.accept("ada");
   const { received } = await unread(world);
   received.on("error", () => {});
+  // The service is not silent: its bytes wait for the reader.
+  // Safe: it is a method of sockets.
+  const upstream = mock.contexts[mock.calls.findIndex(([ms]) => ms === idleMs)] as Socket;
+  await vi.waitUntil(() => upstream.isPaused(), PATIENT);
+  upstream.emit("timeout");
   const began = world.now();
   let bytes = 0;
   while (!received.readableEnded && !received.destroyed) {

@@ -122,6 +122,22 @@ test("a subscriber that does not read holds up the others for seconds only, and 
   expect(inOrder().filter((request) => request === LOG).length).toBeGreaterThan(1);
 });
 
+test("a subscriber that does not read loses nothing when those leave who wait for it", async () => {
+  const log = logOf(24 * MEGABYTE);
+  const { watch, advance, paused, subscriptions } = await startLongLog(() => log);
+  const slow = await watch();
+  const quick = [await watch(), await watch()];
+  advance(FIRST_POLL);
+  const left = quick.map((reader) => piecesOf(reader).catch(() => "left"));
+  for (const [index, reader] of quick.entries()) {
+    await paused();
+    reader.leave();
+    await subscriptions(2 - index);
+  }
+  expect(textOf(await piecesOf(slow)) === log.toString()).toBe(true);
+  expect(await Promise.all(left)).toEqual(["left", "left"]);
+});
+
 test("a long log whose response is cut off is read on by another request, without a word", async () => {
   const log = logOf(3 * MEGABYTE);
   const { service, watch, advance, reach, inOrder } = await startLongLog(() => log);

@@ -70,6 +70,23 @@ test("who leaves while an event is read ends its reads", async () => {
   await gone.opened;
 });
 
+test("what an event has read counts for its caller no longer than the event", async () => {
+  const run = { id: 1, last_status: "running" };
+  const { subscribe, advance, reach } = await startLive([run], {
+    env: { ...NO_DEADLINES, MAX_UPSTREAM_BYTES: "100000" },
+    answer: ({ path }) => (path.endsWith("/logs/") ? { text: "x".repeat(40_000) } : undefined),
+  });
+  const query = `subscription { runUpdated(id: "ada.mnist.experiments.1") { run { ... on Experiment { logs { endCursor } } } } }`;
+  const watcher = await subscribe({ query });
+  advance(FIRST_POLL);
+  for (const [index, status] of ["starting", "warning", "stopping"].entries()) {
+    expect((await watcher.next())?.errors).toBe(undefined);
+    run.last_status = status;
+    await reach((index + 1) * 1_000);
+  }
+  expect((await watcher.next())?.errors).toBe(undefined);
+});
+
 test("who comes and goes leaves no timer behind", async () => {
   const { watch, advance, subscriptions, timers } = await startLive([{ id: 1, last_status: "running" }]);
   for (let visit = 0; visit < 5; visit++) {

@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
-import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
+import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
 import { PATIENT, withoutPings } from "../support/patience.ts";
+import { openRaw } from "../http/raw-socket.ts";
 
 const RUNNING = [{ id: 1, last_status: "running" }];
 
@@ -59,6 +60,22 @@ test("a gateway that stops ends event streams without completing them, so that c
   drain();
   for (const watcher of watchers) expect(await watcher.frame()).toBe(null);
   await subscriptions(0);
+});
+
+test("a gateway that stops ends a stream that begins only then, because its document comes late", async () => {
+  withoutPings();
+  const { url, drain, subscriptions } = await startLive(RUNNING);
+  const body = JSON.stringify({ query: RUN_UPDATED, variables: { id: experimentId(1) } });
+  const late = await openRaw(url);
+  const head =
+    "Host: g\r\nAuthorization: token t\r\nAccept: text/event-stream\r\nContent-Type: application/json";
+  await late.write(`POST /graphql HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n`);
+  await subscriptions(1);
+  drain();
+  await late.write(body);
+  await late.closed;
+  expect(late.read()).toMatch(/^HTTP\/1\.1 200 [^]*text\/event-stream/);
+  expect(late.read()).not.toContain("complete");
 });
 
 test("a gateway that stops waits a second for the readers of event streams", async () => {

@@ -63,19 +63,21 @@ describe("a log that cannot be had", () => {
     expect(logged()).not.toContain("unexpected");
   });
 
-  test.each<[string, string, (response: ServerResponse) => void]>([
-    ["breaks in the middle", "UPSTREAM_UNAVAILABLE", (response) => void response.destroy()],
-    ["falls silent", "UPSTREAM_TIMEOUT", () => {}],
-  ])("because the connection %s is %s", async (_, code, end) => {
+  const begin = (response: ServerResponse, then = () => {}) =>
+    response.writeHead(200, { "content-length": 5_000 }).write("line 1\n", then);
+  test.each<[string, string, string, (response: ServerResponse) => unknown]>([
+    ["breaks in the middle", "UPSTREAM_UNAVAILABLE", "IDLE", (given) => begin(given, () => given.destroy())],
+    ["falls silent", "UPSTREAM_TIMEOUT", "IDLE", begin],
+    ["is silent from the beginning", "UPSTREAM_TIMEOUT", "HEADERS", () => {}],
+  ])("because the connection %s is %s", async (_, code, timeout, answer) => {
     const gone = gate();
     const url = await listen((__, response) => {
       response.on("close", gone.open);
-      response.writeHead(200, { "content-length": 5_000 });
-      response.write("line 1\n", () => end(response));
+      answer(response);
     });
     const { ask, logged } = await startGateway({
       upstream: { url },
-      env: { UPSTREAM_IDLE_TIMEOUT_MS: "100" },
+      env: { [`UPSTREAM_${timeout}_TIMEOUT_MS`]: "100" },
     });
     const { data, errors } = (await ask(READ_LOG)) as LogAnswer;
     expect(data).toEqual({ experiment: { logs: null } });

@@ -81,7 +81,7 @@ describe("an explained operation", () => {
 
   test("names the places that one list serves, and counts them", async () => {
     const gateway = await startDemoGateway({ env: POLYAXON });
-    const ids = [40, 41, 42, 43].map((id) => globalId(`Experiment:ada/mnist/${id}`));
+    const ids = [40, 41, 42, 43, 4711].map((id) => globalId(`Experiment:ada/mnist/${id}`));
     const explained = await explain(
       gateway,
       "query ($ids: [ID!]!) { entities(ids: $ids) { ... on Experiment { status } } }",
@@ -92,12 +92,14 @@ describe("an explained operation", () => {
         template: "{owner}/{project}/experiments",
         round: 1,
         fields: ["entities.0", "entities.1", "entities.2"],
-        moreFields: 1,
-        reads: 4,
+        moreFields: 2,
+        reads: 5,
       },
+      // The list has no such record.
+      { template: "{owner}/{project}/experiments/{id}/", round: 2, fields: ["entities.4"], reads: 1 },
     ]);
-    expect(explained.reads).toMatchObject({ request: 0, batch: 4, shared: 0 });
-    expect(explained.totals).toMatchObject({ requests: 1, withoutRungraph: 4 });
+    expect(explained.reads).toMatchObject({ request: 1, batch: 4, shared: 0 });
+    expect(explained.totals).toMatchObject({ requests: 2, rounds: 2, withoutRungraph: 5 });
   });
 
   test("tells what another operation requested, and what was kept", async () => {

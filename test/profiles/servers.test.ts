@@ -204,7 +204,6 @@ describe("a profile that cannot be used", () => {
 
   test.each([
     ["keys that are unknown", many(1_000, (index) => `key${index}: 1`), "further faults: 980"],
-    ["keys that occur twice", many(1_000, () => "apiVersion: v9"), "further faults: 979"],
     ["values that cannot be used", `omittedInLists: {jobs: [${"1,".repeat(500)}]}`, "further faults: 480"],
   ])("tells the first 20 faults and how many more there are: %s", (_, text, last) => {
     const faults = faultsOf(text);

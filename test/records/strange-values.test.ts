@@ -92,3 +92,17 @@ test.each([
     data: { job: { cloningStrategy: strategy } },
   });
 });
+
+const TIME = "2026-03-01T12:00:00+00:00";
+
+test.each([
+  ["fancy", { started_at: TIME }, "ACTIVE", false],
+  ["fancy", { started_at: TIME, finished_at: TIME }, "UNKNOWN", true],
+  [null, {}, "UNKNOWN", false],
+  ["failed", { started_at: TIME }, "FAILED", true],
+])("a run whose status is %j, with the times %j, is %s", async (status, times, phase, isFinished) => {
+  const { ask } = await startBefore({ "ada/mnist/jobs/1/": { id: 1, last_status: status, ...times } });
+  expect(await ask(`{ job(id: "ada.mnist.jobs.1") { phase isFinished } }`)).toEqual({
+    data: { job: { phase, isFinished } },
+  });
+});

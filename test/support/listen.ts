@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server as HttpServer } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { onWebSocket, type UpgradeListener } from "../../src/http/server.ts";
+import { forWebSockets, type UpgradeListener } from "../../src/http/server.ts";
 
 /** Opens a free port for a server of any protocol until the test ends. */
 export async function openServer(server: Server) {
@@ -39,7 +39,7 @@ export const openPort = async (server: Server): Promise<number> => (await openSe
 /** A server of HTTP, on a free port until the test ends. */
 export function openHttp(listener: RequestListener, upgrade?: UpgradeListener) {
   const server: HttpServer = createServer(listener);
-  if (upgrade) onWebSocket(server, upgrade);
+  if (upgrade) server.on("upgrade", forWebSockets(upgrade));
   // A connection that it closed while a request was on its way would be another story.
   server.keepAliveTimeout = 0;
   return openServer(server);

@@ -1,8 +1,5 @@
 import pino from "pino";
-import { z } from "zod";
 import { Callers } from "../../src/caller.ts";
-import { SETTING_SECTIONS } from "../../src/config.ts";
-import { ERROR_CODES } from "../../src/errors.ts";
 import { createTelemetry } from "../../src/observability/telemetry.ts";
 import { openRequestSpan } from "../../src/observability/tracing.ts";
 import { RequestScope } from "../../src/request-scope.ts";
@@ -14,46 +11,6 @@ import { measured, scale, scaleOfChanges } from "./scaling.ts";
 import { table } from "./table.ts";
 
 const code = (text: unknown): string => `\`${String(text)}\``;
-
-/** What the JSON Schema of a setting says. Other keys come from `.meta()`. */
-const Setting = z.object({
-  description: z.string(),
-  default: z.union([z.string(), z.number()]).optional(),
-  minimum: z.number().optional(),
-  maximum: z.number().optional(),
-  unset: z.string().optional(),
-});
-
-/** Bounds as wide as that are no news to anybody. */
-const WIDE = 3_600_000;
-
-function settings(): string {
-  const sections = Object.entries(SETTING_SECTIONS).map(([title, shape]) => {
-    const { properties } = z.toJSONSchema(z.object(shape), { io: "input" });
-    const rows = Object.entries(properties ?? {}).map(([name, schema]) => {
-      const { description, default: fallback = "", unset = "none", minimum, maximum } = Setting.parse(schema);
-      const isNarrow = maximum !== undefined && maximum < WIDE;
-      return [
-        code(name),
-        fallback === "" ? unset : code(fallback),
-        description + (isNarrow ? ` From ${minimum} to ${maximum}.` : ""),
-      ];
-    });
-    return `## ${title}\n\n${table(["Variable", "Default", "Meaning"], rows)}`;
-  });
-  return sections.join("\n\n");
-}
-
-const errors = (): string =>
-  table(
-    ["Code", "HTTP", "Reads are retried", "Meaning"],
-    Object.entries(ERROR_CODES).map(([name, { status, retry = "", meaning }]) => [
-      code(name),
-      status,
-      retry,
-      meaning,
-    ]),
-  );
 
 /** Reads the metrics' names, kinds, labels and meanings from the text that Prometheus is given. */
 async function metrics(): Promise<string> {
@@ -165,8 +122,6 @@ const folders = (): string =>
 
 /** Each generated part by its name, as `<!-- generated: name -->` calls for it. */
 export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
-  settings,
-  errors,
   metrics,
   profiles,
   folders,

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import * as z from "zod";
+import { attempt } from "../../errors.ts";
 import { rejection } from "../errors.ts";
 
 export type TrustedDocuments = ReadonlyMap<string, string>;
@@ -16,14 +17,9 @@ const Manifest = z.union([
 /** Removes the algorithm prefix that some tools write. */
 const bare = (text: string) => text.replace(/^sha256:/, "");
 
-/** Parses a manifest. Returns null when the text has neither format. */
-export function parseManifest(text: string): TrustedDocuments | null {
-  try {
-    return new Map(Manifest.parse(JSON.parse(text)).map(([id, document]) => [bare(id), document]));
-  } catch {
-    return null;
-  }
-}
+/** Parses a manifest. Returns undefined when the text has neither format. */
+export const parseManifest = (text: string): TrustedDocuments | undefined =>
+  attempt(() => new Map(Manifest.parse(JSON.parse(text)).map(([id, document]) => [bare(id), document])));
 
 export interface OperationParams {
   readonly query?: string | null | undefined;

@@ -97,7 +97,7 @@ function completeList(
     // Those that are delivered later are counted as well.
     if (!run.meter.count(all.length, all.length * ITEM_BYTES)) return;
     const count = streamed ? Math.min(streamed.initialCount(run.variables), all.length) : all.length;
-    const list: unknown[] = Array.from({ length: count }, () => null);
+    const list: unknown[] = [];
     // Safe: an array's items are keyed by their index.
     const itemSlots = list as unknown as Slots;
     slots[at] = list;
@@ -185,6 +185,7 @@ export function completeSelected(
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
   const context = run.context.at?.({ parent, at }) ?? run.context;
   const loaded = prefetch(value, selection.needs, context, run.variables);
+  if (!(loaded instanceof Promise)) return completeFields(selection, loaded, field, container, run);
   const complete = (object: unknown): void => completeFields(selection, object, field, container, run);
   settle(loaded, { coordinate, nodes, isNullable, complete }, slots, at, parent, run);
 }

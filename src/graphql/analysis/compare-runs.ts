@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { InputError, Failure } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
-import { builder } from "../core/builder.ts";
+import { arg, builder, root, shown } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
-import { type Context, makeEach, type Steps } from "../core/context.ts";
-import { shown } from "../core/fields.ts";
+import { type Context, type MadeBy, makeEach } from "../core/context.ts";
 import { identify } from "../core/ids.ts";
 import { Experiment } from "../core/refs.ts";
 import { load, nullIfNotFound, unverified } from "../core/resource.ts";
@@ -15,12 +14,8 @@ import { type Column, columnsOf, type Row } from "./run-figures.ts";
 
 type ExperimentResource = typeof Experiment.$inferType;
 
-/** What runs have under a name. */
-interface Compared extends Column {
-  /** Number of the runs that are compared: not all of them need have a value. */
-  readonly of: number;
-  readonly differs: boolean;
-}
+/** What runs have under a name, `of` so many that are compared: not all of them need have a value. */
+type Compared = MadeBy<typeof comparedIn>;
 
 /** What there is for each of the runs, by the place of its value. */
 function inAll<Each>({ rows, of }: Compared, none: Each, valueAt: (place: number) => Each): Each[] {
@@ -83,7 +78,7 @@ const KEYS = [...Object.values(ORIGIN), "declarations", "last_metric"] as const;
 const comparedIn = (
   columns: readonly Column[],
   { of, onlyDifferences }: { readonly of: number; readonly onlyDifferences: boolean },
-): Steps<Compared[]> =>
+) =>
   makeEach(columns, function* ({ name, values, rows }) {
     let differs = rows.length > 0 && rows.length < of;
     for (const value of values) {
@@ -133,18 +128,16 @@ async function compare(ids: readonly string[], onlyDifferences: boolean, context
   };
 }
 
-builder.queryField("compareRuns", (t) =>
-  t.field({
-    type: RunComparison,
-    description: "Parameters, latest metrics and origin of several experiments, side by side.",
-    args: {
-      ids: t.arg.idList({ required: true, description: `2 to ${MAX_IDS} global ids or unique names.` }),
-      onlyDifferences: t.arg.boolean({
-        required: true,
-        defaultValue: true,
-        description: "Set to false to include what is the same in all of them.",
-      }),
-    },
-    resolve: (_, { ids, onlyDifferences }, context) => compare(ids, onlyDifferences, context),
-  }),
-);
+root.query("compareRuns", {
+  type: RunComparison,
+  description: "Parameters, latest metrics and origin of several experiments, side by side.",
+  args: {
+    ids: arg.idList({ required: true, description: `2 to ${MAX_IDS} global ids or unique names.` }),
+    onlyDifferences: arg.boolean({
+      required: true,
+      defaultValue: true,
+      description: "Set to false to include what is the same in all of them.",
+    }),
+  },
+  resolve: (_, { ids, onlyDifferences }, context) => compare(ids, onlyDifferences, context),
+});

@@ -1,28 +1,24 @@
-import { builder } from "../core/builder.ts";
+import { builder, objectType, shown, shownOrNull } from "../core/builder.ts";
 import { type MadeBy, makeEach } from "../core/context.ts";
-import { fieldsOf, shown, shownOrNull } from "../core/fields.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import { fromColumns, type NamesArgs, namesArg } from "../types/metrics.ts";
 import type { Column } from "../types/series.ts";
 import { Moments } from "./statistics.ts";
 
-/** A value of a metric of a run. */
-interface Point {
-  readonly step: number;
-  readonly value: number;
-  readonly recordedAt: string | null;
-}
+type Summary = MadeBy<typeof summariesOf>;
 
-const MetricPoint = builder.objectRef<Point>("MetricPoint").implement({
-  description: "A value of a metric in a run.",
-  fields: (t) => ({
+const MetricPoint = objectType<NonNullable<Summary["first"]>>(
+  "MetricPoint",
+  "A value of a metric in a run.",
+  (t) => ({
     value: t.float(shown("value", "A finite number.")),
     step: t.int(shown("step", "Index among all values of the metric, as in `MetricSeries.steps`.")),
     recordedAt: t.field({ type: "DateTime", ...shownOrNull("recordedAt", "Time of the recording.") }),
   }),
-});
+);
 
-const MetricSummary = builder.objectRef<MadeBy<typeof summariesOf>>("MetricSummary").implement({
+const MetricSummary = builder.objectRef<Summary>("MetricSummary").implement({
   description: "One metric over a whole run.",
   fields: (t) => ({
     name: t.string(shown("name", "Name of the metric.")),
@@ -51,7 +47,7 @@ const summariesOf = (columns: readonly Column[]) =>
       if (value < (values[min ?? 0] ?? 0)) min = step;
       if (value > (values[max ?? 0] ?? 0)) max = step;
     }
-    const pointAt = (step: number | undefined): Point | null => {
+    const pointAt = (step: number | undefined) => {
       const value = step === undefined ? null : values[step];
       return step === undefined || value == null ? null : { step, value, recordedAt: times[step] ?? null };
     };
@@ -70,10 +66,10 @@ const summariesOf = (columns: readonly Column[]) =>
 builder.objectField(Experiment, "metricSummaries", (t) =>
   t.field({
     type: [MetricSummary],
-    description: "Each metric over the whole run, by name. Reads all metric records, as `metricSeries` does.",
     args: namesArg,
-    ...fieldsOf(Experiment.kind).child((run, { names }: NamesArgs, context) =>
-      fromColumns(run, names, ["summaries"], context, summariesOf),
+    ...fieldsOf(Experiment.kind).child(
+      "Each metric over the whole run, by name. Reads all metric records, as `metricSeries` does.",
+      (run, { names }: NamesArgs, context) => fromColumns(run, names, ["summaries"], context, summariesOf),
     ),
   }),
 );

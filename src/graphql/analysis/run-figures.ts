@@ -51,12 +51,9 @@ function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Colu
 /** Memory of a figure, counted as bytes of JSON. */
 const FIGURE_BYTES = 100;
 
-interface Counted {
-  readonly count: number;
-}
-
 /** Of equal counts the first one comes first. */
-const mostFrequentFirst = (one: Counted, other: Counted): number => other.count - one.count;
+const mostFrequentFirst = (one: { count: number }, other: { count: number }): number =>
+  other.count - one.count;
 
 export function* statusesOf(rows: readonly Row[]) {
   const counts = new Map<RunStatus, number>();

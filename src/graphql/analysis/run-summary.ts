@@ -1,13 +1,12 @@
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { runs as kinds } from "../../rest/api/kinds.ts";
-import { builder } from "../core/builder.ts";
+import { builder, derived, objectType, shown, shownOrNull } from "../core/builder.ts";
 import { type WholeList, within } from "../core/connection.ts";
 import type { Context, MadeBy } from "../core/context.ts";
-import { shown, shownOrNull } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
-import { DeclarationValueRef as DeclarationValue } from "../types/experiment.ts";
-import { isInRows } from "../types/list-scan.ts";
+import { DeclarationValue } from "../types/experiment.ts";
+import { isInRows } from "../types/scan.ts";
 import { namesArg } from "../types/metrics.ts";
 import { RunStatusEnum } from "../types/status.ts";
 import { OrderDirection, runListOf } from "../types/run-list.ts";
@@ -37,13 +36,10 @@ type ExperimentResource = typeof Experiment.$inferType;
 
 type Runs = WholeList<ExperimentResource, Row>;
 
-const StatusCount = builder.objectRef<MadeBy<typeof statusesOf>>("StatusCount").implement({
-  description: "Runs with a status.",
-  fields: (t) => ({
-    status: t.field({ type: RunStatusEnum, ...shown("status", "Status.") }),
-    count: t.int(shown("count", "Number of runs.")),
-  }),
-});
+const StatusCount = objectType<MadeBy<typeof statusesOf>>("StatusCount", "Runs with a status.", (t) => ({
+  status: t.field({ type: RunStatusEnum, ...shown("status", "Status.") }),
+  count: t.int(shown("count", "Number of runs.")),
+}));
 
 type ParameterValues = MadeBy<typeof parametersIn>;
 
@@ -62,11 +58,7 @@ const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").impl
   fields: (t) => ({
     name: t.string(shown("name", "Name of the parameter.")),
     count: t.int(shown("count", "Number of runs that have it.")),
-    distinctCount: t.int({
-      nullable: false,
-      description: "Number of different values.",
-      resolve: ({ values }) => values.length,
-    }),
+    distinctCount: t.field(derived("Int", "Number of different values.", ({ values }) => values.length)),
     values: t.field({
       type: [ParameterValueCount],
       nullable: false,
@@ -137,110 +129,99 @@ interface Group extends MadeBy<typeof groupsOf> {
   readonly metrics: readonly string[] | null | undefined;
 }
 
-const RunGroup = builder.objectRef<Group>("RunGroup").implement({
-  description: "Runs with the same values.",
-  fields: (t) => ({
-    values: t.field({
-      type: [DeclarationValue],
-      ...shown("values", "What they have in common, in the order of `by`, without what they do not have."),
-    }),
-    count: t.int(shown("count", "Number of runs.")),
-    statuses: t.field(statuses("Their statuses, the most frequent first.")),
-    metrics: t.field({
-      type: [MetricStatistics],
-      nullable: false,
-      description: "Their latest metrics, by name.",
-      resolve: (group, _, context) => metricsOf(group, group.metrics, context),
-    }),
+const RunGroup = objectType<Group>("RunGroup", "Runs with the same values.", (t) => ({
+  values: t.field({
+    type: [DeclarationValue],
+    ...shown("values", "What they have in common, in the order of `by`, without what they do not have."),
   }),
-});
-
-const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
-  description: "Statistics of the experiments of a list.",
-  fields: (t) => ({
-    scanned: t.int({
-      nullable: false,
-      description: "Number of runs that were read.",
-      resolve: ({ records }) => records.length,
-    }),
-    total: t.int(shownOrNull("total", "Length of the list, as the service counts it.")),
-    isComplete: t.boolean(
-      shown("isComplete", "Whether all runs were read; false if `scan` or a limit stopped the reading."),
+  count: t.int(shown("count", "Number of runs.")),
+  statuses: t.field(statuses("Their statuses, the most frequent first.")),
+  metrics: t.field(
+    derived([MetricStatistics], "Their latest metrics, by name.", (group, _, context) =>
+      metricsOf(group, group.metrics, context),
     ),
-    statuses: t.field(statuses("Runs by status, the most frequent first.")),
-    parameters: t.field({
-      type: [ParameterRange],
-      description: "Parameters with their values, by name.",
-      args: {
-        onlyDifferences: t.arg.boolean({
-          required: true,
-          defaultValue: true,
-          description: "Set to false to include those that are the same in all runs.",
-        }),
-      },
-      resolve: async ({ records }, { onlyDifferences }, context) => {
-        requireInRows(context, "declarations");
-        const columns = await columnsOf(records, "declarations", context);
-        const options = { runs: records.length, onlyDifferences };
-        return context.once(records, ["parameters", options], () => parametersIn(columns, options));
-      },
-    }),
-    metrics: t.field({
-      type: [MetricStatistics],
-      description: "Latest values of each metric, by name.",
-      args: namesArg,
-      resolve: (runs, { names }, context) => metricsOf(runs, names, context),
-    }),
-    groups: t.field({
-      type: [RunGroup],
-      description: "One row for each combination of values, the most frequent first.",
-      args: {
-        by: t.arg.stringList({
-          required: true,
-          description: `1 to ${MAX_KEYS} names of parameters, or \`status\`, \`user\`, \`group\`, \`tag\`; write \`param.status\` for a parameter with such a name. A run with several tags counts for each.`,
-        }),
-        metrics: t.arg.stringList({ description: "Names to include. Default: all." }),
-      },
-      resolve: async ({ records }, { by, metrics }, context) => {
-        if (by.length < 1 || by.length > MAX_KEYS || new Set(by).size < by.length)
-          throw new InputError(
-            `by: expected 1 to ${MAX_KEYS} different names, such as ["lr", "status"], got ${by.length}`,
-          );
-        requireInRows(context, "declarations", "last_metric");
-        const groups = await context.once(records, ["groups", by], () => groupsOf(records, by));
-        return groups.map((group) => ({ ...group, metrics }));
-      },
-    }),
-    importance: t.field({
-      type: [ParameterImportance],
-      description: "How a metric correlates with each numeric parameter, the strongest first.",
-      args: { metric: t.arg.string({ required: true, description: "Name of the metric." }) },
-      resolve: async ({ records }, { metric }, context) => {
-        requireInRows(context, "last_metric", "declarations");
-        const columns = await columnsOf(records, "declarations", context);
-        return context.once(records, ["importance", metric], () => importanceOf(columns, records, metric));
-      },
-    }),
-    best: t.field({
-      type: Experiment,
-      description: "The run with the best latest value of a metric, the earliest of equal ones.",
-      args: {
-        metric: t.arg.string({ required: true, description: "Name of the metric." }),
-        direction: t.arg({
-          type: OrderDirection,
-          required: true,
-          description: "`ASC` where the smallest is best.",
-        }),
-      },
-      resolve: async (runs, { metric, direction }, context) => {
-        requireInRows(context, "last_metric");
-        const best = () => bestOf(runs.records, metric, direction);
-        const index = await context.once(runs.records, ["best", metric, direction], best);
-        return index === null ? null : runs.nodeAt(index);
-      },
-    }),
+  ),
+}));
+
+const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments of a list.", (t) => ({
+  scanned: t.field(derived("Int", "Number of runs that were read.", ({ records }) => records.length)),
+  total: t.int(shownOrNull("total", "Length of the list, as the service counts it.")),
+  isComplete: t.boolean(
+    shown("isComplete", "Whether all runs were read; false if `scan` or a limit stopped the reading."),
+  ),
+  statuses: t.field(statuses("Runs by status, the most frequent first.")),
+  parameters: t.field({
+    type: [ParameterRange],
+    description: "Parameters with their values, by name.",
+    args: {
+      onlyDifferences: t.arg.boolean({
+        required: true,
+        defaultValue: true,
+        description: "Set to false to include those that are the same in all runs.",
+      }),
+    },
+    resolve: async ({ records }, { onlyDifferences }, context) => {
+      requireInRows(context, "declarations");
+      const columns = await columnsOf(records, "declarations", context);
+      const options = { runs: records.length, onlyDifferences };
+      return context.once(records, ["parameters", options], () => parametersIn(columns, options));
+    },
   }),
-});
+  metrics: t.field({
+    type: [MetricStatistics],
+    description: "Latest values of each metric, by name.",
+    args: namesArg,
+    resolve: (runs, { names }, context) => metricsOf(runs, names, context),
+  }),
+  groups: t.field({
+    type: [RunGroup],
+    description: "One row for each combination of values, the most frequent first.",
+    args: {
+      by: t.arg.stringList({
+        required: true,
+        description: `1 to ${MAX_KEYS} names of parameters, or \`status\`, \`user\`, \`group\`, \`tag\`; write \`param.status\` for a parameter with such a name. A run with several tags counts for each.`,
+      }),
+      metrics: t.arg.stringList({ description: "Names to include. Default: all." }),
+    },
+    resolve: async ({ records }, { by, metrics }, context) => {
+      if (by.length < 1 || by.length > MAX_KEYS || new Set(by).size < by.length)
+        throw new InputError(
+          `by: expected 1 to ${MAX_KEYS} different names, such as ["lr", "status"], got ${by.length}`,
+        );
+      requireInRows(context, "declarations", "last_metric");
+      const groups = await context.once(records, ["groups", by], () => groupsOf(records, by));
+      return groups.map((group) => ({ ...group, metrics }));
+    },
+  }),
+  importance: t.field({
+    type: [ParameterImportance],
+    description: "How a metric correlates with each numeric parameter, the strongest first.",
+    args: { metric: t.arg.string({ required: true, description: "Name of the metric." }) },
+    resolve: async ({ records }, { metric }, context) => {
+      requireInRows(context, "last_metric", "declarations");
+      const columns = await columnsOf(records, "declarations", context);
+      return context.once(records, ["importance", metric], () => importanceOf(columns, records, metric));
+    },
+  }),
+  best: t.field({
+    type: Experiment,
+    description: "The run with the best latest value of a metric, the earliest of equal ones.",
+    args: {
+      metric: t.arg.string({ required: true, description: "Name of the metric." }),
+      direction: t.arg({
+        type: OrderDirection,
+        required: true,
+        description: "`ASC` where the smallest is best.",
+      }),
+    },
+    resolve: async (runs, { metric, direction }, context) => {
+      requireInRows(context, "last_metric");
+      const best = () => bestOf(runs.records, metric, direction);
+      const index = await context.once(runs.records, ["best", metric, direction], best);
+      return index === null ? null : runs.nodeAt(index);
+    },
+  }),
+}));
 
 builder.objectField(runListOf(Experiment.name).type, "summary", (t) =>
   t.field({

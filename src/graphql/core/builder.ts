@@ -1,7 +1,13 @@
-import SchemaBuilder from "@pothos/core";
-import { GraphQLError, valueFromASTUntyped, type ValueNode, visit } from "graphql";
-import { roundedOf } from "../../rest/api/reader.ts";
-import { isDeeper, MAX_NESTING, placeOf } from "../../rest/api/record.ts";
+import SchemaBuilder, {
+  type FieldMap,
+  type FieldNullability,
+  type FieldOptionsFromKind,
+  InputFieldBuilder,
+  type InputFieldMap,
+  type TypeParam,
+} from "@pothos/core";
+import type { FieldExtensions } from "../../engine/field-source.ts";
+import { type ByName, type Check, mapped } from "../../rest/api/record.ts";
 import type { Context } from "./context.ts";
 
 interface SchemaTypes {
@@ -24,68 +30,78 @@ export type PothosTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder
 /** What declares the fields of an input. */
 export type Inputs = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
 
-builder.scalarType("DateTime", {
-  specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339",
-  description: "ISO 8601 timestamp with UTC offset and fraction, as the tracking service sent it.",
-  serialize: (value) => value,
-  extensions: { isAsIs: (value: unknown) => typeof value === "string" },
+/** A type of objects that are no resources. */
+export const objectType = <Shape>(
+  name: string,
+  description: string,
+  fields: (t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Shape>) => FieldMap,
+) => builder.objectRef<Shape>(name).implement({ description, fields });
+
+/** Declares the arguments of fields. */
+export const arg = new InputFieldBuilder<PothosTypes, "Arg">(builder, "Arg");
+
+/** An enum, with what each value means. */
+export const enumType = <Name extends string>(
+  name: string,
+  description: string,
+  values: Readonly<Record<Name, string>>,
+) =>
+  // Safe: each value is its name.
+  builder.enumType(name, {
+    description,
+    values: mapped(values, (meaning) => ({ description: meaning })),
+  }) as PothosSchemaTypes.EnumRef<PothosTypes, Name>;
+
+type AddField<Kind extends "Query" | "Mutation" | "Subscription"> = <
+  Type extends TypeParam<PothosTypes>,
+  Event,
+  Result,
+  Nullable extends FieldNullability<Type> = true,
+  Args extends InputFieldMap = Record<never, never>,
+>(
+  name: string,
+  options: FieldOptionsFromKind<PothosTypes, object, Type, Nullable, Args, Kind, Event, Result>,
+) => void;
+
+/** Adds fields to the roots. */
+export const root: {
+  readonly [Kind in "Query" | "Mutation" | "Subscription" as Uncapitalize<Kind>]: AddField<Kind>;
+} = {
+  query: (name, options) => builder.queryField(name, (t) => t.field(options)),
+  mutation: (name, options) => builder.mutationField(name, (t) => t.field(options)),
+  subscription: (name, options) => builder.subscriptionField(name, (t) => t.field(options)),
+};
+
+/** A value of an object that is no resource, unchanged: `count: t.int(shown("count", "Number of runs."))`. */
+export const shown = <const Key extends string>(key: Key, description: string) => ({
+  ...shownOrNull(key, description),
+  nullable: false as const,
+  resolve: <Value>(object: Readonly<Record<Key, Value>>): Value => object[key],
 });
 
-/** Passes a value of the caller on. */
-function checkNesting(value: unknown): unknown {
-  if (!isDeeper(value, MAX_NESTING)) return value;
-  throw new GraphQLError(`JSON: expected at most ${MAX_NESTING} levels of nesting, got more`);
-}
-
-/** Refuses numbers of the caller that are not kept: long integers, and those beyond all numbers. */
-function checkNumbers(value: unknown, place = ""): void {
-  if (typeof value === "object" && value !== null)
-    for (const [key, inner] of Object.entries(value)) checkNumbers(inner, placeOf(place, key));
-  else if (typeof value === "number" && !isKept(value)) throw notKept(`${value}`, place);
-}
-
-const isKept = (value: number): boolean =>
-  Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
-
-const notKept = (got: string, place = "", nodes: ValueNode | null = null) =>
-  new GraphQLError(
-    `JSON: expected numbers up to 1.8e308, integers up to ${Number.MAX_SAFE_INTEGER}, which are kept, got ${got}${place && ` at ${place}`}; write it as text`,
-    { nodes },
-  );
-
-/** The same for a number as it was written: `1e22` is kept, for it has few digits. */
-function checkWritten(node: Extract<ValueNode, { readonly value: string }>): void {
-  const number = Number(node.value);
-  const isLong = /\d{16}/.test(node.value.replace(".", "")) || !Number.isFinite(number);
-  if (isLong && !isKept(number)) throw notKept(node.value, "", node);
-}
-
-builder.scalarType("JSON", {
-  specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
-  description: "Any JSON value, where the tracking service does not document a shape.",
-  serialize: (value) => value,
-  parseValue: (value) => {
-    checkNesting(value);
-    checkNumbers(value);
-    return value;
-  },
-  parseLiteral: (node: ValueNode, variables) => {
-    visit(node, {
-      IntValue: checkWritten,
-      FloatValue: checkWritten,
-      Variable: ({ name }) => checkNumbers(variables?.[name.value], name.value),
-    });
-    return checkNesting(valueFromASTUntyped(node, variables));
-  },
+/** The same where it may be null or absent. */
+export const shownOrNull = <const Key extends string>(key: Key, description: string) => ({
+  description,
+  extensions: { property: key } satisfies FieldExtensions,
+  resolve: <Value>(object: { readonly [Each in Key]?: Value }) => object[key],
 });
 
-export const isParameterValue = (value: unknown): value is string | number | boolean =>
-  ["string", "number", "boolean"].includes(typeof value) || roundedOf(value) !== null;
+/** A value that follows from such an object: `length: t.field(derived("Int", "Length.", ({ items }) => items.length))`. */
+export const derived = <Type extends TypeParam<PothosTypes>, Shape, Args, Value>(
+  type: Type,
+  description: string,
+  resolve: (object: Shape, args: Args, context: Context) => Value,
+) => ({ ...derivedOrNull(type, description, resolve), nullable: false as const });
 
-builder.scalarType("ParameterValue", {
-  description: "A string, a number or a boolean.",
-  serialize: (value) => {
-    if (isParameterValue(value)) return value;
-    throw new GraphQLError(`ParameterValue: expected a string, a number or a boolean, got ${typeof value}`);
-  },
+/** The same where it may be null. */
+export const derivedOrNull = <Type extends TypeParam<PothosTypes>, Shape, Args, Value>(
+  type: Type,
+  description: string,
+  resolve: (object: Shape, args: Args, context: Context) => Value,
+) => ({ type, description, resolve });
+
+/** A documented key of an object that is kept as received: null where its value does not pass the check. */
+export const known = <Value>(key: string, check: Check<Value>, description: string) => ({
+  description,
+  resolve: ({ [key]: value }: ByName) => (check(value) ? (value ?? null) : null),
 });

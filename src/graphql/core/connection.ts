@@ -2,10 +2,10 @@ import type { InputShapeFromFields, InterfaceRef, ObjectRef } from "@pothos/core
 import { MadeItems } from "../../engine/field-source.ts";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import type { Scan, Slice } from "../../rest/session/pages.ts";
-import { builder, type PothosTypes } from "./builder.ts";
+import { type Scan, type Slice, slice } from "../../rest/session/pages.ts";
+import type { List } from "../../rest/session/steps.ts";
+import { arg, builder, derived, objectType, type PothosTypes, shown, shownOrNull } from "./builder.ts";
 import type { Context } from "./context.ts";
-import { shown, shownOrNull } from "./fields.ts";
 
 /*
  * Relay connections, forward only. Own code instead of Pothos' Relay plugin, which defines its own `Node` and global ids;
@@ -69,60 +69,32 @@ export function connectionOf<
 >(node: Ref, description: string, { isScanned = false } = {}) {
   const { name } = node;
   type Node = Ref["$inferType"];
-  const EdgeType = builder.objectRef<Edge<Node>>(`${name}Edge`);
-  EdgeType.implement({
-    description: "An item with its cursor.",
-    fields: (t) => ({
-      cursor: t.string({
-        nullable: false,
-        description: "Cursor of the item.",
-        resolve: ({ index, cursorAt }) => cursorAt(index),
-      }),
-      node: t.field({
-        type: node,
-        nullable: false,
-        description: "Item.",
-        // Safe: the node has the ref's type, which Pothos cannot infer from a type parameter. The same applies below.
-        resolve: (edge) => edge.node as never,
+  const EdgeType = objectType<Edge<Node>>(`${name}Edge`, "An item with its cursor.", (t) => ({
+    cursor: t.field(derived("String", "Cursor of the item.", ({ index, cursorAt }) => cursorAt(index))),
+    // Safe: the node has the ref's type, which Pothos cannot infer from a type parameter. The same applies below.
+    node: t.field(derived(node, "Item.", (edge) => edge.node as never)),
+  }));
+  return objectType<Connection<Node>>(`${name}Connection`, description, (t) => ({
+    edges: t.field({
+      type: [EdgeType],
+      nullable: false,
+      description: "Items, each with its cursor.",
+      resolve: ({ nodes, cursorAt }) =>
+        // Safe: Pothos expects an array; the engine completes these as one.
+        new MadeItems(nodes.length, (index) => ({ node: nodes.at(index), index, cursorAt })) as never,
+    }),
+    nodes: t.field(derived([node], "Items.", ({ nodes }) => nodes as never)),
+    pageInfo: t.field(derived(PageInfo, "Position of the page.", (connection) => connection)),
+    totalCount: t.int(
+      shownOrNull("count", "Length of the whole list; null if not counted, or a scan has not ended."),
+    ),
+    ...(isScanned && {
+      scan: t.field({
+        type: ListScan,
+        ...shownOrNull("scan", "Progress of the scan. Null if the server applied the whole filter."),
       }),
     }),
-  });
-  const ConnectionType = builder.objectRef<Connection<Node>>(`${name}Connection`);
-  ConnectionType.implement({
-    description,
-    fields: (t) => ({
-      edges: t.field({
-        type: [EdgeType],
-        nullable: false,
-        description: "Items, each with its cursor.",
-        resolve: ({ nodes, cursorAt }) =>
-          // Safe: Pothos expects an array; the engine completes these as one.
-          new MadeItems(nodes.length, (index) => ({ node: nodes.at(index), index, cursorAt })) as never,
-      }),
-      nodes: t.field({
-        type: [node],
-        nullable: false,
-        description: "Items.",
-        resolve: ({ nodes }) => nodes as never,
-      }),
-      pageInfo: t.field({
-        type: PageInfo,
-        nullable: false,
-        description: "Position of the page.",
-        resolve: (connection) => connection,
-      }),
-      totalCount: t.int(
-        shownOrNull("count", "Length of the whole list; null if not counted, or a scan has not ended."),
-      ),
-      ...(isScanned && {
-        scan: t.field({
-          type: ListScan,
-          ...shownOrNull("scan", "Progress of the scan. Null if the server applied the whole filter."),
-        }),
-      }),
-    }),
-  });
-  return ConnectionType;
+  }));
 }
 
 /** Converts a slice of an upstream list to a connection. */
@@ -136,20 +108,20 @@ export const connect = <Item, Node>(
 });
 
 /** The arguments `first` and `after` of list fields. */
-export const pageArgs = builder.args((t) => ({
-  first: t.int({
+export const pageArgs = {
+  first: arg.int({
     description: "How many items, up to `gateway.limits.maxPageSize`. Default: one page of the service.",
   }),
-  after: t.string({ description: "Cursor after which the page begins." }),
-}));
+  after: arg.string({ description: "Cursor after which the page begins." }),
+};
 
 /** These arguments and `offset`, of lists that tables with page numbers show. */
-export const offsetArgs = builder.args((t) => ({
+export const offsetArgs = {
   ...pageArgs,
-  offset: t.int({
+  offset: arg.int({
     description: "Items to skip, for numbered pages. Not with `after` or a scan. Requires `OFFSETS`.",
   }),
-}));
+};
 
 export type PageArgs = InputShapeFromFields<typeof offsetArgs>;
 
@@ -173,6 +145,14 @@ export function sliceRequest(
     offset: offset ?? 0,
   };
 }
+
+/** Reads a page of a list. */
+export const readConnection = async <At, Item, Node>(
+  list: List<At, Item>,
+  args: PageArgs,
+  toNode: (item: Item) => Node,
+  context: Context,
+) => connect(await slice(context.session, list, sliceRequest(args, context)), toNode);
 
 /** Maximum ids of one field, such as `entities`. */
 export const MAX_IDS = 100;

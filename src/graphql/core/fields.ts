@@ -1,7 +1,6 @@
 import type { ObjectRef } from "@pothos/core";
 import { LRUCache } from "lru-cache";
 import type { IsSelected, FieldExtensions } from "../../engine/field-source.ts";
-import type { ByName, Check } from "../../rest/api/record.ts";
 import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 import { type Address, type Kind, type Resource, isLoaded, load, resolveReference } from "./resource.ts";
@@ -43,26 +42,6 @@ const fromRecord =
     const { session } = (above && context.at?.(above)) ?? context;
     return load(resource, keys, session).then((record) => compute(record, resource, args));
   };
-
-/** A value of an object that is no resource, unchanged: `count: t.int(shown("count", "Number of runs."))`. */
-export const shown = <const Key extends string>(key: Key, description: string) => ({
-  ...shownOrNull(key, description),
-  nullable: false as const,
-  resolve: <Value>(object: Readonly<Record<Key, Value>>): Value => object[key],
-});
-
-/** The same where it may be null or absent. */
-export const shownOrNull = <const Key extends string>(key: Key, description: string) => ({
-  description,
-  extensions: { property: key } satisfies FieldExtensions,
-  resolve: <Value>(object: { readonly [Each in Key]?: Value }) => object[key],
-});
-
-/** A documented key of an object that is kept as received: null where its value does not pass the check. */
-export const known = <Value>(key: string, check: Check<Value>, description: string) => ({
-  description,
-  resolve: ({ [key]: value }: ByName) => (check(value) ? (value ?? null) : null),
-});
 
 /*
  * Typed helpers for fields of resources. Each returns options of one Pothos field: `t.string(property("dockerfile",
@@ -108,12 +87,15 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
     /** A value computed from keys of the record and the resource. */
     computed: <const Key extends keyof R & string, Out, Args = object>(
       keys: readonly Key[],
+      description: string,
       compute: (record: Partial<Pick<R, Key>>, resource: From, args: Args) => Out,
-    ) => from<Out, Args>({ keys }, fromRecord(keys, compute as unknown as FromRecord)),
+    ) => ({ description, ...from<Out, Args>({ keys }, fromRecord(keys, compute as unknown as FromRecord)) }),
 
     /** A value computed from the address. Never causes a request. */
-    fromAddress: <Out, Args = object>(compute: (resource: From, args: Args, context: Context) => Out) =>
-      from<Out, Args>({}, compute as unknown as Resolver),
+    fromAddress: <Out, Args = object>(
+      description: string,
+      compute: (resource: From, args: Args, context: Context) => Out,
+    ) => ({ nullable: false as const, description, ...from<Out, Args>({}, compute as unknown as Resolver) }),
 
     /** A resource that a key of the record refers to. Fields that follow from its name cause no request. */
     reference: <To extends object, ToAt extends Address>(
@@ -134,8 +116,9 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
      * the record. `proves` says whether a result shows that the resource exists; by default every result does.
      */
     child: <Out, Args>(
+      description: string,
       start: (resource: From, args: Args, context: Context, isSelected: IsSelected) => Promise<Out>,
       proves: (read: Out) => boolean = () => true,
-    ) => from<Out, Args>({ child: { start, proves } }, startedByEngine),
+    ) => ({ description, ...from<Out, Args>({ child: { start, proves } }, startedByEngine) }),
   };
 }

@@ -4,7 +4,7 @@ import { InputError, Failure } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { type Address, type Kind, type Resource, toResource, unverified } from "./resource.ts";
 import { kinds, kindsByName } from "./kinds.ts";
-import { builder, type PothosTypes } from "./builder.ts";
+import { arg, derived, type PothosTypes } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";
 import type { ChildOf } from "./refs.ts";
 
@@ -148,7 +148,7 @@ const ALL: Candidates = { kinds: Object.values<Kind>(kinds), one: "object" };
 export const identifyAny = (argument: string, id: string): Resource => identifyAmong(ALL, argument, id);
 
 /** What has lists of runs. */
-export const PARENTS: Candidates = { kinds: [kinds.project, kinds.group], one: "Group or Project" };
+export const PARENTS: Candidates = { kinds: [kinds.Project, kinds.Group], one: "Group or Project" };
 
 const RUNS: Candidates = { kinds: ALL.kinds.filter(({ run }) => run), one: "run" };
 
@@ -176,10 +176,9 @@ export function number(argument: string, value: string): string {
 export const quote = (text: string) => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
 /** The `id` argument of fields that find or change a resource of one kind. */
-export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =>
-  builder.args((t) => ({
-    id: t.id({ required: true, description: `Global id, or name such as \`${kind.exampleName}\`.` }),
-  }));
+export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) => ({
+  id: arg.id({ required: true, description: `Global id, or name such as \`${kind.exampleName}\`.` }),
+});
 
 /** What the `id` argument of a field takes that finds an object of several kinds. */
 export const ANY_KIND =
@@ -212,9 +211,5 @@ export const entryIds = <Parent extends Resource>(
     description: "Global id for client caches. No field looks it up.",
     resolve: ({ parent, record }) => toBase64url(`${type}:${within(parent)}/${record.id}`),
   }),
-  internalId: t.id({
-    nullable: false,
-    description: "Integer id in the service.",
-    resolve: ({ record }) => `${record.id}`,
-  }),
+  internalId: t.field(derived("ID", "Integer id in the service.", ({ record }) => `${record.id}`)),
 });

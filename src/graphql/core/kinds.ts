@@ -8,15 +8,7 @@ import type {
   UserRecord,
 } from "../../rest/api/records.ts";
 import type { Get } from "../../rest/api/endpoint.ts";
-import {
-  cluster,
-  experimentJob as ofExperiment,
-  project as ofProject,
-  type RunKind,
-  runs,
-  uncapital,
-  user,
-} from "../../rest/api/kinds.ts";
+import { cluster, experimentJob, project, type RunKind, runs, user } from "../../rest/api/kinds.ts";
 import {
   type ExperimentJobAddress,
   formatReference,
@@ -28,7 +20,7 @@ import { Walk } from "../../rest/session/pages.ts";
 import { START } from "../../rest/session/position.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { readStep } from "../../rest/session/steps.ts";
-import type { Address, Kind } from "./resource.ts";
+import type { Kind } from "./resource.ts";
 
 /*
  * The table of all kinds. Shared code reads the row of a kind and never branches on the kind itself. The kinds of run are made
@@ -93,27 +85,27 @@ const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress>
   };
 };
 
-const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
+const ExperimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
   name: "ExperimentJob",
-  record: ofExperiment.records,
+  record: experimentJob.records,
   nameField: "uniqueName",
   exampleName: "ada.mnist.42.7.master",
   verifiedBy: "parts",
   parameters: ["owner", "project", "experiment", "id"],
   parseName: parseExperimentJob,
   fromAddress: (_, reference) => (reference === null ? {} : { unique_name: reference }),
-  formatName: ({ owner, project, experiment: of, id }) => `${owner}.${project}.${of}.${id}`,
+  formatName: ({ owner, project: name, experiment, id }) => `${owner}.${name}.${experiment}.${id}`,
   fetch: ({ address }, _, session) => session.read(runs.experiment.endpoints.job, address),
   statuses: runs.experiment.endpoints.jobStatuses,
-  logs: ofExperiment.optional.logs,
+  logs: experimentJob.optional.logs,
 };
 
 /** A type alias, because an interface is not assignable to `Address`. */
 export type ProjectAddress = Pick<RunAddress, "owner" | "project">;
 
-const project: Kind<ProjectRecord, ProjectAddress> = {
+const Project: Kind<ProjectRecord, ProjectAddress> = {
   name: "Project",
-  record: ofProject.records,
+  record: project.records,
   nameField: "uniqueName",
   exampleName: "ada.mnist",
   verifiedBy: null,
@@ -125,7 +117,7 @@ const project: Kind<ProjectRecord, ProjectAddress> = {
   fromAddress: () => ({}),
   formatName: ({ owner, project: name }) => `${owner}.${name}`,
   fetch: ({ address, loaded }, keys, session) => {
-    const { read, list } = ofProject.optional;
+    const { read, list } = project.optional;
     const isListed = !session.server.override(read) && session.server.override(list);
     return isListed ? readListed(address, loaded, keys, session) : session.read(read, address);
   },
@@ -165,7 +157,7 @@ async function findListed(
   { owner, project: name }: ProjectAddress,
   session: Session,
 ): Promise<ProjectRecord> {
-  const endpoint = ofProject.optional.list;
+  const endpoint = project.optional.list;
   const walk = new Walk(session, { endpoint, address: { owner } }, START);
   do {
     const { rest } = await walk.next(PROJECTS);
@@ -191,7 +183,7 @@ export async function readViewer(session: Session): Promise<UserDetails & { read
 /** A type alias, because an interface is not assignable to `Address`. */
 export type UserAddress = { readonly username: string };
 
-const person: Kind<UserDetails, UserAddress> = {
+const User: Kind<UserDetails, UserAddress> = {
   name: "User",
   nameField: "username",
   exampleName: "ada",
@@ -209,8 +201,8 @@ const person: Kind<UserDetails, UserAddress> = {
 };
 
 /** The caller, if the name is known before the service has told that it is still that of the token. */
-export const viewer: typeof person = {
-  ...person,
+export const viewer: typeof User = {
+  ...User,
   verifiedBy: "record",
   fetch: async ({ address }, _, session) => {
     const details = await readViewer(session);
@@ -223,7 +215,7 @@ export const viewer: typeof person = {
  * The service addresses a machine by sequence number but refers to it by name, so the record is fetched in two steps: its
  * summary from the cluster, then its details.
  */
-const node: Kind<NodeRecord, { readonly name: string }> = {
+const Node: Kind<NodeRecord, { readonly name: string }> = {
   name: "Node",
   nameField: "name",
   exampleName: "node-1",
@@ -241,7 +233,7 @@ const node: Kind<NodeRecord, { readonly name: string }> = {
   },
 };
 
-const wholeCluster: Kind<ClusterRecord, Record<never, string>> = {
+const Cluster: Kind<ClusterRecord, Record<never, string>> = {
   name: "Cluster",
   nameField: null,
   exampleName: null,
@@ -259,18 +251,14 @@ type RecordOf<Run> = Run extends { readonly endpoints: { readonly read: Get<RunA
   : never;
 
 // Safe: each kind is that of its row.
-const runKinds = Object.fromEntries(
-  Object.values<RunKind>(runs).map((run) => [uncapital(run.name), runKind(run)]),
-) as {
-  readonly [Each in keyof Runs as Uncapitalize<Runs[Each]["name"]>]: Kind<RecordOf<Runs[Each]>, RunAddress>;
+const runKinds = Object.fromEntries(Object.values<RunKind>(runs).map((run) => [run.name, runKind(run)])) as {
+  readonly [Each in keyof Runs as Runs[Each]["name"]]: Kind<RecordOf<Runs[Each]>, RunAddress>;
 };
 
-export const kinds = { ...runKinds, experimentJob, project, user: person, node, cluster: wholeCluster };
-
 /** Kinds by their name in global ids. */
-export const kindsByName: ReadonlyMap<string, Kind<object, Address>> = new Map(
-  Object.values(kinds).map((kind): [string, Kind<object, Address>] => [kind.name, kind]),
-);
+export const kinds = { ...runKinds, ExperimentJob, Project, User, Node, Cluster };
+
+export const kindsByName: ReadonlyMap<string, Kind> = new Map(Object.entries<Kind>(kinds));
 
 /** The name of a type as that of a list of it. */
 export const plural = (name: string) => (name.endsWith("y") ? `${name.slice(0, -1)}ies` : `${name}s`);

@@ -2,7 +2,7 @@ import type { ObjectRef } from "@pothos/core";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { uncapital } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder, type PothosTypes } from "./builder.ts";
+import { arg, builder, derived, derivedOrNull, objectType, type PothosTypes, root } from "./builder.ts";
 import type { Context } from "./context.ts";
 import type { ResourceRef } from "./fields.ts";
 import { identify, idOf, requires, withId } from "./ids.ts";
@@ -23,16 +23,11 @@ export function payloadOf<R extends object, At extends Address>(target: Resource
   const { name } = target.kind;
   const type =
     payloads.get(name) ??
-    builder.objectRef<Resource<R, At>>(`${name}Payload`).implement({
-      description: "Payload of a command.",
-      fields: (t) => ({
-        [uncapital(name)]: t.field({
-          type: target,
-          description: "The record after the command, or the new one.",
-          resolve: (resource) => resource,
-        }),
-      }),
-    });
+    objectType<Resource<R, At>>(`${name}Payload`, "Payload of a command.", (t) => ({
+      [uncapital(name)]: t.field(
+        derivedOrNull(target, "The record after the command, or the new one.", (resource) => resource),
+      ),
+    }));
   payloads.set(name, type);
   // Safe: each is that of the kind with its name.
   return type as Payload<R, At>;
@@ -41,7 +36,7 @@ export function payloadOf<R extends object, At extends Address>(target: Resource
 export const DeletePayload = builder.objectRef<Resource>("DeletePayload").implement({
   description: "Payload of a command that deletes.",
   fields: (t) => ({
-    deletedId: t.id({ nullable: false, description: "Global id of what was deleted.", resolve: idOf }),
+    deletedId: t.field(derived("ID", "Global id of what was deleted.", idOf)),
   }),
 });
 
@@ -90,19 +85,17 @@ export function command<R extends object, At extends Address, Answer>(
   { target, description, type = payloadOf(target), resultOf = (source) => source }: Row<R, At, Answer>,
 ): void {
   if (!endpoint) return;
-  builder.mutationField(name, (t) =>
-    t.field({
-      // Safe: each payload is made of a resource.
-      type: type as Payload<R, At>,
-      description: description + requires(endpoint),
-      args: withId(target),
-      resolve: async (_, { id }, context) => {
-        const source = await targetOf(target.kind, id, context);
-        // Safe: only a bookmark can be missing, whose command has no answer.
-        return resultOf(source, (await sendFor(source, endpoint, context)) as Answer);
-      },
-    }),
-  );
+  root.mutation(name, {
+    // Safe: each payload is made of a resource.
+    type: type as Payload<R, At>,
+    description: description + requires(endpoint),
+    args: withId(target),
+    resolve: async (_, { id }, context) => {
+      const source = await targetOf(target.kind, id, context);
+      // Safe: only a bookmark can be missing, whose command has no answer.
+      return resultOf(source, (await sendFor(source, endpoint, context)) as Answer);
+    },
+  });
 }
 
 /** The new record that the service returns. It is reduced; other keys are read when selected. */
@@ -116,10 +109,10 @@ export const ARCHIVES =
 
 const switchedOn = { required: true, defaultValue: true } as const;
 
-export const bookmarkArg = builder.args((t) => ({
-  isBookmarked: t.boolean({ ...switchedOn, description: "Set to false to remove the bookmark." }),
-}));
+export const bookmarkArg = {
+  isBookmarked: arg.boolean({ ...switchedOn, description: "Set to false to remove the bookmark." }),
+};
 
-export const archiveArg = builder.args((t) => ({
-  isArchived: t.boolean({ ...switchedOn, description: "Set to false to restore." }),
-}));
+export const archiveArg = {
+  isArchived: arg.boolean({ ...switchedOn, description: "Set to false to restore." }),
+};

@@ -65,27 +65,36 @@ function loadSelected(
     context.onFree?.();
     return resource;
   }
-  const startAll = ({ children }: SelectionNeeds) =>
-    children.map(async ({ start, proves }) => proves(await start(resource, context, variables)));
-  const read = (wanted: SelectionNeeds): Promise<Resource> => {
-    const record = fetchMore(resource, wanted.keys, context.session);
-    // The fields load their reads again, share the results, and report the errors at their own paths.
-    for (const child of startAll(wanted)) child.catch(() => {});
-    return record;
-  };
-  if (!isVerified)
-    return read(needs).catch((error: unknown) => {
-      if (!(error instanceof Failure) || isNotFound(error)) throw error;
-      // The fields load the record again and share the failure.
-      return resource;
-    });
-  if (!isEnough || kind.verifiedBy === "record") return read(needs);
+  const place: Place = { resource, context, variables };
+  if (!isVerified || !isEnough || kind.verifiedBy === "record") return read(place, needs, isVerified);
   // What is read later anyway proves it where nothing is read now: no request is sent only to verify.
   const later = needs.children.length === 0 ? needs.deferred?.() : undefined;
   const proofs = later && isLoaded(resource, later.keys, server) ? later : needs;
-  return isUnproven(startAll(proofs)).then((unproven) =>
-    unproven ? read(proofs) : { ...resource, isUnverified: false },
+  return isUnproven(startAll(place, proofs)).then((unproven) =>
+    unproven ? read(place, proofs, true) : { ...resource, isUnverified: false },
   );
+}
+
+/** A resource whose selection is loaded. */
+interface Place {
+  readonly resource: Resource;
+  readonly context: Context;
+  readonly variables: Variables;
+}
+
+const startAll = ({ resource, context, variables }: Place, { children }: SelectionNeeds) =>
+  children.map(async ({ start, proves }) => proves(await start(resource, context, variables)));
+
+function read(place: Place, needs: SelectionNeeds, isVerified: boolean): Promise<Resource> {
+  const { resource, context } = place;
+  const record = fetchMore(resource, needs.keys, context.session, (error) => {
+    if (isVerified || !(error instanceof Failure) || isNotFound(error)) throw error;
+    // The fields load the record again and share the failure.
+    return resource;
+  });
+  // The fields load their reads again, share the results, and report the errors at their own paths.
+  for (const child of startAll(place, needs)) child.catch(() => {});
+  return record;
 }
 
 /** Whether reads leave it unproven that a resource exists. Rejects when one shows that it does not. */

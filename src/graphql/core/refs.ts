@@ -1,12 +1,9 @@
-import type {
-  MetricRecord as UpstreamMetric,
-  StatusRecord as UpstreamStatus,
-  TrackedRecord,
-  RunnableRecord,
-} from "../../rest/api/records.ts";
+import type { FieldMap } from "@pothos/core";
+import type * as records from "../../rest/api/records.ts";
+import { mapped } from "../../rest/api/record.ts";
 import type { RunKind } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder } from "./builder.ts";
+import { builder, type PothosTypes } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";
 import type { Address, Kind, Resource } from "./resource.ts";
 import { kinds } from "./kinds.ts";
@@ -23,24 +20,14 @@ type RefOf<Of> =
   Of extends Kind<infer R extends object, infer At extends Address> ? ReturnType<typeof refOf<R, At>> : never;
 
 /** The refs of all kinds. */
-export const resourceRefs = Object.fromEntries(
-  Object.entries<Kind>(kinds).map(([name, kind]) => [name, refOf(kind)]),
-  // Safe: each ref is that of its kind.
-) as unknown as { readonly [Name in keyof typeof kinds]: RefOf<(typeof kinds)[Name]> };
+// Safe: each ref is that of its kind.
+export const resourceRefs = mapped<string, Kind, unknown>(kinds, refOf) as {
+  readonly [Name in keyof typeof kinds]: RefOf<(typeof kinds)[Name]>;
+};
 
-export const {
-  experiment: Experiment,
-  experimentJob: ExperimentJob,
-  job: Job,
-  buildJob: BuildJob,
-  group: Group,
-  project: Project,
-  user: User,
-  node: Node,
-  cluster: Cluster,
-} = resourceRefs;
+export const { Experiment, ExperimentJob, Job, BuildJob, Group, Project, User, Node, Cluster } = resourceRefs;
 
-type RunRef = ResourceRef<RunnableRecord, RunAddress> & { readonly kind: { readonly run: RunKind } };
+type RunRef = ResourceRef<records.RunnableRecord, RunAddress> & { readonly kind: { readonly run: RunKind } };
 
 /** The refs of the kinds of run. */
 export const runRefs = Object.values<{ readonly kind: Kind }>(resourceRefs).filter(
@@ -49,9 +36,22 @@ export const runRefs = Object.values<{ readonly kind: Kind }>(resourceRefs).filt
 );
 
 export const Entity = builder.interfaceRef<Resource>("Entity");
-export const Trackable = builder.interfaceRef<Resource<TrackedRecord>>("Trackable");
-export const Run = builder.interfaceRef<Resource<RunnableRecord>>("Run");
+export const Trackable = builder.interfaceRef<Resource<records.TrackedRecord>>("Trackable");
+export const Run = builder.interfaceRef<Resource<records.RunnableRecord>>("Run");
 export const Loggable = builder.interfaceRef<Resource>("Loggable");
+
+/** Implements the type of a kind. Its interfaces follow from what the kind has. */
+export const resourceType = <R extends object, At extends Address>(
+  ref: ResourceRef<R, At>,
+  description: string,
+  fields: (t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Resource<R, At>>) => FieldMap,
+) => {
+  const { run, statuses, logs } = ref.kind;
+  const ofRuns = run ? [Trackable, Run] : statuses ? [Trackable] : [];
+  // Safe: the records of the kind have the keys of these interfaces.
+  const interfaces = [Entity, ...ofRuns, ...(logs ? [Loggable] : [])] as never[];
+  builder.objectType(ref, { description, interfaces, fields });
+};
 
 /** A record of a list below a resource, with the resource. */
 export interface ChildOf<Parent extends Resource, Child> {
@@ -59,6 +59,6 @@ export interface ChildOf<Parent extends Resource, Child> {
   readonly record: Child;
 }
 export const StatusRecord =
-  builder.objectRef<ChildOf<Resource<TrackedRecord>, UpstreamStatus>>("StatusRecord");
+  builder.objectRef<ChildOf<Resource<records.TrackedRecord>, records.StatusRecord>>("StatusRecord");
 export const MetricRecord =
-  builder.objectRef<ChildOf<typeof Experiment.$inferType, UpstreamMetric>>("MetricRecord");
+  builder.objectRef<ChildOf<typeof Experiment.$inferType, records.MetricRecord>>("MetricRecord");

@@ -86,9 +86,7 @@ export const toResource = <R extends object, At extends Address>(
 });
 
 /** Marks a resource that a caller named. It is null with an error when the service does not have it. */
-export const unverified = <R extends object, At extends Address>(
-  resource: Resource<R, At>,
-): Resource<R, At> => ({ ...resource, isUnverified: true });
+export const unverified = <Of extends Resource>(resource: Of): Of => ({ ...resource, isUnverified: true });
 
 /**
  * Resolves a reference in a record of the service. The reference becomes the resource's name, so it must not come from a
@@ -99,11 +97,8 @@ export function resolveReference<R extends object, At extends Address>(
   reference: string,
 ): Resource<R, At> {
   const address = kind.parseName(reference);
-  if (!address) {
-    throw new Failure("UPSTREAM_BAD_RESPONSE", "The service's reference cannot be read.", {
-      reference,
-    });
-  }
+  if (!address)
+    throw new Failure("UPSTREAM_BAD_RESPONSE", "The service's reference cannot be read.", { reference });
   const loaded = kind.fromAddress(address, reference);
   return { kind, address, loaded, reference, listedIn: null, isUnverified: false };
 }
@@ -124,21 +119,24 @@ function withDefaults<R extends object>(loaded: Partial<R>, defaults: Partial<R>
   return loaded;
 }
 
+const rethrow = (error: unknown): never => {
+  throw error;
+};
+
 /**
  * Fetches the next part of the record, to load these keys. Keys that are already loaded keep their values. The result is
- * verified: the service has sent it.
+ * verified: the service has sent it. When that fails, it is what `orElse` returns.
  */
 export function fetchMore<R extends object, At extends Address>(
   resource: Resource<R, At>,
   keys: readonly PropertyKey[],
   session: Session,
+  orElse: (error: unknown) => Resource<R, At> = rethrow,
 ): Promise<Resource<R, At>> {
   const { kind, address, loaded, reference, listedIn } = resource;
   return kind.fetch(resource, keys, session).then(
     (more) => ({ kind, address, loaded: withLoaded(more, loaded), reference, listedIn, isUnverified: false }),
-    (error: unknown) => {
-      throw error instanceof Failure && reference !== null ? error.of(reference) : error;
-    },
+    (error: unknown) => orElse(error instanceof Failure && reference !== null ? error.of(reference) : error),
   );
 }
 
@@ -146,18 +144,13 @@ export function fetchMore<R extends object, At extends Address>(
  * Resolves a read of something that a resource may lack, such as its log: null when that is not found. Rejects when the
  * resource itself is not found.
  */
-export function nullIfMissing<Part, R extends object, At extends Address>(
-  resource: Resource<R, At>,
-  read: Promise<Part>,
-  session: Session,
-): Promise<Part | null> {
-  return read.catch(async (error: unknown) => {
+export const nullIfMissing = <Part>(resource: Resource, read: Promise<Part>, session: Session) =>
+  read.catch(async (error: unknown) => {
     nullIfNotFound(error);
     // The part is missing, or the record is; reading the record shows which.
     await fetchMore(resource, [], session);
     return null;
   });
-}
 
 /** Whether the service said that something is not there. */
 export const isNotFound = (error: unknown): error is Failure =>
@@ -176,8 +169,8 @@ function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Par
 }
 
 /** Fetches the record until these keys are loaded. Keys that the whole record lacks stay absent. */
-export async function load<R extends object, At extends Address>(
-  resource: Resource<R, At>,
+export async function load<R extends object>(
+  resource: Resource<R>,
   keys: readonly PropertyKey[],
   session: Session,
 ): Promise<Partial<R>> {

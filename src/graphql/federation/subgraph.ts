@@ -16,12 +16,11 @@ import {
 } from "@graphql-tools/utils";
 import type { FieldExtensions, SchemaExtensions } from "../../engine/field-source.ts";
 import { InputError } from "../../errors.ts";
-import { builder } from "../core/builder.ts";
+import { builder, shownOrNull } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
 import { identify, identifyRun, named } from "../core/ids.ts";
 import { resourceRefs, Run } from "../core/refs.ts";
 import type { Kind, Resource } from "../core/resource.ts";
-import { shownOrNull } from "../core/fields.ts";
 
 /*
  * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A

@@ -3,8 +3,7 @@ import { KNOWN_KEYS, type RunnableRecord, type TrackedRecord } from "../../rest/
 import type { Session } from "../../rest/session/session.ts";
 import { Fault, type LiveStream } from "../../live/stream.ts";
 import { type Resource, toResource } from "../core/resource.ts";
-import { builder } from "../core/builder.ts";
-import { shown } from "../core/fields.ts";
+import { derived, enumType, objectType } from "../core/builder.ts";
 import { Run } from "../core/refs.ts";
 import { RunStatusEnum, statusOf } from "../types/status.ts";
 import type { Context, StreamContext } from "../core/context.ts";
@@ -26,41 +25,37 @@ export function latestOf<Record extends object>(before: Record | null | undefine
   return before;
 }
 
-const RunUpdateReason = builder.enumType("RunUpdateReason", {
-  description:
-    "Why an event was sent. Values can be added in a minor release: clients need a default branch.",
-  values: {
-    APPEARED: { description: "It was there when the subscription began, or has entered the list." },
-    CHANGED: { description: "It has changed." },
-    LEFT: { description: "It no longer matches the filter, or was archived. `run` is its present state." },
-    GONE: { description: "It was deleted, or can no longer be read. `run` is its last known state." },
-    DISPLACED: { description: "Later changes have pushed it off the filtered list that is watched." },
+const RunUpdateReason = enumType(
+  "RunUpdateReason",
+  "Why an event was sent. Values can be added in a minor release: clients need a default branch.",
+  {
+    APPEARED: "It was there when the subscription began, or has entered the list.",
+    CHANGED: "It has changed.",
+    LEFT: "It no longer matches the filter, or was archived. `run` is its present state.",
+    GONE: "It was deleted, or can no longer be read. `run` is its last known state.",
+    DISPLACED: "Later changes have pushed it off the filtered list that is watched.",
   },
-});
+);
 export type UpdateReason = typeof RunUpdateReason.$inferType;
 
-interface Update {
+export interface Update {
   readonly reason: UpdateReason;
   readonly run: Resource<RunnableRecord>;
   /** The record of the subscriber's previous event; null at the beginning. */
   readonly before: Partial<RunnableRecord> | null;
 }
 
-export const RunUpdate = builder.objectRef<Update>("RunUpdate").implement({
-  description: "An event of a run.",
-  fields: (t) => ({
-    reason: t.field({ type: RunUpdateReason, ...shown("reason", "Why it was sent.") }),
-    run: t.field({
-      type: Run,
-      ...shown("run", "The run. Fields that the poll did not read cost a request per event."),
-    }),
-    previousStatus: t.field({
-      type: RunStatusEnum,
-      description: "Status in the run's previous event; null in its first one.",
-      resolve: ({ before }) => before && statusOf(before.last_status),
-    }),
+export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (t) => ({
+  reason: t.field(derived(RunUpdateReason, "Why it was sent.", ({ reason }) => reason)),
+  run: t.field(
+    derived(Run, "The run. Fields that the poll did not read cost a request per event.", ({ run }) => run),
+  ),
+  previousStatus: t.field({
+    type: RunStatusEnum,
+    description: "Status in the run's previous event; null in its first one.",
+    resolve: ({ before }) => before && statusOf(before.last_status),
   }),
-});
+}));
 
 /** The event of a record of a run. The default reason is that of a run that stays. */
 export const updateOf = (

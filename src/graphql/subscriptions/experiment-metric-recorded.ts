@@ -3,7 +3,7 @@ import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import { endOf, slice } from "../../rest/session/pages.ts";
 import { parseCursor } from "../../rest/session/position.ts";
 import { markOf } from "../../rest/session/steps.ts";
-import { builder } from "../core/builder.ts";
+import { arg, root } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
 import { identify, recordIdIn, withId, keyOf } from "../core/ids.ts";
 import { Experiment, MetricRecord } from "../core/refs.ts";
@@ -57,18 +57,16 @@ function tailMetrics({ id, after = null }: TailArgs, { live, session, gateway }:
   );
 }
 
-builder.subscriptionField("experimentMetricRecorded", (t) =>
-  t.field({
-    type: MetricRecord,
-    nullable: false,
-    description:
-      "Metric records of an experiment as they appear, none lost or sent twice. Ends with the experiment.",
-    args: {
-      ...withId(Experiment),
-      after: t.arg.string({
-        description: "`id` of the last known record, or a cursor of its `metrics`. Default: the current end.",
-      }),
-    },
-    ...eventsOf(tailMetrics),
-  }),
-);
+root.subscription("experimentMetricRecorded", {
+  type: MetricRecord,
+  nullable: false,
+  description:
+    "Metric records of an experiment as they appear, none lost or sent twice. Ends with the experiment.",
+  args: {
+    ...withId(Experiment),
+    after: arg.string({
+      description: "`id` of the last known record, or a cursor of its `metrics`. Default: the current end.",
+    }),
+  },
+  ...eventsOf(tailMetrics),
+});

@@ -1,7 +1,7 @@
 import type { TrackedRecord } from "../../rest/api/records.ts";
 import type { Appended } from "../../live/append-poll.ts";
 import type { LogWindow } from "../../rest/session/log-window.ts";
-import { builder } from "../core/builder.ts";
+import { arg, root } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
 import { type Candidates, identifyAmong, keyOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
@@ -58,19 +58,17 @@ function appendedOf(window: LogWindow | null, fromByte: number): Appended<number
   };
 }
 
-builder.subscriptionField("runLogAppended", (t) =>
-  t.field({
-    type: LogChunk,
-    nullable: false,
-    description:
-      "The log of a run or of a job of an experiment as it is written, no text lost or sent twice. Ends with the run.",
-    args: {
-      id: t.arg.id({
-        required: true,
-        description: "Global id, or name such as `ada.mnist.42`, of what has a log.",
-      }),
-      after: t.arg.string({ description: "`endCursor` of the last known chunk. Default: the beginning." }),
-    },
-    ...eventsOf(tailLog),
-  }),
-);
+root.subscription("runLogAppended", {
+  type: LogChunk,
+  nullable: false,
+  description:
+    "The log of a run or of a job of an experiment as it is written, no text lost or sent twice. Ends with the run.",
+  args: {
+    id: arg.id({
+      required: true,
+      description: "Global id, or name such as `ada.mnist.42`, of what has a log.",
+    }),
+    after: arg.string({ description: "`endCursor` of the last known chunk. Default: the beginning." }),
+  },
+  ...eventsOf(tailLog),
+});

@@ -5,13 +5,13 @@ import { slice, type SliceRequest } from "../../rest/session/pages.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { List } from "../../rest/session/steps.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
-import { builder } from "../core/builder.ts";
+import { arg, root } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
 import { ANY_KIND, identifyAmong, identifyRun, PARENTS, keyOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
-import type { IsMatch } from "../types/list-scan.ts";
+import type { IsMatch } from "../types/scan.ts";
 import { divide, RunFilterInput } from "../types/run-filter.ts";
 import { RunKind, runListOf } from "../types/run-list.ts";
 import { isFinished } from "../types/status.ts";
@@ -39,35 +39,33 @@ function watchRun({ id }: { readonly id: string }, { live }: StreamContext) {
   );
 }
 
-builder.subscriptionField("runUpdated", (t) =>
-  t.field({
-    type: RunUpdate,
-    nullable: false,
-    description:
-      "Changes of a run of any kind, from its present state until it has finished. A slow reader gets only the latest.",
-    args: { id: t.arg.id({ required: true, description: ANY_KIND }) },
-    ...eventsOf(watchRun),
-  }),
-);
+root.subscription("runUpdated", {
+  type: RunUpdate,
+  nullable: false,
+  description:
+    "Changes of a run of any kind, from its present state until it has finished. A slow reader gets only the latest.",
+  args: { id: arg.id({ required: true, description: ANY_KIND }) },
+  ...eventsOf(watchRun),
+});
 
-const watchedArgs = builder.args((t) => ({
-  of: t.id({
+const watchedArgs = {
+  of: arg.id({
     required: true,
     description: "Global id or name of a project or a group: `ada.mnist`, `ada.mnist.5`.",
   }),
-  kind: t.field({
+  kind: arg.field({
     type: RunKind,
     required: true,
     defaultValue: "EXPERIMENT",
     description: "Kind of the runs. A group has only experiments.",
   }),
-  filter: t.field({ type: RunFilterInput, description: "Conditions that the runs meet." }),
-  query: t.string({ description: "Filter in the server's own language, in addition to `filter`." }),
-  first: t.int({
+  filter: arg.field({ type: RunFilterInput, description: "Conditions that the runs meet." }),
+  query: arg.string({ description: "Filter in the server's own language, in addition to `filter`." }),
+  first: arg.int({
     description:
       "Number of runs to watch, the most recently changed. Default: one page of the service. What needs a scan is found among the last `gateway.limits.maxPageSize` changed.",
   }),
-}));
+};
 
 type Args = InputShapeFromFields<typeof watchedArgs>;
 
@@ -75,7 +73,7 @@ type Args = InputShapeFromFields<typeof watchedArgs>;
 function parentOf({ of, kind }: Args) {
   const { kind: of_, address } = identifyAmong(PARENTS, "of", of);
   const { owner = "", project = "", id } = address;
-  if (of_.name === kinds.project.name) return { at: { owner, project }, group: undefined };
+  if (of_.name === kinds.Project.name) return { at: { owner, project }, group: undefined };
   if (kind !== "EXPERIMENT") throw new InputError(`kind: expected EXPERIMENT for a group, got ${kind}`);
   return { at: { owner, project }, group: id };
 }
@@ -120,7 +118,6 @@ function watchRuns(args: Args, context: StreamContext) {
   const request = sliceRequest({ first: args.first }, context);
   const isFiltered = conditions.length > 0 || Boolean(args.query) || isMatch !== null;
   const runAt = (id: string) => toResource(kind, { ...at, id });
-  const next = createTeller(isFiltered);
   return live.watch(
     {
       key: `runs ${keyOf(runAt(""))} ${JSON.stringify([list.base, request.first, isMatch && args.filter])}`,
@@ -136,20 +133,15 @@ function watchRuns(args: Args, context: StreamContext) {
         ),
       isFinal: () => false,
     },
-    (state) => {
-      const told = next(state);
-      return told && updateOf(runAt(told.id), told.record, told.before, told.reason);
-    },
+    createTeller(isFiltered, runAt),
   );
 }
 
-builder.subscriptionField("runsUpdated", (t) =>
-  t.field({
-    type: RunUpdate,
-    nullable: false,
-    description:
-      "Runs of a project, or experiments of a group, that appear, change or leave the list, from its first page. Requires `LISTS`.",
-    args: watchedArgs,
-    ...eventsOf(watchRuns),
-  }),
-);
+root.subscription("runsUpdated", {
+  type: RunUpdate,
+  nullable: false,
+  description:
+    "Runs of a project, or experiments of a group, that appear, change or leave the list, from its first page. Requires `LISTS`.",
+  args: watchedArgs,
+  ...eventsOf(watchRuns),
+});

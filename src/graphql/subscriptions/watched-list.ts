@@ -1,7 +1,7 @@
 import { isPassing, Failure } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pages.ts";
-import { latestOf, type UpdateReason } from "./events.ts";
+import { latestOf, type Update, updateOf, type UpdateReason } from "./events.ts";
 
 /* What a poll of a list of runs knows, and what it reports to a subscriber: also which runs have left the list. */
 
@@ -119,26 +119,17 @@ const isSame = (one: ListState, other: ListState): boolean =>
 const areSame = <Value>(one: ReadonlyMap<string, Value>, other: ReadonlyMap<string, Value>): boolean =>
   one.size === other.size && [...other].every(([id, value]) => one.get(id) === value);
 
-/** What is reported of a run. */
-export interface Told {
-  readonly id: string;
-  readonly record: Known;
-  /** The record of the subscriber's previous event of the run; null at the beginning. */
-  readonly before: Known | null;
-  readonly reason: UpdateReason;
-}
-
 /** Tells one subscriber what it has not heard: one run at a time, null when it has heard all. */
-export function createTeller(isFiltered: boolean): (state: ListState) => Told | null {
+export function createTeller(isFiltered: boolean, runAt: (id: string) => Update["run"]) {
   const told = new Map<string, { readonly record: Known; readonly isListed: boolean }>();
-  const tell = (id: string, record: Known, reason: UpdateReason): Told => {
+  const tell = (id: string, record: Known, reason: UpdateReason): Update => {
     const before = told.get(id)?.record ?? null;
     told.delete(id);
     told.set(id, { record, isListed: reason === "APPEARED" || reason === "CHANGED" });
-    return { id, record, before, reason };
+    return updateOf(runAt(id), record, before, reason);
   };
 
-  return ({ records, leaving, left }) => {
+  return ({ records, leaving, left }: ListState): Update | null => {
     for (const [id, record] of records) {
       const last = told.get(id);
       if (!last?.isListed) return tell(id, record, "APPEARED");

@@ -1,7 +1,7 @@
 import { type RunKind, runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { BuildJob, Entity, Experiment, Job, Loggable, Run, Trackable } from "../core/refs.ts";
+import { BuildJob, Experiment, Job, resourceType } from "../core/refs.ts";
 import { runList } from "./run-list.ts";
 import { nodeScheduled, resources, runConfig } from "./workload.ts";
 
@@ -17,18 +17,14 @@ const thatUse = (target: typeof Experiment | typeof Job, { many }: RunKind) =>
   });
 
 /** Source: service document, "Build job". */
-BuildJob.implement({
-  description: "A build of a container image.",
-  interfaces: [Entity, Trackable, Run, Loggable],
-  fields: (t) => ({
-    config: t.field(runConfig("How the image is built.")),
-    resources: t.field(resources),
-    nodeScheduled: t.field(nodeScheduled),
-    jobCount: t.int(property("num_jobs", "Jobs that use the image.")),
-    experimentCount: t.int(property("num_experiments", "Experiments that use the image.")),
-    experiments: t.field(thatUse(Experiment, runs.experiment)),
-    jobs: t.field(thatUse(Job, runs.job)),
-    dockerfile: t.string(property("dockerfile", "Generated Dockerfile.")),
-    commit: t.string(property("commit", "Commit that was built: 40 hexadecimal digits.")),
-  }),
-});
+resourceType(BuildJob, "A build of a container image.", (t) => ({
+  config: t.field(runConfig("How the image is built.")),
+  resources: t.field(resources),
+  nodeScheduled: t.field(nodeScheduled),
+  jobCount: t.int(property("num_jobs", "Jobs that use the image.")),
+  experimentCount: t.int(property("num_experiments", "Experiments that use the image.")),
+  experiments: t.field(thatUse(Experiment, runs.experiment)),
+  jobs: t.field(thatUse(Job, runs.job)),
+  dockerfile: t.string(property("dockerfile", "Generated Dockerfile.")),
+  commit: t.string(property("commit", "Commit that was built: 40 hexadecimal digits.")),
+}));

@@ -1,11 +1,11 @@
 import { cluster } from "../../rest/api/kinds.ts";
 import { InputError } from "../../errors.ts";
 import type { ClusterRecord } from "../../rest/api/records.ts";
-import { builder } from "../core/builder.ts";
-import { fieldsOf, shownOrNull } from "../core/fields.ts";
+import { arg, builder, root, shownOrNull } from "../core/builder.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { toResource, unverified } from "../core/resource.ts";
 import { checked, number } from "../core/ids.ts";
-import { Cluster, Entity, Node } from "../core/refs.ts";
+import { Cluster, Node, resourceType } from "../core/refs.ts";
 
 type Version = NonNullable<ClusterRecord["version_api"]>;
 
@@ -27,84 +27,74 @@ const PlatformVersion = builder.objectRef<Version>("PlatformVersion").implement(
 const ofCluster = fieldsOf(Cluster.kind);
 
 /** Source: service document, "Cluster". */
-Cluster.implement({
-  description: "The compute cluster.",
-  interfaces: [Entity],
-  fields: (t) => ({
-    uuid: t.string(ofCluster.property("uuid", "Identifier in the tracking service.")),
-    platformVersion: t.field({
-      type: PlatformVersion,
-      ...ofCluster.property("version_api", "Its orchestration platform."),
-    }),
-    createdAt: t.field(ofCluster.time("created_at", "Creation.")),
-    updatedAt: t.field(ofCluster.time("updated_at", "Last change.")),
-    nodes: t.field({
-      type: [Node],
-      description: "The machines.",
-      ...ofCluster.computed(
-        ["nodes"],
-        ({ nodes }) =>
-          nodes?.map((summary) => toResource(Node.kind, { name: summary.name }, summary)) ?? null,
-      ),
-    }),
+resourceType(Cluster, "The compute cluster.", (t) => ({
+  uuid: t.string(ofCluster.property("uuid", "Identifier in the tracking service.")),
+  platformVersion: t.field({
+    type: PlatformVersion,
+    ...ofCluster.property("version_api", "Its orchestration platform."),
   }),
-});
+  createdAt: t.field(ofCluster.time("created_at", "Creation.")),
+  updatedAt: t.field(ofCluster.time("updated_at", "Last change.")),
+  nodes: t.field({
+    type: [Node],
+    ...ofCluster.computed(
+      ["nodes"],
+      "The machines.",
+      ({ nodes }) => nodes?.map((summary) => toResource(Node.kind, { name: summary.name }, summary)) ?? null,
+    ),
+  }),
+}));
 
 const { property, fromAddress } = fieldsOf(Node.kind);
 
 /** Source: service document, "Node summary" and "Node detail". */
-Node.implement({
-  description: "A machine of the cluster.",
-  interfaces: [Entity],
-  fields: (t) => ({
-    name: t.string({ nullable: false, description: "Name.", ...fromAddress(({ address }) => address.name) }),
-    uuid: t.string(property("uuid", "Identifier in the tracking service.")),
-    sequence: t.int(property("sequence", "Sequence number in the service.")),
-    hostname: t.string(property("hostname", "Host name.")),
-    role: t.string(property("role", "Role, such as `agent`.")),
-    memory: t.float(property("memory", "Total memory, in bytes on known servers.")),
-    cpu: t.float(property("cpu", "Total CPU, in cores on known servers.")),
-    gpuCount: t.int(property("n_gpus", "Number of GPUs, in use or not.")),
-    gpus: t.field({
-      type: ["JSON"],
-      ...property("gpus", "The GPUs."),
-      nullable: { list: true, items: true },
-    }),
-    dockerVersion: t.string(property("docker_version", "Container runtime version.")),
-    kubeletVersion: t.string(property("kubelet_version", "Version of the kubelet.")),
-    osImage: t.string(property("os_image", "Operating system image.")),
-    kernelVersion: t.string(property("kernel_version", "Kernel version.")),
-    schedulableTaints: t.boolean(property("schedulable_taints", "Whether its taints allow scheduling.")),
-    schedulableState: t.boolean(property("schedulable_state", "Whether its state allows scheduling.")),
-    status: t.string(property("status", "Status, such as `ready`.")),
-    isCurrent: t.boolean(property("is_current", "Whether it is in the cluster now.")),
+resourceType(Node, "A machine of the cluster.", (t) => ({
+  name: t.string(fromAddress("Name.", ({ address }) => address.name)),
+  uuid: t.string(property("uuid", "Identifier in the tracking service.")),
+  sequence: t.int(property("sequence", "Sequence number in the service.")),
+  hostname: t.string(property("hostname", "Host name.")),
+  role: t.string(property("role", "Role, such as `agent`.")),
+  memory: t.float(property("memory", "Total memory, in bytes on known servers.")),
+  cpu: t.float(property("cpu", "Total CPU, in cores on known servers.")),
+  gpuCount: t.int(property("n_gpus", "Number of GPUs, in use or not.")),
+  gpus: t.field({
+    type: ["JSON"],
+    ...property("gpus", "The GPUs."),
+    nullable: { list: true, items: true },
   }),
+  dockerVersion: t.string(property("docker_version", "Container runtime version.")),
+  kubeletVersion: t.string(property("kubelet_version", "Version of the kubelet.")),
+  osImage: t.string(property("os_image", "Operating system image.")),
+  kernelVersion: t.string(property("kernel_version", "Kernel version.")),
+  schedulableTaints: t.boolean(property("schedulable_taints", "Whether its taints allow scheduling.")),
+  schedulableState: t.boolean(property("schedulable_state", "Whether its state allows scheduling.")),
+  status: t.string(property("status", "Status, such as `ready`.")),
+  isCurrent: t.boolean(property("is_current", "Whether it is in the cluster now.")),
+}));
+
+root.query("cluster", {
+  type: Cluster,
+  description: "The cluster.",
+  resolve: () => unverified(toResource(Cluster.kind, {})),
 });
 
-builder.queryFields((t) => ({
-  cluster: t.field({
-    type: Cluster,
-    description: "The cluster.",
-    resolve: () => unverified(toResource(Cluster.kind, {})),
-  }),
-  node: t.field({
-    type: Node,
-    description: "A machine of the cluster, by either its name or its number.",
-    args: {
-      sequence: t.arg.int({ description: "Sequence number." }),
-      name: t.arg.string({ description: "Name." }),
-    },
-    resolve: async (_, { sequence, name }, { session }) => {
-      if (sequence != null && name == null) {
-        const record = await session.read(cluster.node, { sequence: number("sequence", `${sequence}`) });
-        return toResource(Node.kind, { name: record.name }, record);
-      }
-      if (name != null && sequence == null) {
-        return unverified(toResource(Node.kind, checked("name", { name })));
-      }
-      throw new InputError(
-        `node: expected \`name\` or \`sequence\`, such as \`sequence: 1\`, got ${name == null ? "neither" : "both"}`,
-      );
-    },
-  }),
-}));
+root.query("node", {
+  type: Node,
+  description: "A machine of the cluster, by either its name or its number.",
+  args: {
+    sequence: arg.int({ description: "Sequence number." }),
+    name: arg.string({ description: "Name." }),
+  },
+  resolve: async (_, { sequence, name }, { session }) => {
+    if (sequence != null && name == null) {
+      const record = await session.read(cluster.node, { sequence: number("sequence", `${sequence}`) });
+      return toResource(Node.kind, { name: record.name }, record);
+    }
+    if (name != null && sequence == null) {
+      return unverified(toResource(Node.kind, checked("name", { name })));
+    }
+    throw new InputError(
+      `node: expected \`name\` or \`sequence\`, such as \`sequence: 1\`, got ${name == null ? "neither" : "both"}`,
+    );
+  },
+});

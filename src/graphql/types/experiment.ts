@@ -1,45 +1,21 @@
 import { runs } from "../../rest/api/kinds.ts";
-import { slice } from "../../rest/session/pages.ts";
 import { isObject, valueAt } from "../../rest/api/record.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { InputError, Failure } from "../../errors.ts";
-import type { CodeReferenceRecord } from "../../rest/api/records.ts";
-import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
+import type { CodeReferenceRecord, ExperimentJobRecord } from "../../rest/api/records.ts";
+import { connectionOf, type PageArgs, pageArgs, readConnection } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { fieldsOf, shown, shownOrNull } from "../core/fields.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { nullIfMissing, toResource } from "../core/resource.ts";
-import {
-  BuildJob,
-  Entity,
-  Experiment,
-  ExperimentJob,
-  Group,
-  Loggable,
-  Run,
-  Trackable,
-} from "../core/refs.ts";
-import { builder } from "../core/builder.ts";
+import { Experiment, ExperimentJob, Group, resourceType } from "../core/refs.ts";
+import { arg, builder, derivedOrNull, objectType, root, shown, shownOrNull } from "../core/builder.ts";
 import { lookUp, requires, withId } from "../core/ids.ts";
 import { cloned, payloadOf, targetOf } from "../core/mutations.ts";
-import {
-  createSorter,
-  MetricRecordConnection,
-  MetricSeries,
-  MetricValue,
-  namedValues,
-  type NamesArgs,
-  namesArg,
-  readMetrics,
-  readSeries,
-  seriesArgs,
-} from "./metrics.ts";
-import { outputFiles } from "./output-files.ts";
-import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
-import { isInRows, valueOf as rowValue } from "./list-scan.ts";
+import { createSorter, type NamesArgs, namesArg } from "./metrics.ts";
+import { nodeScheduled, resources, workloadFields } from "./workload.ts";
+import { isInRows, valueOf as rowValue } from "./scan.ts";
 import { runList } from "./run-list.ts";
-import { cloneFields } from "./run.ts";
-import { finite } from "./series.ts";
 
 const { endpoints, optional } = runs.experiment;
 const { property, json, computed, reference, child } = fieldsOf(Experiment.kind);
@@ -48,56 +24,47 @@ const ExperimentJobConnection = connectionOf(ExperimentJob, "A page of jobs of a
 
 type ExperimentResource = typeof Experiment.$inferType;
 
-async function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
+function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
   const { owner, project, id } = resource.address;
   const list = { endpoint: endpoints.jobs, address: resource.address, isTied: true };
-  const page = await slice(context.session, list, sliceRequest(args, context));
-  return connect(page, (record) =>
-    toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${record.id}` }, record),
-  );
+  const toNode = (record: ExperimentJobRecord) =>
+    toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${record.id}` }, record);
+  return readConnection(list, args, toNode, context);
 }
-
-/** The service sends empty texts for an experiment without code. */
-const told = (key: "branch" | "commit" | "git_url", description: string) => ({
-  description,
-  resolve: ({ [key]: text }: CodeReferenceRecord) => text || null,
-});
 
 const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").implement({
   description: "The version of the code that an experiment ran.",
   fields: (t) => ({
-    branch: t.string(told("branch", "Branch.")),
-    commit: t.string(told("commit", "Commit that ran.")),
+    // The service sends empty texts for an experiment without code.
+    branch: t.field(derivedOrNull("String", "Branch.", ({ branch }) => branch || null)),
+    commit: t.field(derivedOrNull("String", "Commit that ran.", ({ commit }) => commit || null)),
     isDirty: t.boolean(shownOrNull("is_dirty", "Whether there were uncommitted changes.")),
-    url: t.string(told("git_url", "URL of the external repository.")),
+    url: t.field(
+      derivedOrNull("String", "URL of the external repository.", ({ git_url }) => git_url || null),
+    ),
   }),
 });
 
-export interface DeclarationValue {
-  readonly name: string;
-  readonly value: unknown;
-}
-
 /** Values by their names, without those that runs do not have, which are undefined: null is a value. */
-export const declared = (
-  names: readonly string[],
-  valueOf: (name: string, index: number) => unknown,
-): DeclarationValue[] =>
+export const declared = (names: readonly string[], valueOf: (name: string, index: number) => unknown) =>
   names.flatMap((name, index) => {
     const value = valueOf(name, index);
     return value === undefined ? [] : [{ name, value }];
   });
 
-export const DeclarationValueRef = builder.objectRef<DeclarationValue>("DeclarationValue").implement({
-  description: "A parameter and its value.",
-  fields: (t) => ({
+type Declared = ReturnType<typeof declared>[number];
+
+export const DeclarationValue = objectType<Declared>(
+  "DeclarationValue",
+  "A parameter and its value.",
+  (t) => ({
     name: t.string(shown("name", "Name of the parameter.")),
     value: t.field({
       type: "JSON",
       ...shownOrNull("value", "Value as received: a text, a number, a boolean or a list of them."),
     }),
   }),
-});
+);
 
 const inOrder = createSorter();
 
@@ -122,99 +89,57 @@ function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
 }
 
 /** Source: service document, "Experiment". */
-Experiment.implement({
-  description: "A training run.",
-  interfaces: [Entity, Trackable, Run, Loggable],
-  fields: (t) => ({
-    original: t.field(reference("original", Experiment, "What it was restarted, resumed or copied from.")),
-    ...cloneFields(t),
-    clones: t.field(
-      runList(
-        Experiment,
-        "Experiments that were restarted, resumed or copied from this one, found by a scan of the project: see `ListScan`.",
-        { narrowedTo: clonesOf },
-      ),
+resourceType(Experiment, "A training run.", (t) => ({
+  ...workloadFields(t, Experiment),
+  clones: t.field(
+    runList(
+      Experiment,
+      "Experiments that were restarted, resumed or copied from this one, found by a scan of the project: see `ListScan`.",
+      { narrowedTo: clonesOf },
     ),
-    experimentGroup: t.field(reference("experiment_group", Group, "Its group, if any.")),
-    buildJob: t.field(reference("build_job", BuildJob, "Build of its image.")),
-    config: t.field(runConfig("Its configuration.")),
-    declarations: t.field({
-      type: [DeclarationValueRef],
-      description: "Parameters, by name.",
-      args: namesArg,
-      ...computed(["declarations"], ({ declarations }, _, { names }: NamesArgs) => {
-        const parameters = parametersIn(declarations, unreadable);
-        if (!parameters) return null;
-        return declared(inOrder(names ?? Object.keys(parameters)), (name) => valueAt(parameters, name));
-      }),
+  ),
+  experimentGroup: t.field(reference("experiment_group", Group, "Its group, if any.")),
+  declarations: t.field({
+    type: [DeclarationValue],
+    args: namesArg,
+    ...computed(["declarations"], "Parameters, by name.", ({ declarations }, _, { names }: NamesArgs) => {
+      const parameters = parametersIn(declarations, unreadable);
+      if (!parameters) return null;
+      return declared(inOrder(names ?? Object.keys(parameters)), (name) => valueAt(parameters, name));
     }),
-    declaration: t.field({
-      type: "JSON",
-      description: "Value of one parameter; `model.lr` can also lead into an object.",
-      args: { name: t.arg.string({ required: true, description: "Name of the parameter." }) },
-      ...computed(
-        ["declarations"],
-        ({ declarations }, _, { name }: { readonly name: string }) =>
-          valueAt(parametersIn(declarations, unreadable), name) ?? null,
-      ),
-    }),
-    resources: t.field(resources),
-    codeReference: t.field({
-      type: CodeReference,
-      description: `Version of its code. Costs an extra request.${requires(optional.codeReference)}`,
-      ...child(
-        async (resource, _, { session }) => {
-          const read = session.read(optional.codeReference, resource.address);
-          const record = await nullIfMissing(resource, read, session);
-          return record?.branch || record?.commit || record?.head || record?.git_url ? record : null;
-        },
-        (record) => record !== null,
-      ),
-    }),
-    dataReferences: t.field(dataReferences),
-    runEnvironment: t.field(json("run_env", "Environment, as the run reported it: system, packages.")),
-    framework: t.string(property("framework", "Framework, such as `tensorflow`.")),
-    readme: t.string(readme),
-    latestMetrics: t.field({
-      type: [MetricValue],
-      description: "Latest value of each metric that the run has, by name.",
-      args: namesArg,
-      ...computed(["last_metric"], ({ last_metric }, _, { names }: NamesArgs) =>
-        last_metric ? namedValues(last_metric, names) : null,
-      ),
-    }),
-    lastMetricValue: t.float({
-      description:
-        "Latest value of one metric; null if it is absent or not a finite number, which `latestMetrics` tells apart.",
-      args: { name: t.arg.string({ required: true, description: "Name of the metric." }) },
-      ...computed(["last_metric"], ({ last_metric }, _, { name }: { name: string }) =>
-        finite(valueAt(last_metric, name)),
-      ),
-    }),
-    metrics: t.field({
-      type: MetricRecordConnection,
-      description: "Metric records, in the service's order.",
-      args: pageArgs,
-      ...child(readMetrics),
-    }),
-    metricSeries: t.field({
-      type: [MetricSeries],
-      description: "All values of each metric, for charts.",
-      args: seriesArgs,
-      ...child(readSeries),
-    }),
-    jobCount: t.int(property("num_jobs", "Number of jobs.")),
-    jobs: t.field({
-      type: ExperimentJobConnection,
-      description: "Its jobs (replicas).",
-      args: pageArgs,
-      ...child(readJobs),
-    }),
-    hasTensorboard: t.boolean(property("has_tensorboard", "Whether a TensorBoard runs.")),
-    outputsUrl: t.string(outputsUrl),
-    outputFiles: t.field(outputFiles),
   }),
-});
+  declaration: t.field({
+    type: "JSON",
+    args: { name: t.arg.string({ required: true, description: "Name of the parameter." }) },
+    ...computed(
+      ["declarations"],
+      "Value of one parameter; `model.lr` can also lead into an object.",
+      ({ declarations }, _, { name }: { readonly name: string }) =>
+        valueAt(parametersIn(declarations, unreadable), name) ?? null,
+    ),
+  }),
+  codeReference: t.field({
+    type: CodeReference,
+    ...child(
+      `Version of its code. Costs an extra request.${requires(optional.codeReference)}`,
+      async (resource, _, { session }) => {
+        const read = session.read(optional.codeReference, resource.address);
+        const record = await nullIfMissing(resource, read, session);
+        return record?.branch || record?.commit || record?.head || record?.git_url ? record : null;
+      },
+      (record) => record !== null,
+    ),
+  }),
+  runEnvironment: t.field(json("run_env", "Environment, as the run reported it: system, packages.")),
+  framework: t.string(property("framework", "Framework, such as `tensorflow`.")),
+  jobCount: t.int(property("num_jobs", "Number of jobs.")),
+  jobs: t.field({
+    type: ExperimentJobConnection,
+    args: pageArgs,
+    ...child("Its jobs (replicas).", readJobs),
+  }),
+  hasTensorboard: t.boolean(property("has_tensorboard", "Whether a TensorBoard runs.")),
+}));
 
 const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
   description: "Changes to the source's values. Omitted and null ones stay.",
@@ -224,51 +149,45 @@ const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
       type: "JSON",
       description: "Parameters: an object of names and values. Requires `RESTART_DECLARATIONS`.",
     }),
-    updateCode: t.boolean({ description: "Whether to run the latest code. Requires `RESTART_UPDATE_CODE`." }),
+    updateCode: t.boolean({
+      description: "Whether to run the latest code. Requires `RESTART_UPDATE_CODE`.",
+    }),
   }),
 });
 
-builder.mutationField("restartExperiment", (t) =>
-  t.field({
-    type: payloadOf(Experiment),
-    description: "Restarts an experiment as a new record.",
-    args: {
-      ...withId(Experiment),
-      input: t.arg({ type: RestartExperimentInput, description: "Values to change." }),
-    },
-    resolve: async (_, { id, input }, context) => {
-      const { session } = context;
-      parametersIn(input?.declarations, (fault) => new InputError(`input.${fault}`));
-      const source = await targetOf(Experiment.kind, id, context);
-      const given = Object.entries(input ?? {}).filter(([, value]) => value !== null);
-      const body = session.server.bodyOf("restart", Object.fromEntries(given));
-      // Without input, the request has no body.
-      const sent = Object.keys(body).length === 0 ? undefined : body;
-      return cloned(source, await session.send(endpoints.restart, source.address, sent));
-    },
-  }),
-);
+root.mutation("restartExperiment", {
+  type: payloadOf(Experiment),
+  description: "Restarts an experiment as a new record.",
+  args: {
+    ...withId(Experiment),
+    input: arg.field({ type: RestartExperimentInput, description: "Values to change." }),
+  },
+  resolve: async (_, { id, input }, context) => {
+    const { session } = context;
+    parametersIn(input?.declarations, (fault) => new InputError(`input.${fault}`));
+    const source = await targetOf(Experiment.kind, id, context);
+    const given = Object.entries(input ?? {}).filter(([, value]) => value !== null);
+    const body = session.server.bodyOf("restart", Object.fromEntries(given));
+    // Without input, the request has no body.
+    const sent = Object.keys(body).length === 0 ? undefined : body;
+    return cloned(source, await session.send(endpoints.restart, source.address, sent));
+  },
+});
 
 const ofJob = fieldsOf(ExperimentJob.kind);
 
 /** Source: service document, "Experiment job record". */
-ExperimentJob.implement({
-  description: "A job (replica) of an experiment. Not a `Job`.",
-  interfaces: [Entity, Trackable, Loggable],
-  fields: (t) => ({
-    role: t.string(ofJob.property("role", "Role, such as `master`.")),
-    experiment: t.field({
-      type: Experiment,
-      description: "Its experiment.",
-      ...ofJob.fromAddress(({ address: { owner, project, experiment: id } }) =>
-        toResource(Experiment.kind, { owner, project, id }),
-      ),
-    }),
-    resources: t.field(resources),
-    nodeScheduled: t.field(nodeScheduled),
+resourceType(ExperimentJob, "A job (replica) of an experiment. Not a `Job`.", (t) => ({
+  role: t.string(ofJob.property("role", "Role, such as `master`.")),
+  experiment: t.field({
+    type: Experiment,
+    ...ofJob.fromAddress("Its experiment.", ({ address: { owner, project, experiment: id } }) =>
+      toResource(Experiment.kind, { owner, project, id }),
+    ),
+    nullable: true,
   }),
-});
+  resources: t.field(resources),
+  nodeScheduled: t.field(nodeScheduled),
+}));
 
-builder.queryField("experimentJob", (t) =>
-  t.field(lookUp(ExperimentJob, "A job of an experiment by its id.")),
-);
+root.query("experimentJob", lookUp(ExperimentJob, "A job of an experiment by its id."));

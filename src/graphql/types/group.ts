@@ -1,89 +1,60 @@
-import { byName, type ByName, integer, object, unstated } from "../../rest/api/record.ts";
+import { byName, type ByName, integer, isObject, object, unstated } from "../../rest/api/record.ts";
 import { GROUP_COUNTERS, type GroupRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder, isParameterValue } from "../core/builder.ts";
-import { fieldsOf, known, shown, shownOrNull } from "../core/fields.ts";
-import { Entity, Experiment, Group, Run, Trackable } from "../core/refs.ts";
-import { metricsUrl, runsUrl } from "./exports.ts";
+import { builder, derivedOrNull, known, objectType, shown, shownOrNull } from "../core/builder.ts";
+import { isParameterValue } from "../core/scalars.ts";
+import { fieldsOf } from "../core/fields.ts";
+import { Experiment, Group, resourceType } from "../core/refs.ts";
+import { metricsUrl, runsUrl } from "./export-urls.ts";
 import { runList } from "./run-list.ts";
 import { finite } from "./series.ts";
 import { readme } from "./workload.ts";
 
-interface Values {
-  readonly values: readonly (string | number | boolean)[];
-}
-interface Linspace {
-  readonly num: number | null;
-  readonly start: number | null;
-  readonly stop: number | null;
-}
-interface Other {
-  readonly raw: unknown;
-}
-type Definition = Values | Linspace | Other;
+type Values = { readonly values: readonly (string | number | boolean)[] };
+type Linspace = { readonly linspace: ByName };
+type Other = { readonly raw: unknown };
 
-const MatrixValues = builder.objectRef<Values>("MatrixValues").implement({
-  description: "A fixed set of values.",
-  fields: (t) => ({ values: t.field({ type: ["ParameterValue"], ...shown("values", "The values.") }) }),
-});
+const MatrixValues = objectType<Values>("MatrixValues", "A fixed set of values.", (t) => ({
+  values: t.field({ type: ["ParameterValue"], ...shown("values", "The values.") }),
+}));
 
-const MatrixLinspace = builder.objectRef<Linspace>("MatrixLinspace").implement({
-  description: "Evenly spaced numbers.",
-  fields: (t) => ({
-    num: t.int(shownOrNull("num", "Number of values.")),
-    start: t.float(shownOrNull("start", "First number.")),
-    stop: t.float(shownOrNull("stop", "Last number.")),
-  }),
-});
+const MatrixLinspace = objectType<Linspace>("MatrixLinspace", "Evenly spaced numbers.", (t) => ({
+  num: t.field(
+    derivedOrNull("Int", "Number of values.", ({ linspace: { num } }) => (integer(num) ? num : null)),
+  ),
+  start: t.field(derivedOrNull("Float", "First number.", ({ linspace }) => finite(linspace["start"]))),
+  stop: t.field(derivedOrNull("Float", "Last number.", ({ linspace }) => finite(linspace["stop"]))),
+}));
 
-const MatrixOther = builder.objectRef<Other>("MatrixOther").implement({
-  description: "A form that this schema does not know.",
-  fields: (t) => ({ raw: t.field({ type: "JSON", description: "As received.", resolve: ({ raw }) => raw }) }),
-});
+const MatrixOther = objectType<Other>("MatrixOther", "A form that this schema does not know.", (t) => ({
+  raw: t.field(derivedOrNull("JSON", "As received.", ({ raw }) => raw)),
+}));
 
 const MatrixDefinition = builder.unionType("MatrixDefinition", {
   description: "Values of a searched parameter. Members can be added in a minor release.",
   types: [MatrixValues, MatrixLinspace, MatrixOther],
   resolveType: (definition) =>
-    "values" in definition ? "MatrixValues" : "num" in definition ? "MatrixLinspace" : "MatrixOther",
+    "values" in definition ? "MatrixValues" : "linspace" in definition ? "MatrixLinspace" : "MatrixOther",
 });
 
-/** One of the documented formats, or the value as received. */
-function definitionOf(raw: unknown): Definition {
-  if (typeof raw !== "object" || raw === null) return { raw };
-  const { values, linspace } = raw as { values?: unknown; linspace?: unknown };
-  if (Array.isArray(values) && values.every(isParameterValue)) return { values };
-  if (typeof linspace === "object" && linspace !== null && !Array.isArray(linspace)) {
-    const { num, start, stop } = linspace as Record<"num" | "start" | "stop", unknown>;
-    return {
-      num: isInt32(num) ? num : null,
-      start: finite(start),
-      stop: finite(stop),
-    };
-  }
-  return { raw };
+/** A searched parameter: its values in one of the documented formats, or as received. */
+function parameterOf(name: string, raw: unknown) {
+  const { values, linspace }: ByName = isObject(raw) ? raw : {};
+  const areKnown = Array.isArray(values) && values.every(isParameterValue);
+  const definition = areKnown ? { values } : isObject(linspace) ? { linspace } : { raw };
+  return { name, definition };
 }
 
-const isInt32 = (value: unknown): value is number =>
-  Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31;
+type Parameter = ReturnType<typeof parameterOf>;
 
-interface Parameter {
-  readonly name: string;
-  readonly definition: Definition;
-}
+const MatrixParameter = objectType<Parameter>("MatrixParameter", "A searched parameter.", (t) => ({
+  name: t.string(shown("name", "Name of the parameter.")),
+  definition: t.field({ type: MatrixDefinition, ...shown("definition", "Its values.") }),
+}));
 
-const MatrixParameter = builder.objectRef<Parameter>("MatrixParameter").implement({
-  description: "A searched parameter.",
-  fields: (t) => ({
-    name: t.string(shown("name", "Name of the parameter.")),
-    definition: t.field({ type: MatrixDefinition, ...shown("definition", "Its values.") }),
-  }),
-});
-
-const RandomSearch = builder.objectRef<ByName>("RandomSearch").implement({
-  description: "Settings of a random search.",
-  fields: (t) => ({ experimentCount: t.int(known("n_experiments", integer, "Number of experiments.")) }),
-});
+const RandomSearch = objectType<ByName>("RandomSearch", "Settings of a random search.", (t) => ({
+  experimentCount: t.int(known("n_experiments", integer, "Number of experiments.")),
+}));
 
 const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").implement({
   description: "Settings of a hyperparameter search.",
@@ -94,21 +65,20 @@ const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").i
     }),
     concurrency: t.int(known("concurrency", integer, "Experiments that may run at a time.")),
     seed: t.field({ type: "JSON", ...known("seed", unstated, "Random seed.") }),
-    matrix: t.field({
-      type: [MatrixParameter],
-      description: "Searched parameters, by name.",
-      resolve: ({ matrix }) =>
+    matrix: t.field(
+      derivedOrNull([MatrixParameter], "Searched parameters, by name.", ({ matrix }) =>
         byName(matrix) && matrix
           ? Object.keys(matrix)
               .toSorted()
-              .map((name) => ({ name, definition: definitionOf(matrix[name]) }))
+              .map((name) => parameterOf(name, matrix[name]))
           : null,
-    }),
+      ),
+    ),
     randomSearch: t.field({
       type: RandomSearch,
       ...known("random_search", object, "Settings of a random search."),
     }),
-    raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: (settings) => settings }),
+    raw: t.field(derivedOrNull("JSON", "All of it, as received.", (settings) => settings)),
   }),
 });
 
@@ -130,27 +100,22 @@ const ExperimentCounts = builder
 const { property, computed } = fieldsOf(Group.kind);
 
 /** Source: service document, "Experiment group". */
-Group.implement({
-  description: "A group of experiments: a hyperparameter search.",
-  interfaces: [Entity, Trackable, Run],
-  fields: (t) => ({
-    groupType: t.string(property("group_type", "Such as `study` (a search) or `selection` (chosen ones).")),
-    readme: t.string(readme),
-    concurrency: t.int(property("concurrency", "Experiments that may run at a time.")),
-    searchAlgorithm: t.string(property("search_algorithm", "Such as `random`.")),
-    currentIteration: t.int(property("current_iteration", "Iteration of the search.")),
-    content: t.string(property("content", "Its specification as text.")),
-    hptuning: t.field({ type: HyperparameterTuning, ...property("hptuning", "Settings of the search.") }),
-    experimentCounts: t.field({
-      type: ExperimentCounts,
-      description: "Its experiments by state.",
-      ...computed(GROUP_COUNTERS, (record) => record),
-    }),
-    hasTensorboard: t.boolean(property("has_tensorboard", "Whether a TensorBoard runs.")),
-    runsUrl: t.string(runsUrl),
-    metricsUrl: t.string(metricsUrl),
-    experiments: t.field(
-      runList<RunAddress>(Experiment, "Experiments of the group.", { groupOf: (address) => address }),
-    ),
+resourceType(Group, "A group of experiments: a hyperparameter search.", (t) => ({
+  groupType: t.string(property("group_type", "Such as `study` (a search) or `selection` (chosen ones).")),
+  readme: t.string(readme),
+  concurrency: t.int(property("concurrency", "Experiments that may run at a time.")),
+  searchAlgorithm: t.string(property("search_algorithm", "Such as `random`.")),
+  currentIteration: t.int(property("current_iteration", "Iteration of the search.")),
+  content: t.string(property("content", "Its specification as text.")),
+  hptuning: t.field({ type: HyperparameterTuning, ...property("hptuning", "Settings of the search.") }),
+  experimentCounts: t.field({
+    type: ExperimentCounts,
+    ...computed(GROUP_COUNTERS, "Its experiments by state.", (record) => record),
   }),
-});
+  hasTensorboard: t.boolean(property("has_tensorboard", "Whether a TensorBoard runs.")),
+  runsUrl: t.string(runsUrl),
+  metricsUrl: t.string(metricsUrl),
+  experiments: t.field(
+    runList<RunAddress>(Experiment, "Experiments of the group.", { groupOf: (address) => address }),
+  ),
+}));

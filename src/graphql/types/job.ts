@@ -1,30 +1,13 @@
 import { runs } from "../../rest/api/kinds.ts";
-import { fieldsOf } from "../core/fields.ts";
-import { BuildJob, Entity, Job, Loggable, Run, Trackable } from "../core/refs.ts";
+import { Job, resourceType } from "../core/refs.ts";
 import { cloned, command } from "../core/mutations.ts";
-import { cloneFields } from "./run.ts";
-import { outputFiles } from "./output-files.ts";
-import { dataReferences, nodeScheduled, outputsUrl, readme, resources, runConfig } from "./workload.ts";
-
-const { reference } = fieldsOf(Job.kind);
+import { nodeScheduled, workloadFields } from "./workload.ts";
 
 /** Source: service document, "Job". */
-Job.implement({
-  description: "A job that runs on its own, not as part of an experiment.",
-  interfaces: [Entity, Trackable, Run, Loggable],
-  fields: (t) => ({
-    original: t.field(reference("original", Job, "What it was restarted, resumed or copied from.")),
-    ...cloneFields(t),
-    buildJob: t.field(reference("build_job", BuildJob, "Build of its image.")),
-    config: t.field(runConfig("Its configuration.")),
-    resources: t.field(resources),
-    nodeScheduled: t.field(nodeScheduled),
-    dataReferences: t.field(dataReferences),
-    readme: t.string(readme),
-    outputsUrl: t.string(outputsUrl),
-    outputFiles: t.field(outputFiles),
-  }),
-});
+resourceType(Job, "A job that runs on its own, not as part of an experiment.", (t) => ({
+  ...workloadFields(t, Job),
+  nodeScheduled: t.field(nodeScheduled),
+}));
 
 command("restartJob", runs.job.endpoints.restart, {
   target: Job,

@@ -2,12 +2,12 @@ import type { InputShapeFromFields } from "@pothos/core";
 import { fromBase64url, toBase64url } from "../../rest/api/reference.ts";
 import { InputError } from "../../errors.ts";
 import type { LogWindow, WindowRequest } from "../../rest/session/log-window.ts";
-import { builder } from "../core/builder.ts";
+import { arg, derived, objectType, shown } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { idOf } from "../core/ids.ts";
-import { shown } from "../core/fields.ts";
 
 function linesOf({ text }: LogWindow): readonly string[] {
   const lines = text.split(/\r?\n/);
@@ -16,28 +16,25 @@ function linesOf({ text }: LogWindow): readonly string[] {
   return lines;
 }
 
-export const LogChunk = builder.objectRef<LogWindow>("LogChunk").implement({
-  description: "A part of a log.",
-  fields: (t) => ({
-    text: t.string(shown("text", "Text. Invalid UTF-8 is replaced.")),
-    lines: t.stringList({ nullable: false, description: "The text in lines.", resolve: linesOf }),
-    endCursor: t.string({
-      description: "Cursor of its end: the `after` of what follows.",
-      resolve: ({ endByte }) => formatCursor(endByte),
-    }),
-    hasMore: t.boolean(shown("hasMore", "Whether more text followed.")),
-    startByte: t.float(shown("startByte", "Where it begins, in bytes.")),
+export const LogChunk = objectType<LogWindow>("LogChunk", "A part of a log.", (t) => ({
+  text: t.string(shown("text", "Text. Invalid UTF-8 is replaced.")),
+  lines: t.field(derived(["String"], "The text in lines.", linesOf)),
+  endCursor: t.string({
+    description: "Cursor of its end: the `after` of what follows.",
+    resolve: ({ endByte }) => formatCursor(endByte),
   }),
-});
+  hasMore: t.boolean(shown("hasMore", "Whether more text followed.")),
+  startByte: t.float(shown("startByte", "Where it begins, in bytes.")),
+}));
 
 /** Maximum lines of a tail. */
 const MAX_LINES = 5_000;
 
-export const logArgs = builder.args((t) => ({
-  after: t.string({ description: "Cursor after which it begins. Not with `tailLines`." }),
-  maxBytes: t.int({ defaultValue: 65_536, description: "Bytes, up to `gateway.limits.maxLogBytes`." }),
-  tailLines: t.int({ description: "Number of last lines, 1 to 5000, instead of the first bytes." }),
-}));
+export const logArgs = {
+  after: arg.string({ description: "Cursor after which it begins. Not with `tailLines`." }),
+  maxBytes: arg.int({ defaultValue: 65_536, description: "Bytes, up to `gateway.limits.maxLogBytes`." }),
+  tailLines: arg.int({ description: "Number of last lines, 1 to 5000, instead of the first bytes." }),
+};
 
 type LogArgs = InputShapeFromFields<typeof logArgs>;
 
@@ -76,9 +73,16 @@ export function parseCursor(cursor: string): number {
 /** What the gateway streams: a log, the archive of the outputs, one file of them. */
 export type Download = "logs" | "outputs" | "files";
 
-export const downloadUrl = (resource: Resource, what: Download, { publicUrl }: Context): string =>
+const downloadUrl = (resource: Resource, what: Download, { publicUrl }: Context): string =>
   `${publicUrl}/downloads/${idOf(resource)}/${what}`;
 
 /** The URL of an output file by its plain path. */
 export const fileUrl = (resource: Resource, path: string, context: Context): string =>
   `${downloadUrl(resource, "files", context)}?path=${encodeURIComponent(path)}`;
+
+/** A field with the URL of a download. */
+export const urlOf = (what: Download, text: string) =>
+  fieldsOf().fromAddress(
+    `URL of ${text}. Send the \`Authorization\` header of GraphQL.`,
+    (resource, _, context) => downloadUrl(resource, what, context),
+  );

@@ -1,35 +1,30 @@
 import type { InputShapeFromFields } from "@pothos/core";
 import { runs } from "../../rest/api/kinds.ts";
-import { pagesOf, slice } from "../../rest/session/pages.ts";
+import { pagesOf } from "../../rest/session/pages.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import { type ByName, valueAt } from "../../rest/api/record.ts";
 import { InputError } from "../../errors.ts";
-import { builder } from "../core/builder.ts";
-import { shown, shownOrNull } from "../core/fields.ts";
-import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../core/connection.ts";
+import { arg, builder, derivedOrNull, objectType, root, shown, shownOrNull } from "../core/builder.ts";
+import { connectionOf, type PageArgs, pageArgs, readConnection, within } from "../core/connection.ts";
 import type { Context, Steps } from "../core/context.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { entryIds, pathOf, withId } from "../core/ids.ts";
 import { Experiment, Group, MetricRecord } from "../core/refs.ts";
 import { targetOf } from "../core/mutations.ts";
 import { type Column, columnsOf, finite, type Series, seriesOf } from "./series.ts";
 
-interface NamedValue {
-  readonly name: string;
-  readonly value: number | null;
-  readonly raw: unknown;
-}
+const valueOf = (name: string, raw: unknown) => ({ name, value: finite(raw), raw });
 
-export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implement({
-  description: "A metric and its value.",
-  fields: (t) => ({
-    name: t.string(shown("name", "Name of the metric.")),
-    value: t.float(shownOrNull("value", "Value; null if it is not a finite number.")),
-    raw: t.field({
-      type: "JSON",
-      ...shownOrNull("raw", "Value as received: some servers have texts and objects."),
-    }),
+type NamedValue = ReturnType<typeof valueOf>;
+
+const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its value.", (t) => ({
+  name: t.string(shown("name", "Name of the metric.")),
+  value: t.float(shownOrNull("value", "Value; null if it is not a finite number.")),
+  raw: t.field({
+    type: "JSON",
+    ...shownOrNull("raw", "Value as received: some servers have texts and objects."),
   }),
-});
+}));
 
 type Values = ByName | null | undefined;
 
@@ -45,10 +40,8 @@ export function createSorter(): (names: readonly string[]) => readonly string[] 
 
 const [sortMetrics, sortGiven] = [createSorter(), createSorter()];
 
-const valueOf = (name: string, raw: unknown): NamedValue => ({ name, value: finite(raw), raw });
-
 /** The values in order of their names, optionally only some names. Absent names are omitted. */
-export function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
+function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
   if (!values) return [];
   if (!names) return sortMetrics(Object.keys(values)).map((name) => valueOf(name, values[name]));
   return sortGiven(names).flatMap((name) => {
@@ -57,20 +50,18 @@ export function namedValues(values: Values, names: readonly string[] | null | un
   });
 }
 
-export const namesArg = builder.args((t) => ({
-  names: t.stringList({ description: "Names to include. Default: all." }),
-}));
+export const namesArg = {
+  names: arg.stringList({ description: "Names to include. Default: all." }),
+};
 export type NamesArgs = InputShapeFromFields<typeof namesArg>;
 
 MetricRecord.implement({
   description: "Metric values that were recorded together.",
   fields: (t) => ({
     ...entryIds(t, "MetricRecord", pathOf),
-    createdAt: t.field({
-      type: "DateTime",
-      description: "Time of the recording.",
-      resolve: ({ record }) => record.created_at ?? null,
-    }),
+    createdAt: t.field(
+      derivedOrNull("DateTime", "Time of the recording.", ({ record }) => record.created_at ?? null),
+    ),
     values: t.field({
       type: [MetricValue],
       nullable: false,
@@ -78,11 +69,11 @@ MetricRecord.implement({
       args: namesArg,
       resolve: ({ record }, { names }) => namedValues(record.values, names),
     }),
-    experiment: t.field({ type: Experiment, description: "Its run.", resolve: ({ parent }) => parent }),
+    experiment: t.field(derivedOrNull(Experiment, "Its run.", ({ parent }) => parent)),
   }),
 });
 
-export const MetricRecordConnection = connectionOf(MetricRecord, "A page of metric records.");
+const MetricRecordConnection = connectionOf(MetricRecord, "A page of metric records.");
 
 type ExperimentResource = typeof Experiment.$inferType;
 
@@ -93,12 +84,10 @@ function metricsOf({ address, listedIn, loaded: { experiment_group } }: Experime
   return { endpoint: runs.experiment.endpoints.metrics, address, part: { at: address, group } };
 }
 
-export async function readMetrics(resource: ExperimentResource, args: PageArgs, context: Context) {
-  const page = await slice(context.session, metricsOf(resource), sliceRequest(args, context));
-  return connect(page, (record) => ({ parent: resource, record }));
-}
+const readMetrics = (parent: ExperimentResource, args: PageArgs, context: Context) =>
+  readConnection(metricsOf(parent), args, (record) => ({ parent, record }), context);
 
-export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
+const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
   description: "One metric over time, in parallel columns.",
   fields: (t) => ({
     name: t.string(shown("name", "Name of the metric.")),
@@ -121,14 +110,14 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
   }),
 });
 
-export const seriesArgs = builder.args((t) => ({
+const seriesArgs = {
   ...namesArg,
-  maxPoints: t.int({
+  maxPoints: arg.int({
     defaultValue: 500,
     description:
       "Points per series, 2 to 5000. Longer series are downsampled, keeping peaks (LTTB) and the ends of gaps.",
   }),
-}));
+};
 
 /** Reads the pages of all metric records of an experiment. */
 export const metricPages = (resource: ExperimentResource, { session }: Pick<Context, "session">) =>
@@ -152,7 +141,7 @@ export async function fromColumns<Made>(
 }
 
 /** Converts all metric records of an experiment to one series per metric. */
-export function readSeries(
+function readSeries(
   resource: ExperimentResource,
   { names, maxPoints }: InputShapeFromFields<typeof seriesArgs>,
   context: Context,
@@ -160,6 +149,38 @@ export function readSeries(
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });
   return fromColumns(resource, names, ["series", most], context, (columns) => seriesOf(columns, most));
 }
+
+const { child, computed } = fieldsOf(Experiment.kind);
+
+builder.objectFields(Experiment, (t) => ({
+  latestMetrics: t.field({
+    type: [MetricValue],
+    args: namesArg,
+    ...computed(
+      ["last_metric"],
+      "Latest value of each metric that the run has, by name.",
+      ({ last_metric }, _, { names }: NamesArgs) => (last_metric ? namedValues(last_metric, names) : null),
+    ),
+  }),
+  lastMetricValue: t.float({
+    args: { name: t.arg.string({ required: true, description: "Name of the metric." }) },
+    ...computed(
+      ["last_metric"],
+      "Latest value of one metric; null if it is absent or not a finite number, which `latestMetrics` tells apart.",
+      ({ last_metric }, _, { name }: { name: string }) => finite(valueAt(last_metric, name)),
+    ),
+  }),
+  metrics: t.field({
+    type: MetricRecordConnection,
+    args: pageArgs,
+    ...child("Metric records, in the service's order.", readMetrics),
+  }),
+  metricSeries: t.field({
+    type: [MetricSeries],
+    args: seriesArgs,
+    ...child("All values of each metric, for charts.", readSeries),
+  }),
+}));
 
 const MetricValueInput = builder.inputType("MetricValueInput", {
   description: "A metric and its value.",
@@ -172,7 +193,11 @@ const MetricValueInput = builder.inputType("MetricValueInput", {
 const CreateExperimentMetricInput = builder.inputType("CreateExperimentMetricInput", {
   description: "Metric values to record together.",
   fields: (t) => ({
-    values: t.field({ type: [MetricValueInput], required: true, description: "At least one, each once." }),
+    values: t.field({
+      type: [MetricValueInput],
+      required: true,
+      description: "At least one, each once.",
+    }),
   }),
 });
 
@@ -197,23 +222,21 @@ const MetricPayload = builder
   .implement({
     description: "Payload of `createExperimentMetric`.",
     fields: (t) => ({
-      metric: t.field({ type: MetricRecord, description: "The new record.", resolve: (metric) => metric }),
+      metric: t.field(derivedOrNull(MetricRecord, "The new record.", (metric) => metric)),
     }),
   });
 
-builder.mutationField("createExperimentMetric", (t) =>
-  t.field({
-    type: MetricPayload,
-    description: "Records metric values of an experiment.",
-    args: {
-      ...withId(Experiment),
-      input: t.arg({ type: CreateExperimentMetricInput, required: true, description: "The values." }),
-    },
-    resolve: async (_, { id, input }, context) => {
-      const values = valuesOf(input.values);
-      const parent = await targetOf(Experiment.kind, id, context);
-      const { createMetric } = runs.experiment.endpoints;
-      return { parent, record: await context.session.send(createMetric, parent.address, { values }) };
-    },
-  }),
-);
+root.mutation("createExperimentMetric", {
+  type: MetricPayload,
+  description: "Records metric values of an experiment.",
+  args: {
+    ...withId(Experiment),
+    input: arg.field({ type: CreateExperimentMetricInput, required: true, description: "The values." }),
+  },
+  resolve: async (_, { id, input }, context) => {
+    const values = valuesOf(input.values);
+    const parent = await targetOf(Experiment.kind, id, context);
+    const { createMetric } = runs.experiment.endpoints;
+    return { parent, record: await context.session.send(createMetric, parent.address, { values }) };
+  },
+});

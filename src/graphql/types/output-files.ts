@@ -1,34 +1,28 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { isPlainPath, plainPath } from "../../rest/api/endpoint.ts";
 import { Failure } from "../../errors.ts";
-import { builder } from "../core/builder.ts";
+import { arg, builder, objectType, shown, shownOrNull } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
-import { fieldsOf, shown, shownOrNull } from "../core/fields.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
 import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { fileUrl } from "./logs.ts";
 
 /** A name in a folder, and its path below the outputs; null when the name cannot stand in one. */
-interface Entry {
-  readonly name: string;
-  readonly path: string | null;
+function entryOf(name: string, folder: string | null | undefined) {
+  const path = folder ? `${folder}/${name}` : name;
+  return { name, path: !name.includes("/") && isPlainPath(path) ? path : null };
 }
 
-interface File extends Entry {
-  readonly run: Resource;
-  readonly bytes: number | null;
-}
-
-interface Folder {
-  readonly folders: readonly Entry[] | null;
-  readonly files: readonly File[] | null;
-}
+type Entry = ReturnType<typeof entryOf>;
+type Folder = NonNullable<Awaited<ReturnType<typeof readFolder>>>;
 
 const NO_PATH = "null if its name cannot be part of a path";
 
-const OutputFile = builder.objectRef<File>("OutputFile").implement({
-  description: "A file of the outputs of a run.",
-  fields: (t) => ({
+const OutputFile = objectType<NonNullable<Folder["files"]>[number]>(
+  "OutputFile",
+  "A file of the outputs of a run.",
+  (t) => ({
     name: t.string(shown("name", "Name.")),
     path: t.string(shownOrNull("path", `Path below the outputs; ${NO_PATH}.`)),
     bytes: t.float(shownOrNull("bytes", "Size in bytes.")),
@@ -37,7 +31,7 @@ const OutputFile = builder.objectRef<File>("OutputFile").implement({
       resolve: ({ run, path }, _, context) => (path === null ? null : fileUrl(run, path, context)),
     }),
   }),
-});
+);
 
 const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
   description: "A folder in a folder of the outputs of a run.",
@@ -47,36 +41,30 @@ const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
   }),
 });
 
-const OutputFolder = builder.objectRef<Folder>("OutputFolder").implement({
-  description: "A folder of the outputs of a run.",
-  fields: (t) => ({
-    folders: t.field({ type: [OutputSubfolder], ...shownOrNull("folders", "The folders in it, by name.") }),
-    files: t.field({ type: [OutputFile], ...shownOrNull("files", "The files in it, by name.") }),
-  }),
-});
+const OutputFolder = objectType<Folder>("OutputFolder", "A folder of the outputs of a run.", (t) => ({
+  folders: t.field({ type: [OutputSubfolder], ...shownOrNull("folders", "The folders in it, by name.") }),
+  files: t.field({ type: [OutputFile], ...shownOrNull("files", "The files in it, by name.") }),
+}));
 
 const byName = (a: Entry, b: Entry) => (a.name < b.name ? -1 : Number(a.name > b.name));
 
 /** Reads a folder. A folder that is missing is null; a missing run is an error. */
 async function readFolder(
   run: Resource,
-  { path }: { readonly path?: string | null | undefined },
+  { path }: { path?: string | null | undefined },
   { session }: Context,
-): Promise<Folder | null> {
+) {
   const { outputFolder } = run.kind;
   if (!outputFolder) throw new TypeError(`${run.kind.name} has no outputs`);
   const query = path ? { path: plainPath("path", path) } : undefined;
   const read = session.read(outputFolder, run.address, { query }).catch(nullIfNoFolder);
   const record = await nullIfMissing(run, read, session);
   if (!record) return null;
-  const entry = (name: string): Entry => {
-    const below = path ? `${path}/${name}` : name;
-    return { name, path: !name.includes("/") && isPlainPath(below) ? below : null };
-  };
+  const { dirs, files } = record;
   return {
-    folders: record.dirs?.map(entry).toSorted(byName) ?? null,
+    folders: dirs?.map((name) => entryOf(name, path)).toSorted(byName) ?? null,
     files:
-      record.files?.map(([name, bytes = null]) => ({ ...entry(name), run, bytes })).toSorted(byName) ?? null,
+      files?.map(([name, bytes = null]) => ({ ...entryOf(name, path), run, bytes })).toSorted(byName) ?? null,
   };
 }
 
@@ -89,11 +77,13 @@ function nullIfNoFolder(error: unknown): null {
 /** The field `outputFiles` of runs with outputs. */
 export const outputFiles = {
   type: OutputFolder,
-  description: `A folder of the output files; null if there is none.${requires(runs.experiment.optional.outputFolder)}`,
-  args: builder.args((t) => ({
-    path: t.string({
+  args: {
+    path: arg.string({
       description: "Path below the outputs, such as `checkpoints/best`. Default: all of them.",
     }),
-  })),
-  ...fieldsOf().child(readFolder),
+  },
+  ...fieldsOf().child(
+    `A folder of the output files; null if there is none.${requires(runs.experiment.optional.outputFolder)}`,
+    readFolder,
+  ),
 };

@@ -1,11 +1,11 @@
 import { InputError } from "../../errors.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { capital, project, uncapital } from "../../rest/api/kinds.ts";
-import { builder } from "../core/builder.ts";
+import { arg, builder, root } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { resolveReference, toResource } from "../core/resource.ts";
 import { identify, lookUp, requires, withId } from "../core/ids.ts";
-import { Entity, Project, User } from "../core/refs.ts";
+import { Project, resourceType, User } from "../core/refs.ts";
 import { plural, type ProjectAddress } from "../core/kinds.ts";
 import type { Context } from "../core/context.ts";
 import {
@@ -17,43 +17,32 @@ import {
   payloadOf,
   sendFor,
 } from "../core/mutations.ts";
-import { metricsUrl, runsUrl } from "./exports.ts";
+import { metricsUrl, runsUrl } from "./export-urls.ts";
 import { runList, runLists } from "./run-list.ts";
+import { archived } from "./workload.ts";
 import { checkChange, sendUpdate, tagInputs } from "./update.ts";
 
 const { property, time, fromAddress } = fieldsOf(Project.kind);
 
 /** Source: release 0.4 of the server; the service's document has no record of projects. */
-Project.implement({
-  description:
-    "A project, which contains runs. Its names, owner, URLs and lists follow from its address; other fields are those of its record and require `PROJECT_RECORDS`.",
-  interfaces: [Entity],
-  fields: (t) => ({
-    uniqueName: t.string({
-      nullable: false,
-      description: "Owner and name: `ada.mnist`.",
-      ...fromAddress(({ kind, address }) => kind.formatName(address)),
-    }),
-    name: t.string({
-      nullable: false,
-      description: "Name.",
-      ...fromAddress(({ address }) => address.project),
-    }),
+resourceType(
+  Project,
+  "A project, which contains runs. Its names, owner, URLs and lists follow from its address; other fields are those of its record and require `PROJECT_RECORDS`.",
+  (t) => ({
+    uniqueName: t.string(
+      fromAddress("Owner and name: `ada.mnist`.", ({ kind, address }) => kind.formatName(address)),
+    ),
+    name: t.string(fromAddress("Name.", ({ address }) => address.project)),
     owner: t.field({
       type: User,
-      nullable: false,
-      description: "Owner.",
-      ...fromAddress(({ address }) => toResource(User.kind, { username: address.owner })),
+      ...fromAddress("Owner.", ({ address }) => toResource(User.kind, { username: address.owner })),
     }),
     description: t.string(property("description", "Free text.")),
     readme: t.string(property("readme", "Notes in Markdown.")),
     tags: t.stringList(property("tags", "Tags.")),
     isPublic: t.boolean(property("is_public", "Whether every user can see it.")),
     isBookmarked: t.boolean(property("bookmarked", "Whether the caller bookmarked it.")),
-    isArchived: t.boolean({
-      description: "Whether it is archived; null if the service does not say.",
-      ...fromAddress(({ loaded }) => loaded.deleted ?? null),
-    }),
+    isArchived: t.boolean(archived),
     createdAt: t.field(time("created_at", "Creation.")),
     updatedAt: t.field(time("updated_at", "Last change of the project itself.")),
     experimentCount: t.int(property("num_experiments", "Experiments, grouped or not.")),
@@ -63,7 +52,7 @@ Project.implement({
     runsUrl: t.string(runsUrl),
     metricsUrl: t.string(metricsUrl),
   }),
-});
+);
 
 for (const { target } of runLists.values()) {
   const { name, many } = target.kind.run;
@@ -71,8 +60,9 @@ for (const { target } of runLists.values()) {
   builder.objectField(Project, uncapital(plural(name)), (t) => t.field(field));
 }
 
-builder.queryField("project", (t) =>
-  t.field(lookUp(Project, "A project by its id. Its existence is checked only when its record is read.")),
+root.query(
+  "project",
+  lookUp(Project, "A project by its id. Its existence is checked only when its record is read."),
 );
 
 /*
@@ -108,38 +98,37 @@ const UpdateProjectInput = builder.inputType("UpdateProjectInput", {
 const visibility = (isPublic: boolean | null | undefined) =>
   isPublic == null ? {} : { is_public: isPublic };
 
-builder.mutationFields((t) => ({
-  createProject: t.field({
-    type: payloadOf(Project),
-    description: `Creates a project of the caller.${requires(create)}`,
-    args: { input: t.arg({ type: CreateProjectInput, required: true, description: "The project." }) },
-    resolve: async (_, { input }, { session }) => {
-      checkChange(input);
-      const { isPublic, ...values } = input;
-      const given = Object.entries(values).filter(([, value]) => value !== null);
-      const body = { ...Object.fromEntries(given), ...visibility(isPublic) };
-      const record = await session.send(create, {}, body);
-      const { address } = resolveReference(Project.kind, record.unique_name ?? "");
-      return toResource(Project.kind, address, record);
-    },
-  }),
-  updateProject: t.field({
-    type: payloadOf(Project),
-    description: `Changes a project.${requires(update)}`,
-    args: {
-      ...withId(Project),
-      input: t.arg({ type: UpdateProjectInput, required: true, description: "Fields to change." }),
-    },
-    resolve: async (_, { id, input: { isPublic, ...input } }, context) => {
-      const source = identify(Project.kind, "id", id);
-      for (const [name, value] of Object.entries({ name: input.name, isPublic }))
-        if (value === null) throw new InputError(`input.${name}: expected a value, got null`);
-      checkChange(input);
-      const record = await sendUpdate(source, update, input, context, visibility(isPublic));
-      return toResource(Project.kind, { ...source.address, project: record.name }, record);
-    },
-  }),
-}));
+root.mutation("createProject", {
+  type: payloadOf(Project),
+  description: `Creates a project of the caller.${requires(create)}`,
+  args: { input: arg.field({ type: CreateProjectInput, required: true, description: "The project." }) },
+  resolve: async (_, { input }, { session }) => {
+    checkChange(input);
+    const { isPublic, ...values } = input;
+    const given = Object.entries(values).filter(([, value]) => value !== null);
+    const body = { ...Object.fromEntries(given), ...visibility(isPublic) };
+    const record = await session.send(create, {}, body);
+    const { address } = resolveReference(Project.kind, record.unique_name ?? "");
+    return toResource(Project.kind, address, record);
+  },
+});
+
+root.mutation("updateProject", {
+  type: payloadOf(Project),
+  description: `Changes a project.${requires(update)}`,
+  args: {
+    ...withId(Project),
+    input: arg.field({ type: UpdateProjectInput, required: true, description: "Fields to change." }),
+  },
+  resolve: async (_, { id, input: { isPublic, ...input } }, context) => {
+    const source = identify(Project.kind, "id", id);
+    for (const [name, value] of Object.entries({ name: input.name, isPublic }))
+      if (value === null) throw new InputError(`input.${name}: expected a value, got null`);
+    checkChange(input);
+    const record = await sendUpdate(source, update, input, context, visibility(isPublic));
+    return toResource(Project.kind, { ...source.address, project: record.name }, record);
+  },
+});
 
 command("deleteProject", discard, {
   target: Project,
@@ -147,28 +136,24 @@ command("deleteProject", discard, {
   description: "Deletes a project and everything in it.",
 });
 
-/** Sends a command for a project. */
-async function act(id: string, endpoint: Command<ProjectAddress, undefined>, context: Context) {
-  const target = identify(Project.kind, "id", id);
-  await sendFor(target, endpoint, context);
-  return target.address;
+/** Sends a command for a project, of which it makes something known. */
+async function act(id: string, endpoint: Command<ProjectAddress, undefined>, context: Context, known = {}) {
+  const source = identify(Project.kind, "id", id);
+  await sendFor(source, endpoint, context);
+  return toResource(Project.kind, source.address, known);
 }
 
-builder.mutationFields((t) => ({
-  bookmarkProject: t.field({
-    type: payloadOf(Project),
-    description: `Bookmarks a project for the caller.${requires(bookmark)}`,
-    args: { ...withId(Project), ...bookmarkArg },
-    resolve: async (_, { id, isBookmarked }, context) =>
-      toResource(Project.kind, await act(id, isBookmarked ? bookmark : unbookmark, context)),
-  }),
-  archiveProject: t.field({
-    type: payloadOf(Project),
-    description: `Archives a project. ${ARCHIVES}${requires(archive)}`,
-    args: { ...withId(Project), ...archiveArg },
-    resolve: async (_, { id, isArchived }, context) => {
-      const address = await act(id, isArchived ? archive : restore, context);
-      return toResource(Project.kind, address, { deleted: isArchived });
-    },
-  }),
-}));
+root.mutation("bookmarkProject", {
+  type: payloadOf(Project),
+  description: `Bookmarks a project for the caller.${requires(bookmark)}`,
+  args: { ...withId(Project), ...bookmarkArg },
+  resolve: (_, { id, isBookmarked }, context) => act(id, isBookmarked ? bookmark : unbookmark, context),
+});
+
+root.mutation("archiveProject", {
+  type: payloadOf(Project),
+  description: `Archives a project. ${ARCHIVES}${requires(archive)}`,
+  args: { ...withId(Project), ...archiveArg },
+  resolve: (_, { id, isArchived }, context) =>
+    act(id, isArchived ? archive : restore, context, { deleted: isArchived }),
+});

@@ -2,7 +2,7 @@ import { capital, uncapital } from "../../rest/api/kinds.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Session } from "../../rest/session/session.ts";
-import { builder } from "../core/builder.ts";
+import { arg, derivedOrNull, objectType, root } from "../core/builder.ts";
 import { lookUp, withId } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
@@ -32,50 +32,43 @@ export function readFresh(run: RunResource, session: Session): Promise<RunResour
 
 export const hasFinished = ({ loaded }: RunResource): boolean => isFinished(loaded);
 
-export const forceArg = builder.args((t) => ({
-  force: t.boolean({
+export const forceArg = {
+  force: arg.boolean({
     required: true,
     defaultValue: false,
     description: "Send the command without reading the run first, even if it has finished.",
   }),
-}));
+};
 
 export const STOPS = "Finished runs are left alone. A run that is stopping may still have its old status.";
 
 /** Adds the mutation that stops a run. Servers would also stop one that has finished. */
 function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void {
   const { name, one } = target.kind.run;
-  const type = builder.objectRef<Commanded>(`Stop${name}Payload`).implement({
-    description: "Payload of a stop command.",
-    fields: (t) => ({
-      [uncapital(name)]: t.field({
-        type: target,
-        description: "The record after the command.",
-        resolve: ({ run }: Commanded) => run,
-      }),
-      isSent: t.boolean({
-        nullable: false,
-        description: "Whether the command was sent. False if the run had already finished.",
-        resolve: ({ isSent }: Commanded) => isSent,
-      }),
+  const type = objectType<Commanded>(`Stop${name}Payload`, "Payload of a stop command.", (t) => ({
+    [uncapital(name)]: t.field(
+      derivedOrNull(target, "The record after the command.", ({ run }: Commanded) => run),
+    ),
+    isSent: t.boolean({
+      nullable: false,
+      description: "Whether the command was sent. False if the run had already finished.",
+      resolve: ({ isSent }: Commanded) => isSent,
     }),
+  }));
+  root.mutation(`stop${name}`, {
+    type,
+    description: `Stops ${one}. ${STOPS}`,
+    args: { ...withId(target), ...forceArg },
+    resolve: async (_, { id, force }, context) => {
+      const { session } = context;
+      const run = await targetOf(target.kind, id, context);
+      session.server.offered(endpoint);
+      const now = force ? run : await readFresh(run, session);
+      if (!force && hasFinished(now)) return { run: now, isSent: false };
+      await session.send(endpoint, run.address, undefined);
+      return { run, isSent: true };
+    },
   });
-  builder.mutationField(`stop${name}`, (t) =>
-    t.field({
-      type,
-      description: `Stops ${one}. ${STOPS}`,
-      args: { ...withId(target), ...forceArg },
-      resolve: async (_, { id, force }, context) => {
-        const { session } = context;
-        const run = await targetOf(target.kind, id, context);
-        session.server.offered(endpoint);
-        const now = force ? run : await readFresh(run, session);
-        if (!force && hasFinished(now)) return { run: now, isSent: false };
-        await session.send(endpoint, run.address, undefined);
-        return { run, isSent: true };
-      },
-    }),
-  );
 }
 
 /** Commands without input: the mutation, its endpoint, and what it does; `%` stands for the kind. */
@@ -100,7 +93,7 @@ const named = (text: string, subject: string) => text.replace("%", subject);
 
 for (const target of runRefs) {
   const { name, one, endpoints } = target.kind.run;
-  builder.queryField(uncapital(name), (t) => t.field(lookUp(target, `${capital(one)} by its id.`)));
+  root.query(uncapital(name), lookUp(target, `${capital(one)} by its id.`));
   update(target, endpoints.update);
   if (endpoints.stop) addStop(target, endpoints.stop);
   command(`delete${name}`, endpoints.delete, { target, type: DeletePayload, description: `Deletes ${one}.` });

@@ -1,7 +1,8 @@
-import type { InputFieldRef } from "@pothos/core";
+import type { InputShapeFromTypeParam, InputType } from "@pothos/core";
 import { InputError } from "../../errors.ts";
 import { type Condition, hasMetric, type ListRequest, splitGroup } from "../../rest/api/list-query.ts";
 import type { RunKind } from "../../rest/api/kinds.ts";
+import { mapped } from "../../rest/api/record.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder, type Inputs, type PothosTypes } from "../core/builder.ts";
@@ -10,8 +11,7 @@ import { identify } from "../core/ids.ts";
 import { kinds, type ProjectAddress } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import { type Kind, load, nullIfNotFound, toResource } from "../core/resource.ts";
-import { both } from "./list-scan.ts";
-import { boundConditions, comparedOf, conditionTest, WORDS, wordsTest } from "./scan-filters.ts";
+import { both, boundConditions, comparedOf, conditionTest, WORDS, wordsTest } from "./scan.ts";
 import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf } from "./status.ts";
 
 /*
@@ -69,7 +69,7 @@ const ids =
       const { address } = identify(kind, argument, value);
       if (address.owner === project.owner && address.project === project.project) return address.id;
       throw new InputError(
-        `${argument}: expected a ${kind.name} of ${kinds.project.formatName(project)}, got one of ${kinds.project.formatName(address)}`,
+        `${argument}: expected a ${kind.name} of ${kinds.Project.formatName(project)}, got one of ${kinds.Project.formatName(address)}`,
       );
     });
     return [{ argument, key, operator, operands }];
@@ -149,49 +149,49 @@ const declarations: Conditions<readonly (typeof DeclarationFilter.$inferInput)[]
   });
 
 /** A member of the filter: its input, and the conditions that it becomes. With `key`, only of kinds whose records have that. */
-const member =
-  <Value>(input: (t: Inputs, description: string) => InputFieldRef<PothosTypes, Value | null | undefined>) =>
-  (description: string, conditions: Conditions<Value>, key?: string) => ({
-    input: (t: Inputs) => input(t, description),
-    conditions,
-    key,
-  });
-
-const text = member((t, description) => t.string({ description }));
-const texts = member((t, description) => t.stringList({ description }));
-const idList = member((t, description) => t.idList({ description }));
-const statusList = member((t, description) => t.field({ type: [RunStatusEnum], description }));
-const phaseList = member((t, description) => t.field({ type: [RunPhaseEnum], description }));
-const dayRange = member((t, description) => t.field({ type: DayRange, description }));
-const metricList = member((t, description) => t.field({ type: [MetricFilter], description }));
-const declarationList = member((t, description) => t.field({ type: [DeclarationFilter], description }));
+const when = <const Type extends InputType<PothosTypes> | [InputType<PothosTypes>]>(
+  type: Type,
+  description: string,
+  conditions: Conditions<InputShapeFromTypeParam<PothosTypes, Type, true>>,
+  key?: string,
+) => ({ input: (t: Inputs) => t.field({ type, description }), conditions, key });
 
 const GROUPS = "Groups of experiments. A selection must be the only group, in a list of a project.";
 
 const MEMBERS = {
   // The server is told nothing of them.
-  words: text(WORDS, () => []),
-  names: texts("Whole names.", set("name")),
-  notNames: texts("Whole names.", set("name", "noneOf")),
-  statuses: statusList("Statuses, without `OTHER`.", statuses("anyOf")),
-  notStatuses: statusList("Statuses, without `OTHER`.", statuses("noneOf")),
-  phases: phaseList("Phases, without `UNKNOWN`.", phases),
-  rawStatuses: texts("Statuses as the service spells them.", set("status")),
-  users: texts("Login names of those who created the runs.", set("user")),
-  notUsers: texts("Login names of those who created the runs.", set("user", "noneOf")),
-  tags: texts("Tags.", set("tags")),
-  allTags: texts("Tags, all of which the run has.", every("tags")),
-  notTags: texts("Tags.", set("tags", "noneOf")),
-  createdAt: dayRange("Days of creation.", days("createdAt")),
-  updatedAt: dayRange("Days of the last change.", days("updatedAt")),
-  startedAt: dayRange("Days of the start.", days("startedAt")),
-  finishedAt: dayRange("Days of the end.", days("finishedAt")),
-  builds: idList("Builds of experiments and jobs.", ids("build", kinds.buildJob), "build_job"),
-  notBuilds: idList("Builds of experiments and jobs.", ids("build", kinds.buildJob, "noneOf"), "build_job"),
-  groups: idList(GROUPS, ids("group", kinds.group), "experiment_group"),
-  notGroups: idList("Groups of experiments.", ids("group", kinds.group, "noneOf"), "experiment_group"),
-  metrics: metricList("Metrics, all of which must match.", metrics, "last_metric"),
-  declarations: declarationList("Parameters, all of which must match.", declarations, "declarations"),
+  words: when("String", WORDS, () => []),
+  names: when(["String"], "Whole names.", set("name")),
+  notNames: when(["String"], "Whole names.", set("name", "noneOf")),
+  statuses: when([RunStatusEnum], "Statuses, without `OTHER`.", statuses("anyOf")),
+  notStatuses: when([RunStatusEnum], "Statuses, without `OTHER`.", statuses("noneOf")),
+  phases: when([RunPhaseEnum], "Phases, without `UNKNOWN`.", phases),
+  rawStatuses: when(["String"], "Statuses as the service spells them.", set("status")),
+  users: when(["String"], "Login names of those who created the runs.", set("user")),
+  notUsers: when(["String"], "Login names of those who created the runs.", set("user", "noneOf")),
+  tags: when(["String"], "Tags.", set("tags")),
+  allTags: when(["String"], "Tags, all of which the run has.", every("tags")),
+  notTags: when(["String"], "Tags.", set("tags", "noneOf")),
+  createdAt: when(DayRange, "Days of creation.", days("createdAt")),
+  updatedAt: when(DayRange, "Days of the last change.", days("updatedAt")),
+  startedAt: when(DayRange, "Days of the start.", days("startedAt")),
+  finishedAt: when(DayRange, "Days of the end.", days("finishedAt")),
+  builds: when(["ID"], "Builds of experiments and jobs.", ids("build", kinds.BuildJob), "build_job"),
+  notBuilds: when(
+    ["ID"],
+    "Builds of experiments and jobs.",
+    ids("build", kinds.BuildJob, "noneOf"),
+    "build_job",
+  ),
+  groups: when(["ID"], GROUPS, ids("group", kinds.Group), "experiment_group"),
+  notGroups: when(["ID"], "Groups of experiments.", ids("group", kinds.Group, "noneOf"), "experiment_group"),
+  metrics: when([MetricFilter], "Metrics, all of which must match.", metrics, "last_metric"),
+  declarations: when(
+    [DeclarationFilter],
+    "Parameters, all of which must match.",
+    declarations,
+    "declarations",
+  ),
 };
 
 type Member = keyof typeof MEMBERS;
@@ -200,8 +200,8 @@ export const RunFilterInput = builder.inputType("RunFilter", {
   description:
     "Filter of runs. Runs must match all given members, and one of the values of a list. Members with `not` exclude runs. Requires `FILTERS`.",
   fields: (t) =>
-    // Safe: the names are those of the table.
-    Object.fromEntries(Object.entries(MEMBERS).map(([name, { input }]) => [name, input(t)])) as {
+    // Safe: each input is that of its member.
+    mapped(MEMBERS, ({ input }) => input(t)) as {
       readonly [Name in Member]: ReturnType<(typeof MEMBERS)[Name]["input"]>;
     },
 });
@@ -257,14 +257,14 @@ export function checkGroups(
   project: ProjectAddress,
   { session, server }: Pick<Context, "session" | "server">,
 ): readonly Promise<void>[] {
-  if (server.omits(kinds.group.record ?? "", "group_type")) return [];
+  if (server.omits(kinds.Group.record ?? "", "group_type")) return [];
   const check = async (argument: string, id: string): Promise<void> => {
-    const group = toResource(kinds.group, { ...project, id });
+    const group = toResource(kinds.Group, { ...project, id });
     // A group that does not exist has no experiments.
     const record = await load(group, ["group_type"], session).catch(nullIfNotFound);
     if (record?.group_type !== "selection") return;
     throw new InputError(
-      `${argument}: expected a selection as the only ${kinds.group.name} of a list of a project, got ${kinds.group.formatName(group.address)} with others`,
+      `${argument}: expected a selection as the only ${kinds.Group.name} of a list of a project, got ${kinds.Group.formatName(group.address)} with others`,
     );
   };
   return splitGroup(server.profile, asked).conditions.flatMap(({ key, argument, operands }) =>

@@ -6,7 +6,7 @@ import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import type { ExperimentRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { type Slice, slice } from "../../rest/session/pages.ts";
-import { builder } from "../core/builder.ts";
+import { arg, builder, enumType } from "../core/builder.ts";
 import {
   type Connection,
   connectionOf,
@@ -20,7 +20,7 @@ import { quote, requires } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import { type Address, type Resource, toResource } from "../core/resource.ts";
-import { both, finding, type IsMatch, readPage, readWhole } from "./list-scan.ts";
+import { both, finding, type IsMatch, readPage, readWhole } from "./scan.ts";
 import { checkGroups, divide, RunFilterInput } from "./run-filter.ts";
 
 /*
@@ -33,10 +33,11 @@ type RunListKind = ReturnType<typeof listsOf>[number];
 
 const listsOf = (target: (typeof runRefs)[number]) => {
   const { run } = target.kind;
+  const { many, manyInFull } = run;
   const endpoint = listOf(run);
   if (!endpoint) return [];
-  const type = connectionOf(target, `A page of ${run.many}.`, { isScanned: true });
-  return [{ target, endpoint, type }];
+  const type = connectionOf(target, `A page of ${many}.`, { isScanned: true });
+  return [{ target, endpoint, type, many: manyInFull ?? many }];
 };
 
 /** The lists of all kinds of run, by the names of the kinds in `RunKind`: `BUILD_JOB` for `BuildJob`. */
@@ -53,23 +54,16 @@ export function runListOf(name: string): RunListKind {
   return list;
 }
 
-export const RunKind = builder.enumType("RunKind", {
-  description: "A kind of run.",
-  values: Object.fromEntries(
-    [...runLists].map(([name, { target }]) => {
-      const { many, manyInFull = many } = target.kind.run;
-      return [name, { description: `${capital(manyInFull)}.` }];
-    }),
-  ),
-});
+export const RunKind = enumType(
+  "RunKind",
+  "A kind of run.",
+  Object.fromEntries([...runLists].map(([name, { many }]) => [name, `${capital(many)}.`])),
+);
 
-export const OrderDirection = builder.enumType("OrderDirection", {
-  description: "Direction of an order.",
-  values: {
-    ASC: { description: "Smallest or earliest first." },
-    DESC: { description: "Largest or latest first." },
-  } satisfies Record<MetricDirection, object>,
-});
+export const OrderDirection = enumType("OrderDirection", "Direction of an order.", {
+  ASC: "Smallest or earliest first.",
+  DESC: "Largest or latest first.",
+} satisfies Record<MetricDirection, string>);
 
 /** The values are the fields of `Order`. */
 const RunOrderField = builder.enumType("RunOrderField", {
@@ -118,14 +112,14 @@ function orderOf(
 }
 
 /** The arguments of lists of runs. */
-const listArgs = builder.args((t) => ({
+const listArgs = {
   ...offsetArgs,
-  order: t.field({ type: RunOrder, description: "Default: the server's own order." }),
-  filter: t.field({ type: RunFilterInput, description: "Conditions that the runs meet." }),
-  query: t.string({
+  order: arg.field({ type: RunOrder, description: "Default: the server's own order." }),
+  filter: arg.field({ type: RunFilterInput, description: "Conditions that the runs meet." }),
+  query: arg.string({
     description: "Filter in the server's own language, such as `metric.loss:<0.2`, in addition to `filter`.",
   }),
-}));
+};
 
 export type RunListArgs = InputShapeFromFields<typeof listArgs>;
 
@@ -243,9 +237,9 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
   const list = runListOf(target.name);
   return {
     type: list.type,
-    description: description + requires(list.endpoint),
     args: listArgs,
     ...fieldsOf<object, Of>().child(
+      description + requires(list.endpoint),
       ({ address }, args: RunListArgs, context: Context, isSelected) => {
         const listedIn = groupOf?.(address) ?? null;
         const isOfNodes = (field: string) => isSelected("nodes", field) || isSelected("edges", "node", field);

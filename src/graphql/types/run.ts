@@ -1,15 +1,15 @@
-import type { CloneableRecord, RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
+import type { RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
 import { either, runKinds } from "../../rest/api/kinds.ts";
 import type { FieldExtensions } from "../../engine/field-source.ts";
-import { builder, type PothosTypes } from "../core/builder.ts";
+import { arg, root } from "../core/builder.ts";
 import { MAX_IDS, pageArgs, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { fetchMore, type Resource, toResource, unverified } from "../core/resource.ts";
 import { ANY_KIND, identifyAny, idOf } from "../core/ids.ts";
-import { kinds } from "../core/kinds.ts";
 import { Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
-import { downloadUrl, logArgs, LogChunk, readLog } from "./logs.ts";
+import { logArgs, LogChunk, readLog, urlOf } from "./logs.ts";
+import { archived } from "./workload.ts";
 import {
   durationSeconds,
   isFinished,
@@ -34,11 +34,7 @@ Entity.implement({
   description: "An object with a global id, for Relay's global object identification.",
   resolveType,
   fields: (t) => ({
-    id: t.id({
-      nullable: false,
-      description: "Global id: opaque, stable, unique across all types.",
-      ...entity.fromAddress(idOf),
-    }),
+    id: t.id(entity.fromAddress("Global id: opaque, stable, unique across all types.", idOf)),
   }),
 });
 
@@ -49,51 +45,47 @@ Trackable.implement({
   interfaces: [Entity],
   resolveType,
   fields: (t) => ({
-    internalId: t.id({
-      nullable: false,
-      description: "Integer id in the service, unique within its kind.",
-      ...tracked.fromAddress(({ address }) => address["id"] ?? ""),
-    }),
+    internalId: t.id(
+      tracked.fromAddress(
+        "Integer id in the service, unique within its kind.",
+        ({ address }) => address["id"] ?? "",
+      ),
+    ),
     uuid: t.string(tracked.property("uuid", "Identifier in the service.")),
     uniqueName: t.string({
-      nullable: false,
-      description: "Name that the service uses, such as `ada.mnist.42`.",
       ...tracked.computed(
         ["unique_name"],
+        "Name that the service uses, such as `ada.mnist.42`.",
         ({ unique_name }, { kind, address }) => unique_name ?? kind.formatName(address),
       ),
+      nullable: false,
     }),
     status: t.field({
       type: RunStatusEnum,
+      ...tracked.computed(["last_status"], "Latest status.", ({ last_status }) => statusOf(last_status)),
       nullable: false,
-      description: "Latest status.",
-      ...tracked.computed(["last_status"], ({ last_status }) => statusOf(last_status)),
     }),
     rawStatus: t.string(tracked.property("last_status", "Status as the service spells it.")),
     phase: t.field({
       type: RunPhaseEnum,
+      ...tracked.computed(STATE, "Coarse stage, by the status.", phaseOf),
       nullable: false,
-      description: "Coarse stage, by the status.",
-      ...tracked.computed(STATE, phaseOf),
     }),
     isFinished: t.boolean({
+      ...tracked.computed(STATE, "Whether it has ended.", isFinished),
       nullable: false,
-      description: "Whether it has ended.",
-      ...tracked.computed(STATE, isFinished),
     }),
     createdAt: t.field(tracked.time("created_at", "Time of creation.")),
     updatedAt: t.field(tracked.time("updated_at", "Last change.")),
     startedAt: t.field(tracked.time("started_at", "Time of the start.")),
     finishedAt: t.field(tracked.time("finished_at", "Time of the end.")),
-    durationSeconds: t.float({
-      description: "Seconds from the start to the end, or until now.",
-      ...tracked.computed(STATE, durationSeconds),
-    }),
+    durationSeconds: t.float(
+      tracked.computed(STATE, "Seconds from the start to the end, or until now.", durationSeconds),
+    ),
     statuses: t.field({
       type: StatusRecordConnection,
-      description: "Status history, oldest first.",
       args: pageArgs,
-      ...tracked.child(readStatuses),
+      ...tracked.child("Status history, oldest first.", readStatuses),
     }),
   }),
 });
@@ -110,61 +102,13 @@ Run.implement({
     user: t.field(runnable.reference("user", User, "Who created it.")),
     project: t.field({
       type: Project,
-      nullable: false,
-      description: "Its project.",
-      ...runnable.fromAddress(({ address: { owner = "", project = "" } }) =>
-        toResource(kinds.project, { owner, project }),
+      ...runnable.fromAddress("Its project.", ({ address: { owner = "", project = "" } }) =>
+        toResource(Project.kind, { owner, project }),
       ),
     }),
     tags: t.stringList(runnable.property("tags", "Tags.")),
     isBookmarked: t.boolean(runnable.property("bookmarked", "Whether the caller bookmarked it.")),
-    isArchived: t.boolean({
-      description: "Whether it is archived; null if the service does not say.",
-      ...runnable.fromAddress(({ loaded }) => loaded.deleted ?? null),
-    }),
-  }),
-});
-
-const STRATEGIES = {
-  RESTART: { description: "Run again from the beginning." },
-  RESUME: { description: "Continued where the original ended." },
-  COPY: { description: "Run again with a copy of the original's outputs." },
-  OTHER: { description: "One that this schema does not know." },
-} as const;
-
-const CloningStrategyEnum = builder.enumType("CloningStrategy", {
-  description:
-    "How a run was created from another one. Values can be added in a minor release: clients need a default branch.",
-  values: STRATEGIES,
-});
-
-/** Converts a cloning strategy to the enum: unknown text is `OTHER`. Null for a run that is not a clone. */
-function cloningStrategyOf(raw: string | null | undefined): keyof typeof STRATEGIES | null {
-  if (!raw) return null;
-  const name = raw.toUpperCase();
-  return Object.hasOwn(STRATEGIES, name) ? (name as keyof typeof STRATEGIES) : "OTHER";
-}
-
-const cloneable = fieldsOf<CloneableRecord>();
-
-/** By the original, which items of lists have: a record without one is no clone. */
-const isClone = ({ is_clone, original }: Partial<CloneableRecord>): boolean | null =>
-  is_clone ?? (original === undefined ? null : original !== null);
-
-/** The fields of kinds that can be restarted, resumed and copied, besides their original. */
-export const cloneFields = <From extends Resource<CloneableRecord>>(
-  t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, From>,
-) => ({
-  isClone: t.boolean({
-    description: "Whether it was restarted, resumed or copied. False after the original was deleted.",
-    ...cloneable.computed(["original"], isClone),
-  }),
-  cloningStrategy: t.field({
-    type: CloningStrategyEnum,
-    description: "How it was created from its original; null if it is no clone.",
-    ...cloneable.computed(["cloning_strategy"], ({ cloning_strategy }) =>
-      cloningStrategyOf(cloning_strategy),
-    ),
+    isArchived: t.boolean(archived),
   }),
 });
 
@@ -175,15 +119,10 @@ Loggable.implement({
   fields: (t) => ({
     logs: t.field({
       type: LogChunk,
-      description: "A part of the log; null if none was written.",
       args: logArgs,
-      ...entity.child(readLog),
+      ...entity.child("A part of the log; null if none was written.", readLog),
     }),
-    logsUrl: t.string({
-      nullable: false,
-      description: "URL of the whole log. Send the `Authorization` header of GraphQL.",
-      ...entity.fromAddress((resource, _, context) => downloadUrl(resource, "logs", context)),
-    }),
+    logsUrl: t.string(urlOf("logs", "the whole log")),
   }),
 });
 
@@ -191,30 +130,29 @@ Loggable.implement({
 async function named(argument: string, id: string, { session }: Context): Promise<Resource> {
   const resource = unverified(identifyAny(argument, id));
   const isReadable = session.server.capabilities.includes("PROJECT_RECORDS");
-  return resource.kind.name === kinds.project.name && isReadable
+  return resource.kind.name === Project.kind.name && isReadable
     ? fetchMore(resource, ["name"], session)
     : resource;
 }
 
-builder.queryFields((t) => ({
-  entity: t.field({
-    type: Entity,
-    description: "Any object by its id. The existence of a user is not checked.",
-    args: { id: t.arg.id({ required: true, description: ANY_KIND }) },
-    resolve: (_, { id }, context) => named("id", id, context),
-  }),
-  entities: t.field({
-    type: [Entity],
-    nullable: { list: false, items: true },
-    description: "Objects by their ids, in the same order; null with an error for one that fails.",
-    extensions: { itemsOf: "ids" } satisfies FieldExtensions,
-    args: {
-      ids: t.arg.idList({ required: true, description: `At most ${MAX_IDS}, each as \`entity\` takes it.` }),
-    },
-    resolve: (_, { ids }, context) => {
-      within("ids", ids.length, { from: 0, to: MAX_IDS });
-      // A separate promise for each, so that an invalid id is a single null.
-      return ids.map((id, index) => named(`ids[${index}]`, id, context));
-    },
-  }),
-}));
+root.query("entity", {
+  type: Entity,
+  description: "Any object by its id. The existence of a user is not checked.",
+  args: { id: arg.id({ required: true, description: ANY_KIND }) },
+  resolve: (_, { id }, context) => named("id", id, context),
+});
+
+root.query("entities", {
+  type: [Entity],
+  nullable: { list: false, items: true },
+  description: "Objects by their ids, in the same order; null with an error for one that fails.",
+  extensions: { itemsOf: "ids" } satisfies FieldExtensions,
+  args: {
+    ids: arg.idList({ required: true, description: `At most ${MAX_IDS}, each as \`entity\` takes it.` }),
+  },
+  resolve: (_, { ids }, context) => {
+    within("ids", ids.length, { from: 0, to: MAX_IDS });
+    // A separate promise for each, so that an invalid id is a single null.
+    return ids.map((id, index) => named(`ids[${index}]`, id, context));
+  },
+});

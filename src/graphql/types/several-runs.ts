@@ -2,7 +2,7 @@ import { InputError, OneOfSeveral, Failure } from "../../errors.ts";
 import { type Command, notOffered } from "../../rest/api/endpoint.ts";
 import { type RunKind as Row, runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder } from "../core/builder.ts";
+import { arg, builder, enumType, objectType, root } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
@@ -109,14 +109,11 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
   return Promise.all(named.map((each) => outcomes.get(idOf(each)) as Outcome<Commanded>));
 }
 
-const CommandOutcome = builder.enumType("CommandOutcome", {
-  description: "What became of a command for one of several runs.",
-  values: {
-    DONE: { description: "The service accepted it." },
-    REFUSED: { description: "The service refused it." },
-    NOT_SENT: { description: "It was not sent: the run had finished, or cannot be commanded now." },
-    UNKNOWN: { description: "It may have taken effect. Read the run before you repeat it." },
-  },
+const CommandOutcome = enumType("CommandOutcome", "What became of a command for one of several runs.", {
+  DONE: "The service accepted it.",
+  REFUSED: "The service refused it.",
+  NOT_SENT: "It was not sent: the run had finished, or cannot be commanded now.",
+  UNKNOWN: "It may have taken effect. Read the run before you repeat it.",
 });
 
 function wordOf(outcome: Outcome<Commanded>): typeof CommandOutcome.$inferType {
@@ -143,18 +140,15 @@ const outcomes = {
   resolve: (all: Outcomes) => all.map(wordOf),
 };
 
-const RunsPayload = builder.objectRef<Outcomes>("RunsPayload").implement({
-  description: "Payload of a command on several runs.",
-  fields: (t) => ({
-    runs: t.field({
-      type: [Run],
-      nullable: { list: false, items: true },
-      description: "The records after the command, in the order of the ids; null with an error if it failed.",
-      resolve: eachOf((run) => run),
-    }),
-    outcomes: t.field(outcomes),
+const RunsPayload = objectType<Outcomes>("RunsPayload", "Payload of a command on several runs.", (t) => ({
+  runs: t.field({
+    type: [Run],
+    nullable: { list: false, items: true },
+    description: "The records after the command, in the order of the ids; null with an error if it failed.",
+    resolve: eachOf((run) => run),
   }),
-});
+  outcomes: t.field(outcomes),
+}));
 
 const DeleteRunsPayload = builder.objectRef<Outcomes>("DeleteRunsPayload").implement({
   description: "Payload of a command that deletes several runs.",
@@ -169,59 +163,58 @@ const DeleteRunsPayload = builder.objectRef<Outcomes>("DeleteRunsPayload").imple
   }),
 });
 
-builder.queryField("run", (t) =>
-  t.field({
-    type: Run,
-    description: "A run of any kind by its id.",
-    args: { id: t.arg.id({ required: true, description: ANY_KIND }) },
-    resolve: (_, { id }) => unverified(identifyRun("id", id)),
-  }),
-);
+root.query("run", {
+  type: Run,
+  description: "A run of any kind by its id.",
+  args: { id: arg.id({ required: true, description: ANY_KIND }) },
+  resolve: (_, { id }) => unverified(identifyRun("id", id)),
+});
 
-const idsArg = builder.args((t) => ({
-  ids: t.idList({ required: true, description: `1 to ${MAX_IDS}, each as \`run\` takes it.` }),
-}));
+const idsArg = {
+  ids: arg.idList({ required: true, description: `1 to ${MAX_IDS}, each as \`run\` takes it.` }),
+};
 
 const { stopMany, deleteMany } = runs.experiment.optional;
 
-builder.mutationFields((t) => ({
-  stopRuns: t.field({
-    type: RunsPayload,
-    description: `Stops runs of any kind. ${STOPS}`,
-    args: { ...idsArg, ...forceArg },
-    resolve: (_, { ids, force }, context) => {
-      const isLeft = force ? undefined : hasFinished;
-      return sendToEach(
-        ids,
-        { endpointOf: ({ endpoints }) => endpoints.stop, forMany: stopMany, isLeft },
-        context,
-      );
-    },
-  }),
-  deleteRuns: t.field({
-    type: DeleteRunsPayload,
-    description: "Deletes runs of any kind.",
-    args: idsArg,
-    resolve: (_, { ids }, context) =>
-      sendToEach(ids, { endpointOf: ({ endpoints }) => endpoints.delete, forMany: deleteMany }, context),
-  }),
-  bookmarkRuns: t.field({
-    type: RunsPayload,
-    description: "Bookmarks runs of any kind for the caller.",
-    args: { ...idsArg, ...bookmarkArg },
-    resolve: (_, { ids, isBookmarked }, context) => {
-      const name = isBookmarked ? "bookmark" : "unbookmark";
-      return sendToEach(ids, { endpointOf: ({ endpoints }) => endpoints[name] }, context);
-    },
-  }),
-  archiveRuns: t.field({
-    type: RunsPayload,
-    description: `Archives runs of any kind. ${ARCHIVES}${requires(runs.experiment.optional.archive)}`,
-    args: { ...idsArg, ...archiveArg },
-    resolve: (_, { ids, isArchived }, context) => {
-      const name = isArchived ? "archive" : "restore";
-      const known = { deleted: isArchived };
-      return sendToEach(ids, { endpointOf: ({ optional }) => optional?.[name], known }, context);
-    },
-  }),
-}));
+root.mutation("stopRuns", {
+  type: RunsPayload,
+  description: `Stops runs of any kind. ${STOPS}`,
+  args: { ...idsArg, ...forceArg },
+  resolve: (_, { ids, force }, context) => {
+    const isLeft = force ? undefined : hasFinished;
+    return sendToEach(
+      ids,
+      { endpointOf: ({ endpoints }) => endpoints.stop, forMany: stopMany, isLeft },
+      context,
+    );
+  },
+});
+
+root.mutation("deleteRuns", {
+  type: DeleteRunsPayload,
+  description: "Deletes runs of any kind.",
+  args: idsArg,
+  resolve: (_, { ids }, context) =>
+    sendToEach(ids, { endpointOf: ({ endpoints }) => endpoints.delete, forMany: deleteMany }, context),
+});
+
+root.mutation("bookmarkRuns", {
+  type: RunsPayload,
+  description: "Bookmarks runs of any kind for the caller.",
+  args: { ...idsArg, ...bookmarkArg },
+  resolve: (_, { ids, isBookmarked }, context) => {
+    const name = isBookmarked ? "bookmark" : "unbookmark";
+    return sendToEach(ids, { endpointOf: ({ endpoints }) => endpoints[name] }, context);
+  },
+});
+
+root.mutation("archiveRuns", {
+  type: RunsPayload,
+  description: `Archives runs of any kind. ${ARCHIVES}${requires(runs.experiment.optional.archive)}`,
+  args: { ...idsArg, ...archiveArg },
+  resolve: (_, { ids, isArchived }, context) => {
+    const name = isArchived ? "archive" : "restore";
+    const known = { deleted: isArchived };
+    return sendToEach(ids, { endpointOf: ({ optional }) => optional?.[name], known }, context);
+  },
+});

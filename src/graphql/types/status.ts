@@ -1,9 +1,8 @@
+import { derived, derivedOrNull, enumType } from "../core/builder.ts";
 import { mapped } from "../../rest/api/record.ts";
 import type { StatusRecord as StatusRow, TrackedRecord } from "../../rest/api/records.ts";
-import { slice } from "../../rest/session/pages.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import { builder } from "../core/builder.ts";
-import { connect, connectionOf, type PageArgs, sliceRequest } from "../core/connection.ts";
+import { connectionOf, type PageArgs, readConnection } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import type { Resource } from "../core/resource.ts";
 import { entryIds, keyOf } from "../core/ids.ts";
@@ -42,23 +41,22 @@ const STATUSES = {
 } as const satisfies Record<string, readonly [RunPhase, string]>;
 export type RunStatus = keyof typeof STATUSES;
 
-export const RunStatusEnum = builder.enumType("RunStatus", {
-  description: "Status of a run. Values can be added in a minor release: clients need a default branch.",
-  values: mapped(STATUSES, ([, description]) => ({ description })),
-});
+export const RunStatusEnum = enumType(
+  "RunStatus",
+  "Status of a run. Values can be added in a minor release: clients need a default branch.",
+  mapped(STATUSES, ([, meaning]) => meaning),
+);
 
 /** The statuses of a phase. */
 export const statusesOf = (phase: RunPhase): readonly RunStatus[] =>
   // Safe: these are the keys of the table.
   (Object.keys(STATUSES) as RunStatus[]).filter((status) => STATUSES[status][0] === phase);
 
-export const RunPhaseEnum = builder.enumType("RunPhase", {
-  description:
-    "Coarse stage of a run, for colours and to stop polling. Every status belongs to one. No values will be added.",
-  values: mapped(PHASES, (description, name) => ({
-    description: `${description} ${statusesOf(name).join(", ")}.`,
-  })),
-});
+export const RunPhaseEnum = enumType(
+  "RunPhase",
+  "Coarse stage of a run, for colours and to stop polling. Every status belongs to one. No values will be added.",
+  mapped(PHASES, (meaning, name) => `${meaning} ${statusesOf(name).join(", ")}.`),
+);
 
 /** Converts a status to the enum: unknown text is `OTHER`, null is `UNKNOWN`. */
 export function statusOf(raw: string | null | undefined): RunStatus {
@@ -96,15 +94,11 @@ export function durationSeconds(record: StatusFacts): number | null {
 
 export const StatusRecordConnection = connectionOf(StatusRecord, "A page of a status history.");
 
-export async function readStatuses(resource: Resource<TrackedRecord>, args: PageArgs, context: Context) {
-  const { kind, address } = resource;
+export async function readStatuses(parent: Resource<TrackedRecord>, args: PageArgs, context: Context) {
+  const { kind, address } = parent;
   if (!kind.statuses) throw notOffered("a status history of such runs");
-  const page = await slice(
-    context.session,
-    { endpoint: kind.statuses, address, isTied: true },
-    sliceRequest(args, context),
-  );
-  return connect(page, (record) => ({ parent: resource, record }));
+  const list = { endpoint: kind.statuses, address, isTied: true };
+  return readConnection(list, args, (record) => ({ parent, record }), context);
 }
 
 /** A value of the record, unchanged. */
@@ -121,18 +115,9 @@ StatusRecord.implement({
     createdAt: t.field({ type: "DateTime", ...received("created_at", "Time at which it was reached.") }),
     traceback: t.string(received("traceback", "Stack trace of an error, where the server reports it.")),
     message: t.string(received("message", "Explanation.")),
-    status: t.field({
-      type: RunStatusEnum,
-      nullable: false,
-      description: "Status.",
-      resolve: ({ record }) => statusOf(record.status),
-    }),
+    status: t.field(derived(RunStatusEnum, "Status.", ({ record }) => statusOf(record.status))),
     rawStatus: t.string(received("status", "Status, as the service spells it.")),
     details: t.field({ type: "JSON", ...received("details", "Details, which only some kinds have.") }),
-    subject: t.field({
-      type: Trackable,
-      description: "Whose status it is.",
-      resolve: ({ parent }) => parent,
-    }),
+    subject: t.field(derivedOrNull(Trackable, "Whose status it is.", ({ parent }) => parent)),
   }),
 });

@@ -1,9 +1,11 @@
+import type { InputShapeFromFields } from "@pothos/core";
 import { type Command, segment } from "../../rest/api/endpoint.ts";
 import type { Revision, RunKind } from "../../rest/api/kinds.ts";
 import { InputError, Failure } from "../../errors.ts";
+import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { checkText } from "../../rest/api/list-query.ts";
-import { builder, type Inputs } from "../core/builder.ts";
+import { arg, builder, type Inputs, root } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { quote, withId } from "../core/ids.ts";
 import { type Address, fetchMore, type Resource, toResource } from "../core/resource.ts";
@@ -35,15 +37,11 @@ export const tagInputs = (t: Inputs) => ({
   removeTags: t.stringList({ description: "Tags to remove, likewise. Missing ones are ignored." }),
 });
 
-interface Tagged {
-  readonly tags?: readonly string[] | null | undefined;
-}
+type Tagged = Pick<RunnableRecord, "tags">;
 
-interface Change extends Tagged {
+type Change = InputShapeFromFields<ReturnType<typeof tagInputs>> & {
   readonly name?: string | null | undefined;
-  readonly addTags?: readonly string[] | null | undefined;
-  readonly removeTags?: readonly string[] | null | undefined;
-}
+};
 
 /** Throws `InputError` for a name that the service would not accept, and for tags by which no list could be filtered. */
 export function checkChange({ name: newName, tags, addTags }: Change): void {
@@ -107,21 +105,19 @@ export function update<R extends Tagged>(
 ): void {
   if (!endpoint) return;
   const { name, one, many, keys } = target.kind.run;
-  builder.mutationField(`update${name}`, (t) =>
-    t.field({
-      type: payloadOf(target),
-      description: `Changes ${one}.`,
-      args: {
-        ...withId(target),
-        input: t.arg({ type: UpdateRunInput, required: true, description: "Fields to change." }),
-      },
-      resolve: async (_, { id, input }, context) => {
-        checkChange(input);
-        if (input.readme !== undefined && !keys.includes("readme"))
-          throw new InputError(`input.readme: expected none, because ${many} have no readme`);
-        const source = await targetOf(target.kind, id, context);
-        return toResource(target.kind, source.address, await sendUpdate(source, endpoint, input, context));
-      },
-    }),
-  );
+  root.mutation(`update${name}`, {
+    type: payloadOf(target),
+    description: `Changes ${one}.`,
+    args: {
+      ...withId(target),
+      input: arg.field({ type: UpdateRunInput, required: true, description: "Fields to change." }),
+    },
+    resolve: async (_, { id, input }, context) => {
+      checkChange(input);
+      if (input.readme !== undefined && !keys.includes("readme"))
+        throw new InputError(`input.readme: expected none, because ${many} have no readme`);
+      const source = await targetOf(target.kind, id, context);
+      return toResource(target.kind, source.address, await sendUpdate(source, endpoint, input, context));
+    },
+  });
 }

@@ -6,18 +6,17 @@ import type { Bookmark, Page } from "../../rest/api/reader.ts";
 import type { ProjectRecord, RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
 import type { Session } from "../../rest/session/session.ts";
-import { builder } from "../core/builder.ts";
+import { arg, builder, derived, derivedOrNull, enumType, objectType, root, shown } from "../core/builder.ts";
 import { connect, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { fieldsOf, shown } from "../core/fields.ts";
+import { fieldsOf } from "../core/fields.ts";
 import { checked, requires } from "../core/ids.ts";
 import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
 import { DeletePayload, payloadOf } from "../core/mutations.ts";
-import { Entity, Project, User } from "../core/refs.ts";
+import { Entity, Project, resourceType, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource, unverified } from "../core/resource.ts";
-import { finding, readPage } from "./list-scan.ts";
+import { finding, readPage, WORDS, wordsTest } from "./scan.ts";
 import { runLists } from "./run-list.ts";
-import { WORDS, wordsTest } from "./scan-filters.ts";
 
 const { property, fromAddress, child } = fieldsOf(User.kind);
 
@@ -28,7 +27,7 @@ const { property, fromAddress, child } = fieldsOf(User.kind);
 const ProjectConnection = connectionOf(Project, "A page of projects.", { isScanned: true });
 
 /** The arguments of lists of projects. */
-const projectArgs = builder.args((t) => ({ words: t.string({ description: WORDS }), ...offsetArgs }));
+const projectArgs = { words: arg.string({ description: WORDS }), ...offsetArgs };
 
 type ProjectArgs = InputShapeFromFields<typeof projectArgs>;
 
@@ -73,106 +72,99 @@ const KEPT = new Map<string, Kept>([
   ["PROJECT", projects as Kept],
 ]);
 
-const KeptKind = builder.enumType("KeptKind", {
-  description: "Kinds of records that users bookmark and archive.",
-  values: Object.fromEntries(
-    [...KEPT].map(([name, { many }]) => [name, { description: `${capital(many)}.` }]),
-  ),
-});
+const KeptKind = enumType(
+  "KeptKind",
+  "Kinds of records that users bookmark and archive.",
+  Object.fromEntries([...KEPT].map(([name, { many }]) => [name, `${capital(many)}.`])),
+);
 
 const EntityConnection = connectionOf(Entity, "A page of runs or projects.");
 
-const keptArgs = builder.args((t) => ({
-  kind: t.field({ type: KeptKind, required: true, defaultValue: "EXPERIMENT", description: "Their kind." }),
+const keptArgs = {
+  kind: arg.field({ type: KeptKind, required: true, defaultValue: "EXPERIMENT", description: "Their kind." }),
   ...offsetArgs,
-}));
+};
 
 type KeptArgs = InputShapeFromFields<typeof keptArgs>;
 
 /** A field with a list of what a user keeps of a kind. */
 const keptList = (list: "bookmarked" | "archived", records: string) => ({
   type: EntityConnection,
-  description: `${records} of all projects, in the server's order. Empty if the caller may not see them.${requires(project.optional[list])}`,
   args: keptArgs,
-  ...child(async ({ address, loaded }, { kind, ...args }: KeptArgs, context) => {
-    const kept = KEPT.get(kind);
-    if (!kept) throw new TypeError(`expected a kind that is kept, got ${kind}`);
-    // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
-    const bookmark = loaded.is_viewer ? { bookmarked: true } : {};
-    // Safe: the rows are those of the list.
-    const toNode = (row: object): Resource | null => {
-      if (list === "archived") return kept.toNode(row);
-      const { content_object: record } = row as Bookmark<object>;
-      return record && kept.toNode({ ...record, ...bookmark });
-    };
-    const read = { endpoint: kept[list] as OfUser<object>, address: { owner: address.username } };
-    const page = await slice(context.session, read, sliceRequest(args, context));
-    const nodes = page.items.map(toNode);
-    // A bookmark can be of nothing.
-    const items = nodes.flatMap((node, index) => (node ? [{ node, index }] : []));
-    const cursorAt = (index: number) => page.cursorAt(items[index]?.index ?? index);
-    return connect({ ...page, items, cursorAt }, ({ node }) => node);
-  }),
+  ...child(
+    `${records} of all projects, in the server's order. Empty if the caller may not see them.${requires(project.optional[list])}`,
+    async ({ address, loaded }, { kind, ...args }: KeptArgs, context) => {
+      const kept = KEPT.get(kind);
+      if (!kept) throw new TypeError(`expected a kind that is kept, got ${kind}`);
+      // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
+      const bookmark = loaded.is_viewer ? { bookmarked: true } : {};
+      // Safe: the rows are those of the list.
+      const toNode = (row: object): Resource | null => {
+        if (list === "archived") return kept.toNode(row);
+        const { content_object: record } = row as Bookmark<object>;
+        return record && kept.toNode({ ...record, ...bookmark });
+      };
+      const read = { endpoint: kept[list] as OfUser<object>, address: { owner: address.username } };
+      const page = await slice(context.session, read, sliceRequest(args, context));
+      const nodes = page.items.map(toNode);
+      // A bookmark can be of nothing.
+      const items = nodes.flatMap((node, index) => (node ? [{ node, index }] : []));
+      const cursorAt = (index: number) => page.cursorAt(items[index]?.index ?? index);
+      return connect({ ...page, items, cursorAt }, ({ node }) => node);
+    },
+  ),
 });
 
 /** Source: service document, "Current user". */
-User.implement({
-  description: "A user. Details are known of the caller only, and null for others.",
-  interfaces: [Entity],
-  fields: (t) => ({
-    username: t.string({
-      nullable: false,
-      description: "Login name.",
-      ...fromAddress(({ address }) => address.username),
-    }),
-    email: t.string(property("email", "E-mail address.")),
-    isSuperuser: t.boolean(property("is_superuser", "Whether the user is a superuser.")),
-    projects: t.field({
-      type: ProjectConnection,
-      description: `Projects of the user that the caller may see.${requires(project.optional.list)}`,
-      args: projectArgs,
-      ...child(({ address: { username } }, args: ProjectArgs, context) =>
-        readProjects(username, args, context),
-      ),
-    }),
-    bookmarks: t.field(keptList("bookmarked", "Bookmarks")),
-    archives: t.field(keptList("archived", "Archived records")),
-  }),
-});
-
-builder.queryFields((t) => ({
-  viewer: t.field({
-    type: User,
-    description: "The caller: the user of the token.",
-    resolve: (_, _args, { session }) => {
-      const username = session.knownViewer();
-      if (username === null) return viewerOf(session);
-      // What is read by the name begins side by side with what proves it.
-      return unverified(toResource(viewer, { username }, { username, is_viewer: true }));
-    },
-  }),
-  user: t.field({
-    type: User,
-    description: "A user by login name, whose existence is not checked.",
-    args: { username: t.arg.string({ required: true, description: "Login name." }) },
-    resolve: (_, { username }, { session }) => {
-      session.requireToken();
-      return toResource(User.kind, checked("username", { username }));
-    },
-  }),
+resourceType(User, "A user. Details are known of the caller only, and null for others.", (t) => ({
+  username: t.string(fromAddress("Login name.", ({ address }) => address.username)),
+  email: t.string(property("email", "E-mail address.")),
+  isSuperuser: t.boolean(property("is_superuser", "Whether the user is a superuser.")),
   projects: t.field({
     type: ProjectConnection,
-    description: `Projects of an owner that the caller may see.${requires(project.optional.list)}`,
-    args: { owner: t.arg.string({ description: "Login name. Default: the caller." }), ...projectArgs },
-    resolve: async (_, { owner, ...args }, context) => {
-      const { session } = context;
-      session.requireToken();
-      session.server.offered(project.optional.list);
-      const name = owner ?? (await readViewer(session)).username;
-      return readProjects(checked("owner", { owner: name }).owner, args, context);
-    },
+    args: projectArgs,
+    ...child(
+      `Projects of the user that the caller may see.${requires(project.optional.list)}`,
+      ({ address: { username } }, args: ProjectArgs, context) => readProjects(username, args, context),
+    ),
   }),
+  bookmarks: t.field(keptList("bookmarked", "Bookmarks")),
+  archives: t.field(keptList("archived", "Archived records")),
 }));
+
+root.query("viewer", {
+  type: User,
+  description: "The caller: the user of the token.",
+  resolve: (_, _args, { session }) => {
+    const username = session.knownViewer();
+    if (username === null) return viewerOf(session);
+    // What is read by the name begins side by side with what proves it.
+    return unverified(toResource(viewer, { username }, { username, is_viewer: true }));
+  },
+});
+
+root.query("user", {
+  type: User,
+  description: "A user by login name, whose existence is not checked.",
+  args: { username: arg.string({ required: true, description: "Login name." }) },
+  resolve: (_, { username }, { session }) => {
+    session.requireToken();
+    return toResource(User.kind, checked("username", { username }));
+  },
+});
+
+root.query("projects", {
+  type: ProjectConnection,
+  description: `Projects of an owner that the caller may see.${requires(project.optional.list)}`,
+  args: { owner: arg.string({ description: "Login name. Default: the caller." }), ...projectArgs },
+  resolve: async (_, { owner, ...args }, context) => {
+    const { session } = context;
+    session.requireToken();
+    session.server.offered(project.optional.list);
+    const name = owner ?? (await readViewer(session)).username;
+    return readProjects(checked("owner", { owner: name }).owner, args, context);
+  },
+});
 
 async function viewerOf(session: Session) {
   const details = await readViewer(session);
@@ -187,70 +179,60 @@ const LoginInput = builder.inputType("LoginInput", {
   }),
 });
 
-const LoginPayload = builder.objectRef<{ readonly token: string }>("LoginPayload").implement({
-  description: "Payload of `login`.",
-  fields: (t) => ({
-    token: t.string(shown("token", "Token. Send it as `Authorization: token <token>`.")),
-    user: t.field({
-      type: User,
-      description: "User of the token.",
-      resolve: ({ token }, _, { session }) => viewerOf(session.as(token)),
-    }),
-  }),
-});
+const LoginPayload = objectType<{ readonly token: string }>("LoginPayload", "Payload of `login`.", (t) => ({
+  token: t.string(shown("token", "Token. Send it as `Authorization: token <token>`.")),
+  user: t.field(
+    derivedOrNull(User, "User of the token.", ({ token }, _, { session }) => viewerOf(session.as(token))),
+  ),
+}));
 
 const ActivateUserPayload = builder.objectRef<typeof User.$inferType>("ActivateUserPayload").implement({
   description: "Payload of `activateUser`.",
   fields: (t) => ({
-    user: t.field({ type: User, nullable: false, description: "The user.", resolve: (of) => of }),
-    isActive: t.boolean({ nullable: false, description: "Always true.", resolve: () => true }),
+    user: t.field(derived(User, "The user.", (of) => of)),
+    isActive: t.field(derived("Boolean", "Always true.", () => true)),
   }),
 });
 
 const UserPayload = payloadOf(User);
 
-builder.mutationField("login", (t) =>
-  t.field({
-    type: LoginPayload,
-    description: "Exchanges user name and password for a token, which later requests send.",
-    args: { input: t.arg({ type: LoginInput, required: true, description: "Credentials." }) },
-    // Aliases cannot be used to guess passwords.
-    extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
-    resolve: (_, { input }, { session }) => session.send(user.login, {}, input),
-  }),
-);
+root.mutation("login", {
+  type: LoginPayload,
+  description: "Exchanges user name and password for a token, which later requests send.",
+  args: { input: arg.field({ type: LoginInput, required: true, description: "Credentials." }) },
+  // Aliases cannot be used to guess passwords.
+  extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
+  resolve: (_, { input }, { session }) => session.send(user.login, {}, input),
+});
 
 /** Adds a mutation of a user, of whom the command makes something known. */
 const administer = (
   name: string,
   endpoint: Command<UserAddress, undefined>,
-  type: typeof UserPayload | typeof DeletePayload,
   description: string,
   known: { readonly is_superuser?: boolean } = {},
+  type: typeof UserPayload | typeof DeletePayload = UserPayload,
 ) =>
-  builder.mutationField(name, (t) =>
-    t.field({
-      // Safe: each payload is made of a resource.
-      type: type as typeof UserPayload,
-      description,
-      args: { username: t.arg.string({ required: true, description: "Login name." }) },
-      resolve: async (_, { username }, { session }) => {
-        const address = checked("username", { username });
-        await session.send(endpoint, address, undefined);
-        return toResource(User.kind, address, known);
-      },
-    }),
-  );
+  root.mutation(name, {
+    // Safe: each payload is made of a resource.
+    type: type as typeof UserPayload,
+    description,
+    args: { username: arg.string({ required: true, description: "Login name." }) },
+    resolve: async (_, { username }, { session }) => {
+      const address = checked("username", { username });
+      await session.send(endpoint, address, undefined);
+      return toResource(User.kind, address, known);
+    },
+  });
 
 const { activate, delete: discard, grant, revoke } = administration;
-administer("activateUser", activate, ActivateUserPayload, "Activates a user.");
+administer("activateUser", activate, "Activates a user.", {}, ActivateUserPayload);
 administer(
   "deleteUser",
   discard,
-  DeletePayload,
   "Deletes a user; on some servers with all projects and runs.",
+  {},
+  DeletePayload,
 );
-administer("grantSuperuser", grant, UserPayload, "Gives a user the superuser role.", { is_superuser: true });
-administer("revokeSuperuser", revoke, UserPayload, "Takes the superuser role from a user.", {
-  is_superuser: false,
-});
+administer("grantSuperuser", grant, "Gives a user the superuser role.", { is_superuser: true });
+administer("revokeSuperuser", revoke, "Takes the superuser role from a user.", { is_superuser: false });

@@ -1,49 +1,43 @@
 import { type ByName, integer, object, text, texts } from "../../rest/api/record.ts";
-import { openConfig, type RunConfig as RunConfigValue } from "../../rest/api/run-config.ts";
-import { fieldsOf, known } from "../core/fields.ts";
-import { Node } from "../core/refs.ts";
-import { builder } from "../core/builder.ts";
-import { downloadUrl } from "./logs.ts";
+import type { CloneableRecord, JobRecord, RunnableRecord } from "../../rest/api/records.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import { openConfig } from "../../rest/api/run-config.ts";
+import { fieldsOf, type ResourceRef } from "../core/fields.ts";
+import { BuildJob, Node } from "../core/refs.ts";
+import { builder, derivedOrNull, enumType, known, objectType, type PothosTypes } from "../core/builder.ts";
+import type { Resource } from "../core/resource.ts";
+import { urlOf } from "./logs.ts";
+import { outputFiles } from "./output-files.ts";
 
 /*
  * Fields that several kinds of runs and experiment jobs have, but not all: `resources: t.field(resources)`.
  */
 
-type Text = string | null | undefined;
-
-const { fromAddress, property, json, reference } = fieldsOf<{
-  readonly resources?: unknown;
-  readonly node_scheduled?: Text;
-  readonly data_refs?: unknown;
-  readonly readme?: Text;
-}>();
+const { property, json, reference, computed } = fieldsOf<JobRecord>();
 
 export const resources = json("resources", "Requested resources.");
 
 export const nodeScheduled = reference("node_scheduled", Node, "Machine on which it was scheduled.");
 
-export const dataReferences = json("data_refs", "Versions of the data that it reads, by name.");
+/** Never causes a request: only lists of archived records tell it. */
+export const archived = {
+  ...fieldsOf<Pick<RunnableRecord, "deleted">>().fromAddress(
+    "Whether it is archived; null if the service does not say.",
+    ({ loaded }) => loaded.deleted ?? null,
+  ),
+  nullable: true,
+};
 
 export const readme = property("readme", "Notes in Markdown.");
 
-export const outputsUrl = {
-  nullable: false as const,
-  description: "URL of the output files as an archive. Send the `Authorization` header of GraphQL.",
-  ...fromAddress((resource, _, context) => downloadUrl(resource, "outputs", context)),
-};
+const BuildConfig = objectType<ByName>("BuildConfig", "How an image is built.", (t) => ({
+  image: t.string(known("image", text, "Base image.")),
+  buildSteps: t.stringList(known("build_steps", texts, "Commands of the build.")),
+}));
 
-const BuildConfig = builder.objectRef<ByName>("BuildConfig").implement({
-  description: "How an image is built.",
-  fields: (t) => ({
-    image: t.string(known("image", text, "Base image.")),
-    buildSteps: t.stringList(known("build_steps", texts, "Commands of the build.")),
-  }),
-});
-
-const RunCommand = builder.objectRef<ByName>("RunCommand").implement({
-  description: "Command of a run.",
-  fields: (t) => ({ cmd: t.string(known("cmd", text, "Command line.")) }),
-});
+const RunCommand = objectType<ByName>("RunCommand", "Command of a run.", (t) => ({
+  cmd: t.string(known("cmd", text, "Command line.")),
+}));
 
 const RunConfig = builder.objectRef<ByName>("RunConfig").implement({
   description:
@@ -53,15 +47,66 @@ const RunConfig = builder.objectRef<ByName>("RunConfig").implement({
     kind: t.string(known("kind", text, "`experiment`, `job`, `build` or `group`.")),
     build: t.field({ type: BuildConfig, ...known("build", object, "How the image is built.") }),
     run: t.field({ type: RunCommand, ...known("run", object, "What runs; null for a build.") }),
-    raw: t.field({ type: "JSON", description: "All of it, as received.", resolve: (config) => config }),
+    raw: t.field(derivedOrNull("JSON", "All of it, as received.", (config) => config)),
   }),
 });
-
-const { computed } = fieldsOf<{ readonly config?: RunConfigValue | null | undefined }>();
 
 /** The field `config` of a run. Text is parsed only when the field is selected. */
 export const runConfig = (description: string) => ({
   type: RunConfig,
-  description,
-  ...computed(["config"], ({ config }) => openConfig(config)),
+  ...computed(["config"], description, ({ config }) => openConfig(config)),
+});
+
+const STRATEGIES = {
+  RESTART: "Run again from the beginning.",
+  RESUME: "Continued where the original ended.",
+  COPY: "Run again with a copy of the original's outputs.",
+  OTHER: "One that this schema does not know.",
+} as const;
+
+const CloningStrategyEnum = enumType(
+  "CloningStrategy",
+  "How a run was created from another one. Values can be added in a minor release: clients need a default branch.",
+  STRATEGIES,
+);
+
+/** Converts a cloning strategy to the enum: unknown text is `OTHER`. Null for a run that is not a clone. */
+function cloningStrategyOf(raw: string | null | undefined): keyof typeof STRATEGIES | null {
+  if (!raw) return null;
+  const name = raw.toUpperCase();
+  return Object.hasOwn(STRATEGIES, name) ? (name as keyof typeof STRATEGIES) : "OTHER";
+}
+
+/** By the original, which items of lists have: a record without one is no clone. */
+const isClone = ({ is_clone, original }: Partial<JobRecord>): boolean | null =>
+  is_clone ?? (original === undefined ? null : original !== null);
+
+/** The fields of kinds that can be restarted, resumed and copied. */
+export const workloadFields = <R extends CloneableRecord>(
+  t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Resource<R, RunAddress>>,
+  target: ResourceRef<R, RunAddress>,
+) => ({
+  original: t.field(reference("original", target, "What it was restarted, resumed or copied from.")),
+  isClone: t.boolean(
+    computed(
+      ["original"],
+      "Whether it was restarted, resumed or copied. False after the original was deleted.",
+      isClone,
+    ),
+  ),
+  cloningStrategy: t.field({
+    type: CloningStrategyEnum,
+    ...computed(
+      ["cloning_strategy"],
+      "How it was created from its original; null if it is no clone.",
+      ({ cloning_strategy }) => cloningStrategyOf(cloning_strategy),
+    ),
+  }),
+  buildJob: t.field(reference("build_job", BuildJob, "Build of its image.")),
+  config: t.field(runConfig("Its configuration.")),
+  resources: t.field(resources),
+  dataReferences: t.field(json("data_refs", "Versions of the data that it reads, by name.")),
+  readme: t.string(readme),
+  outputsUrl: t.string(urlOf("outputs", "the output files as an archive")),
+  outputFiles: t.field(outputFiles),
 });

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLSchema } from "graphql";
+import { attempt } from "../../errors.ts";
 import { RequestScope } from "../../request-scope.ts";
-import type { Extension } from "../../graphql/types/exports.ts";
+import type { Extension } from "../../graphql/types/export-urls.ts";
 import { acceptsGzip, compressEach } from "../delivery.ts";
 import { admitDownload, named, type OpenedDownload, serveDownload } from "../downloads.ts";
 import { OperationContext, type Parts } from "../operation.ts";
@@ -48,7 +49,8 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
   ): Promise<OpenedDownload> => {
     // Safe: `ROUTE` matches no other words.
     const [what, format] = [given as keyof typeof TABLES, extension as Extension];
-    const source = sourceOf(decoded(id));
+    // Clients encode letters such as `ä`.
+    const source = sourceOf(attempt(() => decodeURIComponent(id)) ?? id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     const rowsOf = TABLES[what].rowsOf(parameters, parts.facts);
     admitDownload(parts, scope);
@@ -89,15 +91,6 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
     });
     return true;
   };
-}
-
-/** A segment of a path without its percent-encoding: clients encode letters such as `ä`. Left as it is where it is none. */
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }
 
 async function* bytesOf(

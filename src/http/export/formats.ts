@@ -1,4 +1,4 @@
-import type { Extension } from "../../graphql/types/exports.ts";
+import type { Extension } from "../../graphql/types/export-urls.ts";
 
 /** A value of a table: null when there is none; a list or an object as JSON. */
 export type Cell = unknown;

@@ -7,7 +7,7 @@ import {
   isNonNullType,
   isObjectType,
 } from "graphql";
-import { InputError } from "../../errors.ts";
+import { attempt, InputError } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import type { RunListArgs } from "../../graphql/types/run-list.ts";
 
@@ -71,7 +71,9 @@ export function createParameters(schema: GraphQLSchema) {
 }
 
 function valueOf(name: string, text: string, type: GraphQLInputType): unknown {
-  const value = isJson(type) ? json(name, text) : text;
+  const value = isJson(type) ? attempt(() => JSON.parse(text) as unknown) : text;
+  if (value === undefined)
+    throw new InputError(`${name}: expected JSON such as ${EXAMPLES.get(name)}, got ${quote(text)}`);
   return coerceInputValue(value, type, (path, _, { message }) => {
     // Without the value, which can be long.
     const fault = message.replace(/, found .*$/s, "");
@@ -82,18 +84,11 @@ function valueOf(name: string, text: string, type: GraphQLInputType): unknown {
 const isJson = (type: GraphQLInputType): boolean =>
   isNonNullType(type) ? isJson(type.ofType) : isInputObjectType(type) || isListType(type);
 
-function json(name: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    const example = EXAMPLES.get(name) ?? '["status"]';
-    throw new InputError(`${name}: expected JSON such as ${example}, got ${quote(text)}`);
-  }
-}
-
 /** Reads a list of names: with commas in between, or as JSON where a name has one. */
 function namesIn(argument: NameList, text: string): readonly string[] {
-  const names = text.startsWith("[") ? json(argument, text) : text.split(",").map((name) => name.trim());
+  const names = text.startsWith("[")
+    ? attempt(() => JSON.parse(text) as unknown)
+    : text.split(",").map((name) => name.trim());
   if (Array.isArray(names) && names.length > 0 && names.every(isName)) {
     if (new Set(names).size === names.length) return names;
     throw new InputError(`${argument}: expected each name once, got ${quote(text)}`);

@@ -12,11 +12,15 @@ import type { Cell } from "./formats.ts";
 
 export type ExportedRun = typeof Experiment.$inferType;
 
-/** A column of runs: the keys of the record that it needs, and its cells. */
-interface Column {
+/** A column: the keys of the runs' records that it needs, and its cells, which may be of a part of a run. */
+interface Column<Part = unknown> {
   readonly keys: readonly (keyof ExperimentRecord)[];
-  readonly cellOf: (run: ExportedRun, context: Context) => Cell;
+  readonly cellOf: (run: ExportedRun, part: Part) => Cell;
 }
+
+export type NamedColumn<Part = unknown> = Column<Part> & { readonly name: string };
+
+export type Columns<Part = unknown> = Readonly<Record<string, Column<Part>>>;
 
 /** A column with a key of the record, unchanged. */
 const shown = (key: keyof ExperimentRecord): Column => ({
@@ -25,7 +29,7 @@ const shown = (key: keyof ExperimentRecord): Column => ({
 });
 
 /** The columns that every run has, by the names of the fields of `Experiment`. */
-const FIXED: Readonly<Record<string, Column>> = {
+const FIXED: Columns = {
   id: { keys: [], cellOf: (run) => idOf(run) },
   uniqueName: {
     keys: ["unique_name"],
@@ -50,7 +54,7 @@ const FIXED: Readonly<Record<string, Column>> = {
 };
 
 /** The columns that are there only where they are named: known lists do not tell them. */
-const OF_RECORDS: Readonly<Record<string, Column>> = {
+const OF_RECORDS: Columns = {
   readme: shown("readme"),
   config: { keys: ["config"], cellOf: ({ loaded }) => receivedConfig(loaded.config) },
   framework: shown("framework"),
@@ -74,18 +78,25 @@ const NAMED: Readonly<Record<string, Named>> = {
   "metric.": { key: "last_metric", cellOf: exact },
 };
 
-/** The column with this name; null when there is none. */
-function columnNamed(name: string): Column | null {
-  if (Object.hasOwn(COLUMNS, name)) return COLUMNS[name] ?? null;
-  for (const [prefix, named] of Object.entries(NAMED)) {
+function columnNamed<Part>(name: string, columns: Columns<Part>): Column<Part> | null {
+  if (Object.hasOwn(columns, name)) return columns[name] ?? null;
+  for (const [prefix, { key, cellOf }] of Object.entries(NAMED)) {
     const inner = name.slice(prefix.length);
     if (!name.startsWith(prefix) || inner === "") continue;
-    return {
-      keys: [named.key],
-      cellOf: (run) => named.cellOf(valueAt(run.loaded[named.key], inner)),
-    };
+    return { keys: [key], cellOf: ({ loaded }) => cellOf(valueAt(loaded[key], inner)) };
   }
   return null;
+}
+
+/** Columns by their names: those of runs, and of a part of them. Throws `InputError` for a name that none has. */
+export function columnsOf<Part>(names: readonly string[], ofParts?: Columns<Part>): NamedColumn<Part>[] {
+  const columns: Columns<Part> = { ...ofParts, ...COLUMNS };
+  return names.map((name) => {
+    const column = columnNamed(name, columns);
+    if (column) return { name, ...column };
+    const known = [...Object.keys(columns), ...Object.keys(NAMED).map((prefix) => `${prefix}<name>`)];
+    throw new InputError(`columns: expected ${known.join(", ")}, got ${quote(name)}`);
+  });
 }
 
 /**
@@ -117,76 +128,40 @@ function namesIn(runs: readonly ExportedRun[]): {
   return { names, areAll };
 }
 
-/** The columns that were not known when the file began, as one JSON object. */
-const OTHERS = "others";
-
-interface ColumnOptions {
-  /** Whether runs may have parameters and metrics that are no columns, which then stand in the last one. */
-  readonly hasOthers?: boolean;
-  /** Names of columns that are not those of runs, for messages. */
-  readonly besides?: readonly string[];
+/**
+ * The columns when the caller names none: those that the first rows of the list tell, and their parameters and metrics. What runs
+ * have besides stands in the last one, as one JSON object, where the list goes on or has more names than columns may have.
+ */
+export function columnsIn(first: readonly ExportedRun[], isWhole: boolean): NamedColumn[] {
+  const fixed = Object.entries(FIXED).flatMap(([name, { keys }]) =>
+    first.every(({ loaded }) => keys.every((key) => key in loaded)) ? [name] : [],
+  );
+  const { names, areAll } = namesIn(first);
+  const columns = columnsOf([...fixed, ...names]);
+  if (isWhole && areAll) return columns;
+  const known = new Set(names);
+  return [...columns, { name: "others", keys: [], cellOf: (run) => othersOf(run, known) }];
 }
 
-/** The columns of a file of runs. */
-export class RunColumns {
-  readonly names: readonly string[];
-  readonly #columns: readonly Column[];
-  /** The names that the last column leaves out; null without such a column. */
-  readonly #known: ReadonlySet<string> | null;
-
-  /** Throws `InputError` for a name that no column has. */
-  constructor(names: readonly string[], { hasOthers = false, besides = [] }: ColumnOptions = {}) {
-    this.names = hasOthers ? [...names, OTHERS] : names;
-    this.#known = hasOthers ? new Set(names) : null;
-    this.#columns = names.map((name) => columnNamed(name) ?? unknownColumn(name, besides));
-  }
-
-  /**
-   * The columns when the caller names none: those that the first rows of the list tell, and their parameters and metrics. What
-   * runs have besides stands in the column `others`.
-   */
-  static of(first: readonly ExportedRun[], { isWhole }: { readonly isWhole: boolean }): RunColumns {
-    const fixed = Object.entries(FIXED).flatMap(([name, { keys }]) =>
-      first.every(({ loaded }) => keys.every((key) => key in loaded)) ? [name] : [],
-    );
-    const { names, areAll } = namesIn(first);
-    return new RunColumns([...fixed, ...names], { hasOthers: !isWhole || !areAll });
-  }
-
-  /** Loads what the rows of lists do not tell, and further keys that are needed. */
-  async load(
-    runs: readonly ExportedRun[],
-    { session }: Context,
-    further: readonly (keyof ExperimentRecord)[] = [],
-  ): Promise<readonly ExportedRun[]> {
-    const keys = [...new Set([...further, ...this.#columns.flatMap((column) => column.keys)])];
-    return Promise.all(
-      runs.map(async (run) =>
-        isLoaded(run, keys, session.server) ? run : { ...run, loaded: await load(run, keys, session) },
-      ),
-    );
-  }
-
-  cellsOf(run: ExportedRun, context: Context): readonly Cell[] {
-    const cells = this.#columns.map(({ cellOf }) => cellOf(run, context));
-    return this.#known ? [...cells, this.#othersOf(run, this.#known)] : cells;
-  }
-
-  #othersOf(run: ExportedRun, known: ReadonlySet<string>): Cell {
-    const others = Object.entries(NAMED).flatMap(([prefix, named]) =>
-      [...entriesOf(run.loaded[named.key])].flatMap(([name, value]) =>
-        known.has(prefix + name) ? [] : [[prefix + name, named.cellOf(value)] as const],
-      ),
-    );
-    return others.length > 0 ? Object.fromEntries(others) : null;
-  }
+function othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): Cell {
+  const others = Object.entries(NAMED).flatMap(([prefix, { key, cellOf }]) =>
+    [...entriesOf(loaded[key])].flatMap(([name, value]) =>
+      known.has(prefix + name) ? [] : [[prefix + name, cellOf(value)] as const],
+    ),
+  );
+  return others.length > 0 ? Object.fromEntries(others) : null;
 }
 
-function unknownColumn(name: string, besides: readonly string[]): never {
-  const known = [
-    ...besides,
-    ...Object.keys(COLUMNS),
-    ...Object.keys(NAMED).map((prefix) => `${prefix}<name>`),
-  ];
-  throw new InputError(`columns: expected ${known.join(", ")}, got ${quote(name)}`);
+/** Loads what the rows of lists do not tell. */
+export function loadFor(
+  columns: readonly NamedColumn<never>[],
+  runs: readonly ExportedRun[],
+  { session }: Context,
+): Promise<ExportedRun[]> {
+  const keys = [...new Set(columns.flatMap((column) => column.keys))];
+  return Promise.all(
+    runs.map(async (run) =>
+      isLoaded(run, keys, session.server) ? run : { ...run, loaded: await load(run, keys, session) },
+    ),
+  );
 }

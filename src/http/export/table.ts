@@ -12,7 +12,7 @@ import type { MetricRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Cell, Format } from "./formats.ts";
 import type { ExportParameters } from "./parameters.ts";
-import { type ExportedRun, RunColumns } from "./run-columns.ts";
+import { type Columns, columnsIn, columnsOf, type ExportedRun, loadFor } from "./run-columns.ts";
 
 /** Whose runs are exported: a group's, or a project's. */
 interface Source {
@@ -27,7 +27,7 @@ export function sourceOf(id: string): Source {
   const { kind, address } = identifyAmong(PARENTS, "id", id);
   const name = kind.formatName(address);
   // Safe: addresses have the parameters of their kind. The same applies below.
-  if (kind.name === kinds.project.name) return { address: address as ProjectAddress, group: null, name };
+  if (kind.name === kinds.Project.name) return { address: address as ProjectAddress, group: null, name };
   const group = address as RunAddress;
   return { address: group, group, name };
 }
@@ -59,7 +59,7 @@ async function readRunPage(
   const page = await readRuns({ list, address, listedIn: group }, paged, context);
   // The service returns an empty list for a group that does not exist.
   if (group && after === null && page.nodes.length === 0)
-    await fetchMore(toResource(kinds.group, group), [], context.session);
+    await fetchMore(toResource(kinds.Group, group), [], context.session);
   const next = page.hasNext ? page.endCursor() : null;
   // The list would end too early, or never.
   if (page.hasNext && (next === null || next === after))
@@ -183,13 +183,15 @@ interface Point {
 }
 
 /** The columns of points. All others are those of their run. */
-const POINT: Readonly<Record<string, (point: Point, run: ExportedRun) => Cell>> = {
-  metric: ({ metric }) => metric,
-  step: ({ step }) => step,
-  recordedAt: ({ recordedAt }) => recordedAt,
-  secondsSinceStart: ({ recordedAt }, { loaded: { started_at } }) =>
-    secondsBetween(started_at ?? null, recordedAt),
-  value: ({ value }) => value,
+const POINT: Columns<Point> = {
+  metric: { keys: [], cellOf: (_, { metric }) => metric },
+  step: { keys: [], cellOf: (_, { step }) => step },
+  recordedAt: { keys: [], cellOf: (_, { recordedAt }) => recordedAt },
+  secondsSinceStart: {
+    keys: ["started_at"],
+    cellOf: ({ loaded }, { recordedAt }) => secondsBetween(loaded.started_at ?? null, recordedAt),
+  },
+  value: { keys: [], cellOf: (_, { value }) => value },
 };
 
 const DEFAULT = ["uniqueName", ...Object.keys(POINT)];
@@ -225,28 +227,17 @@ function* mapped<From, To>(all: Iterable<From>, convert: (one: From) => To): Gen
 const AT_ONCE = 4;
 
 /** A table with a row for each value of each metric of each run. */
-export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): (first: RunPage) => Rows {
-  const columns = chosen ?? DEFAULT;
-  const isOfPoint = (name: string) => Object.hasOwn(POINT, name);
-  const ofRuns = new RunColumns(
-    columns.filter((name) => !isOfPoint(name)),
-    { besides: Object.keys(POINT) },
-  );
-  const keys = columns.includes("secondsSinceStart") ? (["started_at"] as const) : [];
+export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): () => Rows {
+  const columns = columnsOf(chosen ?? DEFAULT, POINT);
   const wanted = names && new Set(names);
-
   async function read(listed: readonly ExportedRun[], context: Context) {
-    const [run] = await ofRuns.load(listed, context, keys);
+    const [run] = await loadFor(columns, listed, context);
     if (!run) return [].values();
     const pages: (readonly MetricRecord[])[] = [];
     for await (const page of metricPages(run, context)) pages.push(page);
-    const cells = ofRuns.cellsOf(run, context);
-    return mapped(pointsOf(pages, wanted), (point) => {
-      let next = 0;
-      return columns.map((name) => (isOfPoint(name) ? POINT[name]?.(point, run) : cells[next++]));
-    });
+    return mapped(pointsOf(pages, wanted), (point) => columns.map(({ cellOf }) => cellOf(run, point)));
   }
-  return () => ({ columns, runsOfPart: 1, partsAtOnce: AT_ONCE, read });
+  return () => ({ columns: columns.map(({ name }) => name), runsOfPart: 1, partsAtOnce: AT_ONCE, read });
 }
 
 /** Most runs that are loaded together, and their share of the upstream requests that a part may send. */
@@ -257,15 +248,17 @@ export function rowsOfRuns(
   { columns: names }: ExportParameters,
   { maxUpstreamRequests }: GatewayFacts,
 ): (first: RunPage) => Rows {
-  const given = names && new RunColumns(names);
+  const given = names && columnsOf(names);
   return (first) => {
-    const columns = given ?? RunColumns.of(first.runs, { isWhole: first.next === null });
+    const columns = given ?? columnsIn(first.runs, first.next === null);
     return {
-      columns: columns.names,
+      columns: columns.map(({ name }) => name),
       runsOfPart: Math.min(LOADED.most, Math.ceil(maxUpstreamRequests * LOADED.share)),
       partsAtOnce: 1,
       read: async (runs, context) =>
-        mapped(await columns.load(runs, context), (run) => columns.cellsOf(run, context)),
+        mapped(await loadFor(columns, runs, context), (run) =>
+          columns.map(({ cellOf }) => cellOf(run, null)),
+        ),
     };
   };
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { ExecutionResult, GraphQLError, GraphQLFormattedError } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { rejection } from "../../engine/errors.ts";
-import { isErrorCode, statusOf } from "../../errors.ts";
+import { attempt, isErrorCode, statusOf } from "../../errors.ts";
 
 /*
  * GraphQL over HTTP: the parameters of requests, and single results. Own code: Yoga takes 0.2 ms longer for each, reports
@@ -35,15 +35,17 @@ export function readParams({ method, url = "" }: IncomingMessage, body: Buffer |
 
 /** Parses `query=…&variables={…}`. Ignores other parameters: proxies and caches add their own. */
 function parseQueryString(text: string): OperationParams {
-  attempt(() => decodeURIComponent(text), "Expected a query string in percent-encoded UTF-8.");
+  if (attempt(() => decodeURIComponent(text)) === undefined)
+    throw badRequest("Expected a query string in percent-encoded UTF-8.");
   const search = new URLSearchParams(text);
   const params = Object.entries(PARAMS).map(([name, type]) => {
     const [value, ...more] = search.getAll(name);
     if (more.length > 0) throw badRequest(`${name}: expected one value, got ${more.length + 1}`);
     // An empty parameter counts as absent.
     if (!value || type === "string") return [name, value || undefined];
-    const fault = `${name}: expected ${EXPECTED[type]}, got text that is no JSON`;
-    return [name, attempt(() => JSON.parse(value) as unknown, fault)];
+    const parsed = attempt(() => JSON.parse(value) as unknown);
+    if (parsed !== undefined) return [name, parsed];
+    throw badRequest(`${name}: expected ${EXPECTED[type]}, got text that is no JSON`);
   });
   return checkParams(Object.fromEntries(params));
 }
@@ -76,15 +78,6 @@ export function checkParams(params: object): OperationParams {
 }
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
-
-/** Parses by a function. Throws a rejection where that throws: its own error may repeat the values of the caller. */
-function attempt<Value>(parse: () => Value, message: string): Value {
-  try {
-    return parse();
-  } catch {
-    throw badRequest(message);
-  }
-}
 
 function typeOf(value: unknown): string {
   if (value === null) return "null";

@@ -13,7 +13,7 @@ import {
   resultTypeFor,
   streamFormFor,
 } from "./encoding.ts";
-import { converted, messagesOf, only } from "./pieces.ts";
+import { converted, messagesOf, only } from "./messages.ts";
 import { createStreams } from "./streams.ts";
 
 /** What a transport takes. */

@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
 import type { RequestScope } from "../../request-scope.ts";
 import { acceptsGzip, compressEach } from "../delivery.ts";
-import { onceOver } from "../connection.ts";
+import { onceOver } from "../sockets.ts";
 import type { Parts } from "../operation.ts";
 import { once } from "../once.ts";
 import { PRIVATE, type StreamForm } from "./encoding.ts";
-import { converted } from "./pieces.ts";
+import { converted } from "./messages.ts";
 
 interface Stream {
   readonly type: StreamForm["type"];

@@ -41,12 +41,6 @@ const ANNOTATIONS: Readonly<Record<ToolType, ToolAnnotations>> = {
   mutation: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
 };
 
-const toolOf = (
-  definition: Omit<Tool["definition"], "annotations">,
-  type: ToolType,
-  call: Tool["call"],
-): Tool => ({ definition: { ...definition, annotations: ANNOTATIONS[type] }, call });
-
 /**
  * Calls a tool. Rejects unknown arguments, which GraphQL would ignore; it checks the others, with the gateway's errors. What is
  * wrong is a result, for the agent to read.
@@ -107,9 +101,12 @@ export const toolOfSchema = (schema: GraphQLSchema): Tool => {
   const name = "graphql_schema";
   const description =
     "Shows types of the GraphQL schema, with descriptions. Begin with the type Query, and go on with the types that its fields return.";
-  return toolOf({ name, description, inputSchema: TYPE_NAMES }, "query", ({ types = "Query" }) => ({
-    content: [{ type: "text", text: definitionsOf(schema, [types].flat()) }],
-  }));
+  return {
+    definition: { name, description, inputSchema: TYPE_NAMES, annotations: ANNOTATIONS.query },
+    call: ({ types = "Query" }) => ({
+      content: [{ type: "text", text: definitionsOf(schema, [types].flat()) }],
+    }),
+  };
 };
 
 /** The definitions of some types, each once. Throws `InputError` for names that the schema does not have. */
@@ -158,12 +155,11 @@ export async function readTools(
       if (!inputSchema) continue;
       const { value: name } = node.name;
       const described = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
-      const definition = { name, description: withoutCosts(described), inputSchema };
-      tools.push(
-        toolOf(definition, type, (variables, execute) =>
-          execute({ ...params, operationName: name, variables }, type),
-        ),
-      );
+      const description = withoutCosts(described);
+      tools.push({
+        definition: { name, description, inputSchema, annotations: ANNOTATIONS[type] },
+        call: (variables, execute) => execute({ ...params, operationName: name, variables }, type),
+      });
     }
     if (isSliceOver()) await nextTurn();
   }
@@ -230,21 +226,21 @@ const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
 };
 
 /** Where the schema is shown. */
-const FIRST_STEP: Readonly<Record<ToolType, string>> = {
-  query: " Look at the types in question with graphql_schema first.",
-  mutation: " Look at the type Mutation with graphql_schema first.",
-};
+const FIRST_STEP = " Look at the types in question with graphql_schema first.";
 
 /** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */
 export function toolOfOwnDocuments(type: ToolType, hasSchema: boolean, maxTokens: number): Tool {
-  const description = DESCRIPTIONS[type] + (hasSchema ? FIRST_STEP[type] : "");
-  const definition = { name: `graphql_${type}`, description, inputSchema: OWN_OPERATION };
-  return toolOf(definition, type, (input, execute) => {
-    const params = checkParams(input);
-    // A document that cannot be read, or is too long to be run, does nothing.
-    const document = parsed(params.query ?? "", maxTokens);
-    return document && signsIn(document) ? failed(NO_SIGN_IN) : execute(params, type);
-  });
+  const description = DESCRIPTIONS[type] + (hasSchema ? FIRST_STEP : "");
+  const inputSchema = OWN_OPERATION;
+  return {
+    definition: { name: `graphql_${type}`, description, inputSchema, annotations: ANNOTATIONS[type] },
+    call: (input, execute) => {
+      const params = checkParams(input);
+      // A document that cannot be read, or is too long to be run, does nothing.
+      const document = parsed(params.query ?? "", maxTokens);
+      return document && signsIn(document) ? failed(NO_SIGN_IN) : execute(params, type);
+    },
+  };
 }
 
 const NO_SIGN_IN =

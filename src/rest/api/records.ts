@@ -134,8 +134,8 @@ const JobKeys = {
   data_refs: unstated,
   readme: text,
 };
-type JobRecord = RecordOf<typeof JobKeys>;
-export type CloneableRecord = Pick<JobRecord, "is_clone" | "cloning_strategy" | "original">;
+export type JobRecord = RecordOf<typeof JobKeys>;
+export type CloneableRecord = Omit<JobRecord, "node_scheduled">;
 
 const BuildKeys = {
   ...Runnable,

@@ -124,8 +124,8 @@ export function createClient(settings: ClientSettings) {
       return ask(road, { request, requester, asker: requester }, stream);
     },
 
-    /** Whether the queue has no room for a new operation of the caller. */
-    isQueueFull: (caller: Caller) => connections.isFullFor(caller),
+    /** Turns a new operation of the caller away where the queue has no room for it. */
+    turnAway: (caller: Caller) => connections.turnAway(caller),
 
     pressure: () => ({
       ...connections.pressure(),

@@ -66,8 +66,8 @@ export class Connections {
     this.#serve();
   }
 
-  /** Whether new operations of the caller are rejected: the queue is full and the caller has its share of it. */
-  isFullFor(caller: Caller): boolean {
+  /** Turns a new operation away, and counts it, where the queue is full and the caller has its share of it. Else returns false. */
+  turnAway(caller: Caller): boolean {
     if (!this.#exceedsShare(caller)) return false;
     // Some requests may wait only for the end of this tick.
     this.#serve();

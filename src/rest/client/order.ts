@@ -19,8 +19,8 @@ export interface Life {
 export interface Asker extends Demand {
   /** How long. */
   readonly life: Life;
-  /** Whether a read may wait so long for its pace, in milliseconds. Of several, those who may not get the error. */
-  canWait(msFor: (requester: Requester) => number, late: () => Error): boolean;
+  /** Keeps those who may wait so long for the pace, in milliseconds; of several, the others get the error. False if nobody may. */
+  keepWaiting(msFor: (requester: Requester) => number, late: () => Error): boolean;
   /** Counts a request that is about to be sent. Throws `Failure` above the limit of all who wait for it. */
   charge(): void;
   /** While it waits for its pace, it holds no place of the gateway. */
@@ -68,7 +68,7 @@ export class Requester implements Asker {
   }
 
   /** A command and a download are asked for at once or not at all. */
-  canWait(): boolean {
+  keepWaiting(): boolean {
     return false;
   }
 

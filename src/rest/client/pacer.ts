@@ -67,7 +67,7 @@ export class Pacer {
     const { request, requester, asker } = order;
     const { yields } = requester;
     if (this.take(yields)) return null;
-    if (!this.#canWait(order)) {
+    if (!this.#keepWaiting(order)) {
       this.#refuseLate();
       throw this.#lateFor(order);
     }
@@ -169,15 +169,15 @@ export class Pacer {
 
   #refuseLate(): void {
     for (const waiter of [...this.#operations.items(), ...this.#polls.items()])
-      if (!this.#canWait(waiter.order)) waiter.refuse(this.#lateFor(waiter.order));
+      if (!this.#keepWaiting(waiter.order)) waiter.refuse(this.#lateFor(waiter.order));
   }
 
-  /** Whether a read may wait for its turn. If not, its operation waits no more. */
-  #canWait(order: Order): boolean {
+  /** Keeps those waiting who may wait for the turn. False if nobody may: then the operation waits no more. */
+  #keepWaiting(order: Order): boolean {
     const { requester, asker } = order;
     const ms = this.waitMs(requester.yields);
     const msFor = (each: Requester) => (ms > 0 && this.#late.has(each) ? Infinity : ms);
-    if (asker.canWait(msFor, () => this.#lateFor(order))) return true;
+    if (asker.keepWaiting(msFor, () => this.#lateFor(order))) return true;
     if (!requester.yields) this.#late.add(requester);
     return false;
   }

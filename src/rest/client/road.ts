@@ -25,7 +25,7 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
   const { life } = asker;
   const { breaker, connections, retries } = road;
   // Operations that have begun are not rejected halfway.
-  if (!requester.hasBegun && connections.isFullFor(requester.scope.caller))
+  if (!requester.hasBegun && connections.turnAway(requester.scope.caller))
     throw new Failure("SERVICE_OVERLOADED", OVERLOADED);
   requester.hasBegun = true;
   const isRead = request.endpoint.method === "GET";

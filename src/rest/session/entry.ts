@@ -124,7 +124,7 @@ export class Entry implements Asker, Life {
     this.#last?.reject(error);
   }
 
-  canWait(msFor: (requester: Requester) => number, late: () => Error): boolean {
+  keepWaiting(msFor: (requester: Requester) => number, late: () => Error): boolean {
     const now = Date.now();
     const inTime = this.#waiting.filter(
       (read) => now + msFor(read.requester) < read.requester.life.deadline && !read.findStale(),

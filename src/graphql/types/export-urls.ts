@@ -1,4 +1,4 @@
-import { builder } from "../core/builder.ts";
+import { arg, builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { idOf } from "../core/ids.ts";
 
@@ -21,12 +21,11 @@ export type Extension = typeof ExportFormat.$inferType;
 const { fromAddress } = fieldsOf();
 
 const exportUrl = (what: "runs" | "metrics", description: string) => ({
-  nullable: false as const,
-  description: `${description} Query parameters: \`filter\` and \`order\` as JSON, \`query\`, \`columns\` with commas. Send the \`Authorization\` header of GraphQL.`,
-  args: builder.args((t) => ({
-    format: t.field({ type: ExportFormat, required: true, defaultValue: "csv", description: "Format." }),
-  })),
+  args: {
+    format: arg.field({ type: ExportFormat, required: true, defaultValue: "csv", description: "Format." }),
+  },
   ...fromAddress(
+    `${description} Query parameters: \`filter\` and \`order\` as JSON, \`query\`, \`columns\` with commas. Send the \`Authorization\` header of GraphQL.`,
     (resource, { format }: { format: Extension }, { publicUrl }) =>
       `${publicUrl}/export/${idOf(resource)}/${what}.${format}`,
   ),

@@ -28,24 +28,18 @@ export function messagesOf(
     const about = isTold ? (extensions?.() ?? null) : null;
     return about && { extensions: about };
   };
-  let isFirst = true;
-  const next = async (): Promise<IteratorResult<object, undefined>> => {
-    if (isFirst) {
-      isFirst = false;
-      const announced = isOlder ? {} : { pending: pieces.pending() };
-      const value = { ...withErrors(errors, errorsOf), data, ...announced, hasNext: true, ...extended(true) };
-      return { done: false, value };
-    }
+  async function* make(): AsyncGenerator<object, undefined> {
+    const announced = isOlder ? {} : { pending: pieces.pending() };
+    yield { ...withErrors(errors, errorsOf), data, ...announced, hasNext: true, ...extended(true) };
     for (let piece = await pieces.next(); piece; piece = await pieces.next()) {
       const { delivered, hasNext } = piece;
       const parts = isOlder ? olderPartsOf(delivered, errorsOf) : partsOf(delivered, errorsOf);
-      if (hasNext && Object.keys(parts).length === 0) continue;
-      return { done: false, value: { ...parts, hasNext, ...extended(!hasNext) } };
+      if (!hasNext || Object.keys(parts).length > 0) yield { ...parts, hasNext, ...extended(!hasNext) };
     }
-    return OVER;
-  };
+  }
+  const messages = make();
   const end = async () => (pieces.return(), OVER);
-  return converted<object>({ next, return: end }, (message) => message, onEnd);
+  return converted<object>({ next: () => messages.next(), return: end }, (message) => message, onEnd);
 }
 
 const OVER = { done: true, value: undefined } as const;

@@ -1,0 +1,70 @@
+import { GraphQLError, valueFromASTUntyped, type ValueNode, visit } from "graphql";
+import { roundedOf } from "../../rest/api/reader.ts";
+import { isDeeper, MAX_NESTING, placeOf } from "../../rest/api/record.ts";
+import { builder } from "./builder.ts";
+
+builder.scalarType("DateTime", {
+  specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339",
+  description: "ISO 8601 timestamp with UTC offset and fraction, as the tracking service sent it.",
+  serialize: (value) => value,
+  extensions: { isAsIs: (value: unknown) => typeof value === "string" },
+});
+
+/** Passes a value of the caller on. */
+function checkNesting(value: unknown): unknown {
+  if (!isDeeper(value, MAX_NESTING)) return value;
+  throw new GraphQLError(`JSON: expected at most ${MAX_NESTING} levels of nesting, got more`);
+}
+
+/** Refuses numbers of the caller that are not kept: long integers, and those beyond all numbers. */
+function checkNumbers(value: unknown, place = ""): void {
+  if (typeof value === "object" && value !== null)
+    for (const [key, inner] of Object.entries(value)) checkNumbers(inner, placeOf(place, key));
+  else if (typeof value === "number" && !isKept(value)) throw notKept(`${value}`, place);
+}
+
+const isKept = (value: number): boolean =>
+  Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+
+const notKept = (got: string, place = "", nodes: ValueNode | null = null) =>
+  new GraphQLError(
+    `JSON: expected numbers up to 1.8e308, integers up to ${Number.MAX_SAFE_INTEGER}, which are kept, got ${got}${place && ` at ${place}`}; write it as text`,
+    { nodes },
+  );
+
+/** The same for a number as it was written: `1e22` is kept, for it has few digits. */
+function checkWritten(node: Extract<ValueNode, { readonly value: string }>): void {
+  const number = Number(node.value);
+  const isLong = /\d{16}/.test(node.value.replace(".", "")) || !Number.isFinite(number);
+  if (isLong && !isKept(number)) throw notKept(node.value, "", node);
+}
+
+builder.scalarType("JSON", {
+  specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
+  description: "Any JSON value, where the tracking service does not document a shape.",
+  serialize: (value) => value,
+  parseValue: (value) => {
+    checkNesting(value);
+    checkNumbers(value);
+    return value;
+  },
+  parseLiteral: (node: ValueNode, variables) => {
+    visit(node, {
+      IntValue: checkWritten,
+      FloatValue: checkWritten,
+      Variable: ({ name }) => checkNumbers(variables?.[name.value], name.value),
+    });
+    return checkNesting(valueFromASTUntyped(node, variables));
+  },
+});
+
+export const isParameterValue = (value: unknown): value is string | number | boolean =>
+  ["string", "number", "boolean"].includes(typeof value) || roundedOf(value) !== null;
+
+builder.scalarType("ParameterValue", {
+  description: "A string, a number or a boolean.",
+  serialize: (value) => {
+    if (isParameterValue(value)) return value;
+    throw new GraphQLError(`ParameterValue: expected a string, a number or a boolean, got ${typeof value}`);
+  },
+});
