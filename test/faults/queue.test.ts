@@ -2,7 +2,15 @@ import { describe, expect, test, vi } from "vitest";
 import { counted, holdAll, startBreakable } from "./breakable.ts";
 import { globalId } from "../support/ids.ts";
 import { PATIENT } from "../support/patience.ts";
-import { statusesOf, upTo } from "../support/one-read.ts";
+import { startBefore } from "../support/gateway.ts";
+import {
+  askFor,
+  firstCodeOf,
+  RUNNING_ANSWER,
+  RUNNING_RECORD,
+  statusesOf,
+  upTo,
+} from "../support/one-read.ts";
 
 describe("when the service is busy:", () => {
   const env = { UPSTREAM_CONNECTIONS: "2", UPSTREAM_QUEUE: "3" };
@@ -63,4 +71,15 @@ describe("when the service is busy:", () => {
     for (const end of release) end();
     expect(await response.text()).toBe("half");
   });
+});
+
+test("the rest of an answer that nobody reads keeps no connection from others", async () => {
+  const gateway = await startBefore(
+    ({ method }) =>
+      method === "GET" ? { json: RUNNING_RECORD } : (response) => response.writeHead(200).write("{"),
+    { UPSTREAM_CONNECTIONS: "1" },
+  );
+  const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { isSent } }`;
+  expect(firstCodeOf(await askFor(gateway, stop))).toBe("ok");
+  expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
 });
