@@ -1,4 +1,4 @@
-import type { Caller, Callers } from "../caller.ts";
+import type { Caller, Callers, Kept } from "../caller.ts";
 import { CallerLines, Line } from "../line.ts";
 
 /*
@@ -69,15 +69,18 @@ export function atEndOfTurn(work: Work): void {
 export class Turns {
   readonly #queues = new Line<SliceQueue>(null);
   readonly #lines: CallerLines<SliceQueue>;
+  /** What belongs to no queue of a caller's operations: its responses. */
+  readonly #own: Kept<SliceQueue>;
 
   constructor(callers: Callers) {
+    this.#own = callers.keep((caller) => this.queueOf(caller));
     this.#lines = new CallerLines(callers, this.#queues, this.#queues);
   }
 
   /** Does the work when it is the caller's turn: now, or in a later time slice. */
   readonly take = (caller: Caller, work: Work): void => {
     if (!this.isWaiting() && !isSliceOver()) work();
-    else this.queueOf(caller).add(work);
+    else this.#own.of(caller).add(work);
   };
 
   queueOf(caller: Caller): SliceQueue {

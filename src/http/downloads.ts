@@ -53,7 +53,7 @@ export function admitDownload({ doors }: Parts, scope: RequestScope): void {
 
 /** Serves what can last long: no deadline, a place among the downloads, and a body that never looks whole when it is not. */
 export async function serveDownload(
-  { publicError, identify, delivery, telemetry }: Parts,
+  { publicError, identify, delivery, telemetry, shared }: Parts,
   request: IncomingMessage,
   response: ServerResponse,
   { what, route, open }: DownloadTask,
@@ -96,6 +96,7 @@ export async function serveDownload(
       report(isComplete ? "OK" : error ? codeOf(error) : "REQUEST_CANCELLED", error);
     });
   } catch (cause) {
+    shared.reads.own.of(caller).endAfter(cause);
     const error = publicError(cause);
     report(codeOf(error), error);
     reject(response, "graphql", error, requestId);

@@ -122,6 +122,15 @@ test("a gateway that stops begins nothing for a message that was on its way", as
   expect(seen()).toEqual([]);
 });
 
+test("a client that sends what only servers do is disconnected, and nothing is written", async () => {
+  const { url } = await startLive([{ id: 1, last_status: "running" }]);
+  const written = vi.spyOn(console, "error");
+  const { tell, closed } = await openSocket({ url }, { token: "ada" });
+  tell({ type: "connection_ack" });
+  expect(await closed).toBe(4400);
+  expect(written).not.toHaveBeenCalled();
+});
+
 test("a client that answers no ping is disconnected", async () => {
   const { url, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
   const [intervals, timers] = [vi.spyOn(globalThis, "setInterval"), vi.spyOn(globalThis, "setTimeout")];

@@ -140,7 +140,7 @@ test("the bytes of an answer are given back when all have left before it is pars
   const heldBytes = new HeldBytes(1_000_000, callers);
   const held = heldBytes.open(scope);
   const entry = new Entry({} as Entry["target"], true, 0, held);
-  const read = { operation: { held, life: scope }, positions: 1, resolve: () => {} } as unknown as Parameters<
+  const read = { requester: { held, life: scope }, positions: 1, resolve: () => {} } as unknown as Parameters<
     Entry["join"]
   >[0];
   entry.join(read);

@@ -3,6 +3,7 @@ import { startFake, startRecords } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
+import { globalId } from "../support/ids.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -70,20 +71,31 @@ describe("a response of the service", () => {
     expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
   });
 
-  test("is not kept any more when the service rejects the token", async () => {
+  test.each([
+    ["a read", "GET ada/mnist/experiments/1/", (gateway: Gateway) => codesOf(gateway, statusOf(1))],
+    [
+      "a download",
+      "GET ada/mnist/experiments/1/logs/",
+      ({ url }: Gateway) =>
+        fetch(`${url}/downloads/${globalId("Experiment:ada/mnist/1")}/logs`, {
+          headers: { authorization: "token t0ken" },
+        }),
+    ],
+  ])("is not kept any more when the service rejects the token of %s", async (_, rejected, ask) => {
     const service = await startFake(({ path }) =>
       experimentIn(path) === 42
         ? { json: RUNNING_RECORD }
         : { json: { detail: "Invalid token." }, status: 401 },
     );
     const { gateway } = await startKeeping(service);
-    expect(await codesOf(gateway, ASK_STATUS, statusOf(1))).toEqual(["ok", "UNAUTHENTICATED"]);
+    expect(await codesOf(gateway, ASK_STATUS)).toEqual(["ok"]);
+    await ask(gateway);
     // Another caller comes when the gateway forgets this one.
     vi.spyOn(performance, "now").mockReturnValue(performance.now() + 700_000);
     onTestFinished(() => void vi.restoreAllMocks());
     await gateway.ask("{ __typename }", {}, { headers: { authorization: "token bob" } });
     expect(await codesOf(gateway, ASK_STATUS)).toEqual(["ok"]);
-    expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", STATUS_CALL, STATUS_CALL]);
+    expect(service.calls()).toEqual([rejected, STATUS_CALL, STATUS_CALL]);
   });
 
   test("is kept five times as long if it is the cluster, a machine or a run that has ended", async () => {

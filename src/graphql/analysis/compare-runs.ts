@@ -1,18 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { InputError, Failure } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
-import { arg, builder, root, shown } from "../core/builder.ts";
+import { arg, builder, flag, root, shown } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import { type Context, type MadeBy, makeEach } from "../core/context.ts";
 import { identify } from "../core/ids.ts";
-import { Experiment } from "../core/refs.ts";
+import { Experiment, type ExperimentResource } from "../core/refs.ts";
 import { load, nullIfNotFound, unverified } from "../core/resource.ts";
 import { finite } from "../types/series.ts";
 import { type Column, columnsOf, type Row } from "./run-figures.ts";
 
 /* Several experiments side by side. */
-
-type ExperimentResource = typeof Experiment.$inferType;
 
 /** What runs have under a name, `of` so many that are compared: not all of them need have a value. */
 type Compared = MadeBy<typeof comparedIn>;
@@ -133,11 +131,7 @@ root.query("compareRuns", {
   description: "Parameters, latest metrics and origin of several experiments, side by side.",
   args: {
     ids: arg.idList({ required: true, description: `2 to ${MAX_IDS} global ids or unique names.` }),
-    onlyDifferences: arg.boolean({
-      required: true,
-      defaultValue: true,
-      description: "Set to false to include what is the same in all of them.",
-    }),
+    onlyDifferences: flag(true, "Set to false to include what is the same in all of them."),
   },
   resolve: (_, { ids, onlyDifferences }, context) => compare(ids, onlyDifferences, context),
 });

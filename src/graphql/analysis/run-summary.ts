@@ -1,10 +1,10 @@
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { runs as kinds } from "../../rest/api/kinds.ts";
-import { builder, derived, objectType, shown, shownOrNull } from "../core/builder.ts";
+import { arg, builder, derived, flag, objectType, shown, shownOrNull } from "../core/builder.ts";
 import { type WholeList, within } from "../core/connection.ts";
 import type { Context, MadeBy } from "../core/context.ts";
-import { Experiment } from "../core/refs.ts";
+import { Experiment, type ExperimentResource } from "../core/refs.ts";
 import { DeclarationValue } from "../types/experiment.ts";
 import { isInRows } from "../types/scan.ts";
 import { namesArg } from "../types/metrics.ts";
@@ -31,8 +31,6 @@ const MAX_SCAN = 10_000;
 
 /** Most names that runs are grouped by. */
 const MAX_KEYS = 5;
-
-type ExperimentResource = typeof Experiment.$inferType;
 
 type Runs = WholeList<ExperimentResource, Row>;
 
@@ -104,18 +102,13 @@ function requireInRows({ server }: Context, ...keys: readonly ColumnKey[]): void
   if (untold) throw notOffered(`figures of ${untold === "declarations" ? "parameters" : "metrics"} in lists`);
 }
 
-interface OfRuns {
-  readonly records: readonly Row[];
-}
+type OfRuns = Pick<Runs, "records">;
 
 /** The field `statuses` of a summary, and of a group in it. */
-const statuses = (description: string) => ({
-  type: [StatusCount] as [typeof StatusCount],
-  nullable: false as const,
-  description,
-  resolve: ({ records }: OfRuns, _: object, context: Context) =>
+const statuses = (description: string) =>
+  derived([StatusCount], description, ({ records }: OfRuns, _: object, context) =>
     context.once(records, ["statuses"], () => statusesOf(records)),
-});
+  );
 
 /** The figures of the latest metrics of runs: of these, or of all. */
 async function metricsOf({ records }: OfRuns, names: readonly string[] | null | undefined, context: Context) {
@@ -154,11 +147,7 @@ const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments
     type: [ParameterRange],
     description: "Parameters with their values, by name.",
     args: {
-      onlyDifferences: t.arg.boolean({
-        required: true,
-        defaultValue: true,
-        description: "Set to false to include those that are the same in all runs.",
-      }),
+      onlyDifferences: flag(true, "Set to false to include those that are the same in all runs."),
     },
     resolve: async ({ records }, { onlyDifferences }, context) => {
       requireInRows(context, "declarations");
@@ -208,7 +197,7 @@ const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments
     description: "The run with the best latest value of a metric, the earliest of equal ones.",
     args: {
       metric: t.arg.string({ required: true, description: "Name of the metric." }),
-      direction: t.arg({
+      direction: arg.field({
         type: OrderDirection,
         required: true,
         description: "`ASC` where the smallest is best.",

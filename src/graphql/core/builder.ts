@@ -40,6 +40,10 @@ export const objectType = <Shape>(
 /** Declares the arguments of fields. */
 export const arg = new InputFieldBuilder<PothosTypes, "Arg">(builder, "Arg");
 
+/** An argument that is on or off. */
+export const flag = (defaultValue: boolean, description: string) =>
+  arg.boolean({ required: true, defaultValue, description });
+
 /** An enum, with what each value means. */
 export const enumType = <Name extends string>(
   name: string,

@@ -29,10 +29,7 @@ export interface WholeList<Node, Item extends object = object> {
   readonly isComplete: boolean;
 }
 
-interface Edge<Node> extends Pick<Connection<Node>, "cursorAt"> {
-  readonly node: Node;
-  readonly index: number;
-}
+type Edge<Node> = Pick<Connection<Node>, "cursorAt"> & { readonly node: Node; readonly index: number };
 
 const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
   description: "Position of a page in its list.",

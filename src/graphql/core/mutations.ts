@@ -2,7 +2,7 @@ import type { ObjectRef } from "@pothos/core";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { uncapital } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { arg, builder, derived, derivedOrNull, objectType, type PothosTypes, root } from "./builder.ts";
+import { builder, derived, derivedOrNull, flag, objectType, type PothosTypes, root } from "./builder.ts";
 import type { Context } from "./context.ts";
 import type { ResourceRef } from "./fields.ts";
 import { identify, idOf, requires, withId } from "./ids.ts";
@@ -107,12 +107,6 @@ export const cloned = <R extends { readonly id: number }>(
 export const ARCHIVES =
   "Archived records are hidden from lists. The server may stop them, and delete them after some days.";
 
-const switchedOn = { required: true, defaultValue: true } as const;
+export const bookmarkArg = { isBookmarked: flag(true, "Set to false to remove the bookmark.") };
 
-export const bookmarkArg = {
-  isBookmarked: arg.boolean({ ...switchedOn, description: "Set to false to remove the bookmark." }),
-};
-
-export const archiveArg = {
-  isArchived: arg.boolean({ ...switchedOn, description: "Set to false to restore." }),
-};
+export const archiveArg = { isArchived: flag(true, "Set to false to restore.") };

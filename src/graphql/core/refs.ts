@@ -26,6 +26,7 @@ export const resourceRefs = mapped<string, Kind, unknown>(kinds, refOf) as {
 };
 
 export const { Experiment, ExperimentJob, Job, BuildJob, Group, Project, User, Node, Cluster } = resourceRefs;
+export type ExperimentResource = typeof Experiment.$inferType;
 
 type RunRef = ResourceRef<records.RunnableRecord, RunAddress> & { readonly kind: { readonly run: RunKind } };
 
@@ -61,4 +62,4 @@ export interface ChildOf<Parent extends Resource, Child> {
 export const StatusRecord =
   builder.objectRef<ChildOf<Resource<records.TrackedRecord>, records.StatusRecord>>("StatusRecord");
 export const MetricRecord =
-  builder.objectRef<ChildOf<typeof Experiment.$inferType, records.MetricRecord>>("MetricRecord");
+  builder.objectRef<ChildOf<ExperimentResource, records.MetricRecord>>("MetricRecord");

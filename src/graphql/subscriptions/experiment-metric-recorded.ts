@@ -35,19 +35,12 @@ function tailMetrics({ id, after = null }: TailArgs, { live, session, gateway }:
         const end = isSeeking && cursor === null ? await endOf(tick, list) : null;
         if (end !== null)
           return { items: [], position: { cursor: end, isSeeking: false, afterRecord }, hasMore: false };
-        const { items, endCursor, hasNext } = await slice(tick, list, {
-          first: null,
-          maxSize,
-          after: cursor,
-        });
+        const request = { first: null, maxSize, after: cursor };
+        const { items, endCursor, hasNext } = await slice(tick, list, request);
         const wanted = isSeeking ? [] : items.filter(({ id: record }) => record > (afterRecord ?? -1));
         return {
           items: wanted.map((record) => ({ parent: run, record })),
-          position: {
-            cursor: endCursor() ?? cursor,
-            isSeeking: isSeeking && hasNext,
-            afterRecord,
-          },
+          position: { cursor: endCursor() ?? cursor, isSeeking: isSeeking && hasNext, afterRecord },
           hasMore: hasNext,
         };
       },

@@ -9,7 +9,7 @@ import { arg, root } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
 import { ANY_KIND, identifyAmong, identifyRun, PARENTS, keyOf } from "../core/ids.ts";
-import { kinds } from "../core/kinds.ts";
+import { Project } from "../core/refs.ts";
 import { toResource } from "../core/resource.ts";
 import type { IsMatch } from "../types/scan.ts";
 import { divide, RunFilterInput } from "../types/run-filter.ts";
@@ -73,7 +73,7 @@ type Args = InputShapeFromFields<typeof watchedArgs>;
 function parentOf({ of, kind }: Args) {
   const { kind: of_, address } = identifyAmong(PARENTS, "of", of);
   const { owner = "", project = "", id } = address;
-  if (of_.name === kinds.Project.name) return { at: { owner, project }, group: undefined };
+  if (of_.name === Project.name) return { at: { owner, project }, group: undefined };
   if (kind !== "EXPERIMENT") throw new InputError(`kind: expected EXPERIMENT for a group, got ${kind}`);
   return { at: { owner, project }, group: id };
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { isPassing, Failure } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pages.ts";
@@ -9,10 +10,7 @@ type Known = Partial<RunnableRecord>;
 type Records = ReadonlyMap<string, Known>;
 
 /** A run that has left the list, as it was read afterwards. */
-interface Left {
-  readonly record: Known;
-  readonly reason: UpdateReason;
-}
+type Left = { readonly record: Known; readonly reason: UpdateReason };
 
 export interface ListState {
   /** The records of the page by their ids. */
@@ -110,14 +108,9 @@ const isOutOfRequests = (error: unknown): boolean =>
 const endsPoll = (error: unknown): boolean =>
   !(error instanceof Failure) || error.code === "RATE_LIMITED" || error.code === "UNAUTHENTICATED";
 
+/** Records that are equal are the same: none is looked into. */
 const isSame = (one: ListState, other: ListState): boolean =>
-  one.isShort === other.isShort &&
-  areSame(one.records, other.records) &&
-  areSame(one.leaving, other.leaving) &&
-  areSame(one.left, other.left);
-
-const areSame = <Value>(one: ReadonlyMap<string, Value>, other: ReadonlyMap<string, Value>): boolean =>
-  one.size === other.size && [...other].every(([id, value]) => one.get(id) === value);
+  isDeepStrictEqual({ ...one, covers: null }, { ...other, covers: null });
 
 /** Tells one subscriber what it has not heard: one run at a time, null when it has heard all. */
 export function createTeller(isFiltered: boolean, runAt: (id: string) => Update["run"]) {

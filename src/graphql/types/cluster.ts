@@ -90,9 +90,7 @@ root.query("node", {
       const record = await session.read(cluster.node, { sequence: number("sequence", `${sequence}`) });
       return toResource(Node.kind, { name: record.name }, record);
     }
-    if (name != null && sequence == null) {
-      return unverified(toResource(Node.kind, checked("name", { name })));
-    }
+    if (name != null && sequence == null) return unverified(toResource(Node.kind, checked("name", { name })));
     throw new InputError(
       `node: expected \`name\` or \`sequence\`, such as \`sequence: 1\`, got ${name == null ? "neither" : "both"}`,
     );

@@ -8,7 +8,7 @@ import { connectionOf, type PageArgs, pageArgs, readConnection } from "../core/c
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { nullIfMissing, toResource } from "../core/resource.ts";
-import { Experiment, ExperimentJob, Group, resourceType } from "../core/refs.ts";
+import { Experiment, ExperimentJob, type ExperimentResource, Group, resourceType } from "../core/refs.ts";
 import { arg, builder, derivedOrNull, objectType, root, shown, shownOrNull } from "../core/builder.ts";
 import { lookUp, requires, withId } from "../core/ids.ts";
 import { cloned, payloadOf, targetOf } from "../core/mutations.ts";
@@ -21,8 +21,6 @@ const { endpoints, optional } = runs.experiment;
 const { property, json, computed, reference, child } = fieldsOf(Experiment.kind);
 
 const ExperimentJobConnection = connectionOf(ExperimentJob, "A page of jobs of an experiment.");
-
-type ExperimentResource = typeof Experiment.$inferType;
 
 function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
   const { owner, project, id } = resource.address;

@@ -64,9 +64,8 @@ const formatCursor = (byte: number) => toBase64url(`byte:${byte}`);
 export function parseCursor(cursor: string): number {
   const text = cursor.length > 60 ? "" : fromBase64url(cursor);
   const byte = /^byte:(\d{1,15})$/.exec(text)?.[1];
-  if (byte === undefined) {
+  if (byte === undefined)
     throw new InputError(`after: expected a cursor of this log, got ${JSON.stringify(cursor.slice(0, 60))}`);
-  }
   return Number(byte);
 }
 

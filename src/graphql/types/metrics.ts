@@ -9,7 +9,7 @@ import { connectionOf, type PageArgs, pageArgs, readConnection, within } from ".
 import type { Context, Steps } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { entryIds, pathOf, withId } from "../core/ids.ts";
-import { Experiment, Group, MetricRecord } from "../core/refs.ts";
+import { Experiment, type ExperimentResource, Group, MetricRecord } from "../core/refs.ts";
 import { targetOf } from "../core/mutations.ts";
 import { type Column, columnsOf, finite, type Series, seriesOf } from "./series.ts";
 
@@ -50,9 +50,7 @@ function namedValues(values: Values, names: readonly string[] | null | undefined
   });
 }
 
-export const namesArg = {
-  names: arg.stringList({ description: "Names to include. Default: all." }),
-};
+export const namesArg = { names: arg.stringList({ description: "Names to include. Default: all." }) };
 export type NamesArgs = InputShapeFromFields<typeof namesArg>;
 
 MetricRecord.implement({
@@ -74,8 +72,6 @@ MetricRecord.implement({
 });
 
 const MetricRecordConnection = connectionOf(MetricRecord, "A page of metric records.");
-
-type ExperimentResource = typeof Experiment.$inferType;
 
 /** The list of an experiment's metrics. With a known group it can be batched with the metrics of that group. */
 function metricsOf({ address, listedIn, loaded: { experiment_group } }: ExperimentResource) {

@@ -2,7 +2,7 @@ import { capital, uncapital } from "../../rest/api/kinds.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Session } from "../../rest/session/session.ts";
-import { arg, derivedOrNull, objectType, root } from "../core/builder.ts";
+import { derivedOrNull, flag, objectType, root } from "../core/builder.ts";
 import { lookUp, withId } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
@@ -33,11 +33,7 @@ export function readFresh(run: RunResource, session: Session): Promise<RunResour
 export const hasFinished = ({ loaded }: RunResource): boolean => isFinished(loaded);
 
 export const forceArg = {
-  force: arg.boolean({
-    required: true,
-    defaultValue: false,
-    description: "Send the command without reading the run first, even if it has finished.",
-  }),
+  force: flag(false, "Send the command without reading the run first, even if it has finished."),
 };
 
 export const STOPS = "Finished runs are left alone. A run that is stopping may still have its old status.";

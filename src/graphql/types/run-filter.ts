@@ -8,8 +8,8 @@ import type { Server } from "../../rest/api/server.ts";
 import { builder, type Inputs, type PothosTypes } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { identify } from "../core/ids.ts";
-import { kinds, type ProjectAddress } from "../core/kinds.ts";
-import { runRefs } from "../core/refs.ts";
+import type { ProjectAddress } from "../core/kinds.ts";
+import { BuildJob, Group, Project, runRefs } from "../core/refs.ts";
 import { type Kind, load, nullIfNotFound, toResource } from "../core/resource.ts";
 import { both, boundConditions, comparedOf, conditionTest, WORDS, wordsTest } from "./scan.ts";
 import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf } from "./status.ts";
@@ -69,7 +69,7 @@ const ids =
       const { address } = identify(kind, argument, value);
       if (address.owner === project.owner && address.project === project.project) return address.id;
       throw new InputError(
-        `${argument}: expected a ${kind.name} of ${kinds.Project.formatName(project)}, got one of ${kinds.Project.formatName(address)}`,
+        `${argument}: expected a ${kind.name} of ${Project.kind.formatName(project)}, got one of ${Project.kind.formatName(address)}`,
       );
     });
     return [{ argument, key, operator, operands }];
@@ -176,15 +176,15 @@ const MEMBERS = {
   updatedAt: when(DayRange, "Days of the last change.", days("updatedAt")),
   startedAt: when(DayRange, "Days of the start.", days("startedAt")),
   finishedAt: when(DayRange, "Days of the end.", days("finishedAt")),
-  builds: when(["ID"], "Builds of experiments and jobs.", ids("build", kinds.BuildJob), "build_job"),
+  builds: when(["ID"], "Builds of experiments and jobs.", ids("build", BuildJob.kind), "build_job"),
   notBuilds: when(
     ["ID"],
     "Builds of experiments and jobs.",
-    ids("build", kinds.BuildJob, "noneOf"),
+    ids("build", BuildJob.kind, "noneOf"),
     "build_job",
   ),
-  groups: when(["ID"], GROUPS, ids("group", kinds.Group), "experiment_group"),
-  notGroups: when(["ID"], "Groups of experiments.", ids("group", kinds.Group, "noneOf"), "experiment_group"),
+  groups: when(["ID"], GROUPS, ids("group", Group.kind), "experiment_group"),
+  notGroups: when(["ID"], "Groups of experiments.", ids("group", Group.kind, "noneOf"), "experiment_group"),
   metrics: when([MetricFilter], "Metrics, all of which must match.", metrics, "last_metric"),
   declarations: when(
     [DeclarationFilter],
@@ -257,14 +257,14 @@ export function checkGroups(
   project: ProjectAddress,
   { session, server }: Pick<Context, "session" | "server">,
 ): readonly Promise<void>[] {
-  if (server.omits(kinds.Group.record ?? "", "group_type")) return [];
+  if (server.omits(Group.kind.record ?? "", "group_type")) return [];
   const check = async (argument: string, id: string): Promise<void> => {
-    const group = toResource(kinds.Group, { ...project, id });
+    const group = toResource(Group.kind, { ...project, id });
     // A group that does not exist has no experiments.
     const record = await load(group, ["group_type"], session).catch(nullIfNotFound);
     if (record?.group_type !== "selection") return;
     throw new InputError(
-      `${argument}: expected a selection as the only ${kinds.Group.name} of a list of a project, got ${kinds.Group.formatName(group.address)} with others`,
+      `${argument}: expected a selection as the only ${Group.kind.name} of a list of a project, got ${Group.kind.formatName(group.address)} with others`,
     );
   };
   return splitGroup(server.profile, asked).conditions.flatMap(({ key, argument, operands }) =>

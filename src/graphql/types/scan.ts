@@ -88,10 +88,6 @@ export async function readPage<At, Row, Node>(
   return connect(page, toNode);
 }
 
-interface WholeRequest<Item> extends Pick<PageRequest<Item>, "maxSize" | "find"> {
-  readonly most: number;
-}
-
 /** What ends a list early without being a fault of the service: the limits of the operation. */
 const isLimit = (error: unknown): boolean =>
   error instanceof Failure &&
@@ -101,7 +97,7 @@ const isLimit = (error: unknown): boolean =>
 export async function readWhole<At, Item extends object>(
   session: Session,
   list: List<At, Item>,
-  { most, maxSize, find }: WholeRequest<Item>,
+  { most, maxSize, find }: Pick<PageRequest<Item>, "maxSize" | "find"> & { readonly most: number },
 ): Promise<Omit<WholeList<unknown, Item>, "nodeAt">> {
   const walk = new Walk(session, list, START);
   const rows: Item[] = [];

@@ -2,12 +2,6 @@ import { roundedOf } from "../../rest/api/reader.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import { forEach, makeEach, type Steps } from "../core/context.ts";
 
-/** A series: the value of each point, and the indexes of those that have one. */
-interface Valued {
-  readonly values: readonly (number | null)[];
-  readonly points: readonly number[];
-}
-
 /** One metric over time. */
 export interface Series {
   readonly name: string;
@@ -19,11 +13,15 @@ export interface Series {
   readonly values: readonly (number | null)[];
 }
 
-/** All points of a metric. */
-export interface Column extends Valued {
+/** All points of a metric: their values, and the indexes of those that have one. */
+export interface Column {
   readonly name: string;
   readonly times: readonly (string | null)[];
+  readonly values: readonly (number | null)[];
+  readonly points: readonly number[];
 }
+
+type Valued = Pick<Column, "values" | "points">;
 
 /** Returns a finite number, otherwise null. Some servers also send text and objects. A long integer is rounded. */
 export function finite(raw: unknown): number | null {

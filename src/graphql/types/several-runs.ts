@@ -2,7 +2,7 @@ import { InputError, OneOfSeveral, Failure } from "../../errors.ts";
 import { type Command, notOffered } from "../../rest/api/endpoint.ts";
 import { type RunKind as Row, runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { arg, builder, enumType, objectType, root } from "../core/builder.ts";
+import { arg, builder, derived, enumType, objectType, root } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
@@ -95,12 +95,9 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
         ? session.send(forMany, first.address, numbers)
         : sendFor(first, endpointFor(first, command, context), context),
     );
-    for (const {
-      kind: { name },
-      address,
-    } of wanted) {
+    for (const { kind, address } of wanted) {
       // Of what was read only the address is still true. Safe: the kind is that of a run.
-      const run = toResource(kindsByName.get(name) ?? first.kind, address, known) as RunResource;
+      const run = toResource(kindsByName.get(kind.name) ?? kind, address, known) as RunResource;
       const outcome = sending.then((sent) => (sent instanceof Failure ? sent : { run, isSent: true }));
       outcomes.set(idOf(run), outcome);
     }
@@ -133,12 +130,9 @@ const eachOf =
       return resultOf(outcome.run);
     });
 
-const outcomes = {
-  type: [CommandOutcome] as [typeof CommandOutcome],
-  nullable: false as const,
-  description: "What became of each, in the order of the ids.",
-  resolve: (all: Outcomes) => all.map(wordOf),
-};
+const outcomes = derived([CommandOutcome], "What became of each, in the order of the ids.", (all: Outcomes) =>
+  all.map(wordOf),
+);
 
 const RunsPayload = objectType<Outcomes>("RunsPayload", "Payload of a command on several runs.", (t) => ({
   runs: t.field({
@@ -176,18 +170,14 @@ const idsArg = {
 
 const { stopMany, deleteMany } = runs.experiment.optional;
 
+const stop: ManyCommand = { endpointOf: ({ endpoints }) => endpoints.stop, forMany: stopMany };
+
 root.mutation("stopRuns", {
   type: RunsPayload,
   description: `Stops runs of any kind. ${STOPS}`,
   args: { ...idsArg, ...forceArg },
-  resolve: (_, { ids, force }, context) => {
-    const isLeft = force ? undefined : hasFinished;
-    return sendToEach(
-      ids,
-      { endpointOf: ({ endpoints }) => endpoints.stop, forMany: stopMany, isLeft },
-      context,
-    );
-  },
+  resolve: (_, { ids, force }, context) =>
+    sendToEach(ids, force ? stop : { ...stop, isLeft: hasFinished }, context),
 });
 
 root.mutation("deleteRuns", {

@@ -52,9 +52,9 @@ export async function attempt<Part>(
   generation: number,
 ): Promise<Part> {
   const { dialect, breaker, onRequest, openSpan } = settings;
-  const { request, operation } = order;
+  const { request, requester } = order;
   const { life } = order.asker;
-  const { scope } = operation;
+  const { scope } = requester;
   const { endpoint, path, body = null } = request;
   const began = performance.now();
   const span = openSpan(endpoint.method, endpoint.path);
@@ -96,8 +96,8 @@ export async function attempt<Part>(
 }
 
 /** Records whether the service accepts the caller's token. A session may use another one. */
-function judgeToken({ request, operation }: Order, error: Error | null): void {
-  const { token, caller } = operation.scope;
+function judgeToken({ request, requester }: Order, error: Error | null): void {
+  const { token, caller } = requester.scope;
   const { token: sent = token } = request;
   if (token === null || sent !== token) return;
   if (!error) caller.prove();

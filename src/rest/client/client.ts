@@ -7,7 +7,7 @@ import { createBreaker } from "./breaker.ts";
 import { Connections, type ConnectionSettings } from "./connections.ts";
 import { type ConnectorSettings, createConnector } from "./connector.ts";
 import type { HeldBytes } from "../../held.ts";
-import { type Asker, Operation, type OperationBounds, type Order } from "./order.ts";
+import { type Asker, Requester, type RequesterBounds, type Order } from "./order.ts";
 import { Pacer } from "./pacer.ts";
 import { createProbe } from "./probe.ts";
 import type { UpstreamRequest } from "./request.ts";
@@ -39,7 +39,7 @@ export type Pressure = ReturnType<Client["pressure"]>;
 export type Client = ReturnType<typeof createClient>;
 
 /** The bounds of a probe or a download, which is one request, and waits in no line. */
-const ALONE: OperationBounds = { width: 0, requests: 1, yields: false };
+const ALONE: RequesterBounds = { width: 0, requests: 1, yields: false };
 
 /** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
@@ -68,8 +68,8 @@ export function createClient(settings: ClientSettings) {
   const { onFailure, onRequest, openSpan } = settings;
   const attempts = { dialect, onFailure, onRequest, openSpan, retries: createRetries(settings.retries) };
   /** Opens the upstream requests of a scope within its limits. */
-  const open = (scope: RequestScope, bounds: OperationBounds = ALONE): Operation =>
-    new Operation(
+  const open = (scope: RequestScope, bounds: RequesterBounds = ALONE): Requester =>
+    new Requester(
       {
         scope,
         held: settings.heldBytes.open(scope),
@@ -81,8 +81,8 @@ export function createClient(settings: ClientSettings) {
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const connections = new Connections(settings, callers, breaker);
   const pacers = callers.keep(() => new Map<RateLimit | null, Pacer>());
-  const pacerOf = ({ request, operation }: Order): Pacer | null => {
-    const { token, caller } = operation.scope;
+  const pacerOf = ({ request, requester }: Order): Pacer | null => {
+    const { token, caller } = requester.scope;
     const { token: sent = token } = request;
     if (sent === null) return null;
     const own = pacers.of(sent === token ? caller : callers.withToken(sent, caller.address));
@@ -97,19 +97,19 @@ export function createClient(settings: ClientSettings) {
     open,
     /** Asks for a whole response. A failed GET may be asked again; a command never is. */
     json: <Answer>(
-      operation: Operation,
+      requester: Requester,
       request: UpstreamRequest<Answer>,
-      asker: Asker = operation,
+      asker: Asker = requester,
       // Safe: the reader of the endpoint reads its answers.
-    ): Promise<Answer> => ask(road, { request, operation, asker }, whole as Exchange<Answer>),
+    ): Promise<Answer> => ask(road, { request, requester, asker }, whole as Exchange<Answer>),
     /** Asks for part of a log. */
     part: <Part>(
-      operation: Operation,
+      requester: Requester,
       request: UpstreamRequest<unknown>,
       asker: Asker,
       read: ReadPart<Part>,
     ): Promise<Part> =>
-      ask(road, { request, operation, asker }, async (order, wire, watch) => {
+      ask(road, { request, requester, asker }, async (order, wire, watch) => {
         const response = await stream(order, wire, watch);
         // Whatever ends the reading destroys the stream.
         return read(response, (bytes) => {
@@ -120,8 +120,8 @@ export function createClient(settings: ClientSettings) {
 
     /** Opens a download. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {
-      const operation = open(scope);
-      return ask(road, { request, operation, asker: operation }, stream);
+      const requester = open(scope);
+      return ask(road, { request, requester, asker: requester }, stream);
     },
 
     /** Turns a new operation of the caller away where the queue has no room for it. */

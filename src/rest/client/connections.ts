@@ -3,7 +3,7 @@ import { CallerLines, Line } from "../../line.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError } from "./failure.ts";
-import { type Operation, type Order, waitIn, type Waiter } from "./order.ts";
+import { type Requester, type Order, waitIn, type Waiter } from "./order.ts";
 
 /** The share of the connections that only proven callers may use. */
 const PROVEN_SHARE = 1 / 8;
@@ -53,7 +53,7 @@ export class Connections {
    * decides how long it takes.
    */
   turn(order: Order): Promise<void> | null {
-    const { line } = order.operation;
+    const { line } = order.requester;
     const isHalfOpen = this.#breaker.isHalfOpen();
     if (!line) return isHalfOpen ? this.#breaker.probed(order) : null;
     if (!isHalfOpen && line.takeAtOnce()) return null;
@@ -61,7 +61,7 @@ export class Connections {
     return waitIn(line, order, () => endedError(order.request.endpoint, order.asker.life, false));
   }
 
-  leave({ line }: Operation): void {
+  leave({ line }: Requester): void {
     line?.leave();
     this.#serve();
   }

@@ -17,7 +17,7 @@ interface ErrorResponse extends ResponseHead {
 
 /** Maps a response with status 300 or above to an error for callers. The document describes none of them; the mapping is ours. */
 export function mapErrorResponse(
-  { request: { endpoint, path, token, secret }, operation: { scope } }: Order,
+  { request: { endpoint, path, token, secret }, requester: { scope } }: Order,
   head: ResponseHead,
   body: Buffer,
   common: readonly string[],

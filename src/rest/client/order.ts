@@ -20,7 +20,7 @@ export interface Asker extends Demand {
   /** How long. */
   readonly life: Life;
   /** Keeps those who may wait so long for the pace, in milliseconds; of several, the others get the error. False if nobody may. */
-  keepWaiting(msFor: (operation: Operation) => number, late: () => Error): boolean;
+  keepWaiting(msFor: (requester: Requester) => number, late: () => Error): boolean;
   /** Counts a request that is about to be sent. Throws `Failure` above the limit of all who wait for it. */
   charge(): void;
   /** While it waits for its pace, it holds no place of the gateway. */
@@ -30,7 +30,7 @@ export interface Asker extends Demand {
   hold(bytes: number): void;
 }
 
-export interface OperationBounds {
+export interface RequesterBounds {
   /** Maximum upstream requests at a time. */
   readonly width: number;
   /** Maximum upstream requests in total. Retries do not count. */
@@ -41,8 +41,8 @@ export interface OperationBounds {
   readonly onRequest?: () => void;
 }
 
-/** What the upstream requests of one operation have in common. It asks by itself for what nobody shares: a command, a download. */
-export class Operation implements Asker {
+/** An operation, download or probe that sends upstream requests. It asks by itself for what nobody shares: a command, a download. */
+export class Requester implements Asker {
   readonly scope: RequestScope;
   readonly held: Held;
   /** Where its requests wait for a connection; null where they wait for none. */
@@ -54,11 +54,11 @@ export class Operation implements Asker {
   hasBegun = false;
   /** Whether the service has refused it a request for now. */
   isThrottled = false;
-  readonly #bounds: OperationBounds;
+  readonly #bounds: RequesterBounds;
   #requests = 0;
   #exceeded: Failure | null = null;
 
-  constructor({ scope, held, line }: Pick<Operation, "scope" | "held" | "line">, bounds: OperationBounds) {
+  constructor({ scope, held, line }: Pick<Requester, "scope" | "held" | "line">, bounds: RequesterBounds) {
     this.scope = scope;
     this.held = held;
     this.line = line;
@@ -105,7 +105,7 @@ export class Operation implements Asker {
 /** A request to the service, and what it is for. */
 export interface Order {
   readonly request: UpstreamRequest<unknown>;
-  readonly operation: Operation;
+  readonly requester: Requester;
   readonly asker: Asker;
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
 import { Line } from "../../line.ts";
 import { endedError, throttledError } from "./failure.ts";
-import { type Operation, type Order, waitIn, type Waiter } from "./order.ts";
+import { type Requester, type Order, waitIn, type Waiter } from "./order.ts";
 
 /** The share of the requests that may be sent at once: a page loads in one go. */
 const AT_ONCE = 0.75;
@@ -39,9 +39,9 @@ export class Pacer {
   readonly #polls = new Line<Waiter>(null);
   /** Reads of operations that went since a subscription waits. */
   #passed = 0;
-  readonly #lines = new WeakMap<Operation, Line<Waiter>>();
+  readonly #lines = new WeakMap<Requester, Line<Waiter>>();
   /** Operations of which not all requests will be allowed in time: they wait for nothing here, and end at once. */
-  readonly #late = new WeakSet<Operation>();
+  readonly #late = new WeakSet<Requester>();
   readonly #clock: Clock;
   readonly #rate: Rate | null;
   readonly #reserved: number;
@@ -64,15 +64,15 @@ export class Pacer {
 
   /** Waits until a read may be sent; null if it may be now. Throws `RATE_LIMITED` if that will be too late. */
   turn(order: Order): Promise<void> | null {
-    const { request, operation, asker } = order;
-    const { yields } = operation;
+    const { request, requester, asker } = order;
+    const { yields } = requester;
     if (this.take(yields)) return null;
     if (!this.#keepWaiting(order)) {
       this.#refuseLate();
       throw this.#lateFor(order);
     }
-    const line = this.#lines.get(operation) ?? new Line(yields ? this.#polls : this.#operations);
-    this.#lines.set(operation, line);
+    const line = this.#lines.get(requester) ?? new Line(yields ? this.#polls : this.#operations);
+    this.#lines.set(requester, line);
     asker.pause();
     // At the deadline others had their turns: the service has refused nothing.
     const turn = waitIn(line, order, () =>
@@ -174,16 +174,16 @@ export class Pacer {
 
   /** Keeps those waiting who may wait for the turn. False if nobody may: then the operation waits no more. */
   #keepWaiting(order: Order): boolean {
-    const { operation, asker } = order;
-    const ms = this.waitMs(operation.yields);
-    const msFor = (each: Operation) => (ms > 0 && this.#late.has(each) ? Infinity : ms);
+    const { requester, asker } = order;
+    const ms = this.waitMs(requester.yields);
+    const msFor = (each: Requester) => (ms > 0 && this.#late.has(each) ? Infinity : ms);
     if (asker.keepWaiting(msFor, () => this.#lateFor(order))) return true;
-    if (!operation.yields) this.#late.add(operation);
+    if (!requester.yields) this.#late.add(requester);
     return false;
   }
 
   /** The error of a read that would be allowed too late. */
-  #lateFor({ request, operation }: Order): Error {
-    return throttledError(request.endpoint, this.waitMs(operation.yields));
+  #lateFor({ request, requester }: Order): Error {
+    return throttledError(request.endpoint, this.waitMs(requester.yields));
   }
 }

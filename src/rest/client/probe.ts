@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import { RequestScope } from "../../request-scope.ts";
 import { Nothing } from "../api/reader.ts";
 import { attempt, type AttemptSettings, type Exchange } from "./attempt.ts";
-import type { Operation, Order } from "./order.ts";
+import type { Requester, Order } from "./order.ts";
 import type { UpstreamRequest } from "./request.ts";
 
 export interface ProbeSettings {
@@ -11,7 +11,7 @@ export interface ProbeSettings {
   /** Sends a request and reads its whole response. */
   readonly exchange: Exchange<unknown>;
   /** Opens the operation of a probe. */
-  readonly open: (scope: RequestScope) => Operation;
+  readonly open: (scope: RequestScope) => Requester;
   readonly clock: Clock;
 }
 
@@ -38,14 +38,14 @@ export function createProbe({ attempts, exchange, open, clock }: ProbeSettings) 
     return isCheap ? { endpoint: cheapest, path: cheapest.toPath({}) } : waiting;
   };
 
-  return async ({ request: waiting, operation: { scope: asking } }: Order): Promise<boolean> => {
+  return async ({ request: waiting, requester: { scope: asking } }: Order): Promise<boolean> => {
     const scope = new RequestScope(asking, Number.POSITIVE_INFINITY);
     const cancel = clock.after(PROBE_MS, () => scope.end("deadline"));
-    const operation = open(scope);
+    const requester = open(scope);
     const { endpoint, path } = targetOf(waiting);
     const { token = asking.token } = waiting;
     const request = { endpoint: { ...endpoint, answer: Nothing }, path, token };
-    const order = { request, operation, asker: operation };
+    const order = { request, requester, asker: requester };
     const isUp = await attempt({ ...attempts, breaker: UNCOUNTED }, order, exchange, 0).then(
       () => true,
       (error: unknown) => serviceShownBy(error) === "up",

@@ -31,7 +31,7 @@ export function readResponse(
   { onFault, dialect, takeTurn }: ReadSettings,
   { resolve, reject }: Settler,
 ): void {
-  const { caller } = order.operation.scope;
+  const { caller } = order.requester.scope;
   let steps: Steps | null = null;
   const advance = (): void => {
     try {

@@ -21,13 +21,13 @@ export interface Road extends AttemptSettings {
  * operation is sent. Rejects with `Failure`, and with `Cancelled` when nobody wants the response any more.
  */
 export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Part>): Promise<Part> {
-  const { request, operation, asker } = order;
+  const { request, requester, asker } = order;
   const { life } = asker;
   const { breaker, connections, retries } = road;
   // Operations that have begun are not rejected halfway.
-  if (!operation.hasBegun && connections.turnAway(operation.scope.caller))
+  if (!requester.hasBegun && connections.turnAway(requester.scope.caller))
     throw new Failure("SERVICE_OVERLOADED", OVERLOADED);
-  operation.hasBegun = true;
+  requester.hasBegun = true;
   const isRead = request.endpoint.method === "GET";
   const pacer = road.pacerOf(order);
   let attempts = 0;
@@ -46,24 +46,24 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
         if (life.ended) throw endedError(request.endpoint, life, false);
         // The service has refused another one meanwhile.
         if (isRead && pacer?.isRefused()) continue;
-        if (!isRead && operation.isThrottled)
+        if (!isRead && requester.isThrottled)
           throw throttledError(request.endpoint, pacer?.waitMs(false) ?? 0);
         if (attempts === 0) asker.charge();
         // Before more is read.
-        operation.held.check();
+        requester.held.check();
         const generation = breaker.enter();
         outcome = "allowed";
         pacer?.send();
         attempts++;
         return await attempt(road, order, exchange, generation);
       } finally {
-        connections.leave(operation);
+        connections.leave(requester);
       }
     } catch (error) {
       if (outcome === "allowed") outcome = throttledMs(error) ?? outcome;
       // A subscription reads again anyway.
-      pauseMs = isRead && !operation.yields ? retries.pauseAfter(error, attempts, life) : null;
-      operation.isThrottled ||=
+      pauseMs = isRead && !requester.yields ? retries.pauseAfter(error, attempts, life) : null;
+      requester.isThrottled ||=
         pauseMs === null && error instanceof Failure && error.facts.upstream?.status === 429;
       if (pauseMs === null) throw error;
     } finally {

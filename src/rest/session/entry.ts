@@ -2,7 +2,7 @@ import type { Held } from "../../held.ts";
 import type { Batch, RunRead } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { ReadPart } from "../client/client.ts";
-import type { Asker, Life, Operation } from "../client/order.ts";
+import type { Asker, Life, Requester } from "../client/order.ts";
 
 export interface ReadTarget {
   readonly endpoint: Get<never, unknown>;
@@ -20,7 +20,7 @@ export interface ReadTarget {
 
 /** A read that waits for a response. */
 interface User {
-  readonly operation: Operation;
+  readonly requester: Requester;
   readonly positions: number;
   entry: Entry | null;
   resolve(response: unknown): void;
@@ -78,30 +78,30 @@ export class Entry implements Asker, Life {
     read.entry = this;
     if (this.isAnswered) {
       try {
-        if (this.#holders++ === 0) read.operation.held.keep(this.bytes);
+        if (this.#holders++ === 0) read.requester.held.keep(this.bytes);
         return read.resolve(this.value);
       } catch (error) {
         return read.reject(error);
       }
     }
     this.positions += read.positions;
-    this.deadline = Math.max(this.deadline, read.operation.life.deadline);
+    this.deadline = Math.max(this.deadline, read.requester.life.deadline);
     this.#waiting.push(read);
-    if (this.#isPaused) read.operation.pause();
+    if (this.#isPaused) read.requester.pause();
   }
 
   /** The operation of a read has ended. */
   leave(read: User): void {
     read.entry = null;
     if (this.isAnswered) {
-      if (--this.#holders === 0) read.operation.held.remove(this.bytes);
+      if (--this.#holders === 0) read.requester.held.remove(this.bytes);
       return;
     }
     this.#drop(read);
     if (this.#waiting.length > 0) return read.end(this.#isCharged);
     // The request's own error says whether it was sent.
     this.#last = read;
-    this.ended = read.operation.life.ended;
+    this.ended = read.requester.life.ended;
     for (const interrupt of this.#interrupts) interrupt();
   }
 
@@ -124,10 +124,10 @@ export class Entry implements Asker, Life {
     this.#last?.reject(error);
   }
 
-  keepWaiting(msFor: (operation: Operation) => number, late: () => Error): boolean {
+  keepWaiting(msFor: (requester: Requester) => number, late: () => Error): boolean {
     const now = Date.now();
     const inTime = this.#waiting.filter(
-      (read) => now + msFor(read.operation) < read.operation.life.deadline && !read.findStale(),
+      (read) => now + msFor(read.requester) < read.requester.life.deadline && !read.findStale(),
     );
     if (inTime.length === 0) return false;
     for (const read of this.#waiting.filter((each) => !inTime.includes(each))) {
@@ -143,7 +143,7 @@ export class Entry implements Asker, Life {
     this.#isCharged = true;
     for (const read of this.#waiting) {
       try {
-        return read.operation.charge();
+        return read.requester.charge();
       } catch (error) {
         limit = error;
         this.#drop(read);
@@ -155,12 +155,12 @@ export class Entry implements Asker, Life {
 
   pause(): void {
     this.#isPaused = true;
-    for (const { operation } of this.#waiting) operation.pause();
+    for (const { requester } of this.#waiting) requester.pause();
   }
 
   resume(): void {
     this.#isPaused = false;
-    for (const { operation } of this.#waiting) operation.resume();
+    for (const { requester } of this.#waiting) requester.resume();
   }
 
   hold(bytes: number): void {
@@ -180,6 +180,6 @@ export class Entry implements Asker, Life {
   #drop(read: User): void {
     this.#waiting = this.#waiting.filter((each) => each !== read);
     this.positions -= read.positions;
-    if (this.#isPaused) read.operation.resume();
+    if (this.#isPaused) read.requester.resume();
   }
 }

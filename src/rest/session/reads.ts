@@ -1,15 +1,15 @@
-import { isForNow, isOwnFault, Failure } from "../../errors.ts";
+import { isForNow, isOwnFault } from "../../errors.ts";
 import type { Note } from "../../journal.ts";
 import type { Client } from "../client/client.ts";
 import { endedError } from "../client/failure.ts";
-import type { Operation } from "../client/order.ts";
+import type { Requester } from "../client/order.ts";
 import { Entry, type ReadTarget } from "./entry.ts";
 import type { CallerReads } from "./shared-reads.ts";
 
 /** An operation that reads. */
 export interface Reader {
   readonly client: Pick<Client, "json" | "part">;
-  readonly operation: Operation;
+  readonly requester: Requester;
   readonly token: string | null;
   /** What it shares with other operations of the caller; null when it shares nothing. */
   readonly shared: CallerReads | null;
@@ -22,7 +22,7 @@ export interface Reader {
 /** A response that an operation waits for: the positions of its result that want it, and where it comes from. */
 export class Read {
   readonly target: ReadTarget;
-  readonly operation: Operation;
+  readonly requester: Requester;
   readonly response: Promise<unknown>;
   resolve: (response: unknown) => void = () => {};
   reject: (error: unknown) => void = () => {};
@@ -38,7 +38,7 @@ export class Read {
 
   constructor(target: ReadTarget, reader: Reader) {
     this.target = target;
-    this.operation = reader.operation;
+    this.requester = reader.requester;
     this.#reader = reader;
     this.response = new Promise((resolve, reject) => {
       this.resolve = resolve;
@@ -63,8 +63,8 @@ export class Read {
   /** Takes the kept response of an equal read, waits for one that is in flight, or sends the request. */
   start(): void {
     const { shared, started, isFresh } = this.#reader;
-    const { target, operation } = this;
-    if (operation.life.ended) return this.end(false);
+    const { target, requester } = this;
+    if (requester.life.ended) return this.end(false);
     started.push(this);
     const equal = isFresh ? undefined : shared?.find(target.key);
     if (equal) {
@@ -72,7 +72,7 @@ export class Read {
       this.note?.add({ kind: "served", by: equal.isAnswered ? "cache" : "joined", list: null });
       return equal.join(this);
     }
-    const entry = new Entry(target, !isFresh, shared?.settings.now() ?? 0, operation.held);
+    const entry = new Entry(target, !isFresh, shared?.settings.now() ?? 0, requester.held);
     shared?.add(entry);
     entry.join(this);
     void this.#request(entry);
@@ -86,7 +86,7 @@ export class Read {
 
   /** Rejects it because its operation has ended. */
   end(wasSent: boolean): void {
-    this.reject(endedError(this.target.offered, this.operation.life, wasSent));
+    this.reject(endedError(this.target.offered, this.requester.life, wasSent));
   }
 
   /** Takes the last known response if the service gives none for now; otherwise fails. */
@@ -103,26 +103,26 @@ export class Read {
   /** An earlier response that may answer while the service gives none: the result must tell that. */
   findStale(): Entry | undefined {
     const { isFresh, shared } = this.#reader;
-    return isFresh || this.operation.life.ended || !this.note
+    return isFresh || this.requester.life.ended || !this.note
       ? undefined
       : shared?.findStale(this.target.key);
   }
 
   async #request(entry: Entry): Promise<void> {
     const { client, shared, token } = this.#reader;
-    const { operation } = this;
+    const { requester } = this;
     const { offered, path, window } = this.target;
     const request = { endpoint: offered, path, token, note: this.note };
     try {
       const value = await (window
-        ? client.part(operation, request, entry, window)
-        : client.json(operation, request, entry));
+        ? client.part(requester, request, entry, window)
+        : client.json(requester, request, entry));
       if (entry.ended) shared?.remove(entry, true);
       else shared?.keep(entry, value);
       entry.succeed(value);
     } catch (error) {
       shared?.remove(entry, isOwnFault(error) || isForNow(error));
-      if (error instanceof Failure && error.code === "UNAUTHENTICATED") shared?.endSharing();
+      shared?.endAfter(error);
       entry.fail(error);
     }
   }

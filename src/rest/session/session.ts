@@ -2,7 +2,7 @@ import type { RunRead } from "../api/batches.ts";
 import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { Client, ReadPart } from "../client/client.ts";
-import type { Operation, OperationBounds } from "../client/order.ts";
+import type { Requester, RequesterBounds } from "../client/order.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions } from "./batches.ts";
@@ -21,7 +21,7 @@ export interface SharedSettings {
 
 export interface SessionSettings {
   readonly shared: SharedSettings;
-  readonly bounds: OperationBounds;
+  readonly bounds: RequesterBounds;
   /** Whether every read sends its own request. Other operations do not wait for such reads, which may yield to them. */
   readonly isFresh: boolean;
   readonly pacing: Pacing;
@@ -50,19 +50,19 @@ class TokenSession {
 
   constructor(
     client: Reader["client"],
-    operation: Operation,
+    requester: Requester,
     settings: SessionSettings,
     token: string | null,
   ) {
     const { server, reads } = settings.shared;
-    const { scope } = operation;
+    const { scope } = requester;
     this.server = server;
     this.#own = reads.own.of(scope.caller);
     // The caller belongs to the token of the request. With another token nothing is shared.
     const shared = token === scope.token ? this.#own : null;
     this.#refused = shared?.refused ?? new Map();
     const started: Read[] = [];
-    this.#reader = { client, operation, token, shared, isFresh: settings.isFresh, started };
+    this.#reader = { client, requester, token, shared, isFresh: settings.isFresh, started };
     this.#settings = settings;
     this.#batches = new Batches(this.#reader, settings, this.#refused);
     scope.onEnd(() => {
@@ -100,7 +100,7 @@ class TokenSession {
    * may have done it.
    */
   async send<At, Answer, Body>(endpoint: Command<At, Answer, Body>, at: At, body: Body): Promise<Answer> {
-    const { client, operation, token } = this.#reader;
+    const { client, requester, token } = this.#reader;
     try {
       const offered = this.server.offered(endpoint);
       if (!endpoint.anonymous) this.requireToken();
@@ -112,7 +112,7 @@ class TokenSession {
         token: endpoint.anonymous ? null : token,
         note: this.#settings.journal?.openCommand() ?? null,
       };
-      return await client.json(operation, request);
+      return await client.json(requester, request);
     } finally {
       this.#batches = new Batches(this.#reader, this.#settings, this.#refused);
       this.endSharing();
@@ -135,8 +135,8 @@ class TokenSession {
 
   /** Opens a session with another token. Both share only the limits. */
   as(token: string): Session {
-    const { client, operation } = this.#reader;
-    return new TokenSession(client, operation, this.#settings, token);
+    const { client, requester } = this.#reader;
+    return new TokenSession(client, requester, this.#settings, token);
   }
 }
 

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Caller, Callers, Kept } from "../../caller.ts";
+import { Failure } from "../../errors.ts";
 import { TransientMap } from "../../transient.ts";
 import type { Batch } from "../api/batches.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
@@ -119,6 +120,11 @@ export class CallerReads {
     const ttl = Math.floor(Math.max(entry.freshUntil, began + staleMs) - now());
     if (ttl > 0)
       this.#all.kept?.set(this.#keyOf(target.key), entry, { ttl, size: entry.bytes + ENTRY_BYTES });
+  }
+
+  /** Ends the sharing after an error that shows that the token means nobody: it may come to mean somebody else. */
+  endAfter(error: unknown): void {
+    if (error instanceof Failure && error.code === "UNAUTHENTICATED") this.endSharing();
   }
 
   /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
