@@ -175,8 +175,8 @@ export interface UserDetails extends UserRecord {
 /** Reads the caller's own details. Rejects when nobody is signed in, for which some servers respond with 200. */
 export async function readViewer(session: Session): Promise<UserDetails & { readonly username: string }> {
   const me = await session.read(user.me, {});
+  session.learnViewer(me.username || null);
   if (!me.username) throw new Failure("UNAUTHENTICATED", "The service says that nobody is signed in.");
-  session.learnViewer(me.username);
   return { ...me, username: me.username, is_viewer: true };
 }
 

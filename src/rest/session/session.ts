@@ -124,8 +124,12 @@ class TokenSession {
     return this.#reader.shared?.viewer ?? null;
   }
 
-  learnViewer(username: string): void {
-    if (this.#reader.shared) this.#reader.shared.viewer = username;
+  /** Null: nobody is signed in. What was read for somebody else is not for this user. */
+  learnViewer(username: string | null): void {
+    const { shared } = this.#reader;
+    if (!shared) return;
+    if (username !== (shared.viewer ?? username) || username === null) shared.endSharing();
+    shared.viewer = username;
   }
 
   /** Ends the sharing with other operations of the caller: reads that start later send new requests. */
