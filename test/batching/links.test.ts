@@ -52,13 +52,6 @@ describe("links of a kind", () => {
     expect(buildsIn(answer)).toMatchObject(upTo(4).map((internalId) => ({ internalId })));
     expect(calls()).toEqual([]);
   });
-
-  test("are asked for one by one on a server without the filter", async () => {
-    const { ask, calls } = await startBuilds({ env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
-    const answer = await ask(buildsOf(50));
-    expect(buildsIn(answer)).toEqual(upTo(50).map(succeeded));
-    expect(calls()).toEqual(alone(upTo(50)));
-  });
 });
 
 describe("a record that is wanted in part and as a whole", () => {

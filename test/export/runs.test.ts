@@ -77,13 +77,6 @@ describe("runs as CSV", () => {
     expect(inOrder()).toEqual(PAGES);
   });
 
-  test("of a group are its experiments", async () => {
-    const { get, calls } = await startExports([row(1)]);
-    const response = await get(`${GROUP}/runs.csv?columns=uniqueName`);
-    expect(await response.text()).toBe("uniqueName\r\nada.mnist.1\r\n");
-    expect(calls()).toEqual([`${LIST}?group=5&${SORT}&limit=500`]);
-  });
-
   test("of a group that does not exist are 404", async () => {
     const { get, inOrder } = await startExports((seen) =>
       seen.path.includes("/experiments") ? pageOf([], seen) : undefined,

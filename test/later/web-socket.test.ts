@@ -43,13 +43,3 @@ test.each(["completes it", "closes its connection"])(
     expect(errors).toBeUndefined();
   },
 );
-
-test("a mutation does not come over a WebSocket", async () => {
-  const upstream = await startBuilt();
-  const { client } = await connect(upstream);
-  const query = `mutation { stopExperiment(id: "ada.mnist.3", force: true) { isSent ... @defer { __typename } } }`;
-  await expect(client.iterate({ query }).next()).rejects.toMatchObject([
-    { extensions: { code: "BAD_REQUEST" } },
-  ]);
-  expect(upstream.calls()).toEqual([]);
-});

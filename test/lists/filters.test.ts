@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { profileFile } from "../support/tracker.ts";
 import FILTERS from "./filters.json" with { type: "json" };
 import { inProject, startRows } from "./rows.ts";
@@ -7,21 +7,15 @@ const listWith = (list: string, args: string) => inProject(`${list}(${args}) { t
 
 const NO_RUNS = (list: string) => ({ data: { project: { [list]: { totalCount: 0 } } } });
 
-describe("a typed filter is written in the language of the server", () => {
-  // A day may be written as the time of its midnight.
-  test.each(FILTERS)("$list: $filter", async ({ list, filter, written }) => {
+// A day may be written as the time of its midnight.
+test.each(FILTERS)(
+  "a typed filter is written in the language of the server: $list: $filter",
+  async ({ list, filter, written }) => {
     const { ask, filters } = await startRows([]);
     expect(await ask(listWith(list, `filter: ${filter}`))).toEqual(NO_RUNS(list));
     expect(filters()).toEqual([written]);
-  });
-
-  test("and joined with the argument query, so that both are met", async () => {
-    const { ask, filters } = await startRows([]);
-    const args = 'filter: { statuses: FAILED}, query: "independent:true, commit:a6a3"';
-    expect(await ask(listWith("experiments", args))).toEqual(NO_RUNS("experiments"));
-    expect(filters()).toEqual(["status:failed,independent:true, commit:a6a3"]);
-  });
-});
+  },
+);
 
 test("a server whose language the gateway does not write takes a query, and a filter that says nothing", async () => {
   const { ask, service } = await startRows([], {

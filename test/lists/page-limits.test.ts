@@ -56,13 +56,6 @@ test.each(["polyaxon-0.2", "document"])(
   },
 );
 
-test("the last items of a page that is cut are the last of the list, and there is no more", async () => {
-  const { page } = await openList(await startPaging(rowsOf(9)), LIST, { MAX_PAGE_SIZE: "5" });
-  const rest = await page({ after: (await page()).pageInfo.endCursor });
-  expect(idsOfPage(rest)).toEqual([6, 7, 8, 9]);
-  expect(rest.pageInfo.hasNextPage).toBe(false);
-});
-
 test("metricSeries has all points of a page longer than MAX_PAGE_SIZE", async () => {
   const results = numbers(1, 30).map((id) => ({ id, created_at: `${id}`, values: { loss: id } }));
   const service = await startFake(() => ({ json: { count: 30, next: null, results } }));

@@ -21,19 +21,6 @@ test("twenty watchers of a run, by its id or its name, share one request per pol
   expect(timers()).not.toContain(2_000);
 });
 
-test("watchers with two tokens are two polls, each with its own token", async () => {
-  const { watch, advance, seen, requests } = await startLive([{ id: 1, last_status: "running" }]);
-  const watchers = await Promise.all([watch(1, "ada"), watch(1, "bo"), watch(1, "ada")]);
-  advance(FIRST_POLL);
-  for (const watcher of watchers) expect(await watcher.next()).toEqual(update(1, "RUNNING"));
-  expect(await requests(2)).toEqual([READ, READ]);
-  expect(
-    seen()
-      .map(({ headers }) => headers["authorization"])
-      .toSorted(),
-  ).toEqual(["token ada", "token bo"]);
-});
-
 test("a run that nobody watches any more is not polled", async () => {
   withoutPings();
   const { watch, advance, reach, requests, subscriptions, inOrder } = await startLive([
@@ -85,18 +72,6 @@ test("what an event has read counts for its caller no longer than the event", as
     await reach((index + 1) * 1_000);
   }
   expect((await watcher.next())?.errors).toBe(undefined);
-});
-
-test("who comes and goes leaves no timer behind", async () => {
-  const { watch, advance, subscriptions, timers } = await startLive([{ id: 1, last_status: "running" }]);
-  for (let visit = 0; visit < 5; visit++) {
-    const watcher = await watch(1);
-    advance(FIRST_POLL);
-    await watcher.next();
-    watcher.leave();
-    await subscriptions(0);
-  }
-  expect(timers()).toEqual([]);
 });
 
 test("who comes later is told the present state at once, without a request", async () => {

@@ -113,15 +113,6 @@ test("a gateway that stops closes connections so that clients connect again, els
   expect(await statusOf(url, "/graphql")).toBe(503);
 });
 
-test("a gateway that stops begins nothing for a message that was on its way", async () => {
-  const { url, drain, seen } = await startLive([{ id: 1, last_status: "running" }]);
-  const { tell, closed } = await openSocket({ url }, { token: "ada" });
-  drain();
-  tell({ id: "1", type: "subscribe", payload: { query: RUN_UPDATED, variables } });
-  expect(await closed).toBe(1001);
-  expect(seen()).toEqual([]);
-});
-
 test("a client that sends what only servers do is disconnected, and nothing is written", async () => {
   const { url } = await startLive([{ id: 1, last_status: "running" }]);
   const written = vi.spyOn(console, "error");
