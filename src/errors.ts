@@ -119,7 +119,7 @@ export const systemCodeOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "unknown";
 
 /** What `act` returns; undefined where it throws, for whatever reason. */
-export function attempt<Value>(act: () => Value): Value | undefined {
+export function tryTo<Value>(act: () => Value): Value | undefined {
   try {
     return act();
   } catch {

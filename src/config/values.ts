@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { BlockList, isIP, isIPv6 } from "node:net";
 import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
-import { attempt } from "../errors.ts";
+import { tryTo } from "../errors.ts";
 import { type Renames, wordsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
 import { perSeconds, type RateLimit } from "../rate.ts";
@@ -18,7 +18,7 @@ export function refuse(context: z.RefinementCtx, ...messages: readonly string[])
 }
 
 /** The text of a file; undefined when it cannot be read. */
-export const readText = (path: string) => attempt(() => readFileSync(path, "utf8"));
+export const readText = (path: string) => tryTo(() => readFileSync(path, "utf8"));
 
 const UNREADABLE = "expected the path of a file that can be read";
 
@@ -33,7 +33,7 @@ export const isOn = onOrOff.transform((value) => value === "on");
 export const onOff = (fallback: boolean) =>
   onOrOff.default(fallback ? "on" : "off").transform((value) => value === "on");
 export const httpUrl = z.string().transform((text, context) => {
-  const url = attempt(() => new URL(text));
+  const url = tryTo(() => new URL(text));
   const isPlain = /^https?:$/.test(url?.protocol ?? "");
   if (url && isPlain && url.username + url.password + url.search + url.hash === "") return url;
   return refuse(context, "expected an http or https URL without user, query and fragment");
@@ -132,7 +132,7 @@ const HEADER_VALUE = /^[!-~](?:[\t -~]*[!-~])?$/;
 
 /** Parses `{"x-api-key": "…"}`. Lowercases the names. */
 export function parseHeaders(text: string, context: z.RefinementCtx): Readonly<Record<string, string>> {
-  const given = attempt(() => JSON.parse(text) as unknown);
+  const given = tryTo(() => JSON.parse(text) as unknown);
   const headers = Object.entries(isObject(given) ? given : {}).map(
     ([name, value]) => [name.toLowerCase(), value] as const,
   );
@@ -154,10 +154,10 @@ export function parseHeaders(text: string, context: z.RefinementCtx): Readonly<R
 }
 
 export function parseProxy(text: string, context: z.RefinementCtx): URL {
-  const url = attempt(() => new URL(text));
+  const url = tryTo(() => new URL(text));
   const isPlain = url?.protocol === "http:" && url.pathname === "/" && url.search + url.hash === "";
   // `%` stands only before two hexadecimal digits, and what they say is UTF-8.
-  if (url && isPlain && attempt(() => decodeURIComponent(url.username + url.password)) !== undefined)
+  if (url && isPlain && tryTo(() => decodeURIComponent(url.username + url.password)) !== undefined)
     return url;
   return refuse(
     context,
@@ -170,7 +170,7 @@ const pemFile = (expected: string, parse: (pem: string) => object) =>
   z.string().transform((path, context) => {
     const pem = readText(path);
     if (pem === undefined) return refuse(context, UNREADABLE);
-    return attempt(() => parse(pem)) ? pem : refuse(context, expected);
+    return tryTo(() => parse(pem)) ? pem : refuse(context, expected);
   });
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs;

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import * as z from "zod";
-import { attempt } from "../../errors.ts";
+import { tryTo } from "../../errors.ts";
 import { rejection } from "../errors.ts";
 
 export type TrustedDocuments = ReadonlyMap<string, string>;
@@ -19,7 +19,7 @@ const bare = (text: string) => text.replace(/^sha256:/, "");
 
 /** Parses a manifest. Returns undefined when the text has neither format. */
 export const parseManifest = (text: string): TrustedDocuments | undefined =>
-  attempt(() => new Map(Manifest.parse(JSON.parse(text)).map(([id, document]) => [bare(id), document])));
+  tryTo(() => new Map(Manifest.parse(JSON.parse(text)).map(([id, document]) => [bare(id), document])));
 
 export interface OperationParams {
   readonly query?: string | null | undefined;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLSchema } from "graphql";
-import { attempt } from "../../errors.ts";
+import { tryTo } from "../../errors.ts";
 import { RequestScope } from "../../request-scope.ts";
 import type { Extension } from "../../graphql/types/export-urls.ts";
 import { acceptsGzip, compressEach } from "../delivery.ts";
@@ -50,7 +50,7 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
     // Safe: `ROUTE` matches no other words.
     const [what, format] = [given as keyof typeof TABLES, extension as Extension];
     // Clients encode letters such as `ä`.
-    const source = sourceOf(attempt(() => decodeURIComponent(id)) ?? id);
+    const source = sourceOf(tryTo(() => decodeURIComponent(id)) ?? id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     const rowsOf = TABLES[what].rowsOf(parameters, parts.facts);
     admitDownload(parts, scope);

@@ -7,7 +7,7 @@ import {
   isNonNullType,
   isObjectType,
 } from "graphql";
-import { attempt, InputError } from "../../errors.ts";
+import { tryTo, InputError } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import type { RunListArgs } from "../../graphql/types/run-list.ts";
 
@@ -71,7 +71,7 @@ export function createParameters(schema: GraphQLSchema) {
 }
 
 function valueOf(name: string, text: string, type: GraphQLInputType): unknown {
-  const value = isJson(type) ? attempt(() => JSON.parse(text) as unknown) : text;
+  const value = isJson(type) ? tryTo(() => JSON.parse(text) as unknown) : text;
   if (value === undefined)
     throw new InputError(`${name}: expected JSON such as ${EXAMPLES.get(name)}, got ${quote(text)}`);
   return coerceInputValue(value, type, (path, _, { message }) => {
@@ -87,7 +87,7 @@ const isJson = (type: GraphQLInputType): boolean =>
 /** Reads a list of names: with commas in between, or as JSON where a name has one. */
 function namesIn(argument: NameList, text: string): readonly string[] {
   const names = text.startsWith("[")
-    ? attempt(() => JSON.parse(text) as unknown)
+    ? tryTo(() => JSON.parse(text) as unknown)
     : text.split(",").map((name) => name.trim());
   if (Array.isArray(names) && names.length > 0 && names.every(isName)) {
     if (new Set(names).size === names.length) return names;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { ExecutionResult, GraphQLError, GraphQLFormattedError } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { rejection } from "../../engine/errors.ts";
-import { attempt, isErrorCode, statusOf } from "../../errors.ts";
+import { tryTo, isErrorCode, statusOf } from "../../errors.ts";
 
 /*
  * GraphQL over HTTP: the parameters of requests, and single results. Own code: Yoga takes 0.2 ms longer for each, reports
@@ -35,7 +35,7 @@ export function readParams({ method, url = "" }: IncomingMessage, body: Buffer |
 
 /** Parses `query=…&variables={…}`. Ignores other parameters: proxies and caches add their own. */
 function parseQueryString(text: string): OperationParams {
-  if (attempt(() => decodeURIComponent(text)) === undefined)
+  if (tryTo(() => decodeURIComponent(text)) === undefined)
     throw badRequest("Expected a query string in percent-encoded UTF-8.");
   const search = new URLSearchParams(text);
   const params = Object.entries(PARAMS).map(([name, type]) => {
@@ -43,7 +43,7 @@ function parseQueryString(text: string): OperationParams {
     if (more.length > 0) throw badRequest(`${name}: expected one value, got ${more.length + 1}`);
     // An empty parameter counts as absent.
     if (!value || type === "string") return [name, value || undefined];
-    const parsed = attempt(() => JSON.parse(value) as unknown);
+    const parsed = tryTo(() => JSON.parse(value) as unknown);
     if (parsed !== undefined) return [name, parsed];
     throw badRequest(`${name}: expected ${EXPECTED[type]}, got text that is no JSON`);
   });

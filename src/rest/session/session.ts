@@ -128,7 +128,7 @@ class TokenSession {
   learnViewer(username: string | null): void {
     const { shared } = this.#reader;
     if (!shared) return;
-    if (username !== (shared.viewer ?? username) || username === null) shared.endSharing();
+    if (username === null || username !== (shared.viewer ?? username)) shared.endSharing();
     shared.viewer = username;
   }
 
