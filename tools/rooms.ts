@@ -19,7 +19,7 @@ const LIMITS = {
   src: 22_950,
   demo: 3_590,
   test: 25_921,
-  docs: 3_269,
+  docs: 3_267,
   settings: 42,
   "files of src": 164,
   "run-time packages": 22,
