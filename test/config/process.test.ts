@@ -8,6 +8,7 @@ import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
 import { openPort } from "../support/listen.ts";
 import { mainIn, READY_LINE, startMain, startProgram, startReady } from "../support/main-process.ts";
+import { firstCodeOf, RUNNING_RECORD, statusesOf } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
 
@@ -169,6 +170,15 @@ describe("the gateway as a process", () => {
     expect(JSON.parse(line)).toMatchObject({
       at: expect.arrayContaining([expect.stringMatching(/^dist\/src\/http\/graphiql\/page\.js:\d+:\d+$/)]),
     });
+  });
+
+  test("lets one caller hold a sixth of its heap where that is less than MAX_UPSTREAM_BYTES", async () => {
+    const json = { ...RUNNING_RECORD, description: "x".repeat(7_000_000) };
+    const service = await startFake(() => ({ json }));
+    const options = ["--max-old-space-size=64", "--max-semi-space-size=1"];
+    const { url } = await startReady({ UPSTREAM_URL: service.url }, options);
+    expect(firstCodeOf(await askAt(url, "t0ken", statusesOf([1])))).toBe("ok");
+    expect(firstCodeOf(await askAt(url, "t0ken", statusesOf([2, 3])))).toBe("REQUEST_LIMIT_EXCEEDED");
   });
 
   test("on a port that is taken says so and ends with code 1", async () => {

@@ -65,8 +65,10 @@ describe("runs as CSV", () => {
   });
 
   test("are read page by page; what the first page lacks stands in the last column", async () => {
-    const rows = [1, 2, 3, 4, 5].map((id) => row(id, { declarations: { [id < 3 ? "lr" : "depth"]: id } }));
-    const { get, inOrder } = await startExports(rows, { MAX_PAGE_SIZE: "2" });
+    const rows = [1, 2, 3, 4, 5].map((id) =>
+      row(id, { declarations: { [id < 3 ? "lr" : "depth"]: id }, unknown: "x".repeat(20_000) }),
+    );
+    const { get, inOrder } = await startExports(rows, { MAX_PAGE_SIZE: "2", MAX_UPSTREAM_BYTES: "90000" });
     const response = await get(`${PROJECT}/runs.csv`);
     const [head = "", ...body] = lines(await response.text());
     expect(response.headers.get("x-total-count")).toBe("5");
