@@ -41,9 +41,6 @@ export function createLog(level: string): { readonly log: Log; readonly close: (
   return { log, close };
 }
 
-/** A word that needs no quotes: no spaces, and nothing that a terminal could take for a command. */
-const PLAIN = /^[\w.,/:@{}*-]+$/;
-
 /** What a terminal shows of a request, in this order, and the units of numbers. */
 const SHOWN = ["status", "type", "what", "name", "ms", "upstreamRequests", "bytes", "code", "codes"];
 const UNITS: Readonly<Record<string, string>> = { ms: " ms", upstreamRequests: " upstream", bytes: " bytes" };
@@ -57,11 +54,10 @@ function readableOf(line: string, isWhole: boolean): string {
   const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const isShort = !isWhole && (msg === "operation" || msg === "download");
   const words = (isShort ? SHOWN : Object.keys(fields)).flatMap((name) => {
-    const value = fields[name];
-    const text = Array.isArray(value) ? value.join(",") : `${value ?? ""}`;
-    const word = PLAIN.test(text) ? text : JSON.stringify(text);
+    const text = `${fields[name] ?? ""}`;
     if (text === "") return [];
-    return isShort ? `${word.slice(0, 30)}${UNITS[name] ?? ""}` : `${name}=${word}`;
+    // In quotes, because a terminal takes some characters for commands.
+    return isShort ? `${text.slice(0, 30)}${UNITS[name] ?? ""}` : `${name}=${JSON.stringify(fields[name])}`;
   });
   const clock = new Date(Number(time)).toTimeString().slice(0, 8);
   const head = isShort ? [clock] : [clock, pino.levels.labels[Number(level)], msg];
