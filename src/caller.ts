@@ -172,7 +172,8 @@ export class Callers {
 
   /** The caller with this token, or, without one, at this address. */
   of(token: string | null, address: string): Caller {
-    const at = this.#find(`at ${address}`, (key) => new Caller(this, null, key, null));
+    // No token contains a line end.
+    const at = this.#find(`\n${address}`, () => new Caller(this, null, `at ${address}`, null));
     const caller = token === null ? at : this.withToken(token, at);
     const now = performance.now();
     at.usedAt = now;
@@ -183,8 +184,8 @@ export class Callers {
 
   /** The caller with a token. While it is not proven it counts at the address from which it came first. */
   withToken(token: string, at: Caller): Caller {
-    const key = hash("sha256", `${this.#salt} ${token}`, "base64url");
-    const caller = this.#proven.get(key) ?? this.#find(key, () => new Caller(this, token, key, at));
+    const key = () => hash("sha256", `${this.#salt} ${token}`, "base64url");
+    const caller = this.#proven.get(token) ?? this.#find(token, () => new Caller(this, token, key(), at));
     if (caller.hasExpired) caller.unprove();
     return caller;
   }
@@ -210,8 +211,8 @@ export class Callers {
     for (const quota of this.#quotas) quota.addToStrangers(caller, sign * quota.of(caller));
     const [from, to] =
       standing === "proven" ? [this.#strangers, this.#proven] : [this.#proven, this.#strangers];
-    from.delete(caller.key);
-    to.set(caller.key, caller);
+    from.delete(String(caller.token));
+    to.set(String(caller.token), caller);
   }
 
   /** Forgets those who have sent nothing for long and have nothing under way. */
@@ -222,10 +223,10 @@ export class Callers {
         if (now > usedAt + REMEMBERED_MS && counts.every((count) => !count)) callers.delete(key);
   }
 
-  #find(key: string, create: (key: string) => Caller): Caller {
+  #find(key: string, create: () => Caller): Caller {
     const known = this.#strangers.get(key);
     if (known) return known;
-    const caller = create(key);
+    const caller = create();
     this.#strangers.set(key, caller);
     return caller;
   }
