@@ -6,7 +6,7 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
   graphql: 6_145,
-  http: 3_791,
+  http: 3_781,
   engine: 3_229,
   "rest/api": 2_376,
   "rest/client": 2_018,
@@ -16,9 +16,9 @@ const LIMITS = {
   live: 653,
   "ground and top": 1_822,
   "redis, workers, reload": 0,
-  src: 22_947,
+  src: 22_937,
   demo: 3_590,
-  test: 25_938,
+  test: 25_929,
   docs: 3_269,
   settings: 42,
   "files of src": 164,

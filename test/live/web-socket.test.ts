@@ -113,15 +113,6 @@ test("a gateway that stops closes connections so that clients connect again, els
   expect(await statusOf(url, "/graphql")).toBe(503);
 });
 
-test("a client that sends what only servers do is disconnected, and nothing is written", async () => {
-  const { url } = await startLive([{ id: 1, last_status: "running" }]);
-  const written = vi.spyOn(console, "error");
-  const { tell, closed } = await openSocket({ url }, { token: "ada" });
-  tell({ type: "connection_ack" });
-  expect(await closed).toBe(4400);
-  expect(written).not.toHaveBeenCalled();
-});
-
 test("a client that answers no ping is disconnected", async () => {
   const { url, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
   const [intervals, timers] = [vi.spyOn(globalThis, "setInterval"), vi.spyOn(globalThis, "setTimeout")];

@@ -6,7 +6,6 @@ import { WebSocket, WebSocketServer } from "ws";
 import type { Caller } from "../../caller.ts";
 import { InputError, statusOf, Failure } from "../../errors.ts";
 import { RequestScope } from "../../request-scope.ts";
-import { isObject } from "../../rest/api/record.ts";
 import { openOperation, type Parts } from "../operation.ts";
 import { isAmong, type Origins } from "../target.ts";
 import type { Place } from "../doors.ts";
@@ -28,9 +27,6 @@ const MAX_ID_LENGTH = 1_000;
 
 /** Mutations come by POST. */
 const MANNER = { isReadOnly: true, takesEvents: true, pieces: { isOlder: false }, status: null };
-
-/** The types of messages that no client sends. */
-const FROM_SERVERS: ReadonlySet<unknown> = new Set(["connection_ack", "next", "error"]);
 
 /** Close code after which clients connect again, elsewhere. */
 const GOING_AWAY = 1_001;
@@ -150,12 +146,6 @@ export function createWebSockets(parts: Parts) {
   useServer<Record<string, unknown>>(
     {
       isProd: true,
-      // `graphql-ws` would write to the console that a client sends what only servers do.
-      jsonMessageReviver: (key, value: unknown) => {
-        if (key === "" && isObject(value) && FROM_SERVERS.has(value["type"]))
-          throw new TypeError("unexpected");
-        return value;
-      },
       onConnect: (connection) => {
         const { extra, connectionParams } = connection;
         const given = Object.entries(connectionParams ?? {}).find(
