@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
-import { openSocket } from "../support/doors.ts";
 import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 import { clientOf } from "./socket-client.ts";
