@@ -1,3 +1,4 @@
+import { METHODS } from "node:http";
 import { auditServer } from "graphql-http";
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
@@ -37,13 +38,11 @@ test.each<Row>([
     406,
     "BAD_REQUEST",
   ],
-  ...["PUT", "DELETE", "QUERY"].map((method): Row => [
-    `a ${method}`,
-    "/graphql",
-    { method },
-    405,
-    "GET, POST",
-  ]),
+  // Node.js 20.18 cannot read a QUERY.
+  ...["PUT", "DELETE", "QUERY"].map((method): Row => {
+    const isKnown = METHODS.includes(method);
+    return [`a ${method}`, "/graphql", { method }, isKnown ? 405 : 400, isKnown ? "GET, POST" : ""];
+  }),
   ...["/graphql/", "/graphqlx", "/api/v1/ada/mnist", "/healthz/", "/downloads/x", "/favicon.ico"].map(
     (path): Row => ["another path", path, GET, 404, "not found\n"],
   ),
