@@ -6,7 +6,7 @@ const ROOT = new URL("../", import.meta.url);
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
   graphql: 6_145,
-  http: 3_781,
+  http: 3_777,
   engine: 3_229,
   "rest/api": 2_376,
   "rest/client": 2_018,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 653,
   "ground and top": 1_822,
   "redis, workers, reload": 0,
-  src: 22_937,
+  src: 22_933,
   demo: 3_590,
   test: 25_927,
   docs: 3_269,

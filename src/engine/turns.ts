@@ -69,7 +69,7 @@ export function atEndOfTurn(work: Work): void {
 export class Turns {
   readonly #queues = new Line<SliceQueue>(null);
   readonly #lines: CallerLines<SliceQueue>;
-  /** What belongs to no queue of a caller's operations: its responses. */
+  /** What belongs to no queue of a caller's operations: its responses, and operations that begin. */
   readonly #own: Kept<SliceQueue>;
 
   constructor(callers: Callers) {

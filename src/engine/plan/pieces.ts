@@ -74,8 +74,8 @@ export function openQueue(meter: Meter) {
   };
 
   const stop = (reason: unknown): void => {
-    const errors = [stopError(reason)];
-    for (const part of open) deliver({ part, data: null, errors: [...errors], pending: [], isLast: true });
+    const error = stopError(reason);
+    for (const part of open) deliver({ part, data: null, errors: [error], pending: [], isLast: true });
   };
 
   const take = (): Piece => {

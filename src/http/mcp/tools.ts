@@ -13,7 +13,7 @@ import {
 } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { isSliceOver, nextTurn } from "../../engine/turns.ts";
-import { InputError } from "../../errors.ts";
+import { InputError, tryTo } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import { isObject } from "../../rest/api/record.ts";
 import { checkParams, jsonOf } from "../graphql/encoding.ts";
@@ -182,13 +182,9 @@ function signsIn(document: DocumentNode): boolean {
   return found;
 }
 
-function parsed(text: string, maxTokens = Number.POSITIVE_INFINITY): DocumentNode | null {
-  try {
-    return parse(text, { maxTokens });
-  } catch {
-    return null;
-  }
-}
+/** A document; undefined where it cannot be read. */
+const parsed = (text: string, maxTokens = Number.POSITIVE_INFINITY): DocumentNode | undefined =>
+  tryTo(() => parse(text, { maxTokens }));
 
 /** The names of the root fields, except those in fragments. */
 const rootFieldsOf = ({ selectionSet }: OperationDefinitionNode): string[] =>

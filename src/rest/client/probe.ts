@@ -10,7 +10,7 @@ export interface ProbeSettings {
   readonly attempts: Omit<AttemptSettings, "breaker">;
   /** Sends a request and reads its whole response. */
   readonly exchange: Exchange<unknown>;
-  /** Opens the operation of a probe. */
+  /** Opens the requester of a probe. */
   readonly open: (scope: RequestScope) => Requester;
   readonly clock: Clock;
 }
