@@ -1,13 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import type { GraphQLError } from "graphql";
 import { rejection } from "../engine/errors.ts";
+import { Collector } from "../rest/client/body.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
 const NOT_JSON = rejection("Expected a body of application/json.", "BAD_REQUEST", { status: 415 });
 const NOT_PLAIN = rejection("Expected a body without Content-Encoding.", "BAD_REQUEST", { status: 415 });
 const READ_BEFORE = rejection(
-  "Expected the body of the request, which the server has read before the gateway.",
+  "Expected a body that the server has not read before.",
   "INTERNAL_SERVER_ERROR",
 );
 
@@ -31,8 +32,7 @@ export function readBody(
     return onBody(given && given.length > maxBytes ? tooLong() : (given ?? READ_BEFORE));
   }
   if (request.headers["content-encoding"]) return onBody(NOT_PLAIN);
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const received = new Collector(maxBytes);
   let isSettled = false;
   const settle = (body: Buffer | GraphQLError | null) => {
     if (isSettled) return;
@@ -41,12 +41,11 @@ export function readBody(
     onBody(body);
   };
   const add = (chunk: Buffer) => {
-    size += chunk.length;
-    chunks.push(chunk);
-    if (size > maxBytes) settle(tooLong());
+    if (received.total + chunk.length > maxBytes) return settle(tooLong());
+    received.add(chunk);
   };
   request.on("data", add);
-  request.once("end", () => settle(Buffer.concat(chunks)));
+  request.once("end", () => settle(received.bytes()));
   request.once("close", () => settle(null));
   request.on("error", () => {});
   // A middleware in front may have paused it.

@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
-import { WebSocket } from "ws";
 import { BUILT } from "../support/built.ts";
 import { cases } from "../support/cases.ts";
+import { openSocket } from "../support/doors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { mainIn } from "../support/main-process.ts";
+import { statusOf } from "../http/raw-socket.ts";
 import WORST_OPERATIONS from "./worst-operations.json" with { type: "json" };
 
 /** The heap that the files of `deploy` give a process, in megabytes. */
@@ -59,8 +60,8 @@ function startRuns() {
   });
 }
 
-/** A gateway with the heap of the files of `deploy`. */
-async function start() {
+/** A gateway with so much heap, as the files of `deploy` give it or less. */
+async function start(heap = HEAP) {
   const service = await startRuns();
   const env = {
     UPSTREAM_PROFILE: "polyaxon-0.4",
@@ -68,7 +69,7 @@ async function start() {
     // The process is slow on a slow machine, and must not be spared by its deadline.
     REQUEST_TIMEOUT_MS: "600000",
   };
-  const program = [`--max-old-space-size=${HEAP}`, "--max-semi-space-size=32", mainIn(BUILT)];
+  const program = [`--max-old-space-size=${heap}`, "--max-semi-space-size=32", mainIn(BUILT)];
   const gateway = await startGatewayProcess(service.url, env, program);
   onTestFinished(gateway.kill);
   return gateway;
@@ -113,14 +114,20 @@ test("a process with that heap lives through what 100 strangers send beside thei
     });
   expect(await Promise.all(numbers(100).map(ask))).not.toContain(0);
   const greet = async (token: number) => {
-    const headers = { authorization: `token ${token}` };
-    const client = new WebSocket(`${url.replace("http", "ws")}/graphql`, "graphql-transport-ws", { headers });
-    onTestFinished(() => client.terminate());
-    await once(client, "open");
-    client.send(`{"type":"connection_init","payload":{"many":${many}}}`);
-    await once(client, "message");
+    const { socket } = await openSocket({ url }, { token: `${token}`, byHeader: true }, false);
+    socket.send(`{"type":"connection_init","payload":{"many":${many}}}`);
+    await once(socket, "message");
   };
   await Promise.all(numbers(100).map(greet));
+  await expectAlive();
+});
+
+test("a process lives through long bodies that come byte by byte: none takes more than its bytes", async () => {
+  const { url, expectAlive } = await start(HEAP / 4);
+  const body = `{"query":"{ __typename }"}`.padEnd(250_000).replaceAll(/./g, "1\r\n$&\r\n");
+  const head = ["POST /graphql HTTP/1.1", "Host: a", "Content-Type: application/json"];
+  const post = () => statusOf(url, ...head, "Transfer-Encoding: chunked", "", `${body}0`);
+  expect(await Promise.all(numbers(6).map(post))).toEqual(numbers(6).map(() => "200 OK"));
   await expectAlive();
 });
 
