@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { expect, test, vi } from "vitest";
 import { startLive } from "../support/live-service.ts";
 import { PATIENT, withoutPings } from "../support/patience.ts";
@@ -31,4 +32,16 @@ test("many messages that come at once are read one in each turn of the event loo
   countTurns();
   await vi.waitUntil(() => answered.mock.calls.length === 3_000, PATIENT);
   expect(turns).toBeGreaterThanOrEqual(3_000);
+});
+
+test("a message may come in 16 fragments, as browsers send long ones, and in no more: each keeps what was read with it", async () => {
+  const { socket, closed } = await openSocket(await startLive([]), { token: null });
+  const send = (text: string): void => {
+    for (const part of text) socket.send(part, { fin: false });
+    socket.send("", { fin: true });
+  };
+  send('{"type":"ping"}');
+  const [answer] = await once(socket, "message");
+  send('{"type":"ping"} ');
+  expect([String(answer), await closed]).toEqual(['{"type":"pong"}', 1_008]);
 });

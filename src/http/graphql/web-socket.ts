@@ -137,6 +137,9 @@ export function createWebSockets(parts: Parts) {
     noServer: true,
     WebSocket: Client,
     maxPayload: config.MAX_BODY_BYTES,
+    // A fragment keeps what was read with it in memory, up to 64 kB such as pongs, and a packet some 300 bytes.
+    maxFragments: Math.ceil(config.MAX_BODY_BYTES / 16_000),
+    maxBufferedChunks: Math.ceil(config.MAX_BODY_BYTES / 250),
     perMessageDeflate: false,
     // One message a turn of the event loop: a client that sends many at once does not hold up the others.
     allowSynchronousEvents: false,
