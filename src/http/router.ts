@@ -6,7 +6,7 @@ import { atEndOfTurn } from "../engine/turns.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
 import { readBody } from "./request-body.ts";
-import { MAX_UNANSWERED, onceOver, unanswered, watch } from "./sockets.ts";
+import { MAX_UNANSWERED, onceOver, responsesOn, unanswered, watch } from "./sockets.ts";
 import { Place } from "./doors.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
 import { codeOf, type Protocol, reject, sendText } from "./rejection.ts";
@@ -193,6 +193,8 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
  */
 function closeAfter(response: ServerResponse): void {
   const { url = "", socket } = response.req;
+  // Those behind an answer that closes would be lost.
+  for (const earlier of responsesOn(socket)) if (!earlier.headersSent) earlier.removeHeader("connection");
   if (response.headersSent || /^\/(?:downloads|export)\//.test(url))
     response.once("close", () => afterPoll(QUIET_MS, () => unanswered(socket) || socket.destroySoon()));
   else response.setHeader("connection", "close");

@@ -56,7 +56,8 @@ export function reset(socket: Socket): void {
   }
 }
 
-/** How many requests of a connection are unanswered. Counts those that are watched. */
+/** The responses of a connection that are not over, and how many. Those that are watched. */
+export const responsesOn = (socket: Socket): readonly ServerResponse[] => socket[RESPONSES]?.members() ?? [];
 export const unanswered = (socket: Socket): number => socket[RESPONSES]?.size ?? 0;
 
 /**

@@ -85,6 +85,25 @@ test("asked to stop, it ends what is under way, takes nothing new, says so, and 
   expect(gateway.err()).not.toMatch(/^ {4}at /m);
 });
 
+test("answers of one connection that wait for each other all come, and only the last one closes it", async () => {
+  const gateway = await startProcess();
+  const { write, closed, read } = await openRaw(gateway.url);
+  const body = operationText(ASK_STATUS);
+  const head = `POST /graphql HTTP/1.1\r\n${rest}content-type: application/json\r\ncontent-length: ${body.length}`;
+  await write(`${head}\r\n\r\n${body}`.repeat(3));
+  const [held] = await gateway.asked(1);
+  await gateway.stop();
+  held?.writeHead(200, JSON_BODY).end(JSON.stringify(RUNNING_RECORD));
+  await closed;
+  expect(read().match(/ 200 OK|connection: close/gi)).toEqual([
+    " 200 OK",
+    " 200 OK",
+    " 200 OK",
+    "connection: close",
+  ]);
+  expect(await gateway.ended).toBe(0);
+});
+
 const UPGRADE = `GET /graphql HTTP/1.1\r\n${rest}${WEB_SOCKET}\r\n\r\n`;
 test("a poll that the service holds, a silent WebSocket and connections without a request do not hold it up", async () => {
   const gateway = await startProcess();
