@@ -37,6 +37,8 @@ export const nextTurn = (): Promise<void> =>
 
 type Work = () => void;
 
+const DONE: Work = () => {};
+
 let due: Work[] = [];
 
 /**
@@ -151,7 +153,11 @@ export class SliceQueue {
     const begun = performance.now();
     let spent = 0;
     while (!this.isEmpty() && spent < TURN_MS) {
-      this.#waiting[this.#first++]?.();
+      const work = this.#waiting[this.#first];
+      // What is done would stay in memory as long as more comes before the last one is done.
+      this.#waiting[this.#first++] = DONE;
+      if (this.#first === 1_000) this.#first -= this.#waiting.splice(0, 1_000).length;
+      work?.();
       spent = performance.now() - begun;
     }
     line?.spend(spent);

@@ -2,7 +2,10 @@ import { runInNewContext } from "node:vm";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { Callers } from "../../src/caller.ts";
+import { Turns } from "../../src/engine/turns.ts";
 import { TransientList, TransientMap } from "../../src/transient.ts";
+import { stopwatchRuns } from "../support/stopwatch.ts";
 
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc") as (options?: { type: "minor" }) => void;
@@ -29,7 +32,7 @@ function promotedBy(enter: (member: object, key: string) => () => void): number 
   return oldBytes() - before;
 }
 
-test("members that come and go do not move into the old generation", () => {
+test("members that come and go, and work of a caller who always has more, do not move into the old generation", () => {
   const map = new TransientMap<object>();
   const list = new TransientList<object>();
   const inMap = promotedBy((member, key) => {
@@ -40,7 +43,15 @@ test("members that come and go do not move into the old generation", () => {
     const place = list.add(member);
     return () => list.remove(place);
   });
-  expect([inMap, inList].filter((bytes) => bytes > 10_000_000)).toEqual([]);
+  const callers = new Callers();
+  const queue = new Turns(callers).queueOf(callers.of("t0ken", "127.0.0.1"));
+  // Each turn has time for one piece of work.
+  stopwatchRuns();
+  const inQueue = promotedBy((member) => {
+    queue.add(() => expect(member).toBeDefined());
+    return () => queue.serveNext();
+  });
+  expect([inMap, inList, inQueue].filter((bytes) => bytes > 10_000_000)).toEqual([]);
 });
 
 test("a map has the entries that a Map has, also after thousands of deletions", () => {
