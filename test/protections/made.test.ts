@@ -12,6 +12,9 @@ import { post } from "../support/raw-requests.ts";
 
 const MANY_FILES = Array.from({ length: 4_000 }, (_, index) => [`${index}`, index]);
 
+const ofNames = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, name) => [`m${name}`, 1]));
+
 const times = (count: number, part: string) => Array.from({ length: count }, () => part).join(" ");
 
 async function start() {
@@ -20,6 +23,9 @@ async function start() {
   const service = await startFake(({ path }) => {
     if (path.includes("/logs")) return { text: "\n".repeat(5_000) };
     if (path.includes("/outputs/tree")) return { json: { dirs: [], files: MANY_FILES } };
+    if (path.includes("/experiments/7/metrics"))
+      return { json: { results: [{ id: 1, values: ofNames(400) }] } };
+    if (path.includes("/experiments/8")) return { json: { id: 8, name: "run", last_metric: ofNames(2_500) } };
     if (path.includes("/experiments?")) return { json: { count: 100, next: null, results: rows } };
     return { json: { count: 0, next: null, results: [], id: 42, name: "run" } };
   });
@@ -31,6 +37,8 @@ describe("what an operation makes counts against MAX_UPSTREAM_BYTES, beside what
   test.each([
     ["objects that are parsed", '{ experiment(id: "ada.mnist.42") { outputFiles { folders { name } } } }'],
     ["fields and items", '{ experiment(id: "ada.mnist.42") { logs { lines } } }'],
+    ["names that no other object has", '{ experiment(id: "ada.mnist.8") { name } }'],
+    ["columns of metrics", '{ experiment(id: "ada.mnist.7") { metricSeries(names: ["none"]) { name } } }'],
     [
       "reads that are started",
       '{ project(id: "ada.mnist") { experiments(first: 100) { nodes { statuses { totalCount } } } } }',

@@ -32,8 +32,8 @@ export function finite(raw: unknown): number | null {
 /** The same for exports, which have all digits of a long integer. */
 export const exact = (raw: unknown): unknown => (roundedOf(raw) === null ? finite(raw) : raw);
 
-/** Memory of a value in its columns, counted as bytes of JSON. */
-const VALUE_BYTES = 20;
+/** Memory of a column, and of each of its values, counted as bytes of JSON. */
+const [COLUMN_BYTES, VALUE_BYTES] = [300, 20];
 
 /** The columns of metric records, in order of their names. */
 export function* columnsOf(pages: readonly (readonly MetricRecord[])[]): Steps<readonly Column[]> {
@@ -41,6 +41,7 @@ export function* columnsOf(pages: readonly (readonly MetricRecord[])[]): Steps<r
   for (const page of pages)
     yield* forEach(page, ({ created_at: time = null, values }) => {
       const names = values ? Object.keys(values) : [];
+      const known = columns.size;
       for (const name of names) {
         const column = columns.get(name) ?? emptyColumn(name);
         if (column.times.push(time) === 1) columns.set(name, column);
@@ -48,7 +49,7 @@ export function* columnsOf(pages: readonly (readonly MetricRecord[])[]): Steps<r
         if (value !== null) column.points.push(column.values.length);
         column.values.push(value);
       }
-      return names.length * VALUE_BYTES;
+      return names.length * VALUE_BYTES + (columns.size - known) * COLUMN_BYTES;
     });
   return [...columns.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
