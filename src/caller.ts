@@ -32,6 +32,8 @@ export class Caller {
   readonly kept: unknown[] = [];
   /** When it sent its last request. */
   usedAt = 0;
+  /** How often its token was accepted no more: it may mean somebody else since. */
+  losses = 0;
   readonly #callers: Callers;
   #provenUntil = 0;
 
@@ -208,6 +210,7 @@ export class Callers {
   move(caller: Caller, standing: "proven" | "unproven"): void {
     caller.standing = standing;
     const sign = standing === "proven" ? -1 : 1;
+    if (sign > 0) caller.losses++;
     for (const quota of this.#quotas) quota.addToStrangers(caller, sign * quota.of(caller));
     const [from, to] =
       standing === "proven" ? [this.#strangers, this.#proven] : [this.#proven, this.#strangers];

@@ -33,8 +33,6 @@ interface Polls {
   readonly polls: Map<string, { readonly poll: Poll; readonly timing: ReturnType<Ticker["add"]> }>;
 }
 
-const MINUTE_MS = 60_000;
-
 /** The share of a minute's requests that may be sent at once. */
 const AT_ONCE = 0.5;
 
@@ -44,7 +42,7 @@ export function createLive({ callers, clock, requestsPerMinute, ...settings }: L
   /** Those that poll something. */
   const active = new Set<Ticker>();
   const kept = callers.keep((caller): Polls => {
-    const rate = new Rate({ requests: requestsPerMinute, periodMs: MINUTE_MS }, AT_ONCE);
+    const rate = new Rate({ requests: requestsPerMinute, periodMs: 60_000 }, AT_ONCE);
     // Subscribers with the same token share the requests, so none of their own ids is right.
     const identity: Identity = { caller, requestId: randomUUID(), traceparent: null };
     const openTick = (requests: number) => {
@@ -59,8 +57,9 @@ export function createLive({ callers, clock, requestsPerMinute, ...settings }: L
     return { ticker: createTicker({ clock, rate, openTick }), rate, polls: new Map() };
   });
 
-  /** The poll of a key. `leave` removes it with its last subscriber. */
-  const join = <Shared extends Poll>(caller: Caller, key: string, create: () => Shared) => {
+  /** The poll of a source since the token was accepted. `leave` removes it with its last subscriber. */
+  const join = <Shared extends Poll>(caller: Caller, source: string, create: () => Shared) => {
+    const key = `${caller.losses} ${source}`;
     const { polls, ticker } = kept.of(caller);
     active.add(ticker);
     const existing = polls.get(key);

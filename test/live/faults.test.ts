@@ -96,6 +96,20 @@ test.each([
   expect(await requests(2)).toHaveLength(2);
 });
 
+test("who comes after a token was rejected is told nothing that was read with it before", async () => {
+  const { run, fault, watch, advance, reach, ask } = await startFaulty();
+  const first = await watch(1);
+  advance(FIRST_POLL);
+  await first.next();
+  fault.told = { json: { detail: "Invalid token." }, status: 401 };
+  await ask("{ viewer { username } }");
+  fault.told = null;
+  run.last_status = "stopping";
+  const second = await watch(1);
+  await reach(2 * FIRST_POLL);
+  expect(await second.next()).toEqual(update(1, "STOPPING"));
+});
+
 test("who comes after the error of a run that others have not read yet is told by a poll of its own", async () => {
   // More than the system buffers of a connection take.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
