@@ -23,9 +23,7 @@ export function isSliceOver(): boolean {
   const now = performance.now();
   if (sliceEnd !== null) return now >= sliceEnd;
   sliceEnd = now + SLICE_MS;
-  setImmediate(() => {
-    sliceEnd = null;
-  });
+  setImmediate(() => void (sliceEnd = null));
   return false;
 }
 
@@ -161,9 +159,8 @@ export class SliceQueue {
       spent = performance.now() - begun;
     }
     line?.spend(spent);
-    if (this.isEmpty()) this.#leave();
-    else line?.add(this);
-    if (!this.isEmpty() || this.#onEmpty.length === 0) return;
+    if (!this.isEmpty()) return void line?.add(this);
+    this.#leave();
     for (const callback of this.#onEmpty.splice(0)) callback();
   }
 
@@ -186,15 +183,18 @@ function serveLater(turns: Turns): void {
 }
 
 /**
- * Does one piece of work for each gateway in turn until the slice is over, and continues in the next turn of the loop.
+ * Does one piece of work for each gateway in turn until the slice is over, and continues in the next turn of the loop. What
+ * follows from the first piece is done before the rest: the caller who has spent the least need not wait for another slice.
  */
-function serve(): void {
-  isServing = false;
+function serve(isFirst = true): void {
+  isServing = isFirst;
+  if (isFirst) void Promise.resolve().then(() => process.nextTick(serve, false));
   while (gateways.length > 0 && !isSliceOver()) {
     const turns = gateways.shift();
     if (!turns?.isWaiting()) continue;
     gateways.push(turns);
     turns.serveNext();
+    if (isFirst) return;
   }
-  for (const turns of gateways) serveLater(turns);
+  if (!isFirst) for (const turns of gateways) serveLater(turns);
 }

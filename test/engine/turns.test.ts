@@ -110,9 +110,7 @@ test("the callers of one gateway take no turns of those of another in the same p
 
 test("work that throws at the end of a turn does not keep the rest from being done", async () => {
   const done: string[] = [];
-  const thrown = new Promise((resolve) => {
-    process.once("uncaughtException", resolve);
-  });
+  const thrown = new Promise((resolve) => void process.once("uncaughtException", resolve));
   const fault = new Error("of the second one");
   atEndOfTurn(() => done.push("first"));
   atEndOfTurn(() => {
@@ -132,6 +130,19 @@ test("of those that wait for a turn of the loop, each continues in a turn of its
   order.push("others");
   await Promise.all(waiting);
   expect(order).toEqual(["first", "others", "second"]);
+});
+
+test("what follows from the first work of a time slice is done before the rest of it", async () => {
+  const callers = new Callers();
+  const turns = new Turns(callers);
+  const done: string[] = [];
+  for (const name of ["one", "other"])
+    turns.queueOf(callers.of(name, "127.0.0.1")).add(() => {
+      done.push(name);
+      void Promise.resolve().then(() => done.push(`after ${name}`));
+    });
+  await vi.waitUntil(() => done.length === 4, PATIENT);
+  expect(done).toEqual(["one", "after one", "other", "after other"]);
 });
 
 test("a caller whose work took long has its next turn after those whose work is short", async () => {
