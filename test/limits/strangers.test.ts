@@ -11,19 +11,20 @@ import { DEFAULTS } from "../support/story-settings.ts";
 const many = <Value>(count: number, valueOf: (index: number) => Value): Value[] =>
   Array.from({ length: count }, (_, index) => valueOf(index));
 
-const SOCKETS = { MAX_SUBSCRIPTIONS: "16", MAX_SUBSCRIPTIONS_PER_TOKEN: "4" };
-
 test.each([
   ["without a token", () => null],
   ["with invented tokens", (index: number) => `invented${index}`],
 ])("idle WebSockets %s keep nobody at their address out", async (_, tokenOf) => {
-  const world = await startWorld({ env: SOCKETS });
-  await world.accept("ada");
+  const world = await startWorld({ env: { MAX_SUBSCRIPTIONS: "16", MAX_SUBSCRIPTIONS_PER_TOKEN: "1" } });
+  await world.accept("ada", "bob");
+  const known = await openSocket(world, { token: "bob" });
   for (const index of many(20, Number)) await openSocket(world, { token: tokenOf(index) });
   const browser = await openSocket(world, { token: "invented-late" });
   expect(browser.outcome).toBe("in");
   expect((await openSocket(world, { token: "ada" })).outcome).toBe("in");
   expect((await openSocket(world, { token: "ada", byHeader: true })).outcome).toBe("in");
+  known.tell({ type: "ping" });
+  expect(await Promise.race([once(known.socket, "message"), known.closed])).toBeInstanceOf(Array);
 });
 
 test("a WebSocket signs in although it has the last place of all, also behind handshakes that fail", async () => {
