@@ -17,7 +17,8 @@ async function startFaulty(env: Record<string, string> = {}) {
 const error = (code: string) =>
   expect.objectContaining({ path: ["runUpdated"], extensions: expect.objectContaining({ code }) });
 
-const AWAY: Told = { json: { detail: "restarting" }, status: 503 };
+/** It says when it may be back, which is no reason not to ask until then. */
+const AWAY: Told = { json: { detail: "restarting" }, status: 503, headers: { "retry-after": "3600" } };
 
 test("a service that is away for less than a minute is survived without a word", async () => {
   const { run, fault, watch, advance, reach, requests } = await startFaulty();
