@@ -30,12 +30,12 @@ export class Caller {
   /** Its own, by the numbers of quotas and of what is kept. */
   readonly counts: number[] = [];
   readonly kept: unknown[] = [];
-  /** When it sent its last request. */
   usedAt = 0;
   /** How often its token was accepted no more: it may mean somebody else since. */
   losses = 0;
   readonly #callers: Callers;
-  #provenUntil = 0;
+  /** Until when its token counts as accepted. */
+  provenUntil = 0;
 
   /** Called by `Callers.of`. */
   constructor(callers: Callers, token: string | null, key: string, address: Caller | null) {
@@ -56,18 +56,12 @@ export class Caller {
 
   /** Records that the service has accepted the token, where there is one. It counts as accepted from the first time on. */
   prove(): void {
-    this.#provenUntil = performance.now() + PROVEN_MS;
+    this.provenUntil = performance.now() + PROVEN_MS;
     if (this.standing === "unproven") this.#callers.move(this, "proven");
   }
 
-  /** Records that the service has rejected the token. */
   unprove(): void {
     if (this.standing === "proven") this.#callers.move(this, "unproven");
-  }
-
-  /** Whether the service has not shown for long that it accepts the token. */
-  get hasExpired(): boolean {
-    return performance.now() > this.#provenUntil;
   }
 }
 
@@ -96,7 +90,6 @@ export class Quota {
   readonly #index: number;
   readonly #shares: Required<Shares>;
   #ofStrangers = 0;
-  /** Those who have something. */
   readonly #holders = new Set<Caller>();
 
   /** Called by `Callers.quota`. */
@@ -188,7 +181,7 @@ export class Callers {
   withToken(token: string, at: Caller): Caller {
     const key = () => hash("sha256", `${this.#salt} ${token}`, "base64url");
     const caller = this.#proven.get(token) ?? this.#find(token, () => new Caller(this, token, key(), at));
-    if (caller.hasExpired) caller.unprove();
+    if (performance.now() > caller.provenUntil) caller.unprove();
     return caller;
   }
 

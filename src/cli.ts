@@ -61,7 +61,6 @@ async function start(): Promise<number> {
   return 0;
 }
 
-/** Acts on an option. Resolves with the exit code. */
 async function run(option: string | undefined): Promise<number> {
   if (option === undefined) return start();
   if (option === "version" || option === "help") {

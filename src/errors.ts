@@ -53,7 +53,6 @@ export type ErrorCode = keyof typeof TABLE;
 
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeRow>> = TABLE;
 
-/** The HTTP status of a response that holds only an error of this code. */
 export const statusOf = (code: ErrorCode): number => ERROR_CODES[code].status;
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>
@@ -62,7 +61,6 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 /** Invalid input from the caller. Nothing was sent. The message says what was expected, what came, and where. */
 export class InputError extends RangeError {}
 
-/** Facts about a failure, for `extensions`. */
 export interface FailureFacts {
   /** The reference that could not be resolved. */
   readonly reference?: string;
@@ -136,14 +134,12 @@ export const hasOutcome = (error: unknown): boolean =>
 const rowOf = (error: unknown): ErrorCodeRow | null =>
   error instanceof Failure ? ERROR_CODES[error.code] : null;
 
-/** What an error shows about the service. */
 export const serviceShownBy = (error: unknown): ServiceState =>
   (error instanceof DeadlineError ? null : rowOf(error)?.service) ?? "unknown";
 
 /** How a failed read is retried; null when it is not. */
 export const retryOf = (error: unknown): ErrorCodeRow["retry"] | null => rowOf(error)?.retry ?? null;
 
-/** Whether the same read may succeed later. */
 export const isPassing = (error: unknown): error is Failure => rowOf(error)?.passes === true;
 
 /** Whether the service gives no usable response for now, so that the last known one may answer. */

@@ -99,7 +99,6 @@ export class Held {
     this.#all.quota.add(this.#scope.caller, -bytes);
   }
 
-  /** Checks the limit before more is read. */
   check(): void {
     const { maxBytes, maxTotal, quota } = this.#all;
     const bytes = quota.of(this.#scope.caller.account);

@@ -89,7 +89,9 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
   const { prefix = "" } = options;
   if (!PREFIX.test(prefix))
     throw new TypeError(`prefix: expected a path such as /rungraph, got ${JSON.stringify(prefix)}`);
-  const config = readConfig({ NODE_ENV: process.env["NODE_ENV"], ...asTexts(settings) });
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  const texts = Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+  const config = readConfig({ NODE_ENV: process.env["NODE_ENV"], ...texts });
   const { log, close: closeLog } = options.log
     ? { log: options.log, close: () => {} }
     : createLog(config.LOG_LEVEL);
@@ -141,11 +143,6 @@ function answererOf(listeners: readonly object[], request: IncomingMessage): obj
   const own = listeners.find((each) => graphqlPaths.get(each) === path);
   return own ?? (listeners.every((each) => graphqlPaths.has(each)) ? listeners[0] : undefined);
 }
-
-const asTexts = (settings: Settings): Record<string, string | undefined> =>
-  Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
-  );
 
 /** A request of a server in which the gateway is mounted. Express and Connect keep its whole URL when they cut it. */
 type MountedRequest = IncomingMessage & { originalUrl?: string };

@@ -6,13 +6,6 @@ import type { ResultPlace } from "./engine/field-source.ts";
  */
 export type Served = "request" | "batch" | "joined" | "cache" | "stale";
 
-/** How a request has ended: its HTTP status (null without a response), the code of its error, and the bytes of its body. */
-interface Ending {
-  readonly status: number | null;
-  readonly error: string | null;
-  readonly bytes: number;
-}
-
 /** Something that happened to a read or command. The order of events is their meaning. */
 type What =
   /** A command, sent for a place. */
@@ -30,8 +23,13 @@ type What =
   | { readonly kind: "stale"; readonly ageMs: number }
   /** A request was sent. `path` is a template. */
   | { readonly kind: "sent"; readonly method: string; readonly path: string }
-  /** That request has ended. */
-  | ({ readonly kind: "end" } & Ending)
+  /** That request has ended: its HTTP status (null without a response), the code of its error, and the bytes of its body. */
+  | {
+      readonly kind: "end";
+      readonly status: number | null;
+      readonly error: string | null;
+      readonly bytes: number;
+    }
   /** A link of a place cost no request. */
   | { readonly kind: "free"; readonly place: ResultPlace }
   /** Rows were compared for a place, because the service cannot filter by these arguments. */

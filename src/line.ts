@@ -54,7 +54,6 @@ export class Line<Item extends { readonly demand: Demand }> {
     this.#change(1, 0);
   }
 
-  /** Removes an item that waits. */
   remove(item: Item): void {
     const index = this.#items.indexOf(item);
     if (index < 0) return;
@@ -129,7 +128,6 @@ export class Line<Item extends { readonly demand: Demand }> {
     parent.#change(waiting, running);
   }
 
-  /** Adds a line below to the turns. */
   #queue(line: Line<Item>): Link<Line<Item>> {
     line.#spent = Math.max(line.#spent, this.#lastSpent);
     return this.#ready.add(line, line.#spent);

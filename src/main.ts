@@ -33,7 +33,6 @@ function onNpxEnded(stop: () => void): void {
   }, 500);
 }
 
-/** Ends the process when the address cannot be listened on. */
 function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
   if (!(error instanceof Error && "syscall" in error)) throw error;
   const code = systemCodeOf(error);

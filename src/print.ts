@@ -3,7 +3,6 @@ import type { Demo } from "../demo/service.ts";
 import { printPlain, printSubgraph } from "./graphql/federation/subgraph.ts";
 import { schemaFor } from "./graphql/schema.ts";
 
-/** Levels as the log writes them. */
 const LEVELS = { info: 30, warn: 40, fatal: 60 };
 
 /** Tells those who run the gateway something: `text`, or a line like those of the log with the message and `fields`. */
@@ -19,7 +18,6 @@ export function tell(
   output.write(`${isForPeople ? text : JSON.stringify(line)}\n`);
 }
 
-/** Tells what is wrong with the settings of the environment. */
 export function tellFaults({ message }: ConfigError, isForPeople = process.stdout.isTTY): void {
   const summary = "The settings cannot be used";
   tell("fatal", summary, { faults: message.split("\n") }, `${summary}:\n${message}`, isForPeople);

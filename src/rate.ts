@@ -41,7 +41,6 @@ export class Rate {
     return (this.#times[this.#left + (turn % requests)] ?? now) + periods * periodMs;
   }
 
-  /** How many requests may be sent now. */
   room(now: number): number {
     return this.nextAt(now) > now ? 0 : Math.max(1, this.#atOnce - this.sent(now));
   }
@@ -50,7 +49,6 @@ export class Rate {
     this.#times.push(now);
   }
 
-  /** Number of requests in the last period. */
   sent(now: number): number {
     const { periodMs } = this.#limit;
     while ((this.#times[this.#left] ?? now) <= now - periodMs) this.#left++;

@@ -66,7 +66,6 @@ export class RequestScope implements Identity {
   hold(place: HeldPlace): void {
     this.#place?.release();
     this.#place = place;
-    if (this.#pauses > 0) place.pause();
     if (this.ended) place.release();
     else place.lend(() => this.end("displaced"));
   }

@@ -18,9 +18,6 @@ import {
  * Only when it has been refused are idle connections closed, and subscriptions ended, whose clients connect again at once.
  */
 
-/** When idle connections are closed and subscriptions end, in milliseconds after the signal. */
-const NOTICE_MS = QUIET_MS;
-
 /** Until when requests may arrive, in milliseconds after the signal: who sends one slowly must not hold it up. */
 const ARRIVAL_MS = 2_500;
 
@@ -42,7 +39,7 @@ export async function serve(options: GatewayOptions) {
   const drain = async (): Promise<void> => {
     gateway.announceEnd();
     const { DRAIN_TIMEOUT_MS } = config;
-    const noticeMs = Math.min(NOTICE_MS, DRAIN_TIMEOUT_MS);
+    const noticeMs = Math.min(QUIET_MS, DRAIN_TIMEOUT_MS);
     afterPoll(noticeMs, () => {
       server.closeIdleConnections();
       void gateway.drain();

@@ -34,7 +34,6 @@ export class TransientMap<Value extends {}> {
     else if (deleted > MAX_DELETED && deleted > this.size) this.#slots = new Map(this.#used());
   }
 
-  /** A copy of the values. */
   values(): Value[] {
     return [...this.#used()].flatMap(([, { value }]) => value ?? []);
   }
@@ -60,7 +59,6 @@ export class TransientList<Member> {
   #last: Link<Member> | null = null;
   size = 0;
 
-  /** Whether a link is in the list. */
   has(link: Link<Member>): boolean {
     return link.previous !== null || this.first === link;
   }
@@ -94,7 +92,6 @@ export class TransientList<Member> {
     this.size--;
   }
 
-  /** Removes and returns the first member. */
   takeFirst(): Member | undefined {
     const { first } = this;
     if (first) this.remove(first);

@@ -1,9 +1,5 @@
 /** The settings from which some bounds follow. */
-interface Given {
-  readonly UPSTREAM_TIMEOUT_MS: number;
-  readonly UPSTREAM_CONNECTIONS: number;
-  readonly MAX_SUBSCRIPTIONS: number;
-}
+type Given = Readonly<Record<"UPSTREAM_TIMEOUT_MS" | "UPSTREAM_CONNECTIONS" | "MAX_SUBSCRIPTIONS", number>>;
 
 export type Bounds = ReturnType<typeof boundsFor>;
 

@@ -11,13 +11,11 @@ import { isObject } from "../rest/api/record.ts";
 
 // Parsers for the values of settings. No message contains the value, because some are or refer to secrets.
 
-/** Rejects a value. */
 export function refuse(context: z.RefinementCtx, ...messages: readonly string[]): never {
   for (const message of messages) context.addIssue({ code: "custom", message });
   return z.NEVER;
 }
 
-/** The text of a file; undefined when it cannot be read. */
 export const readText = (path: string) => tryTo(() => readFileSync(path, "utf8"));
 
 const UNREADABLE = "expected the path of a file that can be read";
@@ -28,10 +26,9 @@ export function whole(from: number, to: number, fallback: number) {
 }
 export const milliseconds = (fallback: number) => whole(1, 3_600_000, fallback);
 export const count = (fallback: number) => whole(1, 1_000_000_000, fallback);
-const onOrOff = z.enum(["on", "off"], { error: "expected on or off" });
-export const isOn = onOrOff.transform((value) => value === "on");
-export const onOff = (fallback: boolean) =>
-  onOrOff.default(fallback ? "on" : "off").transform((value) => value === "on");
+export const isOn = z
+  .enum(["on", "off"], { error: "expected on or off" })
+  .transform((value) => value === "on");
 export const httpUrl = z.string().transform((text, context) => {
   const url = tryTo(() => new URL(text));
   const isPlain = /^https?:$/.test(url?.protocol ?? "");
@@ -109,7 +106,6 @@ export function parseTrustedProxies(text: string, context: z.RefinementCtx): Tru
   return (address) => isIP(address) !== 0 && networks.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** Parses exact origins, as browsers send them. */
 export function parseOrigins(text: string, context: z.RefinementCtx): string[] {
   const origins = listOf(text);
   const areExact = origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin);

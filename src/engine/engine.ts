@@ -66,7 +66,6 @@ interface EngineSettings extends DocumentSettings, Omit<MeterSettings, "limits">
   readonly trusted: TrustedDocuments | undefined;
   /** `selected`: maximum fields that an operation selects, with its fragments expanded. */
   readonly executionLimits: MeterSettings["limits"] & { readonly selected: number };
-  /** Converts any error to the one that callers see. */
   readonly publicError: (error: unknown) => GraphQLError;
 }
 
@@ -98,7 +97,6 @@ export function createEngine(settings: EngineSettings) {
       }),
     );
 
-  /** Parses a document that is not known. */
   const parse = (text: string, scope: RequestScope): Promise<PreparedDocument> =>
     inTurn(scope, () => documents.known(text) ?? documents.parse(text));
 
@@ -161,10 +159,8 @@ export function createEngine(settings: EngineSettings) {
     });
   };
 
-  const publicErrorsOf = (
-    { errors, data }: { readonly errors: readonly GraphQLError[]; readonly data?: unknown },
-    plan: Plan,
-  ) => mergeFailures({ errors, data }, separateNames(schema, plan)).map(publicError);
+  const publicErrorsOf = (result: Parameters<typeof mergeFailures>[0], plan: Plan) =>
+    mergeFailures(result, separateNames(schema, plan)).map(publicError);
 
   const failed = (error: unknown, facts: OperationFacts): ExecutionResult => {
     // Safe: those of an invalid document are its own.

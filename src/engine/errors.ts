@@ -106,7 +106,6 @@ export interface FailedPlace {
   count: number;
 }
 
-/** Maximum places of one operation that are reported. */
 const MAX_PLACES = 5;
 const MAX_FIELD_LENGTH = 200;
 
@@ -164,6 +163,5 @@ export const stopError = (reason: unknown): GraphQLError =>
 
 export const overloaded = (): GraphQLError => rejection(OVERLOADED, "SERVICE_OVERLOADED");
 
-/** Returns a copy of the error with these extensions added. */
 export const withExtensions = (error: GraphQLError, extensions: GraphQLErrorExtensions): GraphQLError =>
   at(error, error.message, { ...error.extensions, ...extensions });

@@ -41,7 +41,6 @@ interface ChildRead {
   readonly proves: (read: unknown) => boolean;
 }
 
-/** Prefetches the selection of an object before its fields are resolved. */
 export type Prefetch = (
   object: never,
   needs: SelectionNeeds,

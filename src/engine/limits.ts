@@ -18,12 +18,11 @@ import {
   TypeMetaFieldDef,
   type ValueNode,
 } from "graphql";
-import { tooLarge } from "./errors.ts";
+import { documentError, tooLarge } from "./errors.ts";
 import type { FieldExtensions, Variables } from "./field-source.ts";
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-/** The introspection fields at the root of a query. */
 export const INTROSPECTION: ReadonlyMap<string, GraphQLField<unknown, unknown>> = new Map([
   ["__schema", SchemaMetaFieldDef],
   ["__type", TypeMetaFieldDef],
@@ -56,7 +55,6 @@ export function rootNodesOf(
   return nodes;
 }
 
-/** Whether a fragment with this type condition applies to a type. */
 export function appliesTo(
   schema: GraphQLSchema,
   condition: string | undefined,
@@ -95,8 +93,10 @@ export function parseBounded(text: string, schema: GraphQLSchema, limits: Operat
     // A stack overflow: the parser recurses for each bracket.
     if (error instanceof RangeError)
       throw tooLarge("Expected a document that is nested less deeply.", "OPERATION_TOO_DEEP");
-    if (!(error instanceof GraphQLError) || !error.message.includes("Parsing aborted")) throw error;
-    throw tooLarge(`Expected a document of at most ${limits.tokens} tokens, got a longer one.`);
+    if (!(error instanceof GraphQLError)) throw error;
+    throw error.message.includes("Parsing aborted")
+      ? tooLarge(`Expected a document of at most ${limits.tokens} tokens, got a longer one.`)
+      : documentError(error, "GRAPHQL_PARSE_FAILED");
   }
 }
 

@@ -17,14 +17,12 @@ interface Group {
 /** The response names of an operation's root fields whose errors are not merged. */
 export function separateNames(schema: GraphQLSchema, { operation, fragments }: Plan): ReadonlySet<string> {
   const fields = schema.getRootType(operation.operation)?.getFields();
-  const isSeparate = (name: string): boolean => {
-    const { errorsStaySeparate = false }: FieldExtensions = fields?.[name]?.extensions ?? {};
-    return errorsStaySeparate;
-  };
   return new Set(
-    rootNodesOf(operation, fragments).flatMap((node) =>
-      node.kind === Kind.FIELD && isSeparate(node.name.value) ? [(node.alias ?? node.name).value] : [],
-    ),
+    rootNodesOf(operation, fragments).flatMap((node) => {
+      if (node.kind !== Kind.FIELD) return [];
+      const { errorsStaySeparate }: FieldExtensions = fields?.[node.name.value]?.extensions ?? {};
+      return errorsStaySeparate ? [(node.alias ?? node.name).value] : [];
+    }),
   );
 }
 

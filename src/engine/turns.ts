@@ -18,7 +18,6 @@ const TURN_MS = 0.25;
 /** When the current slice ends; null until the first check in this turn of the event loop. */
 let sliceEnd: number | null = null;
 
-/** Whether the current time slice is over. */
 export function isSliceOver(): boolean {
   const now = performance.now();
   if (sliceEnd !== null) return now >= sliceEnd;
@@ -97,7 +96,6 @@ export class Turns {
     return this.#lines.of(caller);
   }
 
-  /** Does one piece of work of the next caller. */
   serveNext(): void {
     this.#queues.takeNext().serveNext();
   }
@@ -137,7 +135,6 @@ export class SliceQueue {
     this.#onEmpty.push(callback);
   }
 
-  /** Drops all waiting work. */
   clear(): void {
     this.#line?.remove(this);
     this.#onEmpty = [];

@@ -40,7 +40,6 @@ builder.subscriptionType({
 
 const build = (): GraphQLSchema => prefetchResources(toSubgraphSchema());
 
-/** The whole schema. */
 export const schema = serveSubgraph(build());
 
 /** The schema with other names of types: only what stands in documents, results and SDL follows them. */

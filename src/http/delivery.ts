@@ -9,7 +9,6 @@ import type { Config } from "../config.ts";
 import { TransientList } from "../transient.ts";
 import { breakOff, isOver, onceOver } from "./sockets.ts";
 
-/** An HTTP response. */
 interface Sent<Body> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -76,7 +75,8 @@ export function createDelivery(config: Config, callers: Callers, clock: Clock) {
     // Short responses are written together: after the first write the reader is awake, and the others cost half as much.
     if (text.length <= SHORT_LENGTH) await new Promise<void>(atEndOfTurn);
     if (isOver(response)) return;
-    if (text.length < MIN_COMPRESSED_BYTES && isIdle(response)) {
+    // Where the connection has nothing left to write, a short response need not be counted.
+    if (text.length < MIN_COMPRESSED_BYTES && response.socket?.writableLength === 0) {
       response.writeHead(status, { "content-length": Buffer.byteLength(text), ...headers });
       response.end(text);
       return;
@@ -123,10 +123,6 @@ export function createDelivery(config: Config, callers: Callers, clock: Clock) {
 
 export type Delivery = ReturnType<typeof createDelivery>;
 
-/** Whether the connection has nothing left to write, so that a short response need not be counted. */
-const isIdle = ({ socket }: ServerResponse): boolean => socket !== null && socket.writableLength === 0;
-
-/** A response and how many of its bytes wait for the reader. */
 interface Waiting {
   readonly response: ServerResponse;
   readonly caller: Caller;

@@ -9,7 +9,6 @@ import type { Identity } from "../request-scope.ts";
 const TOKEN = /^(?:token|bearer) +([A-Za-z0-9._~+/=-]{1,4096})$/i;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-/** Finds who asks. */
 export type Identify = (request: Identifiable) => Identity;
 
 /**

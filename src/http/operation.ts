@@ -29,7 +29,6 @@ export interface Parts {
   readonly clock: Clock;
   /** The schema with the served names of types. */
   readonly schema: GraphQLSchema;
-  /** Renames a document as the schema is renamed. */
   readonly rename: (text: string) => string;
   readonly engine: Engine;
   readonly client: Client;
@@ -51,7 +50,6 @@ export interface Parts {
   /** Whether callers may ask what an operation costs. */
   readonly isExplainable: boolean;
   readonly takeTurn: Turns["take"];
-  /** Converts any error to the one that callers see. */
   readonly publicError: (error: unknown) => GraphQLError;
   /** Receives what made a request fail unexpectedly. */
   readonly onError: (error: unknown) => void;
@@ -59,7 +57,6 @@ export interface Parts {
 
 /** The GraphQL operation of a request. */
 export interface OpenedOperation extends Execution {
-  /** Acts within the span of the operation. */
   readonly run: <Answer>(act: () => Answer) => Answer;
   /** Reports the operation with the HTTP status of its result, null by WebSocket, and ends its scope. */
   readonly end: (status: number | null) => void;
@@ -98,13 +95,11 @@ interface OperationSource {
   readonly request: IncomingMessage;
   readonly scope: RequestScope;
   readonly pacing?: Pacing;
-  /** Called for each upstream request. */
   readonly onRequest?: () => void;
   /** Where the result tells how it came about. */
   readonly journal?: Journal | null;
 }
 
-/** What the contexts of an operation share. */
 interface OperationState {
   session: Session | null;
   /** What `once` has made, by its source. */

@@ -8,7 +8,7 @@ const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 const NOT_JSON = rejection("Expected a body of application/json.", "BAD_REQUEST", { status: 415 });
 const NOT_PLAIN = rejection("Expected a body without Content-Encoding.", "BAD_REQUEST", { status: 415 });
 const READ_BEFORE = rejection(
-  "Expected a body that the server has not read before.",
+  "Expected the body of the request, which the server has read before the gateway.",
   "INTERNAL_SERVER_ERROR",
 );
 
@@ -41,8 +41,8 @@ export function readBody(
     onBody(body);
   };
   const add = (chunk: Buffer) => {
-    if (received.total + chunk.length > maxBytes) return settle(tooLong());
-    received.add(chunk);
+    if (received.total + chunk.length > maxBytes) settle(tooLong());
+    else received.add(chunk);
   };
   request.on("data", add);
   request.once("end", () => settle(received.bytes()));

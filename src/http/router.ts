@@ -19,7 +19,6 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 /** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST. */
 export type Execute = (response: ServerResponse, body: Buffer | null, scope: RequestScope) => Promise<void>;
 
-/** Where requests go. */
 interface Routes {
   readonly graphql: Execute;
   /** Null when `/mcp` is off. */

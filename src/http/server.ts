@@ -46,7 +46,7 @@ export const forWebSockets = (listener: UpgradeListener) =>
   function (this: unknown, ...[request, socket, head]: Parameters<UpgradeListener>): void {
     // The answers to earlier requests would be lost. No client takes another protocol in between.
     if (unanswered(request.socket) > 0) socket.destroy();
-    else if (wantsWebSocket(request)) {
+    else if (request.headers.upgrade?.toLowerCase() === "websocket") {
       readTarget(request);
       listener(request, socket, head);
     } else if (!(this instanceof Server)) socket.destroy();
@@ -63,9 +63,6 @@ export function refuse(socket: Duplex, status: number): void {
   socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
-
-const wantsWebSocket = ({ headers }: IncomingMessage): boolean =>
-  headers.upgrade?.toLowerCase() === "websocket";
 
 /** Headers that offer another protocol. */
 const OFFER = new Set(["connection", "upgrade", "http2-settings"]);

@@ -16,7 +16,6 @@ const SIGN_IN = "01-sign-in.graphql";
 /** Renames a document as the schema is renamed. */
 type Rename = (text: string) => string;
 
-/** The operation that signs in. */
 export const signInOperation = (rename: Rename): string => rename(readText(SIGN_IN));
 
 /** All operations except the sign-in, in the order of their numbers: tabs of GraphiQL, tools for agents. */

@@ -14,7 +14,6 @@ export interface Appended<Position, Item> {
   readonly rest?: Rest<Appended<Position, Item>> | null;
 }
 
-/** The rest of an open response. */
 interface Rest<Part> {
   /** Reads the next part. Rejects when the response fails. */
   readonly next: () => Promise<Part>;
@@ -28,7 +27,6 @@ export interface AppendSource<Position, Item> {
   readonly key: string;
   /** Reads what is behind a position. Equal reads of one session share a request. */
   readonly read: (session: Session, position: Position) => Promise<Appended<Position, Item>>;
-  /** Whether nothing will be added any more. */
   readonly isFinal: (session: Session) => Promise<boolean>;
 }
 

@@ -22,7 +22,6 @@ export interface LiveSettings {
   readonly timeoutMs: number;
 }
 
-/** The polls of one token. */
 export type CallerLive = ReturnType<ReturnType<typeof createLive>["of"]>;
 
 /** What is kept for one token, also after its last subscription: connecting again renews nothing. */
@@ -89,7 +88,6 @@ export function createLive({ callers, clock, requestsPerMinute, ...settings }: L
         timing.wake();
         return stream;
       },
-      /** Subscribes to what is appended to something, from a position on. */
       tail: <Position, Item>(source: AppendSource<Position, Item>, position: Position) => {
         const { poll, timing, leave } = join(caller, source.key, () => createAppendPoll(source, clock));
         const onWait = (isBehind: boolean) => (isBehind ? timing.readSoon() : timing.wake());
@@ -98,7 +96,6 @@ export function createLive({ callers, clock, requestsPerMinute, ...settings }: L
     }),
     /** Counts an upstream request that an event of the caller causes. */
     spend: (caller: Caller) => kept.find(caller)?.rate.spend(clock.now()),
-    /** Number of things that are polled. */
     polls: (): number => [...active].reduce((sum, ticker) => sum + ticker.size(), 0),
   };
 }

@@ -8,7 +8,6 @@ export interface StateSource<State extends object> {
   readonly key: string;
   /** Reads the value. Returns the same object as before when nothing has changed. */
   readonly read: (session: Session, before: State | null) => Promise<State>;
-  /** Whether the value will not change any more. */
   readonly isFinal: (state: State) => boolean;
 }
 

@@ -10,9 +10,7 @@ export class Fault {
 interface StreamSource<Event> {
   /** Returns the next event; null when there is none yet. */
   readonly take: () => Event | null;
-  /** Called when the subscriber begins to wait. */
   readonly onWait: () => void;
-  /** Called once when the stream ends. */
   readonly onEnd: () => void;
 }
 

@@ -10,7 +10,6 @@ export interface Poll {
   readonly isWanted: () => boolean;
   /** Reads it. Resolves with whether anything has changed. */
   readonly read: (session: Session) => Promise<boolean>;
-  /** Those of its subscribers. */
   readonly streams: () => readonly LiveStream<unknown>[];
 }
 
@@ -71,7 +70,6 @@ export function createTicker({ clock, rate, openTick }: TickerSettings) {
 
   const schedule = (): void => {
     cancelTimer();
-    cancelTimer = nothing;
     let dueAt = Number.POSITIVE_INFINITY;
     for (const entry of entries)
       if (!entry.isReading && entry.poll.isWanted()) dueAt = Math.min(dueAt, entry.dueAt);
@@ -90,7 +88,7 @@ export function createTicker({ clock, rate, openTick }: TickerSettings) {
     const due = [...entries]
       .filter(({ dueAt, isReading, poll }) => dueAt <= now && !isReading && poll.isWanted())
       .toSorted((one, other) => one.dueAt - other.dueAt);
-    if (due.length > 0 && requests > 0 && now >= pausedUntil) {
+    if (due.length > 0 && requests > 0) {
       const { session, end } = openTick(requests);
       const reads = due.map((entry) => read(entry, session));
       schedule();
@@ -129,7 +127,7 @@ export function createTicker({ clock, rate, openTick }: TickerSettings) {
     const now = clock.now();
     // A service that is away says when it may be back, not that it must not be asked.
     const { retryAfterSeconds = 0 } = error.code === "RATE_LIMITED" ? error.facts : {};
-    pausedUntil = Math.max(pausedUntil, now + Math.min(retryAfterSeconds * 1_000, MAX_PAUSE_MS));
+    pausedUntil = Math.max(pausedUntil, now + retryAfterSeconds * 1_000);
     // After a pause it is the first, as well.
     if (pausedUntil <= now) {
       entry.intervalMs = Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);

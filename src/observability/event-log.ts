@@ -4,14 +4,12 @@ import { causeOf } from "../rest/client/failure.ts";
 import { fileURLToPath } from "node:url";
 import { FOLDER } from "../installation.ts";
 
-/** Maximum places with wrong types that are logged. Each is logged once. */
-const MAX_WRONG_TYPES = 200;
-
 /** Failures with the same cause are logged once in this time, in milliseconds. */
 const FAILURE_LOGGED_MS = 60_000;
 
 /** Creates the log of events for operators. Repeated events are not logged again. */
 export function createEventLog(log: Log) {
+  /** The places that were logged: as many at most as the tables of records have. */
   const wrongTypes = new Set<string>();
   const failures = new LRUCache<string, true>({ max: 100, ttl: FAILURE_LOGGED_MS });
 
@@ -22,11 +20,11 @@ export function createEventLog(log: Log) {
   return {
     unexpected,
 
-    /** Logs a value of the service that reads as null because its type is wrong. */
+    /** Logs a value of the service that reads as null because its type is wrong: each place, of which our tables have few, once. */
     wrongType: (route: string, at: string): void => {
       const place = at.replaceAll(/\d+/g, "*");
       const key = `${route} ${place}`;
-      if (wrongTypes.has(key) || wrongTypes.size >= MAX_WRONG_TYPES) return;
+      if (wrongTypes.has(key)) return;
       wrongTypes.add(key);
       log.warn({ route, place }, "the service sent a value of another type: it reads as null");
     },
@@ -50,7 +48,6 @@ export function createEventLog(log: Log) {
 }
 
 const ROOT = fileURLToPath(FOLDER);
-const MAX_CALLS = 10;
 const MAX_FIELD_LENGTH = 200;
 
 /**
@@ -63,7 +60,7 @@ function reportOf(error: unknown, path: readonly (string | number)[] = []) {
   return {
     error: error instanceof Error ? error.constructor.name : typeof error,
     ...(path.length > 0 && { field: path.join(".").slice(0, MAX_FIELD_LENGTH) }),
-    at: lines.flatMap(placeOf).slice(0, MAX_CALLS),
+    at: lines.flatMap(placeOf),
   };
 }
 

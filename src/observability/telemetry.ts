@@ -10,7 +10,6 @@ import type { Pressure } from "../rest/client/client.ts";
 import { clientOf, type ClientName, createOperationCounts } from "./operation-counts.ts";
 import { endOperationSpan, type RequestSpan, traceIdOf } from "./tracing.ts";
 
-/** A request of a caller. */
 interface Reported {
   readonly scope: RequestScope;
   readonly span: RequestSpan;
@@ -37,7 +36,6 @@ const bucketsUpTo = (deadlineMs: number): number[] => {
 
 const REQUESTS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200];
 
-/** The current load of the gateway. */
 type Load = Pressure &
   Record<"operations" | "downloads" | "subscriptions" | "polls" | "waitingBytes", number>;
 

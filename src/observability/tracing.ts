@@ -123,7 +123,6 @@ function opened(span: Span, own: Context): RequestSpan {
 
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** Returns a valid `traceparent` header, otherwise null. */
 export const validTraceparent = (header: unknown): string | null =>
   typeof header === "string" && TRACEPARENT.test(header) ? header : null;
 

@@ -177,6 +177,8 @@ test("ends at the limit of upstream requests, and says so", async () => {
     summaryOf({ scanned: 3, total: 5, isComplete: false }),
   );
   expect(calls()).toHaveLength(3);
+  const { list: poor } = await startRuns(TOLD.rows, { env: { MAX_UPSTREAM_REQUESTS: "1" } });
+  expect((await poor("", "nodes { id } summary { scanned }")).errors).toHaveLength(1);
 });
 
 test("of a page that is longer than was asked for it has only so many runs, and says so", async () => {

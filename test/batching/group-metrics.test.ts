@@ -98,13 +98,15 @@ describe("metrics of the experiments of a group", () => {
     },
   };
 
-  test("a server without the list of a group is asked one by one from then on, and one whose list is cut", async () => {
+  test("a server without the list of a group is asked one by one from then on, and one whose list is not whole", async () => {
     const { ask, calls } = await startGroup(UNKNOWN_LIST);
     await ask(series);
     calls();
     expect(await ask(series)).toEqual({ data: wholeSeries });
     expect(calls()).toEqual(["experiments/1/metrics", "experiments/2/metrics", "experiments?group=5"]);
     const cut = { count: 4, next: null, results: [{ id: 1, experiment: 1, values: { loss: 1 } }] };
-    expect(await (await startGroup({ json: cut })).ask(series)).toEqual({ data: wholeSeries });
+    const ofNobody = { count: 1, next: null, results: [{ id: 1, values: { loss: 1 } }] };
+    for (const json of [cut, { ...cut, count: null, next: "http://service/?page=2" }, ofNobody])
+      expect(await (await startGroup({ json })).ask(series)).toEqual({ data: wholeSeries });
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   alone,
   type BuildAnswers,
@@ -119,16 +119,21 @@ describe("a server that does not take the filter", () => {
   test.each([
     ["refuses it", REFUSED_FILTER],
     ["does not know the list", UNKNOWN_LIST],
-  ])("because it %s is asked one by one, now and from then on", async (_, told) => {
-    const { ask, calls } = await startBuilds({ byIds: () => told });
+  ])("because it %s is asked one by one, now and for ten minutes", async (_, told) => {
+    const { ask, calls, logged } = await startBuilds({ byIds: () => told });
     const first = await ask(buildsOf(3));
     expect(first.errors).toBeUndefined();
     expect(buildsIn(first)).toEqual(upTo(3).map(succeeded));
     expect(calls()).toEqual([...alone(upTo(3)), byIds(upTo(3))]);
 
-    const second = await ask(buildsOf(3));
-    expect(second).toEqual(first);
+    expect(await ask(buildsOf(3))).toEqual(first);
     expect(calls()).toEqual(alone(upTo(3)));
+    expect(logged().match(/"route":"[^"]+","msg":"the server does not take reads/g)).toHaveLength(1);
+
+    vi.spyOn(Date, "now").mockReturnValue(Date.now() + 600_001);
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(await ask(buildsOf(3))).toEqual(first);
+    expect(calls()).toContain(byIds(upTo(3)));
   });
 
   test.each([REFUSED_FILTER, UNKNOWN_LIST])(

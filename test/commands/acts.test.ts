@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { callOf, type Command, commandCalled, idOf, routeOf, silentCommands } from "../support/commands.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake, type Told } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { html } from "../support/replies.ts";
 
@@ -35,8 +35,7 @@ describe("where the document shows no answer, any answer will do and none is rea
     ["a page", html(200)],
     ["what says gzip and is none", { text: "Sorry", headers: { "content-encoding": "gzip" } }],
   ] satisfies [string, Told][])("%s", async (_, told) => {
-    const service = await startFake(() => told);
-    const { ask, logged } = await startGateway({ upstream: service });
+    const { ask, logged, service } = await startBefore(() => told);
     for (const command of silentCommands) {
       const { selection, told: address } = addressOf(command);
       expect(await ask(`mutation { done: ${command.mutation} ${selection} }`)).toEqual({
@@ -87,12 +86,11 @@ describe("what is selected beyond the address is read once, after the command", 
   test.each(acts)("$name", async (command) => {
     const { field, mutation, path } = command;
     let commandsSoFar = 0;
-    const service = await startFake(({ method, path: asked }) => {
+    const { ask, service } = await startBefore(({ method, path: asked }) => {
       if (method !== "GET") return (commandsSoFar++, { text: "" });
       const id = Number(asked.split("/").findLast((part) => /^\d+$/.test(part)));
       return { json: { id, description: `after ${commandsSoFar}`, last_status: "running" } };
     });
-    const { ask } = await startGateway({ upstream: service });
     const fields = `${field} { id description status } again: ${field} { description }`;
     const again = { description: "after 1" };
     expect(await ask(`mutation { done: ${mutation} { ${fields} } }`)).toEqual({
@@ -106,8 +104,7 @@ test.each([...acts, ...["updateExperiment", "copyExperiment"].map(commandCalled)
   "a record that cannot be read after $name is one error, and what its address tells is there",
   async (command) => {
     const { field, kind, mutation } = command;
-    const service = await startFake(({ method }) => (method === "GET" ? html(500) : { json: { id: 77 } }));
-    const { ask } = await startGateway({ upstream: service });
+    const { ask } = await startBefore(({ method }) => (method === "GET" ? html(500) : { json: { id: 77 } }));
     const fields = `known: ${field} { id status } ${field} { id rawStatus description }`;
     const route = routeOf(command).replace(/\{id\}\/.*$/, "{id}/");
     const id = command.name.startsWith("copy") ? globalId(`${kind}:ada/mnist/77`) : idOf(command);
@@ -126,10 +123,9 @@ test.each([...acts, ...["updateExperiment", "copyExperiment"].map(commandCalled)
 test("what the answer of a command lacked is read with one request, and nothing else is taken from it", async () => {
   const made = { id: 61, last_status: "created", original: "ada.mnist.3" };
   const later = { ...made, last_status: "scheduled", is_clone: true, bookmarked: false, num_jobs: 1 };
-  const service = await startFake(({ method }) =>
+  const { ask, service } = await startBefore(({ method }) =>
     method === "GET" ? { json: later } : { status: 201, json: made },
   );
-  const { ask } = await startGateway({ upstream: service });
   const answer = await ask(`mutation { done: ${commandCalled("copyExperiment").mutation} {
     experiment { status isClone isBookmarked }
     again: experiment { rawStatus jobCount }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { startWilling } from "../support/any-command.ts";
 import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 import { refusal } from "../support/throttling.ts";
@@ -150,8 +150,7 @@ test("a command for many at which the server fails may not be offered by it, and
   const lost = { text: "", status: 405, headers: { "content-type": "text/html" } };
   const rows = [1, 2].map((id) => ({ id, last_status: "running", started_at: null, finished_at: null }));
   const listed = { json: { count: 2, next: null, results: rows } };
-  const service = await startFake(({ method }) => (method === "GET" ? listed : lost));
-  const { ask } = await startGateway({ upstream: service, env });
+  const { ask, service } = await startBefore(({ method }) => (method === "GET" ? listed : lost), env);
   const ids = `["ada.mnist.experiments.1", "ada.mnist.experiments.2"]`;
   for (const [name, method, field, route] of [
     ["stopRuns", "POST", "runs { id }", "{owner}/{project}/experiments/stop"],

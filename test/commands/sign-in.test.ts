@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { onWire, startFake, type Told } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { readRecording } from "../support/replay.ts";
 import { detail, html } from "../support/replies.ts";
@@ -82,8 +82,7 @@ describe("login", () => {
   ])(
     "that a service refuses is BAD_CREDENTIALS in its words, if it has any: %s",
     async (_, told, message) => {
-      const service = await startFake(() => told);
-      const { ask } = await startGateway({ upstream: service });
+      const { ask, service } = await startBefore(() => told);
       const upstream = { method: "POST", route: "users/token/", status: told.status };
       expect(outcomeOf(await ask(login, ada))).toEqual({
         data: { login: null },
@@ -112,8 +111,7 @@ describe("login", () => {
   test.each([{}, { token: "" }, { token: null }, { token: 7 }])(
     "answered with %j is UPSTREAM_BAD_RESPONSE",
     async (json) => {
-      const service = await startFake(() => ({ json }));
-      const { ask } = await startGateway({ upstream: service, token: null });
+      const { ask } = await startBefore(() => ({ json }), {}, { token: null });
       expect(outcomeOf(await ask(login, ada))).toMatchObject({
         data: { login: null },
         errors: [{ at: "login", code: "UPSTREAM_BAD_RESPONSE" }],

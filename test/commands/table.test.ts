@@ -2,15 +2,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { startWilling } from "../support/any-command.ts";
 import { everyNth } from "../support/cases.ts";
-import {
-  callOf,
-  type Command,
-  commandCalled,
-  commands,
-  idOf,
-  routeOf,
-  silentCommands,
-} from "../support/commands.ts";
+import { callOf, type Command, commandCalled, commands, idOf, routeOf } from "../support/commands.ts";
 import { codesOf, failure, outcomeOf } from "../support/errors.ts";
 import { onWire, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -108,7 +100,7 @@ const oneOfEach =
     .map(commandCalled);
 
 /** Those of them whose answer is read. */
-const answering = oneOfEach.filter((command) => !silentCommands.includes(command));
+const answering = oneOfEach.filter(({ isSilent }) => !isSilent);
 
 const UNKNOWN = { outcome: "unknown" };
 const RETRYING = { UPSTREAM_RETRIES: "2" };

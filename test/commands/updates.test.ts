@@ -3,7 +3,7 @@ import { startWilling } from "../support/any-command.ts";
 import { commandCalled } from "../support/commands.ts";
 import { codesOf, errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { onWire, startFake, type Told } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { profileFile } from "../support/tracker.ts";
 import REFUSED from "./refused-updates.json" with { type: "json" };
 import RESTARTS from "./restarts.json" with { type: "json" };
@@ -26,8 +26,7 @@ const PATCH = "PATCH ada/mnist/experiments/3/";
 
 test("a name at which the server crashes is told to be taken, and any other failure as what it is", async () => {
   let told: Told = { text: "", status: 405, headers: { "content-type": "text/html" } };
-  const service = await startFake(() => told);
-  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const { ask, service } = await startBefore(() => told, { UPSTREAM_PROFILE: "polyaxon-0.4" });
   const update = (field: string, id: string, input: string) =>
     ask(`mutation { done: ${field}(id: "${id}", input: { ${input} }) { __typename } }`);
   const codes = async (...given: readonly [string, string, string]) => codesOf(await update(...given));

@@ -7,7 +7,7 @@ import { contract, contractRows, unnamed } from "../support/contract.ts";
 const rowOf = ({ method, path }: { readonly method: string; readonly path: string }) =>
   unnamed(`${method} ${path}`);
 
-const document = contract.map(({ rows }) => rows.map(({ row }) => unnamed(row)));
+const document = contract.map((rows) => rows.map(({ row }) => unnamed(row)));
 
 test("src/rest/api/kinds.ts has the rows of endpoint-table.txt, section by section, in its order and spelling", () => {
   const { optional, ...documented } = sections;

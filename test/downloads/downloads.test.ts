@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startFake, startRecords } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Answer, startBefore } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { LOG_CALL, LOG_ROUTE } from "../support/logs.ts";
 import FAILURES from "./failures.json" with { type: "json" };
@@ -34,8 +33,7 @@ describe("a download", () => {
   test.each<Record<string, string>>([{}, { PUBLIC_URL: "https://runs.example/graph/" }])(
     "has a URL where callers reach the gateway, which costs no request beyond the run's own: %j",
     async (env) => {
-      const service = await startRecords(RUNS);
-      const { ask, url } = await startGateway({ upstream: service, env });
+      const { ask, url, service } = await startBefore(RUNS, env);
       const base = env["PUBLIC_URL"] ?? `${url}/`;
       const at = (name: string, what: string) => `${base}downloads/${globalId(name)}/${what}`;
       const both = (name: string) => ({ logsUrl: at(name, "logs"), outputsUrl: at(name, "outputs") });
@@ -59,13 +57,12 @@ describe("a download", () => {
   ];
 
   test.each(downloads)("of %s.%s gives every byte as it was sent", async (kind, field, call, file) => {
-    const service = await startFake(({ path }) => {
+    const { ask, service } = await startBefore(({ path }) => {
       const run = RUNS[path.replace("/api/v1/", "")];
       if (run) return { json: run };
       const hostile = { "content-type": "text/html; charset=utf-8", "set-cookie": "a=b" };
       return { text: EVERY_BYTE, headers: { ...hostile, "x-powered-by": "canary" } };
     });
-    const { ask } = await startGateway({ upstream: service });
     const { data } = (await ask(URLS)) as Answer<Urls>;
     const response = await fetch(data[kind][field], { headers: HEADERS });
     expect(response.status).toBe(200);
@@ -122,6 +119,11 @@ describe("a download", () => {
       expect(errorsIn(answer.body)).toEqual([{ message: expect.any(String), extensions }]);
     },
   );
+
+  test("that the service does not begin to answer in time is 504", async () => {
+    const { take } = await startDownloads(() => new Promise(() => {}), { UPSTREAM_HEADERS_TIMEOUT_MS: "50" });
+    expect((await take({}, `${RUN}/logs`)).status).toBe(504);
+  });
 
   test.each(Object.entries(LOG_NAMES))("of %s has a name of its own", async (id, disposition) => {
     const { take } = await startDownloads(() => ({ text: "one\n" }));

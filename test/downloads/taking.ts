@@ -1,4 +1,4 @@
-import { type Seen, startFake, type Told } from "../support/fake.ts";
+import { type Answering, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 
@@ -9,7 +9,7 @@ const OF_THE_CONNECTION = new Set(["connection", "date", "keep-alive", "transfer
 
 /** A gateway before a service, and a signed-in caller that takes downloads, by default the outputs of a run. */
 export async function startDownloads(
-  answer: (seen: Seen) => Told | undefined = () => undefined,
+  answer: Answering = () => undefined,
   env: Record<string, string> = { UPSTREAM_PROFILE: "polyaxon-0.4" },
 ) {
   const service = await startFake(answer);

@@ -20,12 +20,13 @@ describe("an exception that nobody foresaw is masked and logged", () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     // A log that fails at the first warning stands for any slip of our own.
     const lines: string[] = [];
+    let failing = "warn";
     const log = pino(
       {
         base: null,
         hooks: {
           logMethod(args, method, level) {
-            if (level === pino.levels.values["warn"]) throw new TypeError("canary at 10.0.0.1:5432");
+            if (level === pino.levels.values[failing]) throw new TypeError("canary at 10.0.0.1:5432");
             method.apply(this, args);
           },
         },
@@ -68,6 +69,9 @@ describe("an exception that nobody foresaw is masked and logged", () => {
     expect(await command.json()).toMatchObject({
       errors: [{ extensions: { code: "UPSTREAM_BAD_RESPONSE", outcome: "unknown" } }],
     });
+    // Nor is anybody left waiting: behind the operation its line is written.
+    failing = "info";
+    await expect(post(`${url}/graphql`, { query: ASK_STATUS })).rejects.toThrow("fetch failed");
     expectNothingLeaked({}, lines.join(""), service.url);
     expect(lines.join("")).not.toContain(process.cwd());
   });

@@ -5,6 +5,7 @@ import { pageOf } from "../support/fake.ts";
 import CELLS from "./cells.json" with { type: "json" };
 import COLUMNS from "./columns.json" with { type: "json" };
 import LISTS from "./lists.json" with { type: "json" };
+import WHOLE from "./whole-row.json" with { type: "json" };
 
 const SORT = "sort=created_at%2C-updated_at";
 const LIST = "GET ada/mnist/experiments";
@@ -39,22 +40,9 @@ describe("runs as CSV", () => {
   });
 
   test("have all columns that the server's list tells, when none is named", async () => {
-    const whole = {
-      name: "first",
-      user: "ada",
-      description: "A, or B",
-      last_status: "succeeded",
-      tags: ["a"],
-      experiment_group: "ada.mnist.5",
-      build_job: null,
-      original: null,
-      updated_at: "2026-01-01T00:02:00Z",
-      started_at: "2026-01-01T00:00:10Z",
-      finished_at: "2026-01-01T00:01:10.5Z",
-    };
     const { get, calls } = await startExports([
-      row(1, { ...whole, declarations: { lr: 0.1, b: 1 }, last_metric: { loss: 0.25 } }),
-      row(2, { ...whole, finished_at: null, declarations: { a: [64, 32] }, last_metric: null }),
+      row(1, { ...WHOLE, declarations: { lr: 0.1, b: 1 }, last_metric: { loss: 0.25 } }),
+      row(2, { ...WHOLE, finished_at: null, declarations: { a: [64, 32] }, last_metric: null }),
     ]);
     expect(lines(await (await get(`${PROJECT}/runs.csv`)).text())).toEqual([
       "id,uniqueName,name,description,user,status,tags,experimentGroup,buildJob,original,createdAt,updatedAt,startedAt,finishedAt,durationSeconds,param.a,param.b,param.lr,metric.loss",

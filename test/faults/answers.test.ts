@@ -64,6 +64,18 @@ describe("values of a wrong type, however many,", () => {
   });
 });
 
+test("a list of more than 100,000 records or files is one fault", async () => {
+  const [rows, files] = [times(100_001, "{}"), times(100_001, '["a"]')];
+  const { ask } = await startBefore(
+    ({ path }) => jsonText(path.includes("outputs") ? `{"files": [${files}]}` : `{"results": [${rows}]}`),
+    { UPSTREAM_PROFILE: "polyaxon-0.4" },
+  );
+  const query = `{ experiment(id: "ada.mnist.42") { outputFiles { files { name } } statuses { totalCount } } }`;
+  const answer = (await ask(query)) as Answer<unknown>;
+  expect(answer.data).toEqual({ experiment: { outputFiles: { files: null }, statuses: null } });
+  expect(codesOf(answer)).toEqual([unusable("results")]);
+});
+
 test("an object of values has at most 10,000 names; with more it reads as null", async () => {
   let names = 10_000;
   const { ask } = await startBefore(({ path }) =>

@@ -218,6 +218,12 @@ describe("validation is bounded", () => {
       "Too many validation errors, error limit reached. Validation aborted.",
     );
   });
+
+  test("variables have at most 50 errors, and one more as well", async () => {
+    const { ask } = await startEmpty();
+    const query = "query ($ids: [ID!]!) { compareRuns(ids: $ids) { __typename } }";
+    expect((await ask(query, { ids: Array(500).fill(null) })).errors).toHaveLength(51);
+  });
 });
 
 describe("the event loop has its turns", () => {

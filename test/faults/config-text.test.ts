@@ -105,8 +105,10 @@ describe("the text of a configuration", () => {
         '{"7":4,"__proto__":{"polluted":true},"constructor":1,"[ a, b ]":2,"{ c: d }":3}',
       ) as object,
     },
-  ])("says only what JSON can say: $what", async ({ content, raw }) => {
+  ])("says only what JSON can say, and nothing on stderr: $what", async ({ content, raw }) => {
+    const warned = vi.spyOn(process, "emitWarning");
     expect(await rawOf(content)).toEqual(raw);
+    expect(warned).not.toHaveBeenCalled();
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
 

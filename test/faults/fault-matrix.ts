@@ -6,8 +6,7 @@ import { type FaultServer, startFaultServer } from "../support/fault-server.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
 import matrix from "./fault-matrix.json" with { type: "json" };
 import { metricOf } from "../support/figures.ts";
-import { globalId } from "../support/ids.ts";
-import { expectNothingLeaked, SECRET_TOKEN } from "../support/one-read.ts";
+import { expectNothingLeaked, OUTPUTS_OF_42, SECRET_TOKEN } from "../support/one-read.ts";
 import { startCounter } from "./silent-ports.ts";
 
 /** Enough to say that a download is passed on and not held. */
@@ -40,8 +39,6 @@ interface GraphQLOperation {
 const GRAPHQL: Readonly<Record<Exclude<MatrixOperation, "download">, GraphQLOperation>> = matrix.operations;
 
 const DOWNLOAD_ROUTE = /^GET .*42\/outputs$/;
-
-const DOWNLOAD = `/downloads/${globalId("Experiment:ada/mnist/42")}/outputs`;
 
 /** What came of an operation: a code, or how it went well. */
 interface MatrixOutcome {
@@ -85,7 +82,7 @@ async function askIt({ query, path, ...data }: GraphQLOperation, { ask }: Gatewa
 async function download({ url }: Gateway): Promise<MatrixOutcome> {
   const came = (how: string, told: unknown = null) => ({ came: how, isUnknown: false, told });
   try {
-    const response = await fetch(url + DOWNLOAD, { headers: HEADERS });
+    const response = await fetch(url + OUTPUTS_OF_42, { headers: HEADERS });
     if (response.status !== 200) {
       const told = (await response.json()) as Answer<unknown>;
       return came(String(told.errors?.[0]?.extensions["code"]), told);

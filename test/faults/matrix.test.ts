@@ -3,14 +3,7 @@ import { readFileSync } from "node:fs";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { everyNth, tableIn } from "../support/cases.ts";
-import {
-  lookUp,
-  lostHosts,
-  MATRIX_OPERATIONS,
-  type MatrixFault,
-  type MatrixOperation,
-  observe,
-} from "./fault-matrix.ts";
+import { lookUp, lostHosts, MATRIX_OPERATIONS, type MatrixFault, observe } from "./fault-matrix.ts";
 import type { Fault } from "../support/fault-server.ts";
 import {
   bombOf,
@@ -161,10 +154,9 @@ describe("each fault ends each operation as the table says: the rest of the data
       const all = told.filter(([, cell]) => cell !== "–");
       const meant = everyNth(all, Math.min(3, all.length), index);
       await withDeadline(async (deadlineMs) => {
-        const found = meant.map(async ([operation]): Promise<[MatrixOperation, string]> => [
-          operation,
-          await observe(fault, operation, deadlineMs),
-        ]);
+        const found = meant.map(
+          async ([operation]) => [operation, await observe(fault, operation, deadlineMs)] as const,
+        );
         expect(await Promise.all(found)).toEqual(meant);
       });
     },

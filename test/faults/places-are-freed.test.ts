@@ -100,12 +100,16 @@ describe("callers who take nothing of a long answer", () => {
   });
 });
 
-test("callers who leave before their queries run have no place afterwards, also where they accept events", async () => {
-  const gateway = await startGateway({ upstream: await startHolding() });
+test("callers who leave before their queries run have no place or memory afterwards, also where they accept events", async () => {
+  const gateway = await startGateway({
+    upstream: await startHolding(),
+    env: { MAX_UPSTREAM_BYTES: "400000" },
+  });
   const query = "{ __typename }";
   // From the second time on the document is known, and is not read in a turn.
   for (const _ of [1, 2]) await gateway.ask(query);
-  const body = JSON.stringify({ query });
+  const variables = { more: "x".repeat(100_000) };
+  const body = JSON.stringify({ query, variables });
   const head = "Host: g\r\nAccept: text/event-stream\r\nContent-Type: application/json";
   for (let caller = 0; caller < 20; caller++) {
     const { socket, write } = await openRaw(gateway.url);
@@ -115,6 +119,7 @@ test("callers who leave before their queries run have no place afterwards, also 
   await settled(gateway, () => gateway.logged().length);
   expect(gateway.logged()).toContain("REQUEST_CANCELLED");
   expect(await metricOf(gateway, "rungraph_operations_running")).toBe(0);
+  expect((await gateway.ask(query, variables)).errors).toBeUndefined();
 });
 
 test("callers who leave while their requests wait for a connection free the queue", async () => {

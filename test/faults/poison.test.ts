@@ -186,11 +186,7 @@ test("poison in thousands of recorded answers makes no slip of ours", async () =
     const draw = seeded(hashOf(`${round} ${path}`));
     return { json: poisoned(bodies[Math.floor(draw() * bodies.length)], draw) };
   });
-  const env = {
-    MAX_DEPTH: "20",
-    MAX_TOKENS: "100000",
-    UPSTREAM_PROFILE: "polyaxon-0.4",
-  };
+  const env = { MAX_DEPTH: "20", MAX_TOKENS: "100000", UPSTREAM_PROFILE: "polyaxon-0.4" };
   const { ask, logged } = await startGateway({ upstream: service, env });
   const askAll = () => Promise.all(QUERIES.map((query) => ask<unknown, unknown>(query)));
 

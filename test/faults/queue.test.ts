@@ -1,11 +1,12 @@
 import { describe, expect, test, vi } from "vitest";
 import { counted, holdAll, startBreakable } from "./breakable.ts";
-import { globalId } from "../support/ids.ts";
+import { metricOf } from "../support/figures.ts";
 import { PATIENT } from "../support/patience.ts";
 import { startBefore } from "../support/gateway.ts";
 import {
   askFor,
   firstCodeOf,
+  OUTPUTS_OF_42,
   RUNNING_ANSWER,
   RUNNING_RECORD,
   statusesOf,
@@ -23,10 +24,9 @@ describe("when the service is busy:", () => {
     const six = Array.from({ length: 6 }, () => one().then((verdict) => verdicts.push(verdict)));
     await vi.waitFor(() => expect(verdicts).toEqual(["SERVICE_OVERLOADED"]), PATIENT);
     expect(hold.count()).toBe(2);
-    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-    expect(metrics).toMatch(/^rungraph_upstream_requests_running 2$/m);
-    expect(metrics).toMatch(/^rungraph_upstream_requests_waiting 3$/m);
-    expect(metrics).toMatch(/^rungraph_upstream_requests_shed_total 1$/m);
+    expect(await metricOf(gateway, "rungraph_upstream_requests_running")).toBe(2);
+    expect(await metricOf(gateway, "rungraph_upstream_requests_waiting")).toBe(3);
+    expect(await metricOf(gateway, "rungraph_upstream_requests_shed_total")).toBe(1);
 
     service.heal();
     hold.release();
@@ -63,10 +63,8 @@ describe("when the service is busy:", () => {
       response.writeHead(200).write("half");
       release.push(() => response.end());
     });
-    const id = globalId("Experiment:ada/mnist/42");
-    const response = await fetch(`${gateway.url}/downloads/${id}/outputs`, {
-      headers: { authorization: "token t0ken" },
-    });
+    const headers = { authorization: "token t0ken" };
+    const response = await fetch(gateway.url + OUTPUTS_OF_42, { headers });
     expect(await one(1)).toBe("ok");
     for (const end of release) end();
     expect(await response.text()).toBe("half");

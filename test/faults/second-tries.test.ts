@@ -36,14 +36,19 @@ describe("second tries of reads", () => {
     expect(service.calls()).toHaveLength(before + 19);
   });
 
-  test("come after a pause, the later the longer", async () => {
+  test("come after a pause, the later the longer, and not where that would end too late", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.0123);
     const set = vi.spyOn(globalThis, "setTimeout");
-    const { service, one } = await startBreakable(env);
+    const { service, one, pass } = await startBreakable({ ...env, REQUEST_TIMEOUT_MS: "600000" });
     service.fail(/./, reset, (call) => call <= 2);
     expect(await one()).toBe("ok");
+    const refusal = say({ status: 503, text: "", headers: { "retry-after": "2" } });
+    service.fail(/./, refusal, (call) => (pass(599_000), call === 1));
+    expect(await one()).toBe("UPSTREAM_UNAVAILABLE, again in 2");
     const pauses = set.mock.calls.map(([, ms = 0]) => Math.round(1_000 * ms));
     expect(pauses).toEqual(expect.arrayContaining([1_230, 2_460]));
+    service.fail(/./, say({ status: 503, text: "", headers: { "retry-after": "3" } }), (call) => call === 1);
+    expect(await one()).toBe("UPSTREAM_UNAVAILABLE, again in 3");
   });
 
   test("are neither made nor counted for a caller who leaves in the pause", async () => {

@@ -20,11 +20,12 @@ describe("an answer of the service cannot bring the gateway down", () => {
       "lists in lists in a record",
       `{"id": 42, "declarations": ${nested(100_000)}, "name": ${nested(100_000)}}`,
     ],
+    ["objects in objects in metrics", `{"id": 42, "last_metric": {"loss": ${nested(100_000, OBJECTS)}}}`],
     ["a record with a deep text of YAML", JSON.stringify({ id: 42, content: nested(20_000) })],
   ])("by its depth: %s", async (_, text) => {
     let told: Told = jsonText(text);
     const { ask } = await startBefore(() => told);
-    const query = `{ experiment(id: "ada.mnist.42") { name declarations { name value } config { cmd: version } } gateway { __typename } }`;
+    const query = `{ experiment(id: "ada.mnist.42") { name declarations { name value } latestMetrics { raw } config { cmd: version } } gateway { __typename } }`;
     const answer = (await ask(query)) as Answer<{ gateway: object }>;
     expect(codesOf(answer)).not.toContain("INTERNAL_SERVER_ERROR");
     expect(answer.data.gateway).toEqual({ __typename: "GatewayInfo" });
@@ -36,13 +37,13 @@ describe("an answer of the service cannot bring the gateway down", () => {
 });
 
 describe("a request cannot bring the gateway down", () => {
-  const query = "query ($id: ID!) { experiment(id: $id) { id } }";
+  const query = "mutation($i:ID!,$d:JSON){restartExperiment(id:$i,input:{declarations:$d}){__typename}}";
   test.each([
     ["lists in lists", nested(100_000)],
     ["a query of brackets", JSON.stringify({ query: nested(100_000, ["{a", "", "}"]) })],
     ["a query of brackets never closed", JSON.stringify({ query: "{a".repeat(100_000) })],
     ["lists as an argument", JSON.stringify({ query: `{ experiment(id: ${nested(50_000)}) { id } }` })],
-    ["deep variables", `{"query": "${query}", "variables": {"id": ${nested(100_000)}}}`],
+    ["deep variables", `{"query":"${query}","variables":{"i":${nested(60_000)},"d":${nested(60_000)}}}`],
     ["deep extensions", `{"query": "{ __typename }", "extensions": ${nested(40_000, OBJECTS)}}`],
   ])("by the depth of its JSON: %s", async (_, body) => {
     const { url, ask } = await startBefore(RECORDS);

@@ -46,9 +46,7 @@ async function startWire() {
     url,
     /** Whether a request with this id has arrived. On a busy machine some are given up before they are sent. */
     hasReceived: (requestId: unknown) => received.has(requestId),
-    tell: (next: Response) => {
-      told = next;
-    },
+    tell: (next: Response) => void (told = next),
   };
 }
 
@@ -99,6 +97,7 @@ test.each([
   ["103 Early Hints\r\nLink: </style.css>; rel=preload", "ok"],
   ["103 Early Hints\r\n\r\nHTTP/1.1 103 Early Hints", "ok"],
   ["199 Whatever", "ok"],
+  ["102 Processing\r\n\r\nHTTP/1.1 409 Conflict\r\nContent-Length: 0", "CONFLICT undefined"],
   // undici takes a 100 that nobody asked for as the end of the connection.
   ["100 Continue", "UPSTREAM_UNAVAILABLE unknown"],
 ])("an informational answer before the final one, %j, makes it %s", async (informational, outcome) => {

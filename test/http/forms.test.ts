@@ -3,7 +3,7 @@ import { auditServer } from "graphql-http";
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
 import { JSON_BODY, operationText, type Sending, sendPlainly, sendTo } from "../support/raw-requests.ts";
 import { DEFAULTS } from "../support/story-settings.ts";
 import ACCEPTED from "./accepted.json" with { type: "json" };
@@ -99,8 +99,7 @@ test.each([
 
 /** A gateway, and a way to send it bytes as they are, with what it answers. */
 async function start() {
-  const upstream = await startFake(() => undefined);
-  const gateway = await startGateway({ upstream });
+  const { service: upstream, ...gateway } = await startBefore(() => undefined);
   const send = async (target: string, body?: string | Buffer) => {
     const headers = { accept: "application/json", ...JSON_BODY };
     const method = body === undefined ? "GET" : "POST";

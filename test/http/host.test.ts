@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { startRecords } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import { startReady } from "../support/main-process.ts";
 import { JSON_BODY, operationText, sendPlainly } from "../support/raw-requests.ts";
 import { statusOf, WEB_SOCKET } from "./raw-socket.ts";
@@ -30,8 +30,7 @@ test.each([
   ["http://runs.example.com:8443/graphql", "a b"],
   ["HTTP://runs.example.com:8443/graphql", "other"],
 ])("the target %s with the Host %s is served, and URLs in answers have its host", async (target, host) => {
-  const upstream = await startRecords({ "ada/mnist/experiments/42/": { id: 42 } });
-  const { url } = await startGateway({ upstream });
+  const { url } = await startBefore({ "ada/mnist/experiments/42/": { id: 42 } });
   const { status, body } = await send(url, target, host);
   expect(status).toBe(200);
   expect(body).toMatch(/"logsUrl":"http:\/\/runs\.example\.com:8443\/downloads/);

@@ -42,6 +42,6 @@ test("a connection that waits for its next request outlives all other limits", a
 
 test("a connection that waits for longer than KEEP_ALIVE_TIMEOUT_MS is closed", async () => {
   const { closed } = await open({ KEEP_ALIVE_TIMEOUT_MS: "1" });
-  const isReset = await closed;
-  expect(isReset).toBe(false);
+
+  expect(await closed).toBe(false);
 });

@@ -20,6 +20,7 @@ import { openRaw, statusOf } from "./raw-socket.ts";
 /** No connection is used twice. */
 const HEADERS = { authorization: "token t0ken", connection: "close" };
 const BODY = operationText(ASK_STATUS);
+const LOG = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
 
 const startRunning = () => startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
 
@@ -100,7 +101,7 @@ const DAWDLERS: readonly Dawdler[] = [
   [`${HEAD}Content-Length: 500\r\n\r\n`],
   [`${HEAD}Content-Length: 500\r\n\r\n{`, " "],
   [`${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`, "1\r\n \r\n"],
-  ["GET /downloads/Sm9iOmFkYS9tbmlzdC8y/logs HTTP/1.1\r\n"],
+  [`GET ${LOG} HTTP/1.1\r\n`],
   ["POST /nowhere HTTP/1.1\r\nHost: gateway\r\nContent-Type", "x"],
 ];
 
@@ -146,18 +147,22 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
   });
 });
 
-test("a caller that waits long for its answer gets it", async () => {
+test("a caller that waits long for its answer gets it, and one that reads nothing of it is let go", async () => {
   const service = await startHolding();
   const { held } = service;
-  const gateway = await start(service, { timeout: 50 });
+  const gateway = await start(service, { timeout: 50 }, { READ_TIMEOUT_MS: "600000" });
+  const { socket, write } = await openRaw(gateway.port);
+  socket.pause();
+  await write(`GET ${LOG} HTTP/1.1\r\nHost: a\r\nAuthorization: token t0ken\r\n\r\n`);
+  await vi.waitUntil(() => held.length === 1, PATIENT);
+  held.shift()?.end("x".repeat(20_000_000));
   const waiting = gateway.ask();
-  const log = fetch(`http://127.0.0.1:${gateway.port}/downloads/Sm9iOmFkYS9tbmlzdC8y/logs`, {
-    headers: HEADERS,
-  });
+  const log = fetch(`http://127.0.0.1:${gateway.port}${LOG}`, { headers: HEADERS });
   await vi.waitUntil(() => held.length === 2 && gateway.silences() >= 2, PATIENT);
   for (const response of held) response.end(JSON.stringify(RUNNING_RECORD));
   expect(await waiting).toEqual(RUNNING_ANSWER);
   expect(await (await log).json()).toEqual(RUNNING_RECORD);
+  await vi.waitUntil(async () => (await gateway.open()) === 0, PATIENT);
 });
 
 /** Sends requests and leaves without waiting for what is answered. */

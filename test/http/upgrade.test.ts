@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { startRecords } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore } from "../support/gateway.ts";
 import { ASK_STATUS, RUNNING_ANSWER } from "../support/one-read.ts";
 import { openRaw } from "./raw-socket.ts";
 
@@ -10,12 +9,18 @@ const OFFER = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Sett
 const BODY = JSON.stringify({ query: ASK_STATUS });
 const HEAD = `POST /graphql HTTP/1.1\r\nHost: a\r\n${OFFER}\r\nAuthorization: token t0ken`;
 const POST = `${HEAD}\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n`;
+const PLAIN = POST.replace(`${OFFER}\r\n`, "");
 
-async function open() {
-  const service = await startRecords({ "ada/mnist/experiments/42/": { last_status: "running", id: 42 } });
-  const { url } = await startGateway({ upstream: service });
-  const { socket, closed, statuses } = await openRaw(url);
-  return { socket, closed, answers: (count: number) => statuses(count, JSON.stringify(RUNNING_ANSWER)) };
+async function open(takesUpgrades = true) {
+  const records = { "ada/mnist/experiments/42/": { last_status: "running", id: 42 } };
+  const { url } = await startBefore(records, {}, { takesUpgrades });
+  const { socket, closed, read, statuses } = await openRaw(url);
+  return {
+    socket,
+    closed,
+    read,
+    answers: (count: number) => statuses(count, JSON.stringify(RUNNING_ANSWER)),
+  };
 }
 
 test("a request that offers HTTP/2 is answered like any other, as the last one of its connection", async () => {
@@ -30,18 +35,16 @@ test("a request that offers HTTP/2 is answered like any other, as the last one o
 });
 
 test("a connection that offers another protocol behind an unanswered request is closed", async () => {
-  const { socket, closed } = await open();
-  socket.write(POST + BODY + POST + BODY);
-  const isReset = await closed;
-  expect(isReset).toBe(false);
+  const { socket, closed, read } = await open();
+  socket.write(PLAIN + BODY + POST + BODY);
+  expect([await closed, read()]).toEqual([false, ""]);
 });
 
-test("what follows the offer of another protocol in its packet is answered, or its connection closes", async () => {
-  const { socket, closed, answers } = await open();
-  const plain = POST.replace(`${OFFER}\r\n`, "");
-  for (let count = 1; count <= 3; count++) socket.write(plain + BODY);
+test.each([true, false])("what follows an offer is not lost in silence: %s", async (isTaken) => {
+  const { socket, closed, answers } = await open(isTaken);
+  for (let count = 1; count <= 3; count++) socket.write(PLAIN + BODY);
   await answers(3);
-  socket.write(`GET /healthz HTTP/1.1\r\nHost: a\r\n${OFFER}\r\n\r\n${plain}${BODY}`);
+  socket.write(`GET /healthz HTTP/1.1\r\nHost: a\r\n${OFFER}\r\n\r\n${PLAIN}${BODY}`);
   // Which of both depends on the version of Node.js.
   await expect(
     Promise.race([closed.then(() => "closed"), answers(5).then(() => "answered")]),

@@ -6,16 +6,10 @@ import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gatew
 import { startGateway } from "../support/gateway.ts";
 import { askInPieces, merge, nullAt, type Path, type PieceJson } from "../support/pieces.ts";
 import { deferral, UNSTEADY as LEFT_OUT } from "../support/random-deferral.ts";
-import {
-  EXISTING_ROOTS,
-  listOperation,
-  MISSING_ROOTS,
-  operation,
-  VARIABLES,
-} from "../support/random-operations.ts";
+import { EXISTING_ROOTS, listOperation, operation, ROOTS, VARIABLES } from "../support/random-operations.ts";
 
 const EXISTING = operation({ roots: EXISTING_ROOTS, leftOut: LEFT_OUT, depth: 4 });
-const RECORDS = operation({ roots: [...EXISTING_ROOTS, ...MISSING_ROOTS], leftOut: LEFT_OUT, depth: 4 });
+const RECORDS = operation({ roots: ROOTS, leftOut: LEFT_OUT, depth: 4 });
 const LISTS = listOperation({ leftOut: LEFT_OUT, depth: 3 });
 
 /** Asks for a document whole, and for a form of it in pieces. */

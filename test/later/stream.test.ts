@@ -17,10 +17,10 @@ async function start() {
     const id = Number(/builds\/(\d+)/.exec(path)?.[1]);
     return id === 2 ? undefined : { json: { id, description: `Build ${id}.` } };
   }, RELEASE_02);
-  const ask = (nodes: string, variables = {}) => {
+  const ask = (nodes: string, variables = {}, fragment = "") => {
     const list = `project(id: "ada.mnist") { experiments(first: 3) { ${nodes} } }`;
-    const query = nodes.includes("$")
-      ? `query ($count: Int! = 1, $on: Boolean! = true) { ${list} }`
+    const query = (nodes + fragment).includes("$")
+      ? `query ($count: Int! = 1, $on: Boolean! = true) { ${list} } ${fragment}`
       : `{ ${list} }`;
     return askInPieces(url, { query, variables }, SIGNED_IN);
   };
@@ -30,6 +30,7 @@ async function start() {
 const NODES = `nodes @stream(initialCount: $count, if: $on, label: "runs") { buildJob { description } }`;
 const PATH = ["project", "experiments", "nodes"];
 const built = (id: number) => ({ buildJob: { description: `Build ${id}.` } });
+const WHOLE = { project: { experiments: { nodes: [built(1), { buildJob: null }, built(3)] } } };
 const missing = (index: number) => ({
   path: [...PATH, index, "buildJob"],
   extensions: { code: "NOT_FOUND" },
@@ -44,7 +45,7 @@ test("the items of a list follow those that come with it, in their order, and th
     hasNext: true,
   });
   const { data, errors } = merge(pieces);
-  expect(data).toEqual({ project: { experiments: { nodes: [built(1), { buildJob: null }, built(3)] } } });
+  expect(data).toEqual(WHOLE);
   expect(errors).toMatchObject([missing(1)]);
   const [list, first, ...others] = calls();
   expect([list, first]).toEqual(["GET ada/mnist/experiments?limit=3", "GET ada/mnist/builds/1/"]);
@@ -64,6 +65,12 @@ test.each([{ count: 3 }, { count: 9 }, { on: false }])("nothing follows with %j"
   const pieces = await ask(NODES, variables);
   expect(pieces).toMatchObject([{ errors: [missing(1)] }]);
   expect(pieces[0]).not.toHaveProperty("hasNext");
+});
+
+test("a list in a fragment that is spread again, and deferred there, comes once", async () => {
+  const { ask } = await start();
+  const fragment = `fragment Runs on ExperimentConnection { ${NODES} }`;
+  expect(merge(await ask("...Runs ... @defer { ...Runs }", {}, fragment)).data).toEqual(WHOLE);
 });
 
 test("a count below zero is an error of the list", async () => {

@@ -5,7 +5,7 @@ import { everyNth, tableIn } from "../support/cases.ts";
 import { type DoorName, ENTER, type Use, type Visit } from "../support/doors.ts";
 import { RELEASE_04 } from "../support/gateway.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
-import { PATIENT } from "../support/patience.ts";
+import { PATIENT, withoutPings } from "../support/patience.ts";
 
 /**
  * The settings of each kind of place: eight in all, two for a caller, so two for an address and four for all strangers, except
@@ -111,6 +111,7 @@ test.each(everyNth(tested, 5, 0))(
       // oxlint-disable-next-line vitest/no-conditional-expect -- each cell expects what its row says
       return void expect([...outcomes]).toEqual([rule === "opens" ? "in" : Number(rule)]);
     }
+    if (rule === "READ_TIMEOUT_MS") withoutPings();
     // Over one connection the two have one token.
     const isOne = door === "subscription over a WebSocket";
     const visits: Visit[] = [];

@@ -19,8 +19,7 @@ test.each([
   await world.accept("ada", "bob");
   const known = await openSocket(world, { token: "bob" });
   for (const index of many(20, Number)) await openSocket(world, { token: tokenOf(index) });
-  const browser = await openSocket(world, { token: "invented-late" });
-  expect(browser.outcome).toBe("in");
+  expect((await openSocket(world, { token: "invented-late" })).outcome).toBe("in");
   expect((await openSocket(world, { token: "ada" })).outcome).toBe("in");
   expect((await openSocket(world, { token: "ada", byHeader: true })).outcome).toBe("in");
   known.tell({ type: "ping" });

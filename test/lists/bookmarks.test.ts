@@ -36,9 +36,10 @@ test.each([1, 2, 3, 4, undefined])(
   },
 );
 
-test("the cursor of an item points after it, also where one before it is left out", async () => {
-  const { ask } = await startRows(ROWS);
+test("the cursor of an item points after it, also where one before it is left out, and what another user keeps is not the caller's", async () => {
+  const { ask } = await startRows(ROWS, {}, { id: 5, bookmarked: false });
   const { edges } = listIn(await ask(QUERY), "user.bookmarks");
-  const rest = listIn(await ask(QUERY, { after: edges[1]?.cursor }), "user.bookmarks");
-  expect(rest.nodes).toEqual(namesOf(5));
+  const query = QUERY.replace("uniqueName", "uniqueName isBookmarked");
+  const rest = listIn(await ask(query, { after: edges[1]?.cursor }), "user.bookmarks");
+  expect(rest.nodes).toEqual([{ ...namesOf(5)[0], isBookmarked: false }]);
 });

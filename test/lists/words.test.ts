@@ -53,7 +53,7 @@ test("projects are found by words as well", async () => {
   const { ask, calls } = await startRows([
     { name: "mnist", description: "Handwritten digits", tags: ["vision"] },
     { name: "speech", description: null, tags: ["audio", "digits"] },
-    { name: "vision-2", tags: null },
+    { name: "vision-2", description: `${"-".repeat(20_000)} digits`, tags: null },
   ]);
   const fields = `{ nodes { name } totalCount scan { rowsRead isComplete } pageInfo { hasNextPage } }`;
   const page = (...names: string[]) => ({

@@ -212,3 +212,14 @@ test("a run whose state cannot be read for now is told when it can, and the list
   const single = "GET ada/mnist/experiments/1/";
   expect(await requests(5)).toEqual([LIST_RUNNING, LIST_RUNNING, single, LIST_RUNNING, single]);
 });
+
+test("a run that the service does not show with the token any more is not told as gone: the events end", async () => {
+  const runs = experiments(1);
+  const { next, reach } = await watchRuns(runs, RUNNING, RELEASE_04, (seen) =>
+    seen.path.endsWith("/1/") ? { status: 401, json: { detail: "Token expired" } } : listed(runs)(seen),
+  );
+  await next();
+  Object.assign(runs[0] ?? {}, { last_status: "failed" });
+  await reach(1_000);
+  expect(await next()).toBeUndefined();
+});

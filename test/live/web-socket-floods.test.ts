@@ -18,6 +18,14 @@ test("a client that sends and does not read is disconnected when 4 MB wait for i
   expect(told.mock.calls).toEqual([]);
 });
 
+test("a message longer than MAX_BODY_BYTES ends its connection, which is no fault of the gateway", async () => {
+  const { url } = await startLive([], { env: { MAX_BODY_BYTES: "2000" } });
+  const told = vi.spyOn(console, "error");
+  const { socket, closed } = await openSocket({ url }, { token: null });
+  socket.send("x".repeat(2_001));
+  expect([await closed, told.mock.calls]).toEqual([1_009, []]);
+});
+
 test("many messages that come at once are read one in each turn of the event loop", async () => {
   const { url } = await startLive([]);
   const { socket } = await openSocket({ url }, { token: null });

@@ -50,11 +50,12 @@ test.each([
 ] as const)(
   "a request %s is an error of its own code, with a request id of its own",
   async (_, params, query, code) => {
-    const { url, inOrder } = await startLive([]);
+    const { url, inOrder, subscriptions } = await startLive([]);
     const results = clientOf(url, params, { "x-request-id": "mine" }).iterate({ query, variables });
     const requestId = expect.not.stringMatching("mine") as string;
     await expect(results.next()).rejects.toMatchObject([{ extensions: { code, requestId } }]);
     expect(inOrder()).toEqual([]);
+    await subscriptions(0);
   },
 );
 

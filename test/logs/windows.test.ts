@@ -7,15 +7,7 @@ import { cases } from "../support/cases.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
-import {
-  inPiecesOf,
-  LOG_CALL,
-  type LogWindow,
-  READ_LOG,
-  readWindowOf,
-  startEndless,
-  startLog,
-} from "../support/logs.ts";
+import { inPiecesOf, LOG_CALL, READ_LOG, readWindowOf, startEndless, startLog } from "../support/logs.ts";
 import WINDOWS from "./windows.json" with { type: "json" };
 
 describe("a window from the start of a log", () => {
@@ -72,8 +64,8 @@ describe("a window from the start of a log", () => {
 });
 
 /** Reads window after window until there is no more, at most so many. */
-async function walk(gateway: Gateway, maxBytes: number, most: number): Promise<LogWindow[]> {
-  const windows: LogWindow[] = [];
+async function walk(gateway: Gateway, maxBytes: number, most: number) {
+  const windows: Awaited<ReturnType<typeof readWindowOf>>[] = [];
   let after: string | undefined;
   do {
     const window = await readWindowOf(gateway, { maxBytes, ...(after === undefined ? {} : { after }) });

@@ -71,10 +71,10 @@ describe("the log of the gateway", () => {
       a: job(id: "ada.mnist.jobs.1") { status }
       b: job(id: "ada.mnist.jobs.2") { status }
       c: job(id: "ada.mnist.jobs.3") { status }
-      d: experiment(id: "ada.mnist.4") { status }
+      d: experiment(id: "canary.mnist.4") { status }
       e: buildJob(id: "ada.mnist.builds.5") { status }
       f: group(id: "ada.mnist.6") { id description }
-      g: project(id: "ada.canary") { description }
+      g: viewer { username }
     }`;
     await ask(query, {}, { headers: { "x-request-id": "page-7" } });
     const headers = { authorization: "token t0ken", "x-request-id": "page-8" };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
-import { type Gateway, startGateway } from "../support/gateway.ts";
+import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import { sendTo } from "../support/raw-requests.ts";
 import { html } from "../support/replies.ts";
@@ -43,10 +43,9 @@ describe("the metrics of the gateway", () => {
   });
 
   test("count an operation once, by its most severe code", async () => {
-    const service = await startFake(({ path }) =>
+    const { ask, url } = await startBefore(({ path }) =>
       path.endsWith("/2/") ? { json: { detail: "no" }, status: 500 } : undefined,
     );
-    const { ask, url } = await startGateway({ upstream: service });
     await ask(
       `{ first: job(id: "ada.mnist.jobs.1") { status } second: job(id: "ada.mnist.jobs.2") { status } }`,
     );
@@ -127,8 +126,8 @@ describe("the metrics of the gateway", () => {
   });
 
   test("name a hundred clients: a new one takes the place of the one unused for longest, once that was unused for ten minutes", async () => {
-    const send = ({ ask }: Gateway, name: string) =>
-      ask(VIEWER, {}, { headers: { "graphql-client-name": "web", "graphql-client-version": name } });
+    const send = ({ ask }: Gateway, name: string, client = "web") =>
+      ask(VIEWER, {}, { headers: { "graphql-client-name": client, "graphql-client-version": name } });
     const sampleOf = (name: string) => `rungraph_client_operations_total{client="web",version="${name}"}`;
     const other = `rungraph_client_operations_total{client="other",version="other"}`;
     const { clock, advance } = handClock();
@@ -137,32 +136,29 @@ describe("the metrics of the gateway", () => {
     /** The values of some names and of `other`; none of those that are not named. */
     const valuesOf = async (...names: readonly string[]) => {
       const lines = await linesOf(gateway.url, "rungraph_client_operations_total");
-      const valueOf = (sample: string) =>
-        lines
-          .find((line) => line.startsWith(`${sample} `))
-          ?.split(" ")
-          .at(-1);
+      const valueOf = (sample: string) => lines.find((line) => line.startsWith(`${sample} `))?.split(" ")[1];
       return [...names.map(sampleOf), other].map(valueOf);
     };
+    // Who has the name of what is not told apart takes no place, and gives none.
+    await send(gateway, "other", "other");
     for (let name = 0; name < 100; name++) await send(gateway, `V${name}`);
     advance(599_999);
     await send(gateway, "New");
-    expect(await valuesOf("New")).toEqual([undefined, "1"]);
+    expect(await valuesOf("New")).toEqual([undefined, "2"]);
     // Used again: it is not the one unused for longest any more.
     await send(gateway, "V0");
     advance(1);
     for (const name of ["New", "New"]) await send(gateway, name);
-    expect(await valuesOf("New", "V0", "V1", "V2")).toEqual(["2", "2", undefined, "1", "1"]);
+    expect(await valuesOf("New", "V0", "V1", "V2")).toEqual(["2", "2", undefined, "1", "2"]);
     // A name that comes back begins anew.
     await send(gateway, "V1");
-    expect(await valuesOf("V1")).toEqual(["1", "1"]);
+    expect(await valuesOf("V1")).toEqual(["1", "2"]);
   });
 
   test("take no new names from callers whose token the service has not accepted", async () => {
-    const upstream = await startFake(({ headers: { authorization } }) =>
+    const { ask, url } = await startBefore(({ headers: { authorization } }) =>
       authorization === "token t0ken" ? { json: { username: "ada" } } : { json: {}, status: 401 },
     );
-    const { ask, url } = await startGateway({ upstream });
     const send = (token: string | null, name: string) =>
       ask(`query ${name} { viewer { username } }`, {}, { token, headers: { "graphql-client-name": name } });
     await send("t0ken", "Known");

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startBefore } from "../support/gateway.ts";
 import { JSON_BODY, operationsIn, operationText, type Sending, sendTo } from "../support/raw-requests.ts";
 import TRACE_CONTEXTS from "./trace-contexts.json" with { type: "json" };
 
@@ -25,8 +24,7 @@ describe("the request id", () => {
   test.each(["", "two words", "x".repeat(129), `"quoted"`, "<script>"])(
     "%j is none: the gateway makes one, the same for the service, the log and the answer",
     async (given) => {
-      const fake = await startFake(() => ({ json: { username: "ada" } }));
-      const { url, logged } = await startGateway({ upstream: fake });
+      const { url, logged, service: fake } = await startBefore(() => ({ json: { username: "ada" } }));
       const { headers } = await sendTo(`${url}/graphql`, {
         body: operationText("{ viewer { isSuperuser } }"),
         headers: { ...JSON_BODY, authorization: "token t0ken", "x-request-id": given },
@@ -43,8 +41,7 @@ describe("the trace context", () => {
   test.each(TRACE_CONTEXTS)(
     "$given of the caller is handed to the service as $sent, and no state",
     async ({ given: traceparent, sent }) => {
-      const fake = await startFake(() => ({ json: { username: "ada" } }));
-      const { ask } = await startGateway({ upstream: fake });
+      const { ask, service: fake } = await startBefore(() => ({ json: { username: "ada" } }));
       await ask("{ viewer { isSuperuser } }", {}, { headers: { traceparent, tracestate: "vendor=canary" } });
       const told = fake.seen().map(({ headers }) => [headers["traceparent"] ?? null, headers["tracestate"]]);
       expect(told).toEqual([[sent, undefined]]);

@@ -11,11 +11,7 @@ const log = { debug() {}, info() {}, warn() {}, error() {} };
 /** A server with gateways below prefixes, in front of an empty service. */
 async function start(
   prefixes: readonly string[],
-  handle: (gateways: readonly Gateway[], request: IncomingMessage, response: ServerResponse) => void = (
-    _,
-    __,
-    response,
-  ) => void response.end("own"),
+  handle = (_all: readonly Gateway[], _asked: IncomingMessage, own: ServerResponse) => void own.end("own"),
 ) {
   const { url } = await startRecords({});
   const gateways = await Promise.all(
@@ -57,4 +53,13 @@ test("a request that a middleware has paused is read", async () => {
   });
   const answer = await askAt(`http://127.0.0.1:${port}/a/graphql`, "t0ken", "{ __typename }");
   expect(answer).toEqual({ data: { __typename: "Query" } });
+});
+
+test("a gateway is closed after DRAIN_TIMEOUT_MS, whoever waits for an answer then", async () => {
+  const service = createServer((_, response) => void gateway.close().then(() => response.end("{}")));
+  const settings = { UPSTREAM_URL: `http://127.0.0.1:${await openPort(service)}`, DRAIN_TIMEOUT_MS: 100 };
+  const gateway = await createGateway(settings, { log });
+  const port = await openPort(createServer(gateway.handler));
+  const answer = await askAt(`http://127.0.0.1:${port}/graphql`, "t0ken", "{ viewer { username } }");
+  expect(answer.errors?.[0]?.extensions["code"]).toBe("UNAUTHENTICATED");
 });

@@ -12,7 +12,7 @@ import { post } from "../support/raw-requests.ts";
 
 const MANY_FILES = Array.from({ length: 4_000 }, (_, index) => [`${index}`, index]);
 
-const ofNames = (count: number) =>
+const named = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, name) => [`m${name}`, 1]));
 
 const times = (count: number, part: string) => Array.from({ length: count }, () => part).join(" ");
@@ -24,8 +24,8 @@ async function start() {
     if (path.includes("/logs")) return { text: "\n".repeat(5_000) };
     if (path.includes("/outputs/tree")) return { json: { dirs: [], files: MANY_FILES } };
     if (path.includes("/experiments/7/metrics"))
-      return { json: { results: [{ id: 1, values: ofNames(400) }] } };
-    if (path.includes("/experiments/8")) return { json: { id: 8, name: "run", last_metric: ofNames(2_500) } };
+      return { json: { results: [{ id: 1, values: named(400) }] } };
+    if (path.includes("/experiments/8")) return { json: { id: 8, name: "run", last_metric: named(2_500) } };
     if (path.includes("/experiments?")) return { json: { count: 100, next: null, results: rows } };
     return { json: { count: 0, next: null, results: [], id: 42, name: "run" } };
   });
@@ -107,10 +107,8 @@ describe("what a request brings counts against it as well, before anything is do
       generateID: () => "i".repeat(1_001),
     });
     onTestFinished(() => void long.dispose());
-    const named = long.iterate({ query: events }).next();
-    await expect(named).rejects.toMatchObject([
-      { message: "id: expected at most 1000 characters, got 1001" },
-    ]);
+    const got = long.iterate({ query: events }).next();
+    await expect(got).rejects.toMatchObject([{ message: "id: expected at most 1000 characters, got 1001" }]);
     expect(service.calls()).toEqual([]);
   });
 });

@@ -147,8 +147,10 @@ describe("a user by name", () => {
     const { ask, calls } = await startProfile();
     const wrong = await ask(`{ user(username: "ada/mnist") { id } }`);
     expect(errorsOf(wrong)).toMatchObject([{ at: "user", code: "BAD_USER_INPUT" }]);
-    const nobody = await ask(`{ user(username: "ada") { id } }`, {}, { token: null });
-    expect(errorsOf(nobody)).toMatchObject([{ at: "user", code: "UNAUTHENTICATED" }]);
+    const query = `{ user(username: "ada") { id } project(id: "ada.mnist") { name } }`;
+    const nobody = await ask(query, {}, { token: null });
+    const code = "UNAUTHENTICATED";
+    expect(errorsOf(nobody)).toMatchObject(["user", "project"].map((at) => ({ at, code })));
     expect(calls()).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
+import STRATEGIES from "./cloning-strategies.json" with { type: "json" };
 import STRANGE from "./strange-values.json" with { type: "json" };
 import { post } from "../support/raw-requests.ts";
 
@@ -77,16 +78,7 @@ test("integers that a number would not keep are told digit by digit, found by th
   );
 });
 
-test.each([
-  ["restart", "RESTART"],
-  ["resume", "RESUME"],
-  ["copy", "COPY"],
-  ["Restart", "RESTART"],
-  ["fork", "OTHER"],
-  ["constructor", "OTHER"],
-  ["", null],
-  [null, null],
-])("the cloning strategy %j is %s", async (raw, strategy) => {
+test.each(STRATEGIES)("the cloning strategy %j is %s", async (raw, strategy) => {
   const { ask } = await startBefore({ "ada/mnist/jobs/1/": { id: 1, cloning_strategy: raw } });
   expect(await ask(`{ job(id: "ada.mnist.jobs.1") { cloningStrategy } }`)).toEqual({
     data: { job: { cloningStrategy: strategy } },

@@ -26,6 +26,11 @@ async function startKeeping(upstream: { readonly url: string }, env: Record<stri
   return { gateway, advance };
 }
 
+async function askViewer(gateway: Gateway, times: number): Promise<void> {
+  const headers = { authorization: "token t0ken", "cache-control": "no-cache" };
+  for (let time = 0; time < times; time++) await gateway.ask("{ viewer { username } }", {}, { headers });
+}
+
 const startRunning = () => startFake(({ path }) => ({ json: { ...RUNNING_RECORD, id: experimentIn(path) } }));
 
 const codesOf = async (gateway: Gateway, ...queries: readonly string[]) => {
@@ -72,22 +77,24 @@ describe("a response of the service", () => {
   });
 
   test.each([
-    ["a read", "GET ada/mnist/experiments/1/", (gateway: Gateway) => codesOf(gateway, statusOf(1))],
-    ["nobody is signed in", "GET users/", (gateway: Gateway) => codesOf(gateway, "{ viewer { username } }")],
+    ["a read", ["GET ada/mnist/experiments/1/"], (gateway: Gateway) => codesOf(gateway, statusOf(1))],
+    ["nobody is signed in", ["GET users/"], (gateway: Gateway) => askViewer(gateway, 1)],
+    ["another user is signed in", ["GET users/", "GET users/"], (gateway: Gateway) => askViewer(gateway, 2)],
     [
       "a download",
-      "GET ada/mnist/experiments/1/logs/",
+      ["GET ada/mnist/experiments/1/logs/"],
       ({ url }: Gateway) =>
         fetch(`${url}/downloads/${globalId("Experiment:ada/mnist/1")}/logs`, {
           headers: { authorization: "token t0ken" },
         }),
     ],
   ])("is not kept any more when the service rejects the token: %s", async (_, rejected, ask) => {
+    const names = rejected.length === 1 ? [""] : ["ada", "grace"];
     const service = await startFake(({ path }) =>
       experimentIn(path) === 42
         ? { json: RUNNING_RECORD }
-        : path === "users/"
-          ? { json: { username: "" } }
+        : path.endsWith("/users/")
+          ? { json: { username: names.shift() } }
           : { json: { detail: "Invalid token." }, status: 401 },
     );
     const { gateway } = await startKeeping(service);
@@ -98,7 +105,7 @@ describe("a response of the service", () => {
     onTestFinished(() => void vi.restoreAllMocks());
     await gateway.ask("{ __typename }", {}, { headers: { authorization: "token bob" } });
     expect(await codesOf(gateway, ASK_STATUS)).toEqual(["ok"]);
-    expect(service.calls()).toEqual([rejected, STATUS_CALL, STATUS_CALL].toSorted());
+    expect(service.calls()).toEqual([...rejected, STATUS_CALL, STATUS_CALL].toSorted());
   });
 
   test("is kept five times as long if it is the cluster, a machine or a run that has ended", async () => {

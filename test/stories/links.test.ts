@@ -51,22 +51,28 @@ test("a dangling link is null, a forbidden and a failing one keep what their nam
   ]);
 });
 
-test("a reference of a shape never seen is null, with one error at each place that shows its record", async () => {
+const SHAPES = [
+  ["buildJob", "build_job", "build #7"],
+  ["buildJob", "build_job", ".mnist.builds.7"],
+  ["experimentGroup", "experiment_group", "ada..7"],
+];
+
+test.each(SHAPES)("a %s in an unknown form, %s: %s, is null with its errors", async (field, key, shape) => {
   const clone = { ...experiment, original: "ada.mnist.9" };
   const { ask } = await startBefore(
     {
       "ada/mnist/experiments": { count: 2, next: null, results: [clone, { ...clone, id: 4 }] },
-      "ada/mnist/experiments/9/": { ...experiment, unique_name: clone.original, build_job: "build #7" },
+      "ada/mnist/experiments/9/": { ...experiment, unique_name: clone.original, [`${key}`]: shape },
     },
     RELEASE_02,
   );
-  const fields = "experiments { nodes { original { status buildJob { id } } } }";
+  const fields = `experiments { nodes { original { status ${field} { id } } } }`;
   const answer = await ask(`{ project(id: "ada.mnist") { ${fields} } }`);
-  const nodes = [1, 2].map(() => ({ original: { status: "RUNNING", buildJob: null } }));
+  const nodes = [1, 2].map(() => ({ original: { status: "RUNNING", [`${field}`]: null } }));
   expect(answer.data).toEqual({ project: { experiments: { nodes } } });
-  const reference = { code: "UPSTREAM_BAD_RESPONSE", reference: "build #7" };
+  const reference = { code: "UPSTREAM_BAD_RESPONSE", reference: shape };
   expect(told(answer)).toEqual(
-    [0, 1].map((at) => ({ path: `project.experiments.nodes.${at}.original.buildJob`, ...reference })),
+    [0, 1].map((at) => ({ path: `project.experiments.nodes.${at}.original.${field}`, ...reference })),
   );
 });
 

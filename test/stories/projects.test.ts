@@ -35,26 +35,14 @@ describe("a project", () => {
         project { id description readme tags isPublic }
       } }`);
     const id = globalId("Project:ada/mnist");
-    expect(await update(`description: "Digits", tags: [], isPublic: false`)).toEqual({
-      data: {
-        updateProject: {
-          project: {
-            id,
-            description: "Digits",
-            readme: expect.stringContaining("# MNIST"),
-            tags: [],
-            isPublic: false,
-          },
-        },
-      },
-    });
-    expect(await update("description: null, readme: null, tags: null")).toEqual({
-      data: {
-        updateProject: {
-          project: { id, description: null, readme: null, tags: null, isPublic: false },
-        },
-      },
-    });
+    const told = (project: object) => ({ data: { updateProject: { project: { id, ...project } } } });
+    const readme: unknown = expect.stringContaining("# MNIST");
+    expect(await update(`description: "Digits", tags: [], isPublic: false`)).toEqual(
+      told({ description: "Digits", readme, tags: [], isPublic: false }),
+    );
+    expect(await update("description: null, readme: null, tags: null")).toEqual(
+      told({ description: null, readme: null, tags: null, isPublic: false }),
+    );
     expect(calls()).toEqual(["PATCH ada/mnist", "PATCH ada/mnist"]);
   });
 
@@ -63,17 +51,9 @@ describe("a project", () => {
     const answer = await ask(`mutation { updateProject(id: "ada.mnist", input: { name: "digits" }) {
       project { id uniqueName experiments(first: 1, query: "id:42") { nodes { uniqueName } } }
     } }`);
-    expect(answer).toEqual({
-      data: {
-        updateProject: {
-          project: {
-            id: globalId("Project:ada/digits"),
-            uniqueName: "ada.digits",
-            experiments: { nodes: [{ uniqueName: "ada.digits.42" }] },
-          },
-        },
-      },
-    });
+    const experiments = { nodes: [{ uniqueName: "ada.digits.42" }] };
+    const project = { id: globalId("Project:ada/digits"), uniqueName: "ada.digits", experiments };
+    expect(answer).toEqual({ data: { updateProject: { project } } });
     expect(calls()).toEqual(["GET ada/digits/experiments?query=id%3A42&limit=1", "PATCH ada/mnist"]);
     expect(codesOf(await ask(`{ experiment(id: "ada.mnist.42") { status } }`))).toEqual(["NOT_FOUND"]);
     calls();

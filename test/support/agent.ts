@@ -1,6 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
 import { startDemoGateway, tokenOf } from "./demo-gateway.ts";
+import { JSON_BODY } from "./raw-requests.ts";
 
 /** The revisions of the protocol: with an envelope in each message, and with the handshake of before. */
 export type Era = "auto" | "legacy";
@@ -53,7 +54,4 @@ export async function startAgent(
 export const rpc = (method: string, params: object = {}) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 
-export const MCP_HEADERS = {
-  "content-type": "application/json",
-  accept: "application/json, text/event-stream",
-};
+export const MCP_HEADERS = { ...JSON_BODY, accept: "application/json, text/event-stream" };

@@ -16,19 +16,10 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Files and folders of which the package is made. */
-const SOURCES = [
-  "CHANGELOG.md",
-  "demo",
-  "docs",
-  "LICENSE",
-  "package.json",
-  "README.md",
-  "schema",
-  "src",
-  "tsconfig.build.json",
-  "tsconfig.json",
-  "tsconfig.types.json",
-];
+const SOURCES =
+  "CHANGELOG.md demo docs LICENSE package.json README.md schema src tsconfig.build.json tsconfig.json tsconfig.types.json".split(
+    " ",
+  );
 
 /** A folder that is removed behind the run. */
 export const createFolder = (prefix: string): string => mkdtempSync(join(tmpdir(), prefix));

@@ -10,8 +10,6 @@ export type ChildList = keyof typeof CHILD_LISTS;
 
 export const STATUSES_LIST: ChildList = "Experiment.statuses";
 
-export const STATUSES_ROUTE = "{owner}/{project}/experiments/{id}/statuses";
-
 /** An operation on one list, with `$first` and `$after`. */
 const childListOperation = (list: ChildList) => `query ($first: Int, $after: String) {
   thing: ${CHILD_LISTS[list][0]} {

@@ -1,13 +1,11 @@
 import { createHook } from "node:async_hooks";
-import { mkdtempSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import type * as Module from "../../src/index.ts";
+import { fileWith } from "./build.ts";
 
 /** What a process holds. */
 export interface Holdings {
@@ -30,8 +28,7 @@ createHook({
 
 // Safe: the first argument is the built module.
 const { createGateway } = (await import(process.argv[2] ?? "")) as typeof Module;
-const file = join(mkdtempSync(join(tmpdir(), "closed-")), "headers");
-writeFileSync(file, "{}");
+const file = fileWith("{}", "headers");
 
 async function makeAndClose(): Promise<void> {
   const gateway = await createGateway({ LOG_LEVEL: "error", UPSTREAM_HEADERS_FILE: file });

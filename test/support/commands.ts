@@ -5,24 +5,7 @@ import { globalId } from "./ids.ts";
 import given from "./command-inputs.json" with { type: "json" };
 
 /** A mutation with an example of its use, and what the service then sees. */
-export interface Command {
-  /** The row of the document: `POST {u}/{p}/jobs/{id}/stop`. */
-  readonly row: string;
-  /** `stopJob` */
-  readonly name: string;
-  /** `stopJob(id: "ada.mnist.jobs.5", force: true)` */
-  readonly mutation: string;
-  readonly method: string;
-  /** `ada/mnist/jobs/5/stop` */
-  readonly path: string;
-  readonly body: object | undefined;
-  /** Whether the document shows no answer. */
-  readonly isSilent: boolean;
-  /** The kind of run that it is about; null for users. */
-  readonly kind: string | null;
-  /** How its payload calls what it is about. */
-  readonly field: string;
-}
+export type Command = ReturnType<typeof commandOf>;
 
 /** The numbers of examples; of a kind that is not here, the one of its row. */
 const NUMBERS: Readonly<Record<string, string>> = given.numbers;
@@ -40,7 +23,7 @@ const EXAMPLES: Readonly<Record<string, { kind: string; name: string; number: st
 /** What mutations take besides the name of what they are about. */
 const INPUTS: Readonly<Record<string, { graphql: string; body: object }>> = given.inputs;
 
-function commandOf({ row, method, path, content }: ContractRow, name: string): Command {
+function commandOf({ row, method, path, content }: ContractRow, name: string) {
   const example = EXAMPLES[path.split("/")[2] ?? ""];
   const input = method === "PATCH" ? given.update : INPUTS[name];
   const args = [
@@ -51,23 +34,30 @@ function commandOf({ row, method, path, content }: ContractRow, name: string): C
     ...(path.endsWith("{id}/stop") ? ["force: true"] : []),
   ];
   return {
+    /** The row of the document: `POST {u}/{p}/jobs/{id}/stop`. */
     row,
+    /** `stopJob` */
     name,
+    /** `stopJob(id: "ada.mnist.jobs.5", force: true)` */
     mutation: `${name}(${args.join(", ")})`,
     method,
+    /** `ada/mnist/jobs/5/stop` */
     path: path
       .replace("{u}/{p}", "ada/mnist")
       .replace("{username}", "linus")
       .replace(/\{\w+\}/, example?.number ?? ""),
     body: input?.body,
+    /** Whether the document shows no answer. */
     isSilent: content === "nothing",
+    /** The kind of run that it is about; null for users. */
     kind: example?.kind ?? null,
+    /** How its payload calls what it is about. */
     field: (example?.kind ?? "user").replace(/^./, (letter) => letter.toLowerCase()),
   };
 }
 
 /** Every mutation, in the order of the document. */
-export const commands: readonly Command[] = contractRows.flatMap((row) =>
+export const commands = contractRows.flatMap((row) =>
   row.mutation === null ? [] : [commandOf(row, row.mutation)],
 );
 

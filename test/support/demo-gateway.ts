@@ -6,24 +6,16 @@ import { type GatewayOptions, startGateway } from "./gateway.ts";
 /** A clock that stands: what the demo answers is the same in every run. */
 export const still = () => Date.parse("2026-06-01T12:00:00Z");
 
-/** A demo that tells which requests arrived. */
-interface WatchedDemo extends Demo {
-  /** `GET /api/v1/ada/mnist/jobs/1/` for each, in their order. */
-  readonly calls: () => string[];
-  readonly forget: () => void;
-}
-
-/** A demo service of its own, closed when the test ends. */
-export async function startDemoService(options: DemoOptions = {}): Promise<WatchedDemo> {
+/** A demo service of its own, closed when the test ends, which tells the requests that arrived. */
+export async function startDemoService(options: DemoOptions = {}) {
   let calls: string[] = [];
   const demo = await startDemo({ ...options, onCall: (call) => calls.push(call) });
   onTestFinished(() => demo.close());
   return {
     ...demo,
+    /** `GET /api/v1/ada/mnist/jobs/1/` for each, in their order. */
     calls: () => [...calls],
-    forget: () => {
-      calls = [];
-    },
+    forget: () => void (calls = []),
   };
 }
 
@@ -45,7 +37,7 @@ export function tokenOf(demo: Demo, username: string): string {
 }
 
 /** The demo's requests since the last look, without the prefix they all have, in the order of the alphabet. */
-export function callsOf(demo: WatchedDemo): string[] {
+export function callsOf(demo: Awaited<ReturnType<typeof startDemoService>>): string[] {
   const calls = demo.calls().map((call) => call.replace(/(?<= ).*/, pathIn));
   demo.forget();
   return calls.toSorted();

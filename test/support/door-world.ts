@@ -1,11 +1,13 @@
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { metricOf } from "./figures.ts";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
 import { type gate, gate as createGate } from "./gate.ts";
 import { handClock } from "./hand-clock.ts";
 import { listen } from "./listen.ts";
-import { experimentIn, RUNNING_RECORD } from "./one-read.ts";
+import { experimentIn, RUNNING_RECORD, statusOf } from "./one-read.ts";
+import { JSON_BODY } from "./raw-requests.ts";
 
 /** A caller: its token, the address that it connects from, and what it says of the addresses before that. */
 export interface Who {
@@ -63,14 +65,12 @@ async function startService() {
     // A run that has ended ends its subscription.
     const ended = number < LONG_FROM ? { last_status: "succeeded" } : {};
     const record = { ...RUNNING_RECORD, ...ended, id: number, token: "n3w", description };
-    response.writeHead(isInvented ? 401 : 200, { "content-type": "application/json" });
+    response.writeHead(isInvented ? 401 : 200, JSON_BODY);
     const found = list === undefined ? record : { count: 1, next: null, results: [record] };
     response.end(JSON.stringify(isInvented ? { detail: "Invalid token." } : found));
   };
   const url = await listen(async (received, response) => {
-    let body = "";
-    for await (const piece of received.setEncoding("utf8")) body += String(piece);
-    await answer(received.url ?? "", received.headers.authorization ?? "", response, body);
+    await answer(received.url ?? "", received.headers.authorization ?? "", response, await text(received));
   });
   return {
     url,
@@ -90,7 +90,7 @@ export async function startWorld(options: Omit<GatewayOptions, "upstream" | "clo
   const time = handClock();
   const gateway = await startGateway({ upstream: service, clock: time.clock, ...options });
   let numbers = 100;
-  const world = {
+  return {
     ...time,
     ...service,
     ...gateway,
@@ -99,12 +99,10 @@ export async function startWorld(options: Omit<GatewayOptions, "upstream" | "clo
     next: () => numbers++,
     /** Lets the service accept the tokens. */
     accept: async (...tokens: readonly string[]) => {
-      for (const token of tokens)
-        await gateway.ask(`{ experiment(id: "ada.mnist.${AT_ONCE}") { status } }`, {}, { token });
+      for (const token of tokens) await gateway.ask(statusOf(AT_ONCE), {}, { token });
     },
     metric: (name: string) => metricOf(gateway, name),
   };
-  return world;
 }
 
 /** The headers that say who asks. */
@@ -126,7 +124,7 @@ export function send({ url }: Pick<World, "url">, who: Who, { path, headers = {}
     method: body === undefined ? "GET" : "POST",
     agent: false,
     localAddress: who.from ?? "127.0.0.1",
-    headers: { ...(body === undefined ? {} : JSON_TYPE), ...headersOf(who), ...headers },
+    headers: { ...(body === undefined ? {} : JSON_BODY), ...headersOf(who), ...headers },
   });
   onTestFinished(() => void sent.destroy());
   const closed = new Promise<void>((resolve) => sent.on("error", () => {}).on("close", resolve));
@@ -134,21 +132,13 @@ export function send({ url }: Pick<World, "url">, who: Who, { path, headers = {}
   return { sent, response, closed };
 }
 
-export const JSON_TYPE = { "content-type": "application/json" };
-
 /** The codes that refuse a caller for want of a place, as statuses. */
-const STATUSES: Readonly<Record<string, number>> = {
-  RATE_LIMITED: 429,
-  SERVICE_OVERLOADED: 503,
-};
+const STATUSES: Readonly<Record<string, number>> = { RATE_LIMITED: 429, SERVICE_OVERLOADED: 503 };
 
 /** What a text says that refuses a caller. */
-export const refusalIn = (text: string): Outcome =>
-  STATUSES[/"code":"([A-Z_]+)"/.exec(text)?.[1] ?? ""] ?? "in";
+export const refusalIn = (told: string): Outcome =>
+  STATUSES[/"code":"([A-Z_]+)"/.exec(told)?.[1] ?? ""] ?? "in";
 
 /** Reads a response: what refused the caller for want of a place, or `in`. */
-export async function outcomeOf(response: IncomingMessage): Promise<Outcome> {
-  let text = "";
-  for await (const piece of response.setEncoding("utf8")) text += String(piece);
-  return refusalIn(text);
-}
+export const outcomeOf = async (response: IncomingMessage): Promise<Outcome> =>
+  refusalIn(await text(response));

@@ -4,7 +4,6 @@ import { WebSocket } from "ws";
 import { MCP_HEADERS, rpc } from "./agent.ts";
 import {
   AT_ONCE,
-  JSON_TYPE,
   LONG_FROM,
   type Message,
   type Outcome,
@@ -18,6 +17,7 @@ import {
 import { globalId } from "./ids.ts";
 import { FIRST_POLL, RUN_UPDATED } from "./live-service.ts";
 import { PATIENT } from "./patience.ts";
+import { JSON_BODY, operationsIn } from "./raw-requests.ts";
 
 /** How a caller uses a door: `idle` does nothing there, `slow` does not read what it gets. */
 export type Use = "active" | "idle" | "slow";
@@ -35,8 +35,6 @@ export interface Visit {
 
 /** Goes through a door. Resolves when it is known whether the caller is in. */
 export type Enter = (world: World, who: Who, use: Use) => Promise<Visit>;
-
-const NO_END = () => {};
 
 const experiment = (id: number) => `experiment(id: "ada.mnist.${id}") { status description }`;
 
@@ -143,44 +141,41 @@ type Opened = Awaited<ReturnType<typeof openSocket>>;
 
 /** Subscribes over a connection. Resolves when the subscription is open or refused, by the log. */
 async function subscribeOver(world: World, { tell }: Opened, id: number): Promise<Outcome> {
-  const operations = () =>
-    world
-      .logged()
-      .split("\n")
-      .filter((line) => line.includes('"msg":"operation"'));
+  const operations = () => operationsIn(world.logged());
   const before = operations().length;
   tell({ type: "subscribe", id: `${id}`, payload: subscription(id) });
   await vi.waitUntil(() => operations().length > before, PATIENT);
-  return refusalIn((operations().at(-1) ?? "").replace('"codes":["', '"code":"'));
+  return refusalIn(JSON.stringify(operations().at(-1)).replace('"codes":["', '"code":"'));
+}
+
+/** What a caller does further with such a subscription. */
+function visitOver({ socket, tell, closed }: Opened, id: number, use: Use) {
+  if (use === "slow") socket.pause();
+  return { finish: () => tell({ type: "complete", id: `${id}` }), leave: () => socket.terminate(), closed };
 }
 
 /** A connection, which has a subscription unless it is idle. */
 const webSocket: Enter = async (world, who, use) => {
   const opened = await openSocket(world, who);
   const id = numberFor(world, use);
-  const { socket, tell, closed, outcome } = opened;
+  const { outcome } = opened;
   if (outcome === "in" && use !== "idle" && who.token !== null) await subscribeOver(world, opened, id);
-  if (use === "slow") socket.pause();
-  const finish = () => tell({ type: "complete", id: `${id}` });
-  return { outcome, finish, leave: () => socket.terminate(), closed };
+  return { outcome, ...visitOver(opened, id, use) };
 };
+
+/** The connection of each caller of each gateway. */
+const CONNECTIONS = new Map<string, Opened>();
 
 /** A subscription over the one connection of a caller. */
 const overSocket: Enter = async (world, who, use) => {
-  const connections = CONNECTIONS.get(world) ?? new Map<string, Opened>();
-  CONNECTIONS.set(world, connections);
-  const key = JSON.stringify(who);
-  const known = connections.get(key);
+  const key = world.url + JSON.stringify(who);
+  const known = CONNECTIONS.get(key);
   const isOpen = known?.socket.readyState === WebSocket.OPEN;
   const opened = known && isOpen ? known : await openSocket(world, who);
-  connections.set(key, opened);
-  const { socket, tell, closed } = opened;
-  if (opened.outcome !== "in") return { outcome: opened.outcome, finish: NO_END, leave: NO_END, closed };
+  CONNECTIONS.set(key, opened);
   const id = numberFor(world, use);
-  const outcome = await subscribeOver(world, opened, id);
-  if (use === "slow") socket.pause();
-  const finish = () => tell({ type: "complete", id: `${id}` });
-  return { outcome, finish, leave: () => socket.terminate(), closed };
+  const outcome = opened.outcome === "in" ? await subscribeOver(world, opened, id) : opened.outcome;
+  return { outcome, ...visitOver(opened, id, use) };
 };
 
 /** A query in pieces over a connection of its own. */
@@ -197,8 +192,6 @@ const inPiecesOverSocket: Enter = async (world, who, use) => {
   tell({ type: "subscribe", id: `${id}`, payload: { query: inPieces(id) } });
   return { ...visit, outcome: await Promise.race([world.arrived(id).then((): Outcome => "in"), refused]) };
 };
-
-const CONNECTIONS = new WeakMap<World, Map<string, Opened>>();
 
 /** Each door by its name. */
 export const ENTER = {
@@ -218,7 +211,7 @@ export const ENTER = {
   ),
   "event stream": streaming((id) => ({
     path: "/graphql",
-    headers: { ...JSON_TYPE, ...EVENTS },
+    headers: { ...JSON_BODY, ...EVENTS },
     body: JSON.stringify(subscription(id)),
   })),
   "event stream by GET": streaming((id) => {

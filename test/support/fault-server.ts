@@ -39,9 +39,7 @@ export async function startFaultServer(answer: (seen: Seen) => Told | undefined)
     fail: (route: RegExp, fault: Fault, isMeant: Order["isMeant"] = () => true) => {
       orders = [{ route, fault, isMeant, calls: 0 }, ...orders];
     },
-    heal: () => {
-      orders = [];
-    },
+    heal: () => void (orders = []),
   };
 }
 

@@ -1,8 +1,6 @@
 /** A gate that opens once: `opened` waits for it. */
 export function gate() {
   let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
+  const opened = new Promise<void>((resolve) => void (open = resolve));
   return { opened, open: () => open() };
 }

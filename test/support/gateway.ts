@@ -3,9 +3,7 @@ import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 import { type DocumentNode, type GraphQLFormattedError, print } from "graphql";
 import pino from "pino";
 import { onTestFinished } from "vitest";
-import type { Planner } from "../../src/engine/plan/plan.ts";
-import { createGateway } from "../../src/gateway.ts";
-import type { Clock } from "../../src/clock.ts";
+import { createGateway, type GatewayOptions as Given } from "../../src/gateway.ts";
 import { configOf } from "./config-of.ts";
 import { type Answering, startFake, startRecords } from "./fake.ts";
 import { listen } from "./listen.ts";
@@ -32,18 +30,14 @@ export interface Gateway {
   readonly drain: () => void;
 }
 
-export interface GatewayOptions {
+export interface GatewayOptions extends Pick<Given, "lookAhead" | "planner" | "clock" | "exampleToken"> {
   /** The service behind the gateway, a real HTTP server. */
   readonly upstream: { readonly url: string };
   readonly token?: string | null;
   /** Settings and bounds by their names. */
   readonly env?: Record<string, string>;
-  readonly lookAhead?: boolean;
-  readonly planner?: Planner;
-  /** The clock of subscriptions and of kept responses. */
-  readonly clock?: Clock;
-  /** The token that GraphiQL offers. */
-  readonly exampleToken?: string;
+  /** Whether its server hands over what offers another protocol. */
+  readonly takesUpgrades?: boolean;
 }
 
 const KEPT = new Agent({ keepAlive: true });
@@ -67,13 +61,14 @@ export async function startGateway({
   upstream,
   token = "t0ken",
   env = {},
+  takesUpgrades = true,
   ...options
 }: GatewayOptions): Promise<Gateway> {
   const lines: string[] = [];
   const log = pino({ level: "debug", base: null }, { write: (line: string) => void lines.push(line) });
   const config = configOf({ ...STORY_SETTINGS, ...env });
   const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, ...options });
-  const url = await listen(gateway.handle, gateway.upgrade);
+  const url = await listen(gateway.handle, takesUpgrades ? gateway.upgrade : undefined);
   onTestFinished(() => gateway.close());
   return {
     url,

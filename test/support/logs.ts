@@ -60,9 +60,7 @@ export async function startLog(text: string | Buffer = "") {
   return {
     ...gateway,
     calls: service.calls,
-    write: (next: string | Buffer) => {
-      log = next;
-    },
+    write: (next: string | Buffer) => void (log = next),
   };
 }
 

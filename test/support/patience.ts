@@ -15,10 +15,7 @@ export function withoutPings(): void {
 const LONG = "600000";
 
 /** Settings with which no deadline passes while a test runs. */
-export const NO_DEADLINES = {
-  REQUEST_TIMEOUT_MS: LONG,
-  UPSTREAM_TIMEOUT_MS: LONG,
-} as const;
+export const NO_DEADLINES = { REQUEST_TIMEOUT_MS: LONG, UPSTREAM_TIMEOUT_MS: LONG } as const;
 
 /**
  * Runs a story in which a deadline passes for some exchanges while others must keep it. The first deadline is short,

@@ -9,6 +9,5 @@ export const POLYAXON: readonly ProfileName[] = ["polyaxon-0.2", "polyaxon-0.4"]
 export const CAPABILITIES: Readonly<Record<ProfileName, readonly string[]>> = capabilities;
 
 /** The demo, standing still, behind a gateway with a profile. */
-export const startProfile = (profile: ProfileName = "polyaxon-0.4", env: Record<string, string> = {}) => {
-  return startDemoGateway({ now: still, env: { UPSTREAM_PROFILE: profile, ...env } });
-};
+export const startProfile = (profile: ProfileName = "polyaxon-0.4", env: Record<string, string> = {}) =>
+  startDemoGateway({ now: still, env: { UPSTREAM_PROFILE: profile, ...env } });

@@ -17,8 +17,9 @@ export type Root = readonly [field: string, type: string];
 // Safe: each is a pair there.
 export const EXISTING_ROOTS = fieldTable.roots as unknown as readonly Root[];
 
-/** What does not exist, and what cannot be read. */
-export const MISSING_ROOTS: readonly Root[] = [
+/** These, what does not exist, and what cannot be read. */
+export const ROOTS: readonly Root[] = [
+  ...EXISTING_ROOTS,
   ['experiment(id: "ada.mnist.999999")', "Experiment"],
   ['job(id: "not a name")', "Job"],
   ['entities(ids: ["RXhwZXJpbWVudDphZGEvbW5pc3QvNDI", "?", "Sm9iOmFkYS9tbmlzdC8x"])', "Experiment"],

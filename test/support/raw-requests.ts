@@ -50,8 +50,6 @@ export const JSON_BODY = { "content-type": "application/json" };
 export const operationText = (query: string, variables?: object) => JSON.stringify({ query, variables });
 
 export const operationsIn = (logged: string) =>
-  logged
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter(({ msg }) => msg === "operation");
+  [...logged.matchAll(/^.*"msg":"operation".*$/gm)].map(
+    ([line]) => JSON.parse(line) as Record<string, unknown>,
+  );

@@ -1,11 +1,7 @@
 import { type IncomingMessage, request } from "node:http";
-import type { GraphQLFormattedError } from "graphql";
 import { onTestFinished } from "vitest";
-
-interface Told {
-  readonly data?: Record<string, unknown> | null;
-  readonly errors?: readonly (GraphQLFormattedError & { readonly extensions: Record<string, unknown> })[];
-}
+import type { Answer } from "./gateway.ts";
+import { JSON_BODY } from "./raw-requests.ts";
 
 interface Frame {
   readonly event: string;
@@ -32,15 +28,7 @@ async function* framesOf(response: IncomingMessage): AsyncGenerator<Frame> {
   }
 }
 
-export interface Subscriber {
-  readonly status: number;
-  readonly headers: IncomingMessage["headers"];
-  /** The next result; null when the stream has ended. */
-  readonly next: () => Promise<Told | null>;
-  /** The next frame of any kind; null when the stream has ended. */
-  readonly frame: () => Promise<Frame | null>;
-  readonly leave: () => void;
-}
+export type Subscriber = Awaited<ReturnType<typeof subscribe>>;
 
 export interface Subscription {
   /** The document; `extensions` may name it by its hash instead. */
@@ -52,16 +40,13 @@ export interface Subscription {
 }
 
 /** Subscribes over server-sent events, on a connection of its own. Resolves when the response begins. */
-export async function subscribe(
-  gatewayUrl: string,
-  { token = "t0ken", ...params }: Subscription,
-): Promise<Subscriber> {
+export async function subscribe(gatewayUrl: string, { token = "t0ken", ...params }: Subscription) {
   const sent = request(`${gatewayUrl}/graphql`, {
     method: "POST",
     agent: false,
     headers: {
       accept: "text/event-stream",
-      "content-type": "application/json",
+      ...JSON_BODY,
       ...(token === null ? {} : { authorization: `token ${token}` }),
     },
   });
@@ -76,10 +61,12 @@ export async function subscribe(
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
+    /** The next frame of any kind; null when the stream has ended. */
     frame,
-    next: async () => {
+    /** The next result; null when the stream has ended. */
+    next: async (): Promise<Partial<Answer<Record<string, unknown> | null>> | null> => {
       for (let each = await frame(); each && each.event !== "complete"; each = await frame())
-        if (each.event === "next") return JSON.parse(each.data) as Told;
+        if (each.event === "next") return JSON.parse(each.data);
       return null;
     },
     leave: () => sent.destroy(),

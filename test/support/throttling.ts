@@ -23,12 +23,7 @@ export async function startThrottling(
       return null;
     }
     refused++;
-    const waitMs = PERIOD_MS - (now() - (recent[0] ?? 0));
-    return {
-      json: { detail: `Request was throttled. Expected available in ${Math.ceil(waitMs / 1000)} seconds.` },
-      status: 429,
-      headers: { "retry-after": `${Math.ceil(waitMs / 1000)}` },
-    };
+    return refusal(Math.ceil((PERIOD_MS - (now() - (recent[0] ?? 0))) / 1_000));
   };
   const service = await startFake(async ({ path, headers }) => {
     const refusing = answer(headers["authorization"]?.toString() ?? "");

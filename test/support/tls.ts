@@ -14,16 +14,10 @@ interface Identity {
 
 type Extensions = readonly CertificateExtension[];
 
-interface Authority {
-  readonly cert: string;
-  /** A certificate for a host or a client of this name, with its key. */
-  readonly issue: (name: string, extensions?: Extensions) => Promise<Identity>;
-}
-
 const MAY_ISSUE: Extensions = [{ name: "keyUsage", keyCertSign: true, critical: true }];
 
 /** An authority that nobody trusts unless told. */
-export async function makeAuthority(allowed = MAY_ISSUE): Promise<Authority> {
+export async function makeAuthority(allowed = MAY_ISSUE) {
   const { cert, private: key } = await generate([{ name: "commonName", value: "Test authority" }], {
     keyType: "ec",
     algorithm: "sha256",
@@ -31,7 +25,8 @@ export async function makeAuthority(allowed = MAY_ISSUE): Promise<Authority> {
   });
   return {
     cert,
-    issue: async (name, extensions = []) => {
+    /** A certificate for a host or a client of this name, with its key. */
+    issue: async (name: string, extensions: Extensions = []): Promise<Identity> => {
       const issued = await generate([{ name: "commonName", value: name }], {
         keyType: "ec",
         algorithm: "sha256",
@@ -98,6 +93,7 @@ export async function startProxy(
   options: { readonly credentials?: string; readonly opened?: Promise<void> } = {},
 ) {
   const requests: { readonly line: string; readonly headers: IncomingMessage["headers"] }[] = [];
+  const clients = new Set<Socket>();
   const server = createServer((request, response) => {
     requests.push({ line: `${request.method} ${request.url}`, headers: request.headers });
     response.writeHead(501).end();
@@ -105,10 +101,11 @@ export async function startProxy(
   server.on("connect", async (request: IncomingMessage, client: Socket) => {
     const { method, url = "", headers } = request;
     requests.push({ line: `${method} ${url}`, headers });
+    clients.add(client.on("close", () => clients.delete(client)));
     const expected = options.credentials;
     if (expected && headers["proxy-authorization"] !== `Basic ${Buffer.from(expected).toString("base64")}`) {
-      client.end("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n");
-      return;
+      client.write("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n");
+      return void client.resume().on("end", () => client.destroy());
     }
     await options.opened;
     const service = connect(servicePort, "127.0.0.1", () => {
@@ -124,5 +121,6 @@ export async function startProxy(
     url: `http://127.0.0.1:${port}`,
     requests: () => requests,
     lines: () => requests.map(({ line }) => line),
+    connections: () => clients.size,
   };
 }

@@ -149,6 +149,7 @@ describe("with UPSTREAM_PROXY", () => {
     const encoded = Buffer.from("gateway:canary").toString("base64");
     for (const secret of ["canary", encoded, proxy.host, SERVICE_HOST]) expect(said).not.toContain(secret);
     expect(service.seen()).toEqual([]);
+    await vi.waitUntil(() => proxy.connections() === 0, PATIENT);
   });
 
   test("a proxy that is not there, or silent, is a service out of reach", async () => {
@@ -161,7 +162,7 @@ describe("with UPSTREAM_PROXY", () => {
     expect(waiting.logged).toContain(`"cause":"PROXY_TIMEOUT"`);
     const gone = await askAll(service.url, { UPSTREAM_PROXY: "http://127.0.0.1:1" });
     expect(gone.file).toMatch(/^503 /);
-    expect(gone.logged).toContain(`"cause":"PROXY_ECONNREFUSED"`);
+    expect(gone.logged.match(/"cause":"PROXY_ECONNREFUSED"/g)).toHaveLength(1);
     expect(service.seen()).toEqual([]);
   });
 

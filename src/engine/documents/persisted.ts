@@ -35,22 +35,17 @@ export interface OperationParams {
 /** Returns the text of a request's document. Throws `GraphQLError` when there is none or it is not allowed. */
 type DocumentStore = (params: OperationParams) => string;
 
-/** The hash from `extensions.persistedQuery.sha256Hash` or `documentId`; null without one. */
-function hashOf({ extensions, documentId }: OperationParams): string | null {
-  const { sha256Hash } = (extensions?.["persistedQuery"] ?? {}) as { readonly sha256Hash?: unknown };
-  const given = sha256Hash ?? documentId;
-  return typeof given === "string" ? bare(given) : null;
-}
-
+/** The hash is `extensions.persistedQuery.sha256Hash` or `documentId`. */
 export const trustedDocuments =
   (documents: TrustedDocuments): DocumentStore =>
-  (params) => {
-    const id = hashOf(params);
-    if (id === null || params.query) {
-      const got = params.query ? "a document" : "none";
+  ({ extensions, documentId, query }) => {
+    const { sha256Hash } = (extensions?.["persistedQuery"] ?? {}) as { readonly sha256Hash?: unknown };
+    const id = sha256Hash ?? documentId;
+    if (typeof id !== "string" || query) {
+      const got = query ? "a document" : "none";
       throw rejection(`Expected the hash of a trusted document, got ${got}.`, "PERSISTED_QUERY_ID_REQUIRED");
     }
-    const text = documents.get(id);
+    const text = documents.get(bare(id));
     if (text !== undefined) return text;
     throw rejection("Expected the hash of a trusted document, got another.", "PERSISTED_QUERY_NOT_IN_LIST");
   };

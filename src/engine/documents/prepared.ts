@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import {
   type DocumentNode,
   getOperationAST,
-  GraphQLError,
+  type GraphQLError,
   type GraphQLSchema,
   Kind,
   NoSchemaIntrospectionCustomRule,
@@ -18,7 +18,6 @@ import { laterRule, streamedOnceRule } from "./later.ts";
 import { BYTES_PER_CHARACTER, type OperationParams } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 
-/** The errors of a document that does not validate against the schema. */
 export class InvalidDocument extends AggregateError {}
 
 export interface PreparedDocument {
@@ -35,7 +34,6 @@ type OperationName = OperationParams["operationName"];
 
 export interface DocumentSettings {
   readonly schema: GraphQLSchema;
-  /** Maximum heap size of cached documents, in bytes. */
   readonly cacheBytes: number;
   readonly limits: OperationLimits;
   readonly isIntrospectable: boolean;
@@ -87,16 +85,8 @@ export function createDocuments({
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),
   ];
 
-  const parseText = (text: string): DocumentNode => {
-    try {
-      return parseBounded(text, schema, limits);
-    } catch (error) {
-      throw error instanceof GraphQLError ? documentError(error, "GRAPHQL_PARSE_FAILED") : error;
-    }
-  };
-
   const parse = (text: string): PreparedDocument => {
-    const document = parseText(text);
+    const document = parseBounded(text, schema, limits);
     const plans = new Map<string, Plan>();
     let bytes = (document.tokenCount ?? 0) * BYTES_PER_TOKEN + text.length * BYTES_PER_CHARACTER;
     const grow = (more: number): void => {

@@ -12,7 +12,6 @@ import {
 import type { IsSelected, Variables } from "../field-source.ts";
 import { appliesTo, type Fragments } from "../limits.ts";
 
-/** The fields that selection sets select on a type, and the deferred fragments that begin there. */
 interface Collected {
   /** By response name. */
   readonly nodesByKey: ReadonlyMap<string, FieldNode[]>;
@@ -104,10 +103,7 @@ export function createDeferral(
   const defer = schema.getDirective("defer");
   const stream = schema.getDirective("stream");
 
-  const valuesOf = (
-    directive: typeof defer,
-    node: SelectionNode,
-  ): Readonly<Record<string, unknown>> | null => {
+  const valuesOf = (directive: typeof defer, node: SelectionNode) => {
     const values =
       directive && node.directives?.length ? getDirectiveValues(directive, node, variables) : null;
     return values?.["if"] === false ? null : (values ?? null);

@@ -58,7 +58,6 @@ export function deliverLater(
     onDone();
   };
 
-  /** Makes the parts of what a run has left. */
   const makeParts = ({ later }: Run, onMade: (parts: readonly Waiting[]) => void): void => {
     const parts: Waiting[] = [];
     const make = (left: LaterFragments | LaterItems): void => {

@@ -46,14 +46,14 @@ export type Planner = (
   document: DocumentNode,
   operation: OperationDefinitionNode,
   /** Receives the number of heap bytes by which the plan has grown. */
-  onGrown: (bytes: number) => void,
+  onCompiled: (bytes: number) => void,
 ) => Plan;
 
 /**
  * Creates the plan of an operation. Own code: executors walk the document again for each request and wrap each value in
  * promises; graphql-jit takes longer to compile than most operations to run, and can run the wrong one of two operations.
  */
-export const createPlan: Planner = (schema, document, operation, onGrown) => {
+export const createPlan: Planner = (schema, document, operation, onCompiled) => {
   const fragments = fragmentsOf(document);
   const { conditions, hasLater } = directivesOf(document);
   /** Root selections by combination of the variables of directives. */
@@ -70,13 +70,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
     const isLeftOut = (node: SelectionNode): boolean =>
       node.directives?.length ? isSkipped(node, variables) : false;
     const deferral = isLater ? createDeferral(schema, fragments, variables, operation) : null;
-    const { compiled: compile } = createCompilation({
-      schema,
-      fragments,
-      isLeftOut,
-      deferral,
-      onCompiled: onGrown,
-    });
+    const { compiled: compile } = createCompilation({ schema, fragments, isLeftOut, deferral, onCompiled });
     const { selectionSet } = operation;
     const root = compile(rootType, selectionSet, [selectionSet]);
     roots.set(combination, root);
@@ -143,15 +137,11 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
   };
 };
 
-/** Maximum errors of the variables of one request. */
 const MAX_VARIABLE_ERRORS = 50;
 const NO_VARIABLES = { errors: undefined, coerced: {} };
 
 /** The variables in `if` of directives, and whether a document has `@defer` or `@stream`. */
-function directivesOf(document: DocumentNode): {
-  readonly conditions: readonly string[];
-  readonly hasLater: boolean;
-} {
+function directivesOf(document: DocumentNode) {
   const conditions = new Set<string>();
   const found = new Set<string>();
   // Most documents have no directive. Visiting one takes longer than parsing it.
@@ -173,7 +163,6 @@ const isSkipped = (node: SelectionNode, variables: Variables): boolean =>
   getDirectiveValues(GraphQLSkipDirective, node, variables)?.["if"] === true ||
   getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] === false;
 
-/** Runs the root fields of a mutation one after the other. */
 function runSerially({ fields, ...root }: Selection, data: Slots, container: Container, whole: Run): void {
   const [field, ...rest] = fields;
   if (!field || container.isNulled) return end(whole);

@@ -157,7 +157,6 @@ export function isDropped(above: Container): boolean {
 const locate = (error: unknown, nodes: Site["nodes"], at: string | number, above: Container): GraphQLError =>
   locatedError(error, [...nodes], [...pathOf(above), at]);
 
-/** The path of an object or list in the result. */
 export function pathOf(place: Container): (string | number)[] {
   const path: (string | number)[] = [];
   for (let container = place; container.parent; container = container.parent) path.unshift(container.at);

@@ -94,7 +94,6 @@ export type ErrorBehavior = "NULL" | "PROPAGATE" | "HALT";
 
 export interface RunBehavior {
   readonly onError: ErrorBehavior;
-  /** Whether the result may come in pieces. */
   readonly isIncremental: boolean;
 }
 
@@ -128,7 +127,6 @@ export interface LaterFragments {
 /** The items of a list: an array, or `MadeItems`. */
 export type ListItems = Pick<readonly unknown[], "length" | "at">;
 
-/** The items of a list that are delivered later. */
 export interface LaterItems {
   readonly label: string | null;
   readonly place: Container;
@@ -138,7 +136,6 @@ export interface LaterItems {
   readonly item: Site;
 }
 
-/** A field whose objects are completed. */
 export interface CompletedField extends Pick<Site, "coordinate" | "nodes"> {
   /** Prefetches the selection of the field's objects where they are nullable. */
   readonly prefetch: Prefetch | undefined;
@@ -151,6 +148,5 @@ export interface Compilation {
   readonly deferral: Deferral | null;
   /** The selection of sets on a type. `key` tells it apart from the others on that type. */
   readonly compiled: (type: GraphQLObjectType, key: object, sets: readonly SelectionSetNode[]) => Selection;
-  /** The selection on a type below a field. */
   readonly selectionOf: (type: GraphQLObjectType, nodes: readonly FieldNode[]) => Selection;
 }

@@ -72,7 +72,6 @@ const ORIGIN = {
 
 const KEYS = [...Object.values(ORIGIN), "declarations", "last_metric"] as const;
 
-/** Compares the columns of runs: those that differ, or all. */
 const comparedIn = (
   columns: readonly Column[],
   { of, onlyDifferences }: { readonly of: number; readonly onlyDifferences: boolean },
@@ -88,7 +87,6 @@ const comparedIn = (
     return differs || !onlyDifferences ? { name, values, rows, of, differs } : null;
   });
 
-/** Where runs came from, as columns. */
 const originOf = (all: readonly Row[]): Column[] =>
   Object.entries(ORIGIN).map(([name, key]) => {
     const rows = [...all.keys()].filter((row) => all[row]?.[key] != null);

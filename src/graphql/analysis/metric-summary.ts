@@ -18,24 +18,20 @@ const MetricPoint = objectType<NonNullable<Summary["first"]>>(
   }),
 );
 
-const MetricSummary = builder.objectRef<Summary>("MetricSummary").implement({
-  description: "One metric over a whole run.",
-  fields: (t) => ({
-    name: t.string(shown("name", "Name of the metric.")),
-    count: t.int(shown("count", "Number of finite values.")),
-    leftOut: t.int(shown("leftOut", "Number of values that are not finite numbers.")),
-    first: t.field({ type: MetricPoint, ...shownOrNull("first", "First value.") }),
-    last: t.field({ type: MetricPoint, ...shownOrNull("last", "Last value.") }),
-    min: t.field({ type: MetricPoint, ...shownOrNull("min", "Smallest; the first of equal ones.") }),
-    max: t.field({ type: MetricPoint, ...shownOrNull("max", "Largest; the first of equal ones.") }),
-    mean: t.float(shownOrNull("mean", "Mean of the finite values.")),
-  }),
-});
+const MetricSummary = objectType<Summary>("MetricSummary", "One metric over a whole run.", (t) => ({
+  name: t.string(shown("name", "Name of the metric.")),
+  count: t.int(shown("count", "Number of finite values.")),
+  leftOut: t.int(shown("leftOut", "Number of values that are not finite numbers.")),
+  first: t.field({ type: MetricPoint, ...shownOrNull("first", "First value.") }),
+  last: t.field({ type: MetricPoint, ...shownOrNull("last", "Last value.") }),
+  min: t.field({ type: MetricPoint, ...shownOrNull("min", "Smallest; the first of equal ones.") }),
+  max: t.field({ type: MetricPoint, ...shownOrNull("max", "Largest; the first of equal ones.") }),
+  mean: t.float(shownOrNull("mean", "Mean of the finite values.")),
+}));
 
 /** Memory of a summary with its points, counted as bytes of JSON. */
 const SUMMARY_BYTES = 300;
 
-/** Summarizes metrics of a run, in steps. */
 const summariesOf = (columns: readonly Column[]) =>
   makeEach(columns, function* ({ name, values, points, times }) {
     yield SUMMARY_BYTES;

@@ -64,7 +64,6 @@ export function* statusesOf(rows: readonly Row[]) {
   return [...counts].map(([status, count]) => ({ status, count })).toSorted(mostFrequentFirst);
 }
 
-/** The parameters of so many runs: those that differ, or all. */
 export const parametersIn = (
   columns: readonly Column[],
   { runs, onlyDifferences }: { readonly runs: number; readonly onlyDifferences: boolean },
@@ -89,7 +88,6 @@ export const parametersIn = (
 
 const rangeOf = ({ count, min, max }: Moments) => (count > 0 ? { min, max } : { min: null, max: null });
 
-/** Statistics of the latest values of metrics: of these, or of all. */
 export function statisticsOf(columns: readonly Column[], wanted: readonly string[] | null | undefined) {
   const names = wanted && new Set(wanted);
   return makeEach(columns, function* ({ name, values }) {
@@ -159,11 +157,9 @@ export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
     .toSorted(mostFrequentFirst);
 }
 
-/** A number, or what stands for one. */
 const numberOf = (value: unknown): number | null =>
   typeof value === "boolean" ? Number(value) : finite(value);
 
-/** The latest value of a metric in a row, where it is a finite number. */
 const measured = (row: Row, metric: string): number | null => finite(valueAt(row.last_metric, metric));
 
 /** How a metric goes with each parameter that has numbers, the strongest first. */

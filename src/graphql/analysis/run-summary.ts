@@ -26,10 +26,8 @@ import {
  * Figures over a list of experiments. Each is computed from the rows of the list when it is selected, in time slices.
  */
 
-/** Most rows that one summary reads. */
 const MAX_SCAN = 10_000;
 
-/** Most names that runs are grouped by. */
 const MAX_KEYS = 5;
 
 type Runs = WholeList<ExperimentResource, Row>;
@@ -104,13 +102,11 @@ function requireInRows({ server }: Context, ...keys: readonly ColumnKey[]): void
 
 type OfRuns = Pick<Runs, "records">;
 
-/** The field `statuses` of a summary, and of a group in it. */
 const statuses = (description: string) =>
   derived([StatusCount], description, ({ records }: OfRuns, _: object, context) =>
     context.once(records, ["statuses"], () => statusesOf(records)),
   );
 
-/** The figures of the latest metrics of runs: of these, or of all. */
 async function metricsOf({ records }: OfRuns, names: readonly string[] | null | undefined, context: Context) {
   requireInRows(context, "last_metric");
   const columns = await columnsOf(records, "last_metric", context);

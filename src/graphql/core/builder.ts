@@ -27,7 +27,6 @@ export const builder = new SchemaBuilder<SchemaTypes>({});
 /** The builder's extended types, for helpers that accept a ref. */
 export type PothosTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer Types> ? Types : never;
 
-/** What declares the fields of an input. */
 export type Inputs = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
 
 /** A type of objects that are no resources. */
@@ -37,14 +36,11 @@ export const objectType = <Shape>(
   fields: (t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Shape>) => FieldMap,
 ) => builder.objectRef<Shape>(name).implement({ description, fields });
 
-/** Declares the arguments of fields. */
 export const arg = new InputFieldBuilder<PothosTypes, "Arg">(builder, "Arg");
 
-/** An argument that is on or off. */
 export const flag = (defaultValue: boolean, description: string) =>
   arg.boolean({ required: true, defaultValue, description });
 
-/** An enum, with what each value means. */
 export const enumType = <Name extends string>(
   name: string,
   description: string,
@@ -67,7 +63,6 @@ type AddField<Kind extends "Query" | "Mutation" | "Subscription"> = <
   options: FieldOptionsFromKind<PothosTypes, object, Type, Nullable, Args, Kind, Event, Result>,
 ) => void;
 
-/** Adds fields to the roots. */
 export const root: {
   readonly [Kind in "Query" | "Mutation" | "Subscription" as Uncapitalize<Kind>]: AddField<Kind>;
 } = {

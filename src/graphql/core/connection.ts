@@ -25,7 +25,6 @@ export interface WholeList<Node, Item extends object = object> {
   readonly nodeAt: (index: number) => Node | null;
   /** Length of the list by the service's count; null when unknown. */
   readonly total: number | null;
-  /** Whether these are all of them. */
   readonly isComplete: boolean;
 }
 
@@ -94,7 +93,6 @@ export function connectionOf<
   }));
 }
 
-/** Converts a slice of an upstream list to a connection. */
 export const connect = <Item, Node>(
   { items, ...page }: Slice<Item>,
   toNode: (item: Item) => Node,
@@ -104,7 +102,6 @@ export const connect = <Item, Node>(
   ...page,
 });
 
-/** The arguments `first` and `after` of list fields. */
 export const pageArgs = {
   first: arg.int({
     description: "How many items, up to `gateway.limits.maxPageSize`. Default: one page of the service.",
@@ -143,7 +140,6 @@ export function sliceRequest(
   };
 }
 
-/** Reads a page of a list. */
 export const readConnection = async <At, Item, Node>(
   list: List<At, Item>,
   args: PageArgs,

@@ -75,7 +75,6 @@ export function* makeEach<Item, Made>(
   return all;
 }
 
-/** An item of a list that is made in steps. */
 export type MadeBy<Make> = Make extends (...args: never) => Steps<(infer Made)[]> ? Made : never;
 
 /** The context in which a subscription begins. Its events are executed in contexts of their own. */

@@ -71,7 +71,6 @@ export function recordIdIn(typeName: string, id: string, parent: Resource): numb
   throw new InputError("after: expected the id of a record of this resource, got that of another");
 }
 
-/** A noun with its article. */
 const a = (noun: string): string => `${/^[AEIO]/u.test(noun) ? "an" : "a"} ${noun}`;
 
 /** Kinds of which one is asked for, and what messages call one. */
@@ -142,17 +141,13 @@ export function identifyAmong(candidates: Candidates, argument: string, id: stri
   );
 }
 
-const ALL: Candidates = { kinds: Object.values<Kind>(kinds), one: "object" };
-
-/** Finds a resource of any kind by global id or unique name. Throws `InputError`. */
-export const identifyAny = (argument: string, id: string): Resource => identifyAmong(ALL, argument, id);
+export const ALL: Candidates = { kinds: Object.values<Kind>(kinds), one: "object" };
 
 /** What has lists of runs. */
 export const PARENTS: Candidates = { kinds: [kinds.Project, kinds.Group], one: "Group or Project" };
 
 const RUNS: Candidates = { kinds: ALL.kinds.filter(({ run }) => run), one: "run" };
 
-/** Finds a run by global id or unique name. Throws `InputError`. */
 export const identifyRun = (argument: string, id: string) =>
   // Safe: these kinds have such records and addresses.
   identifyAmong(RUNS, argument, id) as Resource<RunnableRecord, RunAddress>;
@@ -166,13 +161,11 @@ export function checked<At extends Address>(argument: string, address: At): At {
   return address;
 }
 
-/** Returns an integer id, or throws `InputError`. */
 export function number(argument: string, value: string): string {
   if (isNumber(value)) return value;
   throw new InputError(`${argument}: expected an integer such as 42, got ${quote(value)}`);
 }
 
-/** Text from a caller in a message. */
 export const quote = (text: string) => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
 /** The `id` argument of fields that find or change a resource of one kind. */

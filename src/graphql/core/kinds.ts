@@ -1,12 +1,5 @@
 import { Failure } from "../../errors.ts";
-import type {
-  ClusterRecord,
-  ExperimentJobRecord,
-  NodeRecord,
-  ProjectRecord,
-  RunnableRecord,
-  UserRecord,
-} from "../../rest/api/records.ts";
+import type * as records from "../../rest/api/records.ts";
 import type { Get } from "../../rest/api/endpoint.ts";
 import { cluster, experimentJob, project, type RunKind, runs, user } from "../../rest/api/kinds.ts";
 import {
@@ -31,7 +24,7 @@ import type { Kind } from "./resource.ts";
  * The item of a list for a record at which the server fails: release 0.4 crashes at an experiment whose latest metric is the text
  * "NaN". Throws the error where the server has no such list, or the item is not in it.
  */
-async function rowInstead<R extends RunnableRecord>(
+async function rowInstead<R extends records.RunnableRecord>(
   { endpoints }: RunKind<R>,
   at: RunAddress,
   session: Session,
@@ -49,13 +42,13 @@ async function rowInstead<R extends RunnableRecord>(
 const isFailure = (error: unknown): boolean =>
   error instanceof Failure && error.code === "UPSTREAM_ERROR" && error.facts.upstream?.status === 500;
 
-const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
-  const { name, records, reference, example, endpoints, optional } = run;
+const runKind = <R extends records.RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
+  const { name, reference, example, endpoints, optional } = run;
   const { alias } = reference;
   const dotted = (address: RunAddress) => formatReference(address, reference);
   return {
     name,
-    record: records,
+    record: run.records,
     exampleName: dotted({ owner: "ada", project: "mnist", id: example }),
     nameField: "uniqueName",
     run,
@@ -85,7 +78,7 @@ const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress>
   };
 };
 
-const ExperimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
+const ExperimentJob: Kind<records.ExperimentJobRecord, ExperimentJobAddress> = {
   name: "ExperimentJob",
   record: experimentJob.records,
   nameField: "uniqueName",
@@ -103,7 +96,7 @@ const ExperimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
 /** A type alias, because an interface is not assignable to `Address`. */
 export type ProjectAddress = Pick<RunAddress, "owner" | "project">;
 
-const Project: Kind<ProjectRecord, ProjectAddress> = {
+const Project: Kind<records.ProjectRecord, ProjectAddress> = {
   name: "Project",
   record: project.records,
   nameField: "uniqueName",
@@ -137,10 +130,10 @@ const PROJECTS = 500;
 /** A project on a server that tells it only in the list of its owner, where it has no counts. */
 async function readListed(
   at: ProjectAddress,
-  loaded: Partial<ProjectRecord>,
+  loaded: Partial<records.ProjectRecord>,
   keys: readonly PropertyKey[],
   session: Session,
-): Promise<Partial<ProjectRecord>> {
+): Promise<Partial<records.ProjectRecord>> {
   const counted = Object.entries(COUNTED).filter(([key]) => keys.includes(key));
   const isCounted = keys.length > 0 && keys.length === counted.length;
   const [row, ...counts] = await Promise.all([
@@ -156,7 +149,7 @@ async function readListed(
 async function findListed(
   { owner, project: name }: ProjectAddress,
   session: Session,
-): Promise<ProjectRecord> {
+): Promise<records.ProjectRecord> {
   const endpoint = project.optional.list;
   const walk = new Walk(session, { endpoint, address: { owner } }, START);
   do {
@@ -168,7 +161,7 @@ async function findListed(
   throw new Failure("NOT_FOUND", `Not found: ${owner}.${name}.`, { upstream });
 }
 
-export interface UserDetails extends UserRecord {
+export interface UserDetails extends records.UserRecord {
   readonly is_viewer: boolean;
 }
 
@@ -215,7 +208,7 @@ export const viewer: typeof User = {
  * The service addresses a machine by sequence number but refers to it by name, so the record is fetched in two steps: its
  * summary from the cluster, then its details.
  */
-const Node: Kind<NodeRecord, { readonly name: string }> = {
+const Node: Kind<records.NodeRecord, { readonly name: string }> = {
   name: "Node",
   nameField: "name",
   exampleName: "node-1",
@@ -233,7 +226,7 @@ const Node: Kind<NodeRecord, { readonly name: string }> = {
   },
 };
 
-const Cluster: Kind<ClusterRecord, Record<never, string>> = {
+const Cluster: Kind<records.ClusterRecord, Record<never, string>> = {
   name: "Cluster",
   nameField: null,
   exampleName: null,

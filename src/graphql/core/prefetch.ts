@@ -1,11 +1,4 @@
-import {
-  type GraphQLNamedType,
-  type GraphQLSchema,
-  getNamedType,
-  isAbstractType,
-  isInterfaceType,
-  isObjectType,
-} from "graphql";
+import { type GraphQLSchema, getNamedType, isAbstractType, isObjectType } from "graphql";
 import type { FieldExtensions, SelectionNeeds, Variables } from "../../engine/field-source.ts";
 import { Failure } from "../../errors.ts";
 import type { Context } from "./context.ts";
@@ -17,27 +10,23 @@ import { fetchMore, isLoaded, isNotFound, type Resource } from "./resource.ts";
  * its address. Resolvers return resources and do not know the selection.
  */
 
+const isEntity = ({ name }: { readonly name: string }) => name === Entity.name;
+
 /**
- * Adds `prefetch` to every field that returns resources. The engine calls it only at nullable positions, where a failed
- * read makes nothing else null.
+ * Adds `prefetch` to every field that returns resources, which implement `Entity`. The engine calls it only at nullable
+ * positions, where a failed read makes nothing else null.
  */
 export function prefetchResources(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type)) continue;
     for (const field of Object.values(type.getFields())) {
-      if (!isResourceType(getNamedType(field.type), schema)) continue;
+      const named = getNamedType(field.type);
+      const returned = isAbstractType(named) ? schema.getPossibleTypes(named) : [named];
+      if (!returned.every((each) => isObjectType(each) && each.getInterfaces().some(isEntity))) continue;
       field.extensions = { ...field.extensions, prefetch: loadSelected } satisfies FieldExtensions;
     }
   }
   return schema;
-}
-
-/** Whether a type implements `Entity`, or is a union of such types. */
-function isResourceType(type: GraphQLNamedType, schema: GraphQLSchema): boolean {
-  if (isInterfaceType(type) && type.name === Entity.name) return true;
-  if (isObjectType(type) || isInterfaceType(type))
-    return type.getInterfaces().some(({ name }) => name === Entity.name);
-  return isAbstractType(type) && schema.getPossibleTypes(type).every((each) => isResourceType(each, schema));
 }
 
 const NOTHING: SelectionNeeds = { keys: [], children: [] };
@@ -75,7 +64,6 @@ function loadSelected(
   );
 }
 
-/** A resource whose selection is loaded. */
 interface Place {
   readonly resource: Resource;
   readonly context: Context;

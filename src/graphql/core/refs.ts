@@ -19,7 +19,6 @@ const refOf = <R extends object, At extends Address>(kind: Kind<R, At>) =>
 type RefOf<Of> =
   Of extends Kind<infer R extends object, infer At extends Address> ? ReturnType<typeof refOf<R, At>> : never;
 
-/** The refs of all kinds. */
 // Safe: each ref is that of its kind.
 export const resourceRefs = mapped<string, Kind, unknown>(kinds, refOf) as {
   readonly [Name in keyof typeof kinds]: RefOf<(typeof kinds)[Name]>;
@@ -28,9 +27,11 @@ export const resourceRefs = mapped<string, Kind, unknown>(kinds, refOf) as {
 export const { Experiment, ExperimentJob, Job, BuildJob, Group, Project, User, Node, Cluster } = resourceRefs;
 export type ExperimentResource = typeof Experiment.$inferType;
 
-type RunRef = ResourceRef<records.RunnableRecord, RunAddress> & { readonly kind: { readonly run: RunKind } };
+export type RunRef = ResourceRef<records.RunnableRecord, RunAddress> & {
+  readonly kind: { readonly run: RunKind };
+};
+export type RunResource = RunRef["$inferType"];
 
-/** The refs of the kinds of run. */
 export const runRefs = Object.values<{ readonly kind: Kind }>(resourceRefs).filter(
   // Safe: the kinds of run have such records and addresses.
   (ref): ref is RunRef => ref.kind.run !== undefined,
@@ -54,7 +55,6 @@ export const resourceType = <R extends object, At extends Address>(
   builder.objectType(ref, { description, interfaces, fields });
 };
 
-/** A record of a list below a resource, with the resource. */
 export interface ChildOf<Parent extends Resource, Child> {
   readonly parent: Parent;
   readonly record: Child;

@@ -46,7 +46,6 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   fetch(resource: Resource<R, At>, keys: readonly PropertyKey[], session: Session): Promise<Partial<R>>;
   /** The status history, of kinds that run. */
   readonly statuses?: Get<At, Page<StatusRecord>> | undefined;
-  /** The log. */
   readonly logs?: Get<At, undefined> | undefined;
   /** The output files as an archive. */
   readonly outputs?: Get<At, undefined> | undefined;
@@ -152,11 +151,9 @@ export const nullIfMissing = <Part>(resource: Resource, read: Promise<Part>, ses
     return null;
   });
 
-/** Whether the service said that something is not there. */
 export const isNotFound = (error: unknown): error is Failure =>
   error instanceof Failure && error.code === "NOT_FOUND";
 
-/** Resolves a read of what may not be there. */
 export function nullIfNotFound(error: unknown): null {
   if (isNotFound(error)) return null;
   throw error;

@@ -10,7 +10,6 @@ builder.scalarType("DateTime", {
   extensions: { isAsIs: (value: unknown) => typeof value === "string" },
 });
 
-/** Passes a value of the caller on. */
 function checkNesting(value: unknown): unknown {
   if (!isDeeper(value, MAX_NESTING)) return value;
   throw new GraphQLError(`JSON: expected at most ${MAX_NESTING} levels of nesting, got more`);

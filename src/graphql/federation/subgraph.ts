@@ -1,12 +1,4 @@
-import {
-  buildSchema,
-  type DirectiveDefinitionNode,
-  type DirectiveNode,
-  type GraphQLSchema,
-  lexicographicSortSchema,
-  print,
-  visit,
-} from "graphql";
+import { buildSchema, type GraphQLSchema, lexicographicSortSchema, print, visit } from "graphql";
 import {
   getDocumentNodeFromSchema,
   GraphQLDeferDirective,
@@ -34,7 +26,6 @@ type Representation = { readonly __typename?: unknown } & Readonly<Record<string
 /** Finds a resource by the value of a key field. Throws `InputError`. */
 type Keys = Readonly<Record<string, (text: string) => Resource>>;
 
-/** The keys of the entity types, by their names. */
 const ENTITIES: readonly (readonly [type: string, keys: Keys])[] = [
   ...Object.values(resourceRefs).map(({ name, kind }) => [name, keysOf(kind)] as const),
   // An entity interface: another subgraph adds fields to runs of all kinds by `type Run @interfaceObject`.
@@ -49,7 +40,6 @@ function keysOf(kind: Kind): Keys {
   };
 }
 
-/** Finds the resource of a representation. */
 function find(representation: Representation, keys: Keys): Resource {
   for (const [field, findBy] of Object.entries(keys)) {
     const text = representation[field];
@@ -58,7 +48,6 @@ function find(representation: Representation, keys: Keys): Resource {
   throw new InputError(`expected a text in ${Object.keys(keys).join(" or ")}, got none`);
 }
 
-/** Maximum representations of one `_entities` field. */
 const MAX_REPRESENTATIONS = 1_000;
 
 builder.scalarType("_Any", { serialize: (value) => value });
@@ -163,12 +152,11 @@ export const withoutFederation = (schema: GraphQLSchema): GraphQLSchema =>
 /** Prints the SDL with the directives of its fields and types, which introspection leaves out, but for some. */
 function printWithout(left: RegExp, schema: GraphQLSchema): string {
   const document = getDocumentNodeFromSchema(lexicographicSortSchema(withoutFederation(schema)));
-  const leave = ({ name }: DirectiveNode | DirectiveDefinitionNode) =>
+  const leave = ({ name }: { readonly name: { readonly value: string } }) =>
     left.test(name.value) ? null : undefined;
   return `${print(visit(document, { Directive: leave, DirectiveDefinition: leave }))}\n`;
 }
 
-/** Prints the schema as clients see it. */
 export const printPlain = (schema: GraphQLSchema): string => printWithout(/^(?:key|link|shareable)$/, schema);
 
 /** Prints the subgraph. A router defines `@defer` itself. */

@@ -10,7 +10,6 @@ import { Experiment, MetricRecord } from "../core/refs.ts";
 import { isFinished } from "../types/status.ts";
 import { eventsOf, readRun, type TailArgs } from "./events.ts";
 
-/** A position in the list of metrics. */
 interface Position {
   /** Cursor of the last record that was read; null at the beginning of the list. */
   readonly cursor: string | null;

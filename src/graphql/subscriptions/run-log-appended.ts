@@ -18,15 +18,12 @@ const LOGGED: Candidates = {
   one: "run with a log",
 };
 
-/** A resource with a log, which has a status as well. */
-const isLogged = (resource: Resource): resource is Resource<TrackedRecord> =>
-  resource.kind.logs !== undefined;
-
 function tailLog({ id, after }: TailArgs, { live, gateway }: StreamContext) {
-  const run = identifyAmong(LOGGED, "id", id);
+  // Safe: what has a log has a status.
+  const run = identifyAmong(LOGGED, "id", id) as Resource<TrackedRecord>;
   const { kind, address } = run;
   const { logs } = kind;
-  if (!logs || !isLogged(run)) throw new TypeError(`expected a kind with a log, got ${kind.name}`);
+  if (!logs) throw new TypeError(`expected a kind with a log, got ${kind.name}`);
   const maxBytes = Math.min(MAX_CHUNK_BYTES, gateway.maxLogBytes);
 
   return live.tail<number, LogWindow>(

@@ -13,7 +13,6 @@ type Records = ReadonlyMap<string, Known>;
 type Left = { readonly record: Known; readonly reason: UpdateReason };
 
 export interface ListState {
-  /** The records of the page by their ids. */
   readonly records: Records;
   /** Runs that were on the page and have not been read since, as they were then. */
   readonly leaving: Records;
@@ -31,7 +30,6 @@ export interface FirstPage extends Pick<Slice<RunnableRecord>, "items" | "hasNex
   readonly last?: RunnableRecord | undefined;
 }
 
-/** How a list is watched. */
 export interface Watched {
   /** Whether not all runs of the parent are in the list. */
   readonly isFiltered: boolean;
@@ -105,8 +103,7 @@ const isOutOfRequests = (error: unknown): boolean =>
   error instanceof Failure && error.code === "REQUEST_LIMIT_EXCEEDED";
 
 /** Whether an error concerns more than the run that was read. */
-const endsPoll = (error: unknown): boolean =>
-  !(error instanceof Failure) || error.code === "RATE_LIMITED" || error.code === "UNAUTHENTICATED";
+const endsPoll = (error: unknown): boolean => !(error instanceof Failure) || error.code === "UNAUTHENTICATED";
 
 /** Records that are equal are the same: none is looked into. */
 const isSame = (one: ListState, other: ListState): boolean =>

@@ -15,7 +15,6 @@ const ExportFormat = builder.enumType("ExportFormat", {
   } as const,
 });
 
-/** The end of the file name of a format. */
 export type Extension = typeof ExportFormat.$inferType;
 
 const { fromAddress } = fieldsOf();

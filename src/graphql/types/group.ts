@@ -11,24 +11,30 @@ import { finite } from "./series.ts";
 import { readme } from "./workload.ts";
 
 type Values = { readonly values: readonly (string | number | boolean)[] };
-type Linspace = { readonly linspace: ByName };
-type Other = { readonly raw: unknown };
 
 const MatrixValues = objectType<Values>("MatrixValues", "A fixed set of values.", (t) => ({
   values: t.field({ type: ["ParameterValue"], ...shown("values", "The values.") }),
 }));
 
-const MatrixLinspace = objectType<Linspace>("MatrixLinspace", "Evenly spaced numbers.", (t) => ({
-  num: t.field(
-    derivedOrNull("Int", "Number of values.", ({ linspace: { num } }) => (integer(num) ? num : null)),
-  ),
-  start: t.field(derivedOrNull("Float", "First number.", ({ linspace }) => finite(linspace["start"]))),
-  stop: t.field(derivedOrNull("Float", "Last number.", ({ linspace }) => finite(linspace["stop"]))),
-}));
+const MatrixLinspace = objectType<{ readonly linspace: ByName }>(
+  "MatrixLinspace",
+  "Evenly spaced numbers.",
+  (t) => ({
+    num: t.field(
+      derivedOrNull("Int", "Number of values.", ({ linspace: { num } }) => (integer(num) ? num : null)),
+    ),
+    start: t.field(derivedOrNull("Float", "First number.", ({ linspace }) => finite(linspace["start"]))),
+    stop: t.field(derivedOrNull("Float", "Last number.", ({ linspace }) => finite(linspace["stop"]))),
+  }),
+);
 
-const MatrixOther = objectType<Other>("MatrixOther", "A form that this schema does not know.", (t) => ({
-  raw: t.field(derivedOrNull("JSON", "As received.", ({ raw }) => raw)),
-}));
+const MatrixOther = objectType<{ readonly raw: unknown }>(
+  "MatrixOther",
+  "A form that this schema does not know.",
+  (t) => ({
+    raw: t.field(derivedOrNull("JSON", "As received.", ({ raw }) => raw)),
+  }),
+);
 
 const MatrixDefinition = builder.unionType("MatrixDefinition", {
   description: "Values of a searched parameter. Members can be added in a minor release.",

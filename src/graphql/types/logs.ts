@@ -27,7 +27,6 @@ export const LogChunk = objectType<LogWindow>("LogChunk", "A part of a log.", (t
   startByte: t.float(shown("startByte", "Where it begins, in bytes.")),
 }));
 
-/** Maximum lines of a tail. */
 const MAX_LINES = 5_000;
 
 export const logArgs = {
@@ -75,11 +74,9 @@ export type Download = "logs" | "outputs" | "files";
 const downloadUrl = (resource: Resource, what: Download, { publicUrl }: Context): string =>
   `${publicUrl}/downloads/${idOf(resource)}/${what}`;
 
-/** The URL of an output file by its plain path. */
 export const fileUrl = (resource: Resource, path: string, context: Context): string =>
   `${downloadUrl(resource, "files", context)}?path=${encodeURIComponent(path)}`;
 
-/** A field with the URL of a download. */
 export const urlOf = (what: Download, text: string) =>
   fieldsOf().fromAddress(
     `URL of ${text}. Send the \`Authorization\` header of GraphQL.`,

@@ -26,8 +26,6 @@ const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its valu
   }),
 }));
 
-type Values = ByName | null | undefined;
-
 /** Sorts names, each once. It remembers the last ones: those of the records of a page are mostly the same. */
 export function createSorter(): (names: readonly string[]) => readonly string[] {
   let [last, sorted]: [readonly string[], readonly string[]] = [[], []];
@@ -41,7 +39,7 @@ export function createSorter(): (names: readonly string[]) => readonly string[] 
 const [sortMetrics, sortGiven] = [createSorter(), createSorter()];
 
 /** The values in order of their names, optionally only some names. Absent names are omitted. */
-function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
+function namedValues(values: ByName | null | undefined, names: NamesArgs["names"]): NamedValue[] {
   if (!values) return [];
   if (!names) return sortMetrics(Object.keys(values)).map((name) => valueOf(name, values[name]));
   return sortGiven(names).flatMap((name) => {
@@ -80,9 +78,6 @@ function metricsOf({ address, listedIn, loaded: { experiment_group } }: Experime
   return { endpoint: runs.experiment.endpoints.metrics, address, part: { at: address, group } };
 }
 
-const readMetrics = (parent: ExperimentResource, args: PageArgs, context: Context) =>
-  readConnection(metricsOf(parent), args, (record) => ({ parent, record }), context);
-
 const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
   description: "One metric over time, in parallel columns.",
   fields: (t) => ({
@@ -115,7 +110,6 @@ const seriesArgs = {
   }),
 };
 
-/** Reads the pages of all metric records of an experiment. */
 export const metricPages = (resource: ExperimentResource, { session }: Pick<Context, "session">) =>
   pagesOf(session, metricsOf(resource));
 
@@ -136,7 +130,6 @@ export async function fromColumns<Made>(
   return context.once(source, [...args, names], () => make(some));
 }
 
-/** Converts all metric records of an experiment to one series per metric. */
 function readSeries(
   resource: ExperimentResource,
   { names, maxPoints }: InputShapeFromFields<typeof seriesArgs>,
@@ -169,7 +162,9 @@ builder.objectFields(Experiment, (t) => ({
   metrics: t.field({
     type: MetricRecordConnection,
     args: pageArgs,
-    ...child("Metric records, in the service's order.", readMetrics),
+    ...child("Metric records, in the service's order.", (parent, args: PageArgs, context) =>
+      readConnection(metricsOf(parent), args, (record) => ({ parent, record }), context),
+    ),
   }),
   metricSeries: t.field({
     type: [MetricSeries],
@@ -197,7 +192,6 @@ const CreateExperimentMetricInput = builder.inputType("CreateExperimentMetricInp
   }),
 });
 
-/** Converts the input to values by name. Throws `InputError`. */
 function valuesOf(given: readonly (typeof MetricValueInput.$inferInput)[]): Readonly<Record<string, number>> {
   if (given.length === 0) throw new InputError("input.values: expected at least one metric, got none");
   const values = new Map<string, number>();

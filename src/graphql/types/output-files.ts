@@ -74,7 +74,6 @@ function nullIfNoFolder(error: unknown): null {
   throw error;
 }
 
-/** The field `outputFiles` of runs with outputs. */
 export const outputFiles = {
   type: OutputFolder,
   args: {

@@ -4,7 +4,7 @@ import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { derivedOrNull, flag, objectType, root } from "../core/builder.ts";
 import { lookUp, withId } from "../core/ids.ts";
-import { runRefs } from "../core/refs.ts";
+import { type RunRef, runRefs, type RunResource } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
 import { cloned, command, DeletePayload, targetOf } from "../core/mutations.ts";
 import { isFinished, STATE } from "./status.ts";
@@ -15,10 +15,6 @@ import { update } from "./update.ts";
  * are in its row.
  */
 
-type RunRef = (typeof runRefs)[number];
-type RunResource = RunRef["$inferType"];
-
-/** What became of a run that a command was for. */
 export interface Commanded {
   readonly run: RunResource;
   readonly isSent: boolean;

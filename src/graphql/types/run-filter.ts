@@ -19,7 +19,6 @@ import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf 
  * server and checks before it sends them.
  */
 
-/** The list that is filtered. */
 interface Filtered {
   readonly kind: { readonly name: string; readonly run: Pick<RunKind, "records"> };
   readonly project: ProjectAddress;
@@ -93,16 +92,15 @@ const days =
     const [from, before] = [range.from, range.before].map((text) => (text == null ? null : dayOf(text)));
     if (from && before && from >= before)
       throw new InputError(`${argument}: expected \`from\` before \`before\`, got ${from} and ${before}`);
-    return [
-      ...bound({ argument: `${argument}.from`, key, operator: "atLeast" }, from),
-      ...bound({ argument: `${argument}.before`, key, operator: "lessThan" }, before),
-    ];
+    return (
+      [
+        ["from", "atLeast", from],
+        ["before", "lessThan", before],
+      ] as const
+    ).flatMap(([side, operator, day]) =>
+      day == null ? [] : [{ argument: `${argument}.${side}`, key, operator, operands: [day] }],
+    );
   };
-
-const bound = (
-  condition: Omit<Condition, "operands">,
-  value: string | null | undefined,
-): readonly Condition[] => (value == null ? [] : [{ ...condition, operands: [value] }]);
 
 const bounds = (t: Inputs) => ({
   greaterThan: t.float({ description: "Exclusive lower bound." }),
@@ -206,7 +204,6 @@ export const RunFilterInput = builder.inputType("RunFilter", {
     },
 });
 
-/** A filter of any kind of run. */
 export type RunFilter = typeof RunFilterInput.$inferInput;
 
 function conditionsOf(filter: RunFilter, filtered: Filtered): readonly Condition[] {

@@ -7,19 +7,13 @@ import type { ExperimentRecord, RunnableRecord } from "../../rest/api/records.ts
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { type Slice, slice } from "../../rest/session/pages.ts";
 import { arg, builder, enumType } from "../core/builder.ts";
-import {
-  type Connection,
-  connectionOf,
-  offsetArgs,
-  sliceRequest,
-  type WholeList,
-} from "../core/connection.ts";
+import { type Connection, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { quote, requires } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
-import { runRefs } from "../core/refs.ts";
-import { type Address, type Resource, toResource } from "../core/resource.ts";
+import { type RunRef, runRefs, type RunResource } from "../core/refs.ts";
+import { type Address, toResource } from "../core/resource.ts";
 import { both, finding, type IsMatch, readPage, readWhole } from "./scan.ts";
 import { checkGroups, divide, RunFilterInput } from "./run-filter.ts";
 
@@ -31,7 +25,7 @@ import { checkGroups, divide, RunFilterInput } from "./run-filter.ts";
 /** A kind of run that servers list, its endpoint, and the type of its pages. */
 type RunListKind = ReturnType<typeof listsOf>[number];
 
-const listsOf = (target: (typeof runRefs)[number]) => {
+const listsOf = (target: RunRef) => {
   const { run } = target.kind;
   const { many, manyInFull } = run;
   const endpoint = listOf(run);
@@ -111,7 +105,6 @@ function orderOf(
   );
 }
 
-/** The arguments of lists of runs. */
 const listArgs = {
   ...offsetArgs,
   order: arg.field({ type: RunOrder, description: "Default: the server's own order." }),
@@ -152,12 +145,11 @@ interface ReadList {
   readonly isOnlySummary?: boolean;
 }
 
-/** Reads a part of a list of runs. Its rows are partial records. */
 export async function readRuns(
   { list: { target, endpoint }, address, listedIn, narrowing, prefetch, isOnlySummary = false }: ReadList,
   args: RunListArgs,
   context: Context,
-): Promise<Connection<Resource<RunnableRecord, RunAddress>>> {
+): Promise<Connection<RunResource>> {
   const { session, server } = context;
   const { query } = args;
   const { kind } = target;
@@ -198,9 +190,10 @@ export async function readRuns(
     const readRest = () => slice(session, listIn({ metricOrder: null }), { ...given, first: 1, offset: 0 });
     await requireMetric(metricOrder, first, readRest);
   }
-  const readAll = async (most: number): Promise<WholeList<Resource<RunnableRecord, RunAddress>>> => {
+  const readAll = async (most: number) => {
     const all = await readWhole(session, whole, { most, maxSize, find });
-    return { ...all, nodeAt: (index) => all.records.slice(index, index + 1).map(toNode)[0] ?? null };
+    const nodeAt = (index: number) => all.records.slice(index, index + 1).map(toNode)[0] ?? null;
+    return { ...all, nodeAt };
   };
   return { ...page, readAll };
 }

@@ -6,7 +6,7 @@ import { MAX_IDS, pageArgs, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { fetchMore, type Resource, toResource, unverified } from "../core/resource.ts";
-import { ANY_KIND, identifyAny, idOf } from "../core/ids.ts";
+import { ALL, ANY_KIND, identifyAmong, idOf } from "../core/ids.ts";
 import { Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
 import { logArgs, LogChunk, readLog, urlOf } from "./logs.ts";
 import { archived } from "./workload.ts";
@@ -128,7 +128,7 @@ Loggable.implement({
 
 /** What a caller named, of any kind. A project is read where the server can: nothing else shows that it is still there. */
 async function named(argument: string, id: string, { session }: Context): Promise<Resource> {
-  const resource = unverified(identifyAny(argument, id));
+  const resource = unverified(identifyAmong(ALL, argument, id));
   const isReadable = session.server.capabilities.includes("PROJECT_RECORDS");
   return resource.kind.name === Project.kind.name && isReadable
     ? fetchMore(resource, ["name"], session)

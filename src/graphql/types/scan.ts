@@ -14,7 +14,6 @@ import { finite } from "./series.ts";
 
 /* What the gateway itself looks for in the rows of a list, because the server cannot be asked for it. */
 
-/** Whether a row matches. */
 export type IsMatch = (row: object) => boolean;
 
 /** Whether a row matches both; null where there is nothing to look for. */
@@ -131,12 +130,8 @@ const BOUNDS = {
   atMost: (value: number, bound: number) => value <= bound,
 };
 
-// Safe: these are the keys of the table.
-const BOUND_NAMES = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
-
 type Bounds = { readonly [Name in keyof typeof BOUNDS]?: number | null | undefined };
 
-/** The conditions that bounds are. Throws `InputError` for bounds that no number meets. */
 export function boundConditions(
   named: Pick<Condition, "argument" | "key" | "name">,
   bounds: Bounds,
@@ -146,7 +141,9 @@ export function boundConditions(
   const lower = Math.max(greaterThan ?? -Infinity, atLeast ?? -Infinity);
   const upper = Math.min(lessThan ?? Infinity, atMost ?? Infinity);
   const isOpen = greaterThan === lower || lessThan === upper;
-  const conditions = BOUND_NAMES.flatMap((operator): readonly Condition[] => {
+  // Safe: these are the keys of the table.
+  const operators = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
+  const conditions = operators.flatMap((operator): readonly Condition[] => {
     const { [operator]: bound } = bounds;
     if (bound == null) return [];
     if (Number.isFinite(bound)) return [{ ...named, operator, operands: [`${bound}`] }];
@@ -217,13 +214,11 @@ const isWithin =
 
 /* By words. Servers search no texts, so the gateway looks for the words in the rows of a list. */
 
-/** Longest text of words. */
 const MAX_WORDS_LENGTH = 200;
 
 /** Letters that are the same to who searches have one spelling. */
 const fold = (text: string): string => text.normalize("NFKC").toLowerCase();
 
-/** Characters of a text that are looked at. */
 const MAX_TEXT = 20_000;
 
 export const WORDS = `Words, in any case, that all occur in name, description or tags (of each the first ${MAX_TEXT} characters). Found by a scan: see \`ListScan\`.`;

@@ -2,7 +2,6 @@ import { roundedOf } from "../../rest/api/reader.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import { forEach, makeEach, type Steps } from "../core/context.ts";
 
-/** One metric over time. */
 export interface Series {
   readonly name: string;
   /** Number of points before downsampling. */
@@ -61,7 +60,6 @@ const emptyColumn = (name: string) => ({
   points: [] as number[],
 });
 
-/** Converts columns to one series of at most `maxPoints` per metric, in steps. */
 export const seriesOf = (columns: readonly Column[], maxPoints: number): Steps<Series[]> =>
   makeEach(columns, function* (column) {
     const { name, values } = column;

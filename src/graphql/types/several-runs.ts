@@ -7,7 +7,7 @@ import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
 import { kindsByName, type ProjectAddress } from "../core/kinds.ts";
-import { Experiment, Run } from "../core/refs.ts";
+import { Experiment, Run, type RunResource } from "../core/refs.ts";
 import { load, toResource, unverified } from "../core/resource.ts";
 import { archiveArg, ARCHIVES, bookmarkArg, isNamedInFull, sendFor } from "../core/mutations.ts";
 import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-commands.ts";
@@ -16,8 +16,6 @@ import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-c
  * Root fields for runs of any kind: the look-up, and for each command that all kinds have a mutation of several, of which some can
  * fail.
  */
-
-type RunResource = ReturnType<typeof identifyRun>;
 
 /** What became of one of several: a result, or the error of the service. */
 type Outcome<Result> = Result | Failure;
@@ -41,7 +39,6 @@ function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand
   return endpoint;
 }
 
-/** The error of the service as a value. */
 const orError = <Value>(promise: Promise<Value>): Promise<Outcome<Value>> =>
   promise.catch((error: unknown) => {
     if (error instanceof Failure) return error;

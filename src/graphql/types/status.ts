@@ -18,7 +18,6 @@ const PHASES = {
 } as const;
 export type RunPhase = keyof typeof PHASES;
 
-/** All known statuses and their phases. */
 const STATUSES = {
   CREATED: ["PENDING", "Created; nothing has happened yet."],
   RESUMING: ["PENDING", "Preparing to continue an earlier run."],
@@ -47,7 +46,6 @@ export const RunStatusEnum = enumType(
   mapped(STATUSES, ([, meaning]) => meaning),
 );
 
-/** The statuses of a phase. */
 export const statusesOf = (phase: RunPhase): readonly RunStatus[] =>
   // Safe: these are the keys of the table.
   (Object.keys(STATUSES) as RunStatus[]).filter((status) => STATUSES[status][0] === phase);
@@ -101,7 +99,6 @@ export async function readStatuses(parent: Resource<TrackedRecord>, args: PageAr
   return readConnection(list, args, (record) => ({ parent, record }), context);
 }
 
-/** A value of the record, unchanged. */
 const received = <const Key extends keyof StatusRow>(key: Key, description: string) => ({
   description,
   resolve: ({ record }: typeof StatusRecord.$inferType) => record[key] ?? null,

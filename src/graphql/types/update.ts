@@ -12,7 +12,6 @@ import { type Address, fetchMore, type Resource, toResource } from "../core/reso
 import { payloadOf, targetOf } from "../core/mutations.ts";
 import type { Context } from "../core/context.ts";
 
-/** What the service accepts as a name. */
 const SLUG = /^[-\w]+$/;
 
 /** Known servers crash at a name that is taken, but also after a change of a record that they cannot show. */
@@ -28,7 +27,6 @@ const orTaken =
 
 /* Tags that a mutation adds and removes. The service only replaces all of them. */
 
-/** The inputs that change tags. */
 export const tagInputs = (t: Inputs) => ({
   tags: t.stringList({ description: "Tags that replace the old ones. Requires `UPDATE_TAGS`." }),
   addTags: t.stringList({

@@ -26,12 +26,10 @@ const { property, fromAddress, child } = fieldsOf(User.kind);
 
 const ProjectConnection = connectionOf(Project, "A page of projects.", { isScanned: true });
 
-/** The arguments of lists of projects. */
 const projectArgs = { words: arg.string({ description: WORDS }), ...offsetArgs };
 
 type ProjectArgs = InputShapeFromFields<typeof projectArgs>;
 
-/** Reads the projects of an owner that the caller may see. */
 function readProjects(owner: string, { words, ...args }: ProjectArgs, context: Context) {
   const list = { endpoint: project.optional.list, address: { owner }, narrowing: words ?? "" };
   const toNode = (record: ProjectRecord) => toResource(Project.kind, { owner, project: record.name }, record);
@@ -87,7 +85,6 @@ const keptArgs = {
 
 type KeptArgs = InputShapeFromFields<typeof keptArgs>;
 
-/** A field with a list of what a user keeps of a kind. */
 const keptList = (list: "bookmarked" | "archived", records: string) => ({
   type: EntityConnection,
   args: keptArgs,
@@ -159,7 +156,6 @@ root.query("projects", {
   args: { owner: arg.string({ description: "Login name. Default: the caller." }), ...projectArgs },
   resolve: async (_, { owner, ...args }, context) => {
     const { session } = context;
-    session.requireToken();
     session.server.offered(project.optional.list);
     const name = owner ?? (await readViewer(session)).username;
     return readProjects(checked("owner", { owner: name }).owner, args, context);

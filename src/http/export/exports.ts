@@ -15,7 +15,6 @@ const ROUTE = new RegExp(
   "s",
 );
 
-/** The tables that are exported. */
 const TABLES = {
   runs: { rowsOf: rowsOfRuns, lists: ["columns"] },
   metrics: { rowsOf: rowsOfMetrics, lists: ["columns", "names"] },

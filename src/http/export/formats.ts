@@ -27,18 +27,13 @@ function csvCell(cell: Cell): string {
 /** A line of CSV. One of a single cell is never blank: many readers leave blank lines out. */
 const csvLine = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(",") || '""'}\r\n`;
 
-/** The names of the columns of a file, all of which are known when it begins. */
-type Columns = readonly string[];
-
 export interface Format {
   readonly contentType: string;
-  /** What a file begins with. */
-  readonly head: (columns: Columns) => string;
+  readonly head: (columns: readonly string[]) => string;
   /** Formats a row, with its cells in the order of the columns. */
-  readonly lineOf: (cells: readonly Cell[], columns: Columns) => string;
+  readonly lineOf: (cells: readonly Cell[], columns: readonly string[]) => string;
 }
 
-/** The formats by their file name extensions. */
 export const FORMATS = {
   csv: {
     contentType: "text/csv; charset=utf-8; header=present",

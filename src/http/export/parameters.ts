@@ -14,15 +14,16 @@ import type { RunListArgs } from "../../graphql/types/run-list.ts";
 /** The arguments of lists that an export sets itself. */
 const OWN = new Set(["first", "after", "offset"]);
 
-/** Values of the arguments that are JSON. */
-const EXAMPLES: ReadonlyMap<string, string> = new Map([
-  ["filter", '{"statuses":["FAILED"]}'],
-  ["order", '{"metric":"loss","direction":"ASC"}'],
-]);
+/** Values of the parameters that are JSON or lists of names. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  filter: '{"statuses":["FAILED"]}',
+  order: '{"metric":"loss","direction":"ASC"}',
+  columns: "uniqueName,status,param.lr",
+  names: "loss,accuracy",
+};
 
 /** What the query of an export's URL says. */
 export interface ExportParameters {
-  /** The arguments of the list of runs. */
   readonly args: RunListArgs;
   /** Names of columns; null when the caller names none. */
   readonly columns: readonly string[] | null;
@@ -32,12 +33,6 @@ export interface ExportParameters {
 
 /** The parameters with lists of names. */
 type NameList = Exclude<keyof ExportParameters, "args">;
-
-/** Values of those parameters. */
-const NAMES: Readonly<Record<NameList, string>> = {
-  columns: "uniqueName,status,param.lr",
-  names: "loss,accuracy",
-};
 
 /**
  * Creates the reader of the query of an export's URL. It takes the arguments of `Project.experiments`: enums and texts as they
@@ -73,7 +68,7 @@ export function createParameters(schema: GraphQLSchema) {
 function valueOf(name: string, text: string, type: GraphQLInputType): unknown {
   const value = isJson(type) ? tryTo(() => JSON.parse(text) as unknown) : text;
   if (value === undefined)
-    throw new InputError(`${name}: expected JSON such as ${EXAMPLES.get(name)}, got ${quote(text)}`);
+    throw new InputError(`${name}: expected JSON such as ${EXAMPLES[name]}, got ${quote(text)}`);
   return coerceInputValue(value, type, (path, _, { message }) => {
     // Without the value, which can be long.
     const fault = message.replace(/, found .*$/s, "");
@@ -93,7 +88,7 @@ function namesIn(argument: NameList, text: string): readonly string[] {
     if (new Set(names).size === names.length) return names;
     throw new InputError(`${argument}: expected each name once, got ${quote(text)}`);
   }
-  throw new InputError(`${argument}: expected names such as \`${NAMES[argument]}\`, got ${quote(text)}`);
+  throw new InputError(`${argument}: expected names such as \`${EXAMPLES[argument]}\`, got ${quote(text)}`);
 }
 
 const isName = (value: unknown): value is string => typeof value === "string" && value !== "";

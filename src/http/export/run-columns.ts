@@ -47,10 +47,7 @@ const FIXED: Columns = {
   updatedAt: shown("updated_at"),
   startedAt: shown("started_at"),
   finishedAt: shown("finished_at"),
-  durationSeconds: {
-    keys: STATE,
-    cellOf: ({ loaded }) => durationSeconds(loaded),
-  },
+  durationSeconds: { keys: STATE, cellOf: ({ loaded }) => durationSeconds(loaded) },
 };
 
 /** The columns that are there only where they are named: known lists do not tell them. */
@@ -63,8 +60,6 @@ const OF_RECORDS: Columns = {
   dataReferences: shown("data_refs"),
   runEnvironment: shown("run_env"),
 };
-
-const COLUMNS = { ...FIXED, ...OF_RECORDS };
 
 /** Values by name: those of the key of the record, whose names are the rest of the column's name. */
 interface Named {
@@ -90,7 +85,7 @@ function columnNamed<Part>(name: string, columns: Columns<Part>): Column<Part> |
 
 /** Columns by their names: those of runs, and of a part of them. Throws `InputError` for a name that none has. */
 export function columnsOf<Part>(names: readonly string[], ofParts?: Columns<Part>): NamedColumn<Part>[] {
-  const columns: Columns<Part> = { ...ofParts, ...COLUMNS };
+  const columns: Columns<Part> = { ...ofParts, ...FIXED, ...OF_RECORDS };
   return names.map((name) => {
     const column = columnNamed(name, columns);
     if (column) return { name, ...column };
@@ -107,10 +102,7 @@ const MOST_NAMED = 500;
 const MOST_CHARACTERS = 16_384;
 
 /** The names of the parameters and metrics of some runs, each sorted: all, or those that most runs have. */
-function namesIn(runs: readonly ExportedRun[]): {
-  readonly names: readonly string[];
-  readonly areAll: boolean;
-} {
+function namesIn(runs: readonly ExportedRun[]) {
   let areAll = true;
   const names = Object.entries(NAMED).flatMap(([prefix, named]) => {
     const counts = new Map<string, number>();

@@ -1,5 +1,4 @@
 import { nextTurn } from "../../engine/turns.ts";
-import { Failure } from "../../errors.ts";
 import type { Context, GatewayFacts, Steps } from "../../graphql/core/context.ts";
 import { identifyAmong, PARENTS } from "../../graphql/core/ids.ts";
 import { kinds, type ProjectAddress } from "../../graphql/core/kinds.ts";
@@ -43,32 +42,25 @@ interface RunPage {
 
 const list = runListOf(Experiment.name);
 
-/** Reads the page behind a cursor. */
 async function readRunPage(
   { address, group }: Source,
   args: RunListArgs,
   after: string | null,
   context: Context,
 ): Promise<RunPage> {
-  const paged = {
-    ...args,
-    order: args.order ?? defaultOrder(context),
-    first: context.gateway.maxPageSize,
-    after,
-  };
-  const page = await readRuns({ list, address, listedIn: group }, paged, context);
+  const page = await readRuns(
+    { list, address, listedIn: group },
+    { ...args, order: args.order ?? defaultOrder(context), first: context.gateway.maxPageSize, after },
+    context,
+  );
   // The service returns an empty list for a group that does not exist.
   if (group && after === null && page.nodes.length === 0)
     await fetchMore(toResource(kinds.Group, group), [], context.session);
-  const next = page.hasNext ? page.endCursor() : null;
-  // The list would end too early, or never.
-  if (page.hasNext && (next === null || next === after))
-    throw new Failure("UPSTREAM_BAD_RESPONSE", "The service's list does not go on.");
   return {
     // Safe: they are the experiments of the list.
     runs: [...page.nodes] as readonly ExportedRun[],
     count: page.count,
-    next,
+    next: page.hasNext ? page.endCursor() : null,
   };
 }
 
@@ -117,20 +109,17 @@ export async function openTable(
       const from = start + index * runsOfPart;
       return { ...openPart(), own: runs.slice(from, from + runsOfPart) };
     });
-    try {
-      const all = await Promise.all(parts.map(({ own, context }) => read(own, context)));
-      for (const [index, { context, end }] of parts.entries()) {
-        const rows = all[index] ?? [].values();
-        const next = () => context.inTurns(nextPiece(rows, columns, format));
-        for (let piece = await next(); piece !== ""; piece = await next()) {
-          yield piece;
-          // Others have their turns.
-          await nextTurn();
-        }
-        end();
+    // What fails ends the scope of the export, and with it all parts.
+    const all = await Promise.all(parts.map(({ own, context }) => read(own, context)));
+    for (const [index, { context, end }] of parts.entries()) {
+      const rows = all[index] ?? [].values();
+      const next = () => context.inTurns(nextPiece(rows, columns, format));
+      for (let piece = await next(); piece !== ""; piece = await next()) {
+        yield piece;
+        // Others have their turns.
+        await nextTurn();
       }
-    } finally {
-      for (const { end } of parts) end();
+      end();
     }
   }
   async function* textOf(): AsyncGenerator<string, undefined> {
@@ -173,7 +162,6 @@ function* nextPiece(
   return piece;
 }
 
-/** A value of a metric. */
 interface Point {
   readonly metric: string;
   /** Index within its run, among the values of its metric. */

@@ -118,7 +118,6 @@ async function sendAsset(response: ServerResponse, name: string): Promise<void> 
     .end(body);
 }
 
-/** The gateway's own page files. */
 const OWN_FILES = new URL("src/http/graphiql/page/", FOLDER);
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -79,10 +79,8 @@ export function checkParams(params: object): OperationParams {
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
-function typeOf(value: unknown): string {
-  if (value === null) return "null";
-  return Array.isArray(value) ? "array" : typeof value;
-}
+const typeOf = (value: unknown): string =>
+  value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 
 /** `Cache-Control` of what is private to a caller. */
 export const PRIVATE = "private, no-store";
@@ -90,7 +88,6 @@ export const PRIVATE = "private, no-store";
 /** The media type by which the status shows errors. */
 export const NEWER = "application/graphql-response+json";
 
-/** The media types of a single result. */
 export type ResultType = "application/json" | typeof NEWER;
 
 /** The form of a result that comes in pieces or as events. */
@@ -136,7 +133,6 @@ export function streamFormFor(accept: string | undefined): StreamForm | null {
   return acceptsEvents(accept) ? { type: "text/event-stream", isOlder: false } : null;
 }
 
-/** Whether an `accept` header accepts event streams. */
 export const acceptsEvents = (accept: string | undefined): boolean =>
   accept !== undefined && /text\/event-stream(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(accept);
 
@@ -170,7 +166,6 @@ export function headOf({ errors = [], data }: ExecutionResult, type: ResultType,
   return { status: status || 200, headers };
 }
 
-/** A result as JSON. */
 export const jsonOf = ({ errors, data, extensions }: ExecutionResult): object => ({
   ...(errors && { errors: errors.map(toJson) }),
   ...(data !== undefined && { data }),

@@ -74,7 +74,6 @@ function olderPartsOf(delivered: readonly Delivered[], errorsOf: ErrorsOf): obje
   return incremental.length > 0 ? { incremental } : {};
 }
 
-/** A single message. */
 export async function* only(message: object): AsyncGenerator<object> {
   yield message;
 }

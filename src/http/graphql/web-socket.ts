@@ -28,9 +28,6 @@ const MAX_ID_LENGTH = 1_000;
 /** Mutations come by POST. */
 const MANNER = { isReadOnly: true, takesEvents: true, pieces: { isOlder: false }, status: null };
 
-/** Close code after which clients connect again, elsewhere. */
-const GOING_AWAY = 1_001;
-
 /** How long a client may have no subscription, in milliseconds. */
 const IDLE_MS = 60_000;
 
@@ -40,7 +37,8 @@ const MAX_WAITING_BYTES = 4_194_304;
 /** Maximum subscribe messages without an answer. Above it nothing more is read from the client until some are answered. */
 const MAX_UNANSWERED = 32;
 
-/** Close codes after which clients connect again: later, or when they have something to subscribe to. */
+/** Close codes after which clients connect again: elsewhere, later, or when they have something to subscribe to. */
+const GOING_AWAY = 1_001;
 const TRY_AGAIN_LATER = 1_013;
 const NORMAL = 1_000;
 

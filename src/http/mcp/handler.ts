@@ -9,7 +9,8 @@ import {
   type Tool as Definition,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-import { type ExecutionResult, lexicographicSortSchema } from "graphql";
+import { lexicographicSortSchema } from "graphql";
+import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { Execution } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import { nextTurn } from "../../engine/turns.ts";
@@ -93,10 +94,7 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
     return server;
   };
 
-  const resultOf = async (
-    operation: Execution,
-    ...[params, type]: Parameters<RunOperation>
-  ): Promise<ExecutionResult> => {
+  const resultOf = async (operation: Execution, params: OperationParams, type: ToolType) => {
     const given = await engine.typeOf(params, operation.scope);
     const limits = { isReadOnly: type === "query", maxBytes: MAX_RESULT_BYTES };
     if (given === null || given === type) return engine.run(operation, params, limits);

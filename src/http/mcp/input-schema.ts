@@ -30,7 +30,6 @@ interface ValueSchema {
   additionalProperties?: false;
 }
 
-/** The JSON Schema of a tool's input. */
 export type InputSchema = ValueSchema & { type: "object"; properties: Record<string, ValueSchema> };
 
 /** The types of values in JSON, by the names of scalars. */

@@ -221,7 +221,6 @@ const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
     "Runs a GraphQL mutation, which changes or deletes records. An error with `outcome: unknown` says that the change may have been made: read before it is repeated.",
 };
 
-/** Where the schema is shown. */
 const FIRST_STEP = " Look at the types in question with graphql_schema first.";
 
 /** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */

@@ -101,7 +101,6 @@ export function byGroup(
   };
 }
 
-/** Groups the records by experiment and returns each group as one page. */
 function pagesOf(records: readonly MetricRecord[]): Find {
   const byExperiment = new Map<string, MetricRecord[]>();
   for (const record of records) {

@@ -6,7 +6,6 @@ type PathParameterNames<Path extends string> = Path extends `${string}{${infer N
   ? Name | PathParameterNames<Rest>
   : never;
 
-/** Path parameters, all as text. */
 export type PathParameters<Path extends string> = { readonly [Name in PathParameterNames<Path>]: string };
 
 /** One endpoint of the service: a method, a path below the base path, and the reader of its response. */
@@ -14,18 +13,13 @@ interface Endpoint<At, out Answer> {
   /** The path template. Safe in logs, metrics and errors, unlike the filled path. */
   readonly path: string;
   readonly answer: Reader<Answer>;
-  /** What is known of an endpoint that is not in the service's document; null for those that are. */
-  readonly optional: Optional | null;
+  /**
+   * Of an endpoint that is not in the service's document: its name in the section `optional` of profiles, which say whether a
+   * server has it, and its capability; null for one that only saves requests.
+   */
+  readonly optional: { readonly name: string; readonly capability: Capability | null } | null;
   /** Fills the path parameters. Throws `InputError` when a value could leave its segment. */
   toPath(at: At): string;
-}
-
-/** An endpoint that is not in the service's document. The profile says whether a server has it. */
-interface Optional {
-  /** Its name in the section `optional` of profiles. */
-  readonly name: string;
-  /** The capability to which it belongs; null for one that only saves requests. */
-  readonly capability: Capability | null;
 }
 
 /** What some servers have in addition to the document, as `gateway.capabilities` tells it. */
@@ -135,19 +129,14 @@ export function override<Same extends { readonly path: string }>(endpoint: Same,
 const SPELLING = /^(?:GET|POST|PUT|PATCH|DELETE) (?:(?:\w|\{\w+\})(?:[\w.-]|\{\w+\})*(?:\/|$))+$/;
 
 /** Checks an override of an endpoint. Returns what is wrong with it; null when it is valid. */
-export function overrideFault(
-  endpoint: Pick<AnyEndpoint, "method" | "path">,
-  spelling: string,
-): string | null {
-  if (!SPELLING.test(spelling)) {
+export function overrideFault(endpoint: EndpointName, spelling: string): string | null {
+  if (!SPELLING.test(spelling))
     return "expected a method and a path, such as POST superusers/revoke/{username}/";
-  }
   // A command must not become a GET, which is retried.
-  if (spelling.startsWith("GET ") !== (endpoint.method === "GET")) {
+  if (spelling.startsWith("GET ") !== (endpoint.method === "GET"))
     return endpoint.method === "GET"
       ? "expected GET, for it reads"
       : "expected POST, PUT, PATCH or DELETE, for it writes";
-  }
   const parameters: readonly string[] = endpoint.path.match(PARAMETER) ?? [];
   const unknown = spelling.match(PARAMETER)?.find((parameter) => !parameters.includes(parameter));
   if (unknown) return `expected only the parameters ${parameters.join(" ")}`;
@@ -209,7 +198,6 @@ export const isPlainPath = (path: string): boolean =>
   path.split("/").every((name) => name !== "" && name !== "." && name !== "..") &&
   encodeURIComponent(path).length <= MAX_PATH_BYTES;
 
-/** Returns a path unchanged, or throws `InputError` unless it is plain. */
 export function plainPath(argument: string, path: string): string {
   if (isPlainPath(path)) return path;
   throw new InputError(
@@ -217,7 +205,6 @@ export function plainPath(argument: string, path: string): string {
   );
 }
 
-/** The error where a server lacks something, which may be a capability of its own. */
 export const notOffered = (what: string, capability: string | null = null) =>
   new Failure(
     "CAPABILITY_UNAVAILABLE",

@@ -37,7 +37,6 @@ export interface RecordKind {
   /** What profiles call its lists and its records. */
   readonly records: string;
   readonly keys: readonly string[];
-  /** The endpoints that are not in the document. */
   readonly optional?: Named;
 }
 
@@ -69,6 +68,8 @@ export interface RunKind<out R extends records.RunnableRecord = records.Runnable
     Partial<ReturnType<typeof outputOptional>>;
 }
 
+export const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+
 const P = "{owner}/{project}";
 
 /** The optional endpoints that all kinds of run have: `jobs`, `bookmarkedJobs`, `archivedJobs`, `archiveJob`, `restoreJob`. */
@@ -99,7 +100,6 @@ const outputOptional = (one: string, many: string) => ({
   outputFile: optional(`${one}OutputFile`, "OUTPUT_FILES", get(`${P}/${many}/{id}/outputs/files`, Bytes)),
 });
 
-/** Auth and current user */
 export const user = {
   login: post("users/token/", records.Token, {
     ...json<{ readonly username: string; readonly password: string }>(),
@@ -238,13 +238,11 @@ export const runs = {
   },
 } as const;
 
-/** Cluster */
 export const cluster = {
   read: get("cluster/", records.Cluster),
   node: get("nodes/{sequence}", records.Node),
 };
 
-/** User administration */
 export const administration = {
   activate: post("users/activate/{username}/", Nothing),
   delete: del("users/delete/{username}/", Nothing),
@@ -294,7 +292,6 @@ export const runKinds: readonly RunKind[] = Object.values(runs);
 export const listOf = <R extends records.RunnableRecord>({ endpoints, optional: further }: RunKind<R>) =>
   endpoints.list ?? further?.list;
 
-/** The kinds whose records profiles describe. */
 export const recordKinds: readonly RecordKind[] = [...runKinds, experimentJob, project];
 
 /** The endpoints that are not in the document, by their names in profiles. */
@@ -314,10 +311,6 @@ export const sections: Readonly<Record<string, Readonly<Record<string, AnyEndpoi
   administration,
   optional: optionalEndpoints,
 };
-
-export function capital(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1);
-}
 
 /** The name of a type as fields spell it: `buildJob`. */
 export const uncapital = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);

@@ -10,7 +10,6 @@ interface MetricOrder {
   readonly direction: MetricDirection;
 }
 
-/** The order and filters of a list of runs. */
 export interface ListRequest {
   readonly order?: Order | null | undefined;
   readonly metricOrder?: MetricOrder | null | undefined;
@@ -109,7 +108,6 @@ function lacking(what: string, capability?: string): never {
  * cannot say is not sent, so that no value changes the meaning of a filter and no filter crashes the server.
  */
 
-/** A condition that a run meets. */
 export interface Condition {
   /** Where it comes from, for error messages: `filter.tags`. */
   readonly argument: string;
@@ -130,7 +128,6 @@ export const hasMetric = (argument: string, name: string): Condition => ({
   operands: ["-1e308"],
 });
 
-/** Whether the language can say a condition. */
 export const isSayable = ({ key, name, operator, operands }: Condition): boolean =>
   operands.every(KEYS[key].isValid) &&
   (name === undefined || NAME.test(name)) &&

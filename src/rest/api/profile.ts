@@ -134,7 +134,6 @@ const keysOf = (kinds: typeof recordKinds) =>
 const OmittedInLists = keysOf(runKinds);
 const Omitted = keysOf(recordKinds);
 
-/** Where a body has a value. */
 const place = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the body, such as name or config.declarations")
   .nullable()
   .describe("Key of the body; dots lead into objects; null where the server does not take it.");
@@ -236,7 +235,6 @@ function merge(base: unknown, written: unknown, depth: number): unknown {
   return { ...base, ...mapped(written, (value, name) => merge(base[name], value, depth - 1)) };
 }
 
-/** Finds a contradiction between valid sections of a profile. Returns null without one. */
 export function contradictionIn({ filters, rateLimits }: Profile): string | null {
   if (filters.language !== null && filters.query === null)
     return "filters.query: expected the name of a query parameter, since filters.language is named, got null";

@@ -135,7 +135,6 @@ export function builtInProfile(name: BuiltInName): Profile {
   return name === "document" ? document : wholeProfile(WrittenProfile.parse(BUILT_IN[name]));
 }
 
-/** Completes a written profile with the profile that it extends. */
 export function wholeProfile(written: z.output<typeof WrittenProfile>): Profile {
   return extend(builtInProfile(written.extends ?? "document"), written);
 }

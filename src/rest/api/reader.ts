@@ -35,7 +35,6 @@ export const Text: Reader<undefined> = { form: "text" };
 /** A download, streamed to the caller. */
 export const Bytes: Reader<undefined> = { form: "bytes" };
 
-/** Creates the reader of a JSON response that is one record. */
 export const json = <Answer>(read: Read<Answer>): Reader<Answer> => ({
   form: "json",
   steps: (body) => {
@@ -110,7 +109,6 @@ export interface Bookmark<Item> {
   readonly content_object: Item | null;
 }
 
-/** Creates the reader of a page of bookmarks, each of which holds its item. */
 export const bookmarksOf = <Item>(read: Read<Item>) =>
   pageOf<Bookmark<Item>>((bookmark, faults, parent = "", key = "") => {
     const received = isObject(bookmark) ? bookmark["content_object"] : undefined;

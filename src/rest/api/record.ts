@@ -17,7 +17,6 @@ type Typeof = "string" | "boolean";
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A table with each row replaced. */
 export const mapped = <Name extends string, Row, Result>(
   table: Readonly<Record<Name, Row>>,
   replace: (row: Row, name: Name) => Result,
@@ -40,11 +39,10 @@ export const isDeeper = (value: unknown, levels: number): boolean =>
   (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
 
 /** JSON as its text, which Node.js has since release 21. */
-interface RawJson {
+export const { rawJSON, isRawJSON } = JSON as {
   readonly rawJSON?: (json: string) => object;
   readonly isRawJSON?: (value: unknown) => value is { readonly rawJSON: string };
-}
-export const { rawJSON, isRawJSON }: RawJson = JSON as RawJson;
+};
 
 /** Whether a value has values of its own. An integer that is kept as its text has none. */
 const isInner = (value: unknown): value is Record<string, unknown> => isObject(value) && !isRawJSON?.(value);
@@ -89,7 +87,6 @@ export const records = (value: unknown): value is readonly unknown[] | null | un
 export const texts = (value: unknown): value is readonly string[] | null | undefined =>
   value == null || (Array.isArray(value) && value.every(isString));
 
-/** A name and a size in bytes. */
 export type FileEntry = readonly [name: string, bytes?: number | null];
 
 const isFile = (value: unknown): boolean => {

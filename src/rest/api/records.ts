@@ -279,7 +279,6 @@ export type ClusterRecord = AnswerOf<typeof Cluster>;
 export const Node = json(readNode);
 export const Token = json(recordOf({ token: nonEmptyText }));
 
-/** The keys of runs, by list. */
 export const RUN_KEYS = {
   experiments: keysOf(ExperimentKeys),
   jobs: keysOf(JobKeys),

@@ -12,7 +12,6 @@ export interface Spelling {
 export type RunAddress = {
   readonly owner: string;
   readonly project: string;
-  /** Digits. */
   readonly id: string;
 };
 

@@ -6,8 +6,8 @@ import { integerOf } from "./reader.ts";
 
 const require = createRequire(import.meta.url);
 
-/** The YAML library. Loaded on first use: most servers send objects. */
-const yaml = () => require("yaml") as typeof Yaml;
+/** The YAML library. Loaded on first use: most servers send objects, and most profiles are built in. */
+export const yaml = () => require("yaml") as typeof Yaml;
 
 /** A configuration that was received as text. It is parsed on first use. */
 class WrittenConfig {
@@ -40,11 +40,9 @@ export function configOf(content: Content | RunConfig): RunConfig | null {
   return content.trim() === "" ? null : new WrittenConfig(content);
 }
 
-/** The configuration as it was received. */
 export const receivedConfig = (config: RunConfig | null | undefined) =>
   config instanceof WrittenConfig ? config.content : (config ?? null);
 
-/** Returns the parsed configuration; null without one. */
 export function openConfig(config: RunConfig | null | undefined): ByName | null {
   if (!config) return null;
   return config instanceof WrittenConfig ? config.open() : config;

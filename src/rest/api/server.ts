@@ -8,16 +8,7 @@ import {
   override,
   spellingOf,
 } from "./endpoint.ts";
-import {
-  listOf,
-  optionalEndpoints,
-  project,
-  type Revision,
-  type RunKind,
-  runKinds,
-  runs,
-  sections,
-} from "./kinds.ts";
+import { listOf, optionalEndpoints, project, type Revision, runKinds, runs, sections } from "./kinds.ts";
 import { listQuery, type ListRequest } from "./list-query.ts";
 import type { Profile } from "./profile.ts";
 import { isObject } from "./record.ts";
@@ -112,7 +103,6 @@ function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | n
   );
 }
 
-/** Maps the endpoints of a rate limit to that limit. */
 function limitsOf({ rateLimits }: Profile, overrides: ReturnType<typeof overridesOf>) {
   const limits = new Map<AnyEndpoint, RateLimit>();
   for (const { endpoints = [], requests, seconds } of rateLimits) {
@@ -127,17 +117,14 @@ function limitsOf({ rateLimits }: Profile, overrides: ReturnType<typeof override
 }
 
 function batchesOf({ filters: { ids }, paging, omittedInLists }: Profile, has: Has): readonly Batch[] {
-  const { experiment, group } = runs;
-  const byIdsOf = (kind: RunKind) => {
+  const ofRecords = runKinds.flatMap((kind) => {
     const list = listOf(kind);
     if (!ids || !list || !has(list)) return [];
     return [byIds(kind.endpoints.read, list, ids, paging, omittedInLists[kind.records])];
-  };
-  const { metrics } = group.optional;
-  return [
-    ...runKinds.flatMap(byIdsOf),
-    ...(has(metrics) ? [byGroup(experiment.endpoints.metrics, metrics, paging)] : []),
-  ];
+  });
+  const { metrics } = runs.group.optional;
+  if (!has(metrics)) return ofRecords;
+  return [...ofRecords, byGroup(runs.experiment.endpoints.metrics, metrics, paging)];
 }
 
 /** The body with a value at a path. Values of other paths can be in the same objects. */

@@ -1,7 +1,6 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createBrotliDecompress, createUnzip } from "node:zlib";
 
-/** A body above its size limit. */
 export class TooLarge extends Error {
   constructor(limit: number) {
     super(`longer than ${limit} bytes`);

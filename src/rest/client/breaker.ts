@@ -10,6 +10,8 @@ const PAUSE_MS = 5_000;
 /** Maximum callers recorded in a window. */
 const MAX_CALLERS = 100;
 
+const OPEN = "The service failed again and again and is not asked for a moment.";
+
 export type Breaker = ReturnType<typeof createBreaker>;
 
 interface BreakerSettings {
@@ -51,17 +53,6 @@ export function createBreaker({ now, probe }: BreakerSettings) {
   const isSingleCaller = (): boolean =>
     failed.size === 1 && [...succeeded].some((callerKey) => !failed.has(callerKey));
 
-  const count = (callerKey: string, hasFailed: boolean): void => {
-    if (now() >= windowEnd) startWindow();
-    total++;
-    const callers = hasFailed ? failed : succeeded;
-    if (callers.size < MAX_CALLERS) callers.add(callerKey);
-    if (!hasFailed) return;
-    failures++;
-    if (total >= MIN_REQUESTS && failures >= total * FAILED_SHARE && !isSingleCaller())
-      turn(now() + PAUSE_MS);
-  };
-
   const probeFor = async (order: Order): Promise<void> => {
     // Counted from the beginning: the silence of a service that hangs is a part of the pause.
     const nextProbeAt = now() + PAUSE_MS;
@@ -73,12 +64,20 @@ export function createBreaker({ now, probe }: BreakerSettings) {
   return {
     /** Admits a request and returns its generation. Throws `Failure` unless the circuit is closed. */
     enter: (): number => {
-      if (probeAt !== null) throw circuitOpen();
-      return generation;
+      if (probeAt === null) return generation;
+      throw new Failure("UPSTREAM_UNAVAILABLE", OPEN, { retryAfterSeconds: PAUSE_MS / 1000 });
     },
     /** Records what the outcome of a request shows about the service. */
     leave: (begun: number, callerKey: string, shown: ServiceState): void => {
-      if (begun === generation && shown !== "unknown") count(callerKey, shown === "down");
+      if (begun !== generation || shown === "unknown") return;
+      if (now() >= windowEnd) startWindow();
+      total++;
+      const callers = shown === "down" ? failed : succeeded;
+      if (callers.size < MAX_CALLERS) callers.add(callerKey);
+      if (shown === "up") return;
+      failures++;
+      if (total >= MIN_REQUESTS && failures >= total * FAILED_SHARE && !isSingleCaller())
+        turn(now() + PAUSE_MS);
     },
     /** Whether requests wait for the outcome of a probe instead of failing. */
     isHalfOpen: (): boolean => probeAt !== null && (probing !== null || now() >= probeAt),
@@ -87,8 +86,3 @@ export function createBreaker({ now, probe }: BreakerSettings) {
     circuit: () => (probeAt === null ? ("closed" as const) : ("open" as const)),
   };
 }
-
-const circuitOpen = () =>
-  new Failure("UPSTREAM_UNAVAILABLE", "The service failed again and again and is not asked for a moment.", {
-    retryAfterSeconds: PAUSE_MS / 1000,
-  });

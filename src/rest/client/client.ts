@@ -65,18 +65,12 @@ export function createClient(settings: ClientSettings) {
     return checkStream(order, response, dialect);
   };
 
-  const { onFailure, onRequest, openSpan } = settings;
-  const attempts = { dialect, onFailure, onRequest, openSpan, retries: createRetries(settings.retries) };
+  const attempts = { ...settings, retries: createRetries(settings.retries) };
   /** Opens the upstream requests of a scope within its limits. */
-  const open = (scope: RequestScope, bounds: RequesterBounds = ALONE): Requester =>
-    new Requester(
-      {
-        scope,
-        held: settings.heldBytes.open(scope),
-        line: bounds.width > 0 ? connections.open(scope, bounds.width) : null,
-      },
-      bounds,
-    );
+  const open = (scope: RequestScope, bounds: RequesterBounds = ALONE): Requester => {
+    const line = bounds.width > 0 ? connections.open(scope, bounds.width) : null;
+    return new Requester(scope, settings.heldBytes.open(scope), line, bounds);
+  };
   const probe = createProbe({ attempts, exchange: whole, open, clock: settings.clock });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const connections = new Connections(settings, callers, breaker);
@@ -102,7 +96,6 @@ export function createClient(settings: ClientSettings) {
       asker: Asker = requester,
       // Safe: the reader of the endpoint reads its answers.
     ): Promise<Answer> => ask(road, { request, requester, asker }, whole as Exchange<Answer>),
-    /** Asks for part of a log. */
     part: <Part>(
       requester: Requester,
       request: UpstreamRequest<unknown>,
@@ -118,13 +111,11 @@ export function createClient(settings: ClientSettings) {
         });
       }),
 
-    /** Opens a download. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {
       const requester = open(scope);
       return ask(road, { request, requester, asker: requester }, stream);
     },
 
-    /** Turns a new operation of the caller away where the queue has no room for it. */
     turnAway: (caller: Caller) => connections.turnAway(caller),
 
     pressure: () => ({

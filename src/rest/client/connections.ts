@@ -43,7 +43,6 @@ export class Connections {
     this.#lines = new CallerLines(callers, this.#root, this.#strangers, connectionsPerCaller);
   }
 
-  /** Opens the line of an operation. */
   open({ caller }: RequestScope, width: number): Line<Waiter> {
     return new Line(this.#lines.of(caller), width);
   }
@@ -84,14 +83,10 @@ export class Connections {
   #serve(): void {
     while (this.#root.isReady()) {
       // What waits for a probe of the service holds no connection.
-      if (this.#breaker.isHalfOpen()) return this.#probe();
+      const next = this.#breaker.isHalfOpen() && this.#root.peek();
+      if (next) return void this.#breaker.probed(next.order).then(() => this.#serve());
       this.#root.takeNext().go();
     }
-  }
-
-  #probe(): void {
-    const next = this.#root.peek();
-    if (next) void this.#breaker.probed(next.order).then(() => this.#serve());
   }
 
   /** Serves at the end of this tick, when all requests of the tick are known and can be ordered. */

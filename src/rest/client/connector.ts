@@ -1,8 +1,6 @@
 import { request as httpRequest } from "node:http";
-import type { Socket } from "node:net";
 import buildConnector from "undici/lib/core/connect.js";
 
-/** Opens a connection to the service, including TLS. */
 export type Connector = buildConnector.connector;
 
 export interface ConnectorSettings {
@@ -47,19 +45,22 @@ class ProxyError extends Error {
   }
 }
 
-type OnTunnel = (...result: [error: Error, socket: null] | [error: null, socket: Socket]) => void;
-
-function openTunnel(proxy: URL, authority: string, timeoutMs: number, onTunnel: OnTunnel): void {
+function openTunnel(
+  proxy: URL,
+  authority: string,
+  timeoutMs: number,
+  onTunnel: buildConnector.Callback,
+): void {
   const request = httpRequest({
     host: withoutBrackets(proxy.hostname),
-    port: proxy.port || DEFAULT_PORTS["http:"],
+    port: proxy.port || 80,
     method: "CONNECT",
     path: authority,
     headers: { host: authority, ...credentialsOf(proxy) },
     agent: false,
   });
   const timer = setTimeout(() => request.destroy(new ProxyError("TIMEOUT")), timeoutMs);
-  request.once("connect", ({ statusCode = 0 }, socket, head) => {
+  request.once("connect", ({ statusCode = 0 }, socket) => {
     clearTimeout(timer);
     // The connection on top of the tunnel reports errors.
     socket.on("error", () => {});
@@ -67,7 +68,6 @@ function openTunnel(proxy: URL, authority: string, timeoutMs: number, onTunnel: 
       socket.destroy();
       return onTunnel(new ProxyError(`${statusCode}`), null);
     }
-    if (head.length > 0) socket.unshift(head);
     onTunnel(null, socket);
   });
   request.once("error", (error) => {
@@ -78,13 +78,11 @@ function openTunnel(proxy: URL, authority: string, timeoutMs: number, onTunnel: 
   request.end();
 }
 
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
-
 /** Node and URLs disagree about brackets around an IPv6 address. */
 const withoutBrackets = (hostname: string) => hostname.replaceAll(/[[\]]/g, "");
 
 const authorityOf = ({ hostname, port, protocol }: buildConnector.Options): string =>
-  `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port || DEFAULT_PORTS[protocol]}`;
+  `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 
 function credentialsOf({ username, password }: URL): Record<string, string> {
   if (username === "") return {};

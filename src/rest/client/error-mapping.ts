@@ -1,4 +1,4 @@
-import { type ErrorCode, Failure } from "../../errors.ts";
+import { type ErrorCode, Failure, tryTo } from "../../errors.ts";
 import type { Order } from "./order.ts";
 import type { UpstreamRequest } from "./request.ts";
 import type { ResponseHead } from "./transport.ts";
@@ -6,7 +6,6 @@ import { parseJson } from "../api/reader.ts";
 import { type EndpointName, spellingOf } from "../api/endpoint.ts";
 import { isDeeper, MAX_NESTING } from "../api/record.ts";
 
-/** An error response and the secrets of its request. */
 interface ErrorResponse extends ResponseHead {
   /** The filled path of the request, with its query. */
   readonly path: string;
@@ -46,7 +45,6 @@ const mayHaveBeenDone = ({ status }: ErrorResponse): boolean =>
 const isCrash = ({ method }: EndpointName, { status, contentType }: ErrorResponse): boolean =>
   method !== "GET" && status === 405 && !(contentType ?? "").includes("json");
 
-/** What a failure means to callers. */
 export interface Mapped {
   readonly code: ErrorCode;
   readonly message: string;
@@ -131,24 +129,15 @@ const MAX_MESSAGE_LENGTH = 300;
  */
 function upstreamMessage(response: ErrorResponse): string {
   if (isHtml(response)) return "";
-  try {
-    const body = parseJson(Buffer.from(response.text));
-    return isDeeper(body, MAX_NESTING) ? "" : beginningOf(sentences(body, [])).join(" ");
-  } catch {
-    return "";
+  const body = tryTo(() => parseJson(Buffer.from(response.text)));
+  if (isDeeper(body, MAX_NESTING)) return "";
+  let message = "";
+  for (const sentence of sentences(body, [])) {
+    message += message === "" ? sentence : ` ${sentence}`;
+    // Paths repeat, so 60 kB of JSON can expand to a gigabyte.
+    if (message.length > MAX_MESSAGE_LENGTH) break;
   }
-}
-
-/** The first sentences up to `MAX_MESSAGE_LENGTH`. Stops early: paths repeat, so 60 kB of JSON can expand to a gigabyte. */
-function beginningOf(all: Iterable<string>): string[] {
-  const kept: string[] = [];
-  let length = 0;
-  for (const sentence of all) {
-    kept.push(sentence);
-    length += sentence.length;
-    if (length > MAX_MESSAGE_LENGTH) break;
-  }
-  return kept;
+  return message;
 }
 
 /** Whether a message is short and contains no markup, path or secret. A comparison such as `>=0.5` is no markup. */
@@ -178,10 +167,8 @@ export const MAX_RETRY_AFTER_SECONDS = 300;
 /** Parses `Retry-After`, a number or an HTTP date, into seconds up to the maximum. Returns null when it is neither. */
 function secondsOf(retryAfter: string | null): number | null {
   const given = retryAfter?.trim() ?? "";
-  if (/^\d{1,9}$/.test(given)) return Math.min(Number(given), MAX_RETRY_AFTER_SECONDS);
-  const date = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(given)
-    ? Date.parse(given)
-    : NaN;
-  if (Number.isNaN(date)) return null;
-  return Math.min(Math.max(0, Math.ceil((date - Date.now()) / 1000)), MAX_RETRY_AFTER_SECONDS);
+  const isDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(given);
+  const seconds = isDate ? Math.ceil((Date.parse(given) - Date.now()) / 1000) : Number(given);
+  if (!isDate && !/^\d{1,9}$/.test(given)) return null;
+  return Number.isNaN(seconds) ? null : Math.min(Math.max(0, seconds), MAX_RETRY_AFTER_SECONDS);
 }

@@ -104,7 +104,6 @@ export function causeOf(cause: unknown): string | null {
 const codeOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
 
-/** The error of a request for which the caller has sent no token. */
 export const noToken = () =>
   new Failure(
     "UNAUTHENTICATED",

@@ -17,7 +17,6 @@ export interface Life {
 
 /** Who waits for a response: an operation, or all that share a read. Only these wait for their pace. */
 export interface Asker extends Demand {
-  /** How long. */
   readonly life: Life;
   /** Keeps those who may wait so long for the pace, in milliseconds; of several, the others get the error. False if nobody may. */
   keepWaiting(msFor: (requester: Requester) => number, late: () => Error): boolean;
@@ -50,7 +49,6 @@ export class Requester implements Asker {
   readonly yields: boolean;
   readonly life: Life;
   readonly positions = 1;
-  /** Whether it has asked for anything. */
   hasBegun = false;
   /** Whether the service has refused it a request for now. */
   isThrottled = false;
@@ -58,7 +56,7 @@ export class Requester implements Asker {
   #requests = 0;
   #exceeded: Failure | null = null;
 
-  constructor({ scope, held, line }: Pick<Requester, "scope" | "held" | "line">, bounds: RequesterBounds) {
+  constructor(scope: RequestScope, held: Held, line: Line<Waiter> | null, bounds: RequesterBounds) {
     this.scope = scope;
     this.held = held;
     this.line = line;

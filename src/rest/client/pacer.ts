@@ -17,11 +17,6 @@ const OPERATIONS_PER_POLL = 3;
 const MARGIN_SHARE = 0.05;
 const MARGIN_MS = 500;
 
-const withMargin = ({ requests, periodMs }: RateLimit): RateLimit => ({
-  requests: Math.max(1, Math.floor(requests * (1 - MARGIN_SHARE))),
-  periodMs: periodMs + MARGIN_MS,
-});
-
 /** Above this many requests at a time the token has recovered from a refusal. */
 const RECOVERED = 64;
 
@@ -57,7 +52,10 @@ export class Pacer {
   /** `limit` is what the service allows; null when that is not known. */
   constructor(clock: Clock, limit: RateLimit | null) {
     this.#clock = clock;
-    const paced = limit && withMargin(limit);
+    const paced = limit && {
+      requests: Math.max(1, Math.floor(limit.requests * (1 - MARGIN_SHARE))),
+      periodMs: limit.periodMs + MARGIN_MS,
+    };
     this.#rate = paced && new Rate(paced, AT_ONCE);
     this.#reserved = paced ? Math.floor(paced.requests * RESERVED) : 0;
   }
@@ -66,7 +64,8 @@ export class Pacer {
   turn(order: Order): Promise<void> | null {
     const { request, requester, asker } = order;
     const { yields } = requester;
-    if (this.take(yields)) return null;
+    const mustWait = this.#isWaiting() || this.#flying >= this.#width || this.waitMs(yields) > 0;
+    if (!mustWait) return this.spend();
     if (!this.#keepWaiting(order)) {
       this.#refuseLate();
       throw this.#lateFor(order);
@@ -99,17 +98,11 @@ export class Pacer {
     return Math.max(this.#pausedUntil, this.#rate?.nextAt(now, ahead, this.#unsent) ?? now, now) - now;
   }
 
-  /** Lets a request pass if it is allowed now. */
-  take(yields: boolean): boolean {
-    if (this.#isWaiting() || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
-    this.spend();
-    return true;
-  }
-
   /** Lets a request pass, allowed or not. */
-  spend(): void {
+  spend(): null {
     this.#flying++;
     this.#unsent++;
+    return null;
   }
 
   /** Must be called once for each request when it is sent. */
@@ -120,7 +113,6 @@ export class Pacer {
 
   /** Whether a request that was taken must not be sent now, after a refusal. */
   isRefused(): boolean {
-    if (this.#width === Number.POSITIVE_INFINITY) return false;
     return this.#flying > this.#width || this.#clock.now() < this.#pausedUntil;
   }
 
@@ -182,7 +174,6 @@ export class Pacer {
     return false;
   }
 
-  /** The error of a read that would be allowed too late. */
   #lateFor({ request, requester }: Order): Error {
     return throttledError(request.endpoint, this.waitMs(requester.yields));
   }

@@ -3,11 +3,9 @@ import type { AnyEndpoint, Command, Get } from "../api/endpoint.ts";
 import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
 
-type Endpoint<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
-
 /** One request to the service: an endpoint, its filled path with the query, and its parameters. */
 export interface UpstreamRequest<Answer> {
-  readonly endpoint: Endpoint<never, Answer>;
+  readonly endpoint: Get<never, Answer> | Command<never, Answer, never>;
   readonly path: string;
   readonly body?: string | null;
   /** A text that no error message may contain, besides the caller's token. */
@@ -20,7 +18,6 @@ export interface UpstreamRequest<Answer> {
   readonly range?: Readonly<Record<string, string>> | null;
 }
 
-/** How requests to the service are written. */
 export interface Dialect {
   /** Prefix of every endpoint's path, with a slash at both ends. */
   readonly pathPrefix: string;
@@ -36,7 +33,6 @@ export interface Dialect {
   readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
 }
 
-/** The headers of a request of a scope. */
 export function headersOf(
   dialect: Dialect,
   { token: own, requestId }: RequestScope,

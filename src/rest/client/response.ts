@@ -16,11 +16,6 @@ export interface ReadSettings {
   readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
 
-interface Settler {
-  readonly resolve: (answer: unknown) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /**
  * Parses a whole response with the reader of its endpoint, in turns of the caller: a short one at once, a long one in time
  * slices.
@@ -29,7 +24,7 @@ export function readResponse(
   order: Order,
   response: WholeResponse,
   { onFault, dialect, takeTurn }: ReadSettings,
-  { resolve, reject }: Settler,
+  { resolve, reject }: { resolve(answer: unknown): void; reject(error: unknown): void },
 ): void {
   const { caller } = order.requester.scope;
   let steps: Steps | null = null;
@@ -64,13 +59,15 @@ const NOTHING = { answer: undefined, faults: [] };
 const BYTES_PER = { object: 64, name: 80 };
 /** Of the hashes of names. Random, so that nobody finds names with one hash. */
 const FACTOR = 2 * Math.floor(Math.random() * 2 ** 19) + 1;
+/** Marks the hashes of the names of one response: made once, as a new one for each takes longer than to count. */
+const known = new Uint8Array(2 ** 20);
 /** Of shorter responses nobody gets enough at a time to fill the heap. */
 const SHORT_BYTES = 16_384;
 
 /** What is parsed from JSON takes about twice its bytes, which count; the more objects and different names there are, the more it takes. */
 function excessOf(json: Buffer): number {
   let bytes = 0;
-  const known = new Uint8Array(2 ** 20);
+  known.fill(0);
   // An iterator would take as long as parsing.
   for (let at = 0; at < json.length; at++) {
     const byte = json[at];
@@ -109,14 +106,10 @@ export async function checkStream(
     throw mapErrorResponse(order, response, body, secrets);
   }
   const isUnrequestedPart = status === 206 && !(range && bodyHeaders["content-range"]);
-  const error = isHandedOver ? handedOver() : isUnrequestedPart ? new NotUnderstood() : null;
-  if (!error) return response;
+  if (!isHandedOver && !isUnrequestedPart) return response;
   stream.destroy();
-  throw error;
+  throw isHandedOver ? new Failure("UPSTREAM_BAD_RESPONSE", HANDED_OVER) : new NotUnderstood();
 }
 
-const handedOver = () =>
-  new Failure(
-    "UPSTREAM_BAD_RESPONSE",
-    "The service's application left the file to the web server in front of it. UPSTREAM_URL must name that web server, not the application.",
-  );
+const HANDED_OVER =
+  "The service's application left the file to the web server in front of it. UPSTREAM_URL must name that web server, not the application.";

@@ -46,9 +46,9 @@ export function createRetries(maxRetries: number) {
     /** The pause before the next attempt, in milliseconds; null when a retry cannot help or would be too late. */
     pauseAfter: (error: unknown, tried: number, { deadline }: Pick<Life, "deadline">): number | null => {
       const inTime = (ms: number) => (Date.now() + ms < deadline ? ms : null);
-      const requestedMs = requestedPauseMs(error);
+      const requestedMs = requestedPauseMs(error) ?? 0;
       // Known servers throttle in normal operation: a read waits for each pause that they name, and is sent again once where it is over already.
-      if (isThrottled(error)) {
+      if (throttledMs(error) !== null) {
         const helps = requestedMs > 0 ? requestedMs < MAX_RETRY_AFTER_SECONDS * 1000 : tried === 1;
         return helps && inTime(requestedMs) !== null ? 0 : null;
       }
@@ -63,16 +63,12 @@ export function createRetries(maxRetries: number) {
 const backoffMs = (attempts: number): number =>
   Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempts - 1));
 
-/** The service's `Retry-After`, in milliseconds; zero without one. */
-const requestedPauseMs = (error: unknown): number =>
-  error instanceof Failure ? (error.facts.retryAfterSeconds ?? 0) * 1000 : 0;
+/** The service's `Retry-After`, in milliseconds; null without one. */
+function requestedPauseMs(error: unknown): number | null {
+  const { retryAfterSeconds } = error instanceof Failure ? error.facts : {};
+  return retryAfterSeconds === undefined ? null : retryAfterSeconds * 1000;
+}
 
 /** The pause for which the service asks by throttling a request that was sent, in milliseconds; null when it did not. */
 export const throttledMs = (error: unknown): number | null =>
-  isThrottled(error) ? requestedPauseMs(error) : null;
-
-/** Whether the service throttled the request and sent a `Retry-After`. */
-const isThrottled = (error: unknown): boolean =>
-  retryOf(error) === "after `Retry-After`" &&
-  error instanceof Failure &&
-  error.facts.retryAfterSeconds !== undefined;
+  retryOf(error) === "after `Retry-After`" ? requestedPauseMs(error) : null;

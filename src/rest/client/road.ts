@@ -3,7 +3,7 @@ import { attempt, type AttemptSettings, type Exchange } from "./attempt.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Connections } from "./connections.ts";
 import { endedError, throttledError } from "./failure.ts";
-import type { Life, Order } from "./order.ts";
+import type { Order } from "./order.ts";
 import type { PacedOutcome, Pacer } from "./pacer.ts";
 import { type Retries, throttledMs } from "./retry.ts";
 
@@ -69,18 +69,7 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
     } finally {
       pacer?.leave(outcome);
     }
-    if (pauseMs > 0) await pause(pauseMs, life);
+    // Who leaves meanwhile is asked for no more afterwards.
+    if (pauseMs > 0) await new Promise((resume) => void setTimeout(resume, pauseMs));
   }
 }
-
-/** Ends after a pause, or with who waits. */
-const pause = (ms: number, life: Life): Promise<void> =>
-  new Promise((resume) => {
-    const finish = () => {
-      clearTimeout(timer);
-      life.offEnd(finish);
-      resume();
-    };
-    const timer = setTimeout(finish, ms);
-    life.onEnd(finish);
-  });

@@ -68,8 +68,8 @@ export function openStream(
       // The decoded stream reports errors.
       response.on("error", () => {});
       endWhenSilent(response, idleTimeoutMs);
-      // Only `set-cookie` is a list.
-      const header = (name: string) => response.headers[name]?.toString() ?? null;
+      // Safe: only `set-cookie` is a list.
+      const received = response.headers as Readonly<Record<string, string>>;
       const { statusCode: status = 0 } = response;
       const head = headOf(status, response.rawHeaders);
       const decoder = decoderOf(head.encoding);
@@ -77,9 +77,11 @@ export function openStream(
       resolve({
         ...head,
         stream: decodeStream(response, decoder),
-        bodyHeaders: decoder ? {} : bodyHeadersOf(header),
+        bodyHeaders: Object.fromEntries(
+          Object.entries(decoder ? {} : received).filter(([name]) => BODY_HEADERS.has(name)),
+        ),
         isHandedOver:
-          HANDED_OVER.some((name) => header(name) !== null) && Number(header("content-length") ?? 0) === 0,
+          HANDED_OVER.some((name) => name in received) && Number(received["content-length"] ?? 0) === 0,
         keep: () => life.offEnd(onLifeEnd),
       });
     });
@@ -87,15 +89,7 @@ export function openStream(
   });
 }
 
-const BODY_HEADERS = ["content-length", "content-range", "accept-ranges", "etag", "last-modified"];
-
-const bodyHeadersOf = (header: (name: string) => string | null): Record<string, string> =>
-  Object.fromEntries(
-    BODY_HEADERS.flatMap((name) => {
-      const value = header(name);
-      return value === null ? [] : [[name, value]];
-    }),
-  );
+const BODY_HEADERS = new Set(["content-length", "content-range", "accept-ranges", "etag", "last-modified"]);
 
 /** Headers with which an application tells nginx, Apache or lighttpd which file to send. The web server removes them. */
 const HANDED_OVER = ["x-accel-redirect", "x-sendfile"];

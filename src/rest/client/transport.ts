@@ -221,7 +221,9 @@ const LENGTHS = new Set([...FACTS.keys()].map(({ length }) => length));
 
 /** The head of a response from its names and values. What matters is looked for: to parse all takes as long as a short body. */
 export function headOf(status: number, raw: readonly (string | Buffer)[]): ResponseHead {
-  const head = { status, contentType: null, encoding: null, retryAfter: null } as Writable<ResponseHead>;
+  const head = { status, contentType: null, encoding: null, retryAfter: null } as {
+    -readonly [Fact in keyof ResponseHead]: ResponseHead[Fact];
+  };
   for (let at = 1; at < raw.length; at += 2) {
     const name = raw[at - 1] ?? "";
     const fact = LENGTHS.has(name.length) && FACTS.get(String(name).toLowerCase());
@@ -229,5 +231,3 @@ export function headOf(status: number, raw: readonly (string | Buffer)[]): Respo
   }
   return head;
 }
-
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };

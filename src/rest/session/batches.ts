@@ -9,6 +9,7 @@ import { serialize } from "./position.ts";
 import { type Journal, Note } from "../../journal.ts";
 import type { ReadTarget } from "./entry.ts";
 import { Read, type Reader } from "./reads.ts";
+import type { CallerReads } from "./shared-reads.ts";
 
 export interface ReadOptions {
   readonly query?: Query | undefined;
@@ -65,18 +66,17 @@ interface Group {
 export class Batches {
   readonly #reader: Reader;
   readonly #settings: BatchSettings;
-  /** Those that the service has refused to the caller, and until when they are not tried again. */
-  readonly #refused: Map<Batch, number>;
+  readonly #refused: CallerReads["refused"];
   readonly #reads = new Map<string, Read>();
   /** Whole reads by the object with their path parameters: references that are equal have the same one. */
   readonly #byAddress = new Map<unknown, Read>();
   /** Gathers the reads of a batch. Without its cache: there a batch would settle as a whole, not read by read. */
   readonly #loader: DataLoader<Read, unknown>;
 
-  constructor(reader: Reader, settings: BatchSettings, refused: Map<Batch, number>) {
+  constructor(reader: Reader, settings: BatchSettings) {
     this.#reader = reader;
     this.#settings = settings;
-    this.#refused = refused;
+    this.#refused = reader.shared?.refused ?? new Map();
     this.#loader = new DataLoader((reads) => this.#start(reads), {
       cache: false,
       batchScheduleFn: (dispatch) => this.#schedule(dispatch),
@@ -137,7 +137,8 @@ export class Batches {
   #targetOf<At>(endpoint: Get<At, unknown>, at: At, { query, window, part }: ReadOptions): ReadTarget {
     if (this.#reader.token === null) throw noToken();
     const offered = this.#settings.shared.server.offered(endpoint);
-    const path = offered.toPath(at) + (query ? searchOf(query) : "");
+    const search = query ? serialize(query) : "";
+    const path = offered.toPath(at) + (search === "" ? "" : `?${search}`);
     return {
       endpoint,
       offered,
@@ -255,9 +256,4 @@ function addTo(
   const last = alike.at(-1);
   if (last && last.members.length < batch.maxReads) last.members.push({ read, run });
   else alike.push({ batch, members: [{ read, run }] });
-}
-
-function searchOf(query: Query): string {
-  const search = serialize(query);
-  return search === "" ? "" : `?${search}`;
 }

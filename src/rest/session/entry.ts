@@ -18,7 +18,6 @@ export interface ReadTarget {
   readonly key: string;
 }
 
-/** A read that waits for a response. */
 interface User {
   readonly requester: Requester;
   readonly positions: number;
@@ -54,7 +53,6 @@ export class Entry implements Asker, Life {
   bytes = 0;
   /** Counts them until it is answered. */
   #held: Held | null;
-  /** The reads that wait for it. */
   #waiting: User[] = [];
   /** The read that was left last. */
   #last: User | null = null;

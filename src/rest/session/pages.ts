@@ -1,12 +1,5 @@
 import { Failure } from "../../errors.ts";
-import {
-  formatCursor,
-  parseCursor,
-  type Position,
-  positionAt as startAt,
-  serialize,
-  START,
-} from "./position.ts";
+import { formatCursor, parseCursor, type Position, positionAt, serialize, START } from "./position.ts";
 import { type List, loopError, markOf, readStep, type Step } from "./steps.ts";
 import type { Session } from "./session.ts";
 
@@ -50,12 +43,11 @@ interface ScanRequest<Item> {
   readonly find: (rows: readonly Item[]) => Promise<readonly number[]>;
 }
 
-/** Maximum pages that one field reads. */
 const MAX_PAGES = 100;
 
 /**
  * Reads the pages of a list until it has `first` items; with null only the first page, up to `maxSize` items. A scan takes of
- * each page the rows that match, and ends after so many rows as well.
+ * each page the rows that match, and ends after so many rows as well. Throws `InputError` for a cursor of another list.
  */
 export async function slice<At, Item>(
   session: Session,
@@ -63,7 +55,13 @@ export async function slice<At, Item>(
   { first, maxSize, after, offset = 0 }: SliceRequest,
   scanning: ScanRequest<Item> | null = null,
 ): Promise<Slice<Item>> {
-  const { walk, cursorOf } = begin(session, list, { after, maxSize, offset });
+  const { paging } = session.server.profile;
+  const start =
+    after === null ? positionAt(offset, paging) : parseCursor(after, markOf(list), paging, maxSize);
+  const walk = new Walk(session, list, start);
+  // Most lists are read without a cursor.
+  let mark: string | null = null;
+  const cursorOf = (position: Position) => formatCursor(position, (mark ??= markOf(list)));
   const wanted = first ?? maxSize;
   // Without `first` one page is enough, unless all its items are before the cursor.
   const enough = scanning ? wanted : (first ?? 1);
@@ -119,10 +117,9 @@ export async function endOf<At, Item>(session: Session, list: List<At, Item>): P
   if (paging.by !== "offset") return null;
   const { page } = await readStep(session, list, START, 1);
   if (page.count == null) return null;
-  return formatCursor(startAt(page.count, paging), markOf(list));
+  return formatCursor(positionAt(page.count, paging), markOf(list));
 }
 
-/** Reads all pages of a list. */
 export async function* pagesOf<At, Item>(
   session: Session,
   list: List<At, Item>,
@@ -132,21 +129,6 @@ export async function* pagesOf<At, Item>(
   while (!walk.isDone());
 }
 
-/** Begins at a cursor, or without one at an offset. Throws `InputError` for a cursor of another list. */
-function begin<At, Item>(
-  session: Session,
-  list: List<At, Item>,
-  { after, maxSize, offset = 0 }: Pick<SliceRequest, "after" | "maxSize" | "offset">,
-) {
-  const { paging } = session.server.profile;
-  const start = after === null ? startAt(offset, paging) : parseCursor(after, markOf(list), paging, maxSize);
-  const walk = new Walk(session, list, start);
-  let mark: string | null = null;
-  // Most lists are read without a cursor.
-  return { walk, cursorOf: (position: Position) => formatCursor(position, (mark ??= markOf(list))) };
-}
-
-/** Reads the pages of a list one after the other. */
 export class Walk<At, Item> {
   readonly #session: Session;
   readonly #list: List<At, Item>;

@@ -6,7 +6,6 @@ import type { Requester } from "../client/order.ts";
 import { Entry, type ReadTarget } from "./entry.ts";
 import type { CallerReads } from "./shared-reads.ts";
 
-/** An operation that reads. */
 export interface Reader {
   readonly client: Pick<Client, "json" | "part">;
   readonly requester: Requester;
@@ -84,7 +83,6 @@ export class Read {
     this.entry?.leave(this);
   }
 
-  /** Rejects it because its operation has ended. */
   end(wasSent: boolean): void {
     this.reject(endedError(this.target.offered, this.requester.life, wasSent));
   }

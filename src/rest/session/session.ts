@@ -45,7 +45,6 @@ class TokenSession {
   readonly #reader: Reader;
   readonly #own: CallerReads;
   readonly #settings: SessionSettings;
-  readonly #refused: CallerReads["refused"];
   #batches: Batches;
 
   constructor(
@@ -60,11 +59,10 @@ class TokenSession {
     this.#own = reads.own.of(scope.caller);
     // The caller belongs to the token of the request. With another token nothing is shared.
     const shared = token === scope.token ? this.#own : null;
-    this.#refused = shared?.refused ?? new Map();
     const started: Read[] = [];
     this.#reader = { client, requester, token, shared, isFresh: settings.isFresh, started };
     this.#settings = settings;
-    this.#batches = new Batches(this.#reader, settings, this.#refused);
+    this.#batches = new Batches(this.#reader, settings);
     scope.onEnd(() => {
       for (const read of started) read.leave();
     });
@@ -114,7 +112,7 @@ class TokenSession {
       };
       return await client.json(requester, request);
     } finally {
-      this.#batches = new Batches(this.#reader, this.#settings, this.#refused);
+      this.#batches = new Batches(this.#reader, this.#settings);
       this.endSharing();
     }
   }

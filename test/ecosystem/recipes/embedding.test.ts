@@ -136,11 +136,14 @@ describe("a body that the server reads before the gateway", () => {
   const QUERY = "{ __typename }";
 
   test("counts as parsed by Express", async () => {
-    const { ask, send } = await startRecipe("express.mjs", (code) =>
-      code.replace("app.use(", `app.use(express.json());\napp.use(`),
+    const { ask, url, headers } = await startRecipe("express.mjs", (code) =>
+      code.replace("app.use(", `app.use(express.json({ limit: "9mb" }));\napp.use(`),
     );
     expect(await ask(QUERY)).toEqual({ data: { __typename: "Query" } });
-    expect((await send("x".repeat(110_000))).status).toBe(413);
+    // Its length is not announced.
+    const body = new Blob([JSON.stringify({ query: "x".repeat(300_000) })]).stream();
+    const sent = { method: "POST", headers, body, duplex: "half" } as const;
+    expect((await fetch(`${url}/runs/graphql`, sent)).status).toBe(413);
   });
 
   test.each([
@@ -163,7 +166,7 @@ describe("a body that the server reads before the gateway", () => {
     expect(await response.json()).toEqual({
       errors: [
         {
-          message: "Expected a body that the server has not read before.",
+          message: "Expected the body of the request, which the server has read before the gateway.",
           extensions: { code: "INTERNAL_SERVER_ERROR", requestId: expect.any(String) },
         },
       ],
