@@ -30,6 +30,7 @@ export class Caller {
   /** Its own, by the numbers of quotas and of what is kept. */
   readonly counts: number[] = [];
   readonly kept: unknown[] = [];
+  /** When it sent its last request. */
   usedAt = 0;
   /** How often its token was accepted no more: it may mean somebody else since. */
   losses = 0;

@@ -53,6 +53,7 @@ export type ErrorCode = keyof typeof TABLE;
 
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeRow>> = TABLE;
 
+/** The HTTP status of a response that holds only an error of this code. */
 export const statusOf = (code: ErrorCode): number => ERROR_CODES[code].status;
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>
@@ -140,6 +141,7 @@ export const serviceShownBy = (error: unknown): ServiceState =>
 /** How a failed read is retried; null when it is not. */
 export const retryOf = (error: unknown): ErrorCodeRow["retry"] | null => rowOf(error)?.retry ?? null;
 
+/** Whether the same read may succeed later. */
 export const isPassing = (error: unknown): error is Failure => rowOf(error)?.passes === true;
 
 /** Whether the service gives no usable response for now, so that the last known one may answer. */

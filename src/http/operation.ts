@@ -50,6 +50,7 @@ export interface Parts {
   /** Whether callers may ask what an operation costs. */
   readonly isExplainable: boolean;
   readonly takeTurn: Turns["take"];
+  /** Converts any error to the one that callers see. */
   readonly publicError: (error: unknown) => GraphQLError;
   /** Receives what made a request fail unexpectedly. */
   readonly onError: (error: unknown) => void;

@@ -94,6 +94,7 @@ export type ErrorBehavior = "NULL" | "PROPAGATE" | "HALT";
 
 export interface RunBehavior {
   readonly onError: ErrorBehavior;
+  /** Whether the result may come in pieces. */
   readonly isIncremental: boolean;
 }
 

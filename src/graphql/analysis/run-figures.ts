@@ -157,6 +157,7 @@ export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
     .toSorted(mostFrequentFirst);
 }
 
+/** A number, or what stands for one. */
 const numberOf = (value: unknown): number | null =>
   typeof value === "boolean" ? Number(value) : finite(value);
 

@@ -28,6 +28,7 @@ import {
 
 const MAX_SCAN = 10_000;
 
+/** Most names that runs are grouped by. */
 const MAX_KEYS = 5;
 
 type Runs = WholeList<ExperimentResource, Row>;

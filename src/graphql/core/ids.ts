@@ -161,6 +161,7 @@ export function checked<At extends Address>(argument: string, address: At): At {
   return address;
 }
 
+/** Returns an integer id, or throws `InputError`. */
 export function number(argument: string, value: string): string {
   if (isNumber(value)) return value;
   throw new InputError(`${argument}: expected an integer such as 42, got ${quote(value)}`);

@@ -72,6 +72,7 @@ export function sendFor<R extends object, At extends Address, Answer>(
 interface Row<R extends object, At extends Address, Answer> {
   readonly target: ResourceRef<R, At>;
   readonly description: string;
+  /** The payload; by default that of the kind. */
   readonly type?: typeof DeletePayload;
   /** The resource of the payload; by default that of the command. */
   readonly resultOf?: (source: Resource<R, At>, answer: Answer) => Resource<R, At>;

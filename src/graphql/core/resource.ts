@@ -151,6 +151,7 @@ export const nullIfMissing = <Part>(resource: Resource, read: Promise<Part>, ses
     return null;
   });
 
+/** Whether the service said that something is not there. */
 export const isNotFound = (error: unknown): error is Failure =>
   error instanceof Failure && error.code === "NOT_FOUND";
 

@@ -219,6 +219,7 @@ const MAX_WORDS_LENGTH = 200;
 /** Letters that are the same to who searches have one spelling. */
 const fold = (text: string): string => text.normalize("NFKC").toLowerCase();
 
+/** Characters of a text that are looked at. */
 const MAX_TEXT = 20_000;
 
 export const WORDS = `Words, in any case, that all occur in name, description or tags (of each the first ${MAX_TEXT} characters). Found by a scan: see \`ListScan\`.`;

@@ -29,6 +29,7 @@ const csvLine = (cells: readonly Cell[]): string => `${cells.map(csvCell).join("
 
 export interface Format {
   readonly contentType: string;
+  /** What a file begins with. */
   readonly head: (columns: readonly string[]) => string;
   /** Formats a row, with its cells in the order of the columns. */
   readonly lineOf: (cells: readonly Cell[], columns: readonly string[]) => string;

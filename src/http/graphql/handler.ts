@@ -18,6 +18,7 @@ import { createStreams } from "./streams.ts";
 
 /** What a transport takes. */
 interface Manner {
+  /** Whether mutations are rejected. */
   readonly isReadOnly: boolean;
   /** Whether it takes the events of subscriptions. */
   readonly takesEvents: boolean;

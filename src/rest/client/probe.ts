@@ -8,6 +8,7 @@ import type { UpstreamRequest } from "./request.ts";
 
 export interface ProbeSettings {
   readonly attempts: Omit<AttemptSettings, "breaker">;
+  /** Sends a request and reads its whole response. */
   readonly exchange: Exchange<unknown>;
   readonly open: (scope: RequestScope) => Requester;
   readonly clock: Clock;
