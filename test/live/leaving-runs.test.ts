@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { readList } from "../../src/graphql/subscriptions/watched-list.ts";
 import type { Seen, Told } from "../support/fake.ts";
 import { globalId } from "../support/ids.ts";
 import { FIRST_POLL, type LiveRun, startLive, rowOf } from "../support/live-service.ts";
@@ -222,4 +223,20 @@ test("a run that the service does not show with the token any more is not told a
   Object.assign(runs[0] ?? {}, { last_status: "failed" });
   await reach(1_000);
   expect(await next()).toBeUndefined();
+});
+
+test("of the runs that left a list, 500 are remembered", async () => {
+  let polls = 0;
+  const watched = {
+    isFiltered: true,
+    isNewestFirst: true,
+    readPage: async () => ({
+      items: experiments(300).map((run) => ({ ...run, id: run.id + 300 * polls })),
+      hasNext: false,
+    }),
+    readRun: async (id: string) => ({ id: Number(id) }),
+  };
+  let state = await readList(watched, null);
+  for (polls = 1; polls < 4; polls++) state = await readList(watched, state);
+  expect(state.left.size).toBe(500);
 });

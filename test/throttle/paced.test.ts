@@ -143,6 +143,23 @@ describe("a service that answers 20 requests a minute", () => {
     },
   );
 
+  test("is followed by a place again: who holds none while it waits has one when its read is sent", async () => {
+    const held = gate();
+    let answering = Promise.resolve();
+    const { hand, service, gateway } = await startPaced({ MAX_OPERATIONS: "1" }, () => answering);
+    for (const token of ["ada", "bob"]) await askFor(gateway, statusOf(99), token);
+    const asked = gateway.ask(statusesOf(upTo(15)), {}, { token: "ada" });
+    // One waits for its pace, the others are answered.
+    await vi.waitUntil(() => service.seen().length === 16, PATIENT);
+    await reaches(gateway, "rungraph_upstream_requests_running", 0);
+    expect(firstCodeOf(await askFor(gateway, statusOf(1), "bob"))).toBe("ok");
+    answering = held.opened;
+    await vi.waitUntil(() => (hand.advance(1_000), service.seen().length === 18), PATIENT);
+    expect(firstCodeOf(await askFor(gateway, statusOf(1), "bob"))).toBe("SERVICE_OVERLOADED");
+    held.open();
+    expect((await settle(asked, hand, gateway)).errors).toBeUndefined();
+  });
+
   test("is polled once for three reads of queries that use it up", async () => {
     const { hand, service, gateway } = await startPaced();
     const watcher = await watch(gateway, 42);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startFake, type Told } from "../support/fake.ts";
+import { gate } from "../support/gate.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import {
@@ -10,6 +11,7 @@ import {
   RUNNING_ANSWER,
   RUNNING_RECORD,
   STATUS_CALL,
+  statusesOf,
 } from "../support/one-read.ts";
 import { experimentId, FIRST_POLL } from "../support/live-service.ts";
 import { subscribe } from "../support/subscriber.ts";
@@ -22,7 +24,7 @@ const STALE_ANSWER = (ageSeconds: number) => ({
 
 /** A service that answers until it is told what else to answer. */
 async function startFailing(env: Record<string, string> = {}) {
-  let trouble: ((path: string) => Told) | null = null;
+  let trouble: ((path: string) => Told | Promise<Told>) | null = null;
   const service = await startFake(({ path, method }) => {
     if (trouble && method === "GET") return trouble(path);
     return { json: method === "GET" ? { ...RUNNING_RECORD, id: experimentIn(path) } : {} };
@@ -61,6 +63,17 @@ describe("the last known response answers", () => {
     expect(await askFor(gateway)).toEqual(STALE_ANSWER(1));
     fail(() => status(404));
     expect(service.calls()).toEqual([STATUS_CALL]);
+  });
+
+  test("not when it is the gateway that is overloaded", async () => {
+    const held = gate();
+    const { gateway, fail } = await startFailing({ UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "1" });
+    await askFor(gateway);
+    fail(() => held.opened.then(() => status(404)));
+    const asked = [askFor(gateway, statusesOf([1, 2, 3, 4, 5])), askFor(gateway)];
+    expect(firstCodeOf(await Promise.race(asked))).toBe("SERVICE_OVERLOADED");
+    held.open();
+    await Promise.all(asked);
   });
 
   test("for as long as STALE_MAX_AGE_MS", async () => {
