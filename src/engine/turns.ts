@@ -1,5 +1,6 @@
 import type { Caller, Callers, Kept } from "../caller.ts";
 import { CallerLines, Line } from "../line.ts";
+import { TransientList } from "../transient.ts";
 
 /*
  * Time slices for work that could block the event loop. Such work checks whether the slice is over and, if so, waits
@@ -33,8 +34,6 @@ export const nextTurn = (): Promise<void> =>
   (lastTurn = lastTurn.then(() => new Promise((resolve) => void setImmediate(resolve))));
 
 type Work = () => void;
-
-const DONE: Work = () => {};
 
 let due: Work[] = [];
 
@@ -108,9 +107,7 @@ export class SliceQueue {
   readonly #caller: Caller;
   /** The queues of its caller; null while nothing waits. */
   #line: Line<SliceQueue> | null = null;
-  #waiting: Work[] = [];
-  /** Index of the first waiting work: shifting a long array is slow. */
-  #first = 0;
+  #waiting = new TransientList<Work>();
   #onEmpty: Work[] = [];
 
   constructor(turns: Turns, caller: Caller) {
@@ -119,12 +116,12 @@ export class SliceQueue {
   }
 
   isEmpty(): boolean {
-    return this.#first === this.#waiting.length;
+    return this.#waiting.size === 0;
   }
 
   /** Does the work in its turn, in a later turn of the event loop. */
   add(work: Work): void {
-    this.#waiting.push(work);
+    this.#waiting.add(work);
     if (this.#line) return;
     this.#line = this.#turns.lineOf(this.#caller);
     this.#line.add(this);
@@ -137,8 +134,9 @@ export class SliceQueue {
 
   clear(): void {
     this.#line?.remove(this);
+    this.#line = null;
+    this.#waiting = new TransientList();
     this.#onEmpty = [];
-    this.#leave();
   }
 
   /** Does waiting work for the length of a turn. The other queues of the caller then go first. */
@@ -148,23 +146,13 @@ export class SliceQueue {
     const begun = performance.now();
     let spent = 0;
     while (!this.isEmpty() && spent < TURN_MS) {
-      const work = this.#waiting[this.#first];
-      // What is done would stay in memory as long as more comes before the last one is done.
-      this.#waiting[this.#first++] = DONE;
-      if (this.#first === 1_000) this.#first -= this.#waiting.splice(0, 1_000).length;
-      work?.();
+      this.#waiting.takeFirst()?.();
       spent = performance.now() - begun;
     }
     line?.spend(spent);
     if (!this.isEmpty()) return void line?.add(this);
-    this.#leave();
-    for (const callback of this.#onEmpty.splice(0)) callback();
-  }
-
-  #leave(): void {
-    this.#waiting = [];
-    this.#first = 0;
     this.#line = null;
+    for (const callback of this.#onEmpty.splice(0)) callback();
   }
 }
 
@@ -180,18 +168,26 @@ function serveLater(turns: Turns): void {
 }
 
 /**
- * Does one piece of work for each gateway in turn until the slice is over, and continues in the next turn of the loop. What
- * follows from the first piece is done before the rest: the caller who has spent the least need not wait for another slice.
+ * Serves a time slice. What follows from its first piece of work is done before the rest: the caller who has spent the least need
+ * not wait for another slice.
  */
-function serve(isFirst = true): void {
-  isServing = isFirst;
-  if (isFirst) void Promise.resolve().then(() => process.nextTick(serve, false));
-  while (gateways.length > 0 && !isSliceOver()) {
-    const turns = gateways.shift();
-    if (!turns?.isWaiting()) continue;
-    gateways.push(turns);
-    turns.serveNext();
-    if (isFirst) return;
-  }
-  if (!isFirst) for (const turns of gateways) serveLater(turns);
+function serve(): void {
+  void Promise.resolve().then(() => process.nextTick(serveRest));
+  if (!isSliceOver()) serveOne();
+}
+
+/** Does one piece of work for each gateway in turn until the slice is over, and continues in the next turn of the loop. */
+function serveRest(): void {
+  isServing = false;
+  while (gateways.length > 0 && !isSliceOver()) serveOne();
+  for (const turns of gateways) serveLater(turns);
+}
+
+/** Does one piece of work of the next gateway that has some. */
+function serveOne(): void {
+  let turns = gateways.shift();
+  while (turns && !turns.isWaiting()) turns = gateways.shift();
+  if (!turns) return;
+  gateways.push(turns);
+  turns.serveNext();
 }

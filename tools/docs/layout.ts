@@ -55,7 +55,15 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   engine: {
     holds: "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
-    imports: ["errors.ts", "line.ts", "caller.ts", "request-scope.ts", "held.ts", "engine/field-source.ts"],
+    imports: [
+      "errors.ts",
+      "transient.ts",
+      "line.ts",
+      "caller.ts",
+      "request-scope.ts",
+      "held.ts",
+      "engine/field-source.ts",
+    ],
   },
   "rest/api": {
     holds: "the service as data: endpoints, records, references, profiles of servers",
