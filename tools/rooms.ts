@@ -5,11 +5,11 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 6_039,
+  graphql: 6_041,
   http: 3_725,
-  engine: 3_164,
+  engine: 3_160,
   "rest/api": 2_328,
-  "rest/client": 1_948,
+  "rest/client": 1_950,
   "rest/session": 1_443,
   observability: 921,
   config: 491,

@@ -20,7 +20,7 @@ export function createEventLog(log: Log) {
   return {
     unexpected,
 
-    /** Logs a value of the service that reads as null because its type is wrong: each place, of which our tables have few, once. */
+    /** Logs a value of the service that reads as null because its type is wrong, each place once. */
     wrongType: (route: string, at: string): void => {
       const place = at.replaceAll(/\d+/g, "*");
       const key = `${route} ${place}`;

@@ -92,15 +92,16 @@ const days =
     const [from, before] = [range.from, range.before].map((text) => (text == null ? null : dayOf(text)));
     if (from && before && from >= before)
       throw new InputError(`${argument}: expected \`from\` before \`before\`, got ${from} and ${before}`);
-    return (
-      [
-        ["from", "atLeast", from],
-        ["before", "lessThan", before],
-      ] as const
-    ).flatMap(([side, operator, day]) =>
-      day == null ? [] : [{ argument: `${argument}.${side}`, key, operator, operands: [day] }],
-    );
+    return [
+      ...bound({ argument: `${argument}.from`, key, operator: "atLeast" }, from),
+      ...bound({ argument: `${argument}.before`, key, operator: "lessThan" }, before),
+    ];
   };
+
+const bound = (
+  condition: Omit<Condition, "operands">,
+  value: string | null | undefined,
+): readonly Condition[] => (value == null ? [] : [{ ...condition, operands: [value] }]);
 
 const bounds = (t: Inputs) => ({
   greaterThan: t.float({ description: "Exclusive lower bound." }),

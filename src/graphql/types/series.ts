@@ -32,7 +32,8 @@ export function finite(raw: unknown): number | null {
 export const exact = (raw: unknown): unknown => (roundedOf(raw) === null ? finite(raw) : raw);
 
 /** Memory of a column, and of each of its values, counted as bytes of JSON. */
-const [COLUMN_BYTES, VALUE_BYTES] = [300, 20];
+const COLUMN_BYTES = 300;
+const VALUE_BYTES = 20;
 
 /** The columns of metric records, in order of their names. */
 export function* columnsOf(pages: readonly (readonly MetricRecord[])[]): Steps<readonly Column[]> {

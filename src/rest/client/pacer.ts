@@ -65,7 +65,10 @@ export class Pacer {
     const { request, requester, asker } = order;
     const { yields } = requester;
     const mustWait = this.#isWaiting() || this.#flying >= this.#width || this.waitMs(yields) > 0;
-    if (!mustWait) return this.spend();
+    if (!mustWait) {
+      this.spend();
+      return null;
+    }
     if (!this.#keepWaiting(order)) {
       this.#refuseLate();
       throw this.#lateFor(order);
@@ -99,10 +102,9 @@ export class Pacer {
   }
 
   /** Lets a request pass, allowed or not. */
-  spend(): null {
+  spend(): void {
     this.#flying++;
     this.#unsent++;
-    return null;
   }
 
   /** Must be called once for each request when it is sent. */
