@@ -12,7 +12,7 @@ export interface Demand {
  * spent the least time, and each lets at most `width` items run at a time. Within a line the item with the most demand goes
  * first.
  */
-export class Line<Item extends { readonly demand: Demand }> {
+export class Line<Item extends Demand> {
   readonly #parent: Line<Item> | null;
   readonly #width: number;
   /** Lines below that are ready, in the order of their turns. */
@@ -100,7 +100,7 @@ export class Line<Item extends { readonly demand: Demand }> {
   #takeItem(): Item {
     let best = 0;
     let most = 0;
-    this.#items.forEach(({ demand: { positions } }, index) => {
+    this.#items.forEach(({ positions }, index) => {
       if (positions <= most) return;
       most = positions;
       best = index;
@@ -138,7 +138,7 @@ export class Line<Item extends { readonly demand: Demand }> {
  * The lines of callers: those of proven callers below one line, those of addresses below another, and below these those of
  * their strangers. So inventing tokens gains no turns. Each caller with a token has at most `perCaller` items running.
  */
-export class CallerLines<Item extends { readonly demand: Demand }> {
+export class CallerLines<Item extends Demand> {
   readonly #proven: Kept<Line<Item>>;
   readonly #unproven: Kept<Line<Item>>;
 

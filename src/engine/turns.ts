@@ -102,7 +102,7 @@ export class Turns {
 
 /** A FIFO queue of one request's work that waits for a time slice. */
 export class SliceQueue {
-  readonly demand = { positions: 1 };
+  readonly positions = 1;
   readonly #turns: Turns;
   readonly #caller: Caller;
   /** The queues of its caller; null while nothing waits. */

@@ -139,10 +139,13 @@ test("the bytes of an answer are given back when all have left before it is pars
   const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
   const heldBytes = new HeldBytes(1_000_000, callers);
   const held = heldBytes.open(scope);
-  const entry = new Entry({} as Entry["target"], true, 0, held);
-  const read = { requester: { held, life: scope }, positions: 1, resolve: () => {} } as unknown as Parameters<
-    Entry["join"]
-  >[0];
+  const read = {
+    requester: { held, life: scope },
+    positions: 1,
+    resolve: () => {},
+    send: async () => {},
+  } as unknown as ConstructorParameters<typeof Entry>[0] & Parameters<Entry["join"]>[0];
+  const entry = new Entry(read, true, 0);
   entry.join(read);
   entry.hold(60_000);
   scope.end("left");

@@ -126,16 +126,16 @@ function completeObject(
   field: CompletedField,
   isNullable: boolean,
 ): Complete {
-  let selection: Selection | null = null;
+  let site: ObjectSite | null = null;
   return (value, slots, at, above, run) => {
-    selection ??= compilation.selectionOf(type, field.nodes);
+    site ??= objectSite(compilation.selectionOf(type, field.nodes), field, isNullable);
+    const { selection } = site;
     if (selection.isPlain) {
       const values = selection.createObject();
       slots[at] = values;
       if (writePlain(selection, value, values, run)) return;
     }
-    const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
-    completeSelected(selection, value, field, container, run);
+    completeSelected(site, value, slots, at, above, run);
   };
 }
 
@@ -146,48 +146,55 @@ function completeAbstract(
   isNullable: boolean,
 ): Complete {
   const { schema, selectionOf } = compilation;
-  const selections = new Map<unknown, Selection>();
-  const select = (name: unknown): Selection => {
+  const sites = new Map<unknown, ObjectSite>();
+  const select = (name: unknown): ObjectSite => {
     const object = typeof name === "string" ? schema.getType(name) : null;
     if (!isObjectType(object) || !schema.isSubType(type, object)) {
       throw new TypeError(`Abstract type ${type.name} must resolve to one of its object types.`);
     }
-    const selection = selectionOf(object, field.nodes);
-    selections.set(name, selection);
-    return selection;
+    const site = objectSite(selectionOf(object, field.nodes), field, isNullable);
+    sites.set(name, site);
+    return site;
   };
   return (value, slots, at, above, run) => {
     // Our `resolveType` functions read only the value and the context.
     const name: unknown = type.resolveType?.(value, run.context, null as never, type);
-    const selection = selections.get(name) ?? select(name);
-    const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
-    completeSelected(selection, value, field, container, run);
+    completeSelected(sites.get(name) ?? select(name), value, slots, at, above, run);
   };
 }
 
+/** How the objects of one selection of a field are completed when they are loaded: what waits for them makes nothing of its own. */
+interface ObjectSite extends Site, CompletedField {
+  readonly selection: Selection;
+}
+
+/** In full: spreading the field takes longer than completing an object. */
+export const objectSite = (selection: Selection, field: CompletedField, isNullable: boolean): ObjectSite => ({
+  coordinate: field.coordinate,
+  nodes: field.nodes,
+  prefetch: field.prefetch,
+  isNullable,
+  selection,
+  complete: (object, slots, at, parent, run) =>
+    completeFields(selection, object, field, { parent, slots, at, isNullable, isNulled: false }, run),
+});
+
 /** Prefetches what the fields of an object need, and completes them. */
 export function completeSelected(
-  selection: Selection,
+  site: ObjectSite,
   value: unknown,
-  field: CompletedField,
-  container: Container,
+  slots: Slots,
+  at: string | number,
+  parent: Container,
   run: Run,
 ): void {
-  const { slots, at, parent, isNullable } = container;
-  const { coordinate, nodes } = field;
-  if (!field.prefetch || !isNullable || !parent) {
-    completeFields(selection, value, field, container, run);
-    return;
-  }
-  const { children } = selection.needs;
-  if (children.length > 0 && !run.meter.hold(children.length * CHILD_BYTES)) return;
+  if (!site.prefetch || !site.isNullable) return site.complete(value, slots, at, parent, run);
+  const { needs } = site.selection;
+  if (needs.children.length > 0 && !run.meter.hold(needs.children.length * CHILD_BYTES)) return;
   // Safe: the field's declaration matches the prefetch with its objects and context.
-  const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
+  const prefetch = site.prefetch as (...given: readonly unknown[]) => unknown;
   const context = run.context.at?.({ parent, at }) ?? run.context;
-  const loaded = prefetch(value, selection.needs, context, run.variables);
-  if (!(loaded instanceof Promise)) return completeFields(selection, loaded, field, container, run);
-  const complete = (object: unknown): void => completeFields(selection, object, field, container, run);
-  settle(loaded, { coordinate, nodes, isNullable, complete }, slots, at, parent, run);
+  settle(prefetch(value, needs, context, run.variables), site, slots, at, parent, run);
 }
 
 /** Completes the fields of an object that is loaded: of a field, or of the root. */

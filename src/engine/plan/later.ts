@@ -1,6 +1,6 @@
 import type { GraphQLError } from "graphql";
 import { isSliceOver } from "../turns.ts";
-import { completeFields, completeSelected } from "./complete.ts";
+import { completeFields, completeSelected, objectSite } from "./complete.ts";
 import { type Delivered, openQueue, type Part, type Path, type Pieces } from "./pieces.ts";
 import { end, isDropped, pathOf, settle } from "./run.ts";
 import type { Container, DeferredFragment, LaterFragments, LaterItems, Run, Slots } from "./types.ts";
@@ -118,7 +118,8 @@ export function deliverLater(
       deliver({ part, data, errors, isLast: true }, parts);
     });
     const complete = (value: unknown): void => {
-      if (field && place.isNullable) completeSelected(selection(), value, field, container, run);
+      if (field && parent && place.isNullable)
+        completeSelected(objectSite(selection(), field, true), value, slots, at, parent, run);
       else completeFields(selection(), value, field, container, run);
     };
     if (field && parent) settle(object, { ...field, isNullable: true, complete }, slots, at, parent, run);

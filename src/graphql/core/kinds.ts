@@ -1,5 +1,6 @@
 import { Failure } from "../../errors.ts";
 import type * as records from "../../rest/api/records.ts";
+import type { Batch } from "../../rest/api/batches.ts";
 import type { Get } from "../../rest/api/endpoint.ts";
 import { cluster, experimentJob, project, type RunKind, runs, user } from "../../rest/api/kinds.ts";
 import {
@@ -25,12 +26,12 @@ import type { Kind } from "./resource.ts";
  * "NaN". Throws the error where the server has no such list, or the item is not in it.
  */
 async function rowInstead<R extends records.RunnableRecord>(
-  { endpoints }: RunKind<R>,
+  batch: Batch,
   at: RunAddress,
   session: Session,
   error: unknown,
 ): Promise<R> {
-  const list = isFailure(error) ? session.server.batchOf(endpoints.read)?.list([{ at }]) : null;
+  const list = isFailure(error) ? batch.list([{ at }]) : null;
   const answer =
     list && (await session.read(list.endpoint, list.at, { query: list.query }).catch(() => null));
   const row = answer && list.find(answer)({ at });
@@ -64,12 +65,12 @@ const runKind = <R extends records.RunnableRecord>(run: RunKind<R>): Kind<R, Run
       return (uniqueName === null ? {} : { unique_name: uniqueName }) as Partial<R>;
     },
     // With `id` loaded the record is a list item that lacks a key, so the whole record is read.
-    fetch: ({ address, loaded }, keys, session) =>
-      "id" in loaded
-        ? session.read(endpoints.read, address)
-        : session
-            .read(endpoints.read, address, { part: { at: address, keys } })
-            .catch((error: unknown) => rowInstead(run, address, session, error)),
+    fetch: ({ address, loaded }, keys, session) => {
+      if ("id" in loaded) return session.read(endpoints.read, address);
+      const record = session.read(endpoints.read, address, { part: { at: address, keys } });
+      const list = session.server.batchOf(endpoints.read);
+      return list ? record.catch((error: unknown) => rowInstead<R>(list, address, session, error)) : record;
+    },
     statuses: endpoints.statuses,
     logs: endpoints.logs,
     outputs: endpoints.outputs,

@@ -1,6 +1,5 @@
 import { type GraphQLSchema, getNamedType, isAbstractType, isObjectType } from "graphql";
 import type { FieldExtensions, SelectionNeeds, Variables } from "../../engine/field-source.ts";
-import { Failure } from "../../errors.ts";
 import type { Context } from "./context.ts";
 import { Entity } from "./refs.ts";
 import { fetchMore, isLoaded, isNotFound, type Resource } from "./resource.ts";
@@ -75,11 +74,7 @@ const startAll = ({ resource, context, variables }: Place, { children }: Selecti
 
 function read(place: Place, needs: SelectionNeeds, isVerified: boolean): Promise<Resource> {
   const { resource, context } = place;
-  const record = fetchMore(resource, needs.keys, context.session, (error) => {
-    if (isVerified || !(error instanceof Failure) || isNotFound(error)) throw error;
-    // The fields load the record again and share the failure.
-    return resource;
-  });
+  const record = fetchMore(resource, needs.keys, context.session, isVerified);
   // The fields load their reads again, share the results, and report the errors at their own paths.
   for (const child of startAll(place, needs)) child.catch(() => {});
   return record;

@@ -118,26 +118,27 @@ function withDefaults<R extends object>(loaded: Partial<R>, defaults: Partial<R>
   return loaded;
 }
 
-const rethrow = (error: unknown): never => {
-  throw error;
-};
-
 /**
  * Fetches the next part of the record, to load these keys. Keys that are already loaded keep their values. The result is
  * verified: the service has sent it. When that fails, it is what `orElse` returns.
  */
-export function fetchMore<R extends object, At extends Address>(
+export const fetchMore = <R extends object, At extends Address>(
   resource: Resource<R, At>,
   keys: readonly PropertyKey[],
   session: Session,
-  orElse: (error: unknown) => Resource<R, At> = rethrow,
-): Promise<Resource<R, At>> {
-  const { kind, address, loaded, reference, listedIn } = resource;
-  return kind.fetch(resource, keys, session).then(
-    (more) => ({ kind, address, loaded: withLoaded(more, loaded), reference, listedIn, isUnverified: false }),
-    (error: unknown) => orElse(error instanceof Failure && reference !== null ? error.of(reference) : error),
+  isVerified = true,
+): Promise<Resource<R, At>> =>
+  resource.kind.fetch(resource, keys, session).then(
+    (more) => {
+      const { kind, address, loaded, reference, listedIn } = resource;
+      return { kind, address, loaded: withLoaded(more, loaded), reference, listedIn, isUnverified: false };
+    },
+    (error: unknown) => {
+      if (!isVerified && error instanceof Failure && !isNotFound(error)) return resource;
+      const { reference } = resource;
+      throw error instanceof Failure && reference !== null ? error.of(reference) : error;
+    },
   );
-}
 
 /**
  * Resolves a read of something that a resource may lack, such as its log: null when that is not found. Rejects when the

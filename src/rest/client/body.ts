@@ -46,6 +46,8 @@ export async function readWhole(stream: Readable, limit: number): Promise<Buffer
   return collector.bytes();
 }
 
+export const EMPTY = Buffer.alloc(0);
+
 /**
  * Concatenates chunks up to `size` bytes, or so many of the last ones at least, at most twice as many. All but the first are
  * copied: they can be small views of large buffers, or a million of one byte.
@@ -56,7 +58,7 @@ export class Collector {
   length = 0;
   readonly #size: number;
   readonly #keeps: "all" | "last";
-  #memory: Buffer = Buffer.alloc(0);
+  #memory: Buffer = EMPTY;
 
   constructor(size: number, keeps: "all" | "last" = "all") {
     this.#size = size;
@@ -67,7 +69,7 @@ export class Collector {
   add(chunk: Buffer): void {
     this.total += chunk.length;
     if (this.#keeps === "all" && this.total > this.#size) throw new TooLarge(this.#size);
-    const added = chunk.subarray(Math.max(0, chunk.length - this.#size));
+    const added = chunk.length > this.#size ? chunk.subarray(-this.#size) : chunk;
     if (this.length === 0) this.#memory = added;
     else if (this.length + added.length > this.#memory.length) this.#makeRoom(added.length);
     if (this.length > 0) added.copy(this.#memory, this.length);
@@ -86,6 +88,6 @@ export class Collector {
   }
 
   bytes(): Buffer {
-    return this.#memory.subarray(0, this.length);
+    return this.length < this.#memory.length ? this.#memory.subarray(0, this.length) : this.#memory;
   }
 }

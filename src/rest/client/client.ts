@@ -7,7 +7,7 @@ import { createBreaker } from "./breaker.ts";
 import { Connections, type ConnectionSettings } from "./connections.ts";
 import { type ConnectorSettings, createConnector } from "./connector.ts";
 import type { HeldBytes } from "../../held.ts";
-import { type Asker, Requester, type RequesterBounds, type Order } from "./order.ts";
+import { Requester, type RequesterBounds, type Order, type Waiter } from "./order.ts";
 import { Pacer } from "./pacer.ts";
 import { createProbe } from "./probe.ts";
 import type { UpstreamRequest } from "./request.ts";
@@ -91,29 +91,34 @@ export function createClient(settings: ClientSettings) {
     open,
     /** Asks for a whole response. A failed GET may be asked again; a command never is. */
     json: <Answer>(
-      requester: Requester,
-      request: UpstreamRequest<Answer>,
-      asker: Asker = requester,
+      order: Order<Answer>,
+      isConnected?: boolean,
       // Safe: the reader of the endpoint reads its answers.
-    ): Promise<Answer> => ask(road, { request, requester, asker }, whole as Exchange<Answer>),
-    part: <Part>(
-      requester: Requester,
-      request: UpstreamRequest<unknown>,
-      asker: Asker,
-      read: ReadPart<Part>,
-    ): Promise<Part> =>
-      ask(road, { request, requester, asker }, async (order, wire, watch) => {
+    ): Promise<Answer> => ask(road, order, whole as Exchange<Answer>, isConnected),
+    part: <Part>(order: Order, read: ReadPart<Part>, isConnected: boolean): Promise<Part> => {
+      const exchange: Exchange<Part> = async (_, wire, watch) => {
         const response = await stream(order, wire, watch);
         // Whatever ends the reading destroys the stream.
         return read(response, (bytes) => {
           watch.bytes += bytes;
-          asker.hold(bytes);
+          order.asker.hold(bytes);
         });
-      }),
+      };
+      return ask(road, order, exchange, isConnected);
+    },
 
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {
       const requester = open(scope);
       return ask(road, { request, requester, asker: requester }, stream);
+    },
+
+    /** Lets a read go when it has a connection; without one where something else is first: the operation begins, or its pace. */
+    queue: (read: Waiter): void => {
+      const { request, requester } = read.order;
+      const isFree = requester.hasBegun && pacerOf(read.order)?.isFree(requester) !== false;
+      if (!isFree) return read.go(false);
+      request.note?.add({ kind: "wait" });
+      connections.queue(read);
     },
 
     turnAway: (caller: Caller) => connections.turnAway(caller),

@@ -29,6 +29,7 @@ export class Connections {
   readonly #lines: CallerLines<Waiter>;
   #shed = 0;
   #isScheduled = false;
+  #isServing = false;
 
   constructor(
     { connections, connectionsPerCaller, queue }: ConnectionSettings,
@@ -53,11 +54,23 @@ export class Connections {
    */
   turn(order: Order): Promise<void> | null {
     const { line } = order.requester;
-    const isHalfOpen = this.#breaker.isHalfOpen();
-    if (!line) return isHalfOpen ? this.#breaker.probed(order) : null;
-    if (!isHalfOpen && line.takeAtOnce()) return null;
-    this.#serveSoon();
+    if (!line) return this.#breaker.isHalfOpen() ? this.#breaker.probed(order) : null;
+    if (this.#isFree(line)) return null;
     return waitIn(line, order, () => endedError(order.request.endpoint, order.asker.life, false));
+  }
+
+  /** Lets a waiter go with a connection, in its turn. One that waits in no line goes without. */
+  queue(waiter: Waiter): void {
+    const { line } = waiter.order.requester;
+    if (!line || this.#isFree(line)) waiter.go(line !== null);
+    else line.add(waiter);
+  }
+
+  /** Takes a connection if that is free now. */
+  #isFree(line: Line<Waiter>): boolean {
+    if (!this.#breaker.isHalfOpen() && line.takeAtOnce()) return true;
+    this.#serveSoon();
+    return false;
   }
 
   leave({ line }: Requester): void {
@@ -81,12 +94,17 @@ export class Connections {
   }
 
   #serve(): void {
+    // What fails at once leaves before the next one is served.
+    if (this.#isServing) return;
+    this.#isServing = true;
     while (this.#root.isReady()) {
       // What waits for a probe of the service holds no connection.
       const next = this.#breaker.isHalfOpen() && this.#root.peek();
-      if (next) return void this.#breaker.probed(next.order).then(() => this.#serve());
-      this.#root.takeNext().go();
+      if (next) void this.#breaker.probed(next.order).then(() => this.#serve());
+      if (next) break;
+      this.#root.takeNext().go(true);
     }
+    this.#isServing = false;
   }
 
   /** Serves at the end of this tick, when all requests of the tick are known and can be ordered. */

@@ -101,29 +101,38 @@ export class Requester implements Asker {
 }
 
 /** A request to the service, and what it is for. */
-export interface Order {
-  readonly request: UpstreamRequest<unknown>;
+export interface Order<Answer = unknown> {
+  readonly request: UpstreamRequest<Answer>;
   readonly requester: Requester;
   readonly asker: Asker;
 }
 
-/** An order that waits for its turn in a line. */
-export interface Waiter {
+/** What waits in a line until its turn comes. */
+export interface Waiter extends Demand {
   readonly order: Order;
-  readonly demand: Demand;
-  /** Its turn has come. */
-  go(): void;
+  /** Its turn has come. `isConnected`: it has a connection. */
+  go(isConnected: boolean): void;
+}
+
+/** What waits in the pace of its token, which may refuse it. */
+export interface PacedWaiter extends Waiter {
   refuse(error: Error): void;
 }
 
 /** Waits in a line. Rejects with `ended` when nobody wants the response any more. */
-export const waitIn = (line: Line<Waiter>, order: Order, ended: () => Error): Promise<void> =>
+export const waitIn = (
+  line: Pick<Line<PacedWaiter>, "add" | "remove">,
+  order: Order,
+  ended: () => Error,
+): Promise<void> =>
   new Promise((resolve, reject) => {
     const { asker } = order;
     const { life } = asker;
-    const waiter: Waiter = {
+    const waiter: PacedWaiter = {
       order,
-      demand: asker,
+      get positions() {
+        return asker.positions;
+      },
       go: () => {
         life.offEnd(onEnd);
         resolve();

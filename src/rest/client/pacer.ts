@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
 import { Line } from "../../line.ts";
 import { endedError, throttledError } from "./failure.ts";
-import { type Requester, type Order, waitIn, type Waiter } from "./order.ts";
+import { type Requester, type Order, waitIn, type PacedWaiter } from "./order.ts";
 
 /** The share of the requests that may be sent at once: a page loads in one go. */
 const AT_ONCE = 0.75;
@@ -29,12 +29,12 @@ export type PacedOutcome = "unsent" | "allowed" | number;
  */
 export class Pacer {
   /** The reads that wait; those of each operation in a line below. */
-  readonly #operations = new Line<Waiter>(null);
+  readonly #operations = new Line<PacedWaiter>(null);
   /** Those of subscriptions. */
-  readonly #polls = new Line<Waiter>(null);
+  readonly #polls = new Line<PacedWaiter>(null);
   /** Reads of operations that went since a subscription waits. */
   #passed = 0;
-  readonly #lines = new WeakMap<Requester, Line<Waiter>>();
+  readonly #lines = new WeakMap<Requester, Line<PacedWaiter>>();
   /** Operations of which not all requests will be allowed in time: they wait for nothing here, and end at once. */
   readonly #late = new WeakSet<Requester>();
   readonly #clock: Clock;
@@ -64,8 +64,7 @@ export class Pacer {
   turn(order: Order): Promise<void> | null {
     const { request, requester, asker } = order;
     const { yields } = requester;
-    const mustWait = this.#isWaiting() || this.#flying >= this.#width || this.waitMs(yields) > 0;
-    if (!mustWait) {
+    if (this.isFree(requester)) {
       this.spend();
       return null;
     }
@@ -84,6 +83,11 @@ export class Pacer {
     ).finally(() => asker.resume());
     this.#advance();
     return turn;
+  }
+
+  /** Whether a read need not wait. */
+  isFree({ yields }: Requester): boolean {
+    return !this.#isWaiting() && this.#flying < this.#width && this.waitMs(yields) === 0;
   }
 
   /** How long a read would wait behind others, in milliseconds. `yields`: also behind what operations may need. */
@@ -146,11 +150,11 @@ export class Pacer {
       }
       this.#passed = line === this.#operations && this.#polls.isReady() ? this.#passed + 1 : 0;
       this.spend();
-      line.takeNext().go();
+      line.takeNext().go(false);
     }
   }
 
-  #nextLine(): Line<Waiter> {
+  #nextLine(): Line<PacedWaiter> {
     const isTurnOfPolls = this.#polls.isReady() && this.#passed >= OPERATIONS_PER_POLL;
     return this.#operations.isReady() && !isTurnOfPolls ? this.#operations : this.#polls;
   }

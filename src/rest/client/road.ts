@@ -1,4 +1,4 @@
-import { OVERLOADED, Failure } from "../../errors.ts";
+import { Failure, OVERLOADED } from "../../errors.ts";
 import { attempt, type AttemptSettings, type Exchange } from "./attempt.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Connections } from "./connections.ts";
@@ -18,21 +18,35 @@ export interface Road extends AttemptSettings {
 /**
  * Asks the service: in the pace of the token, on a connection in its turn, while the circuit is closed, and again where that
  * can help. A command does not wait for its pace, because people click once, and is never sent again; after a refusal none of its
- * operation is sent. Rejects with `Failure`, and with `Cancelled` when nobody wants the response any more.
+ * operation is sent. Rejects with `Failure`, and with `Cancelled` when nobody wants the response any more. An order that has
+ * waited for a connection brings it.
  */
-export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Part>): Promise<Part> {
+export async function ask<Part>(
+  road: Road,
+  order: Order,
+  exchange: Exchange<Part>,
+  hasConnection = false,
+): Promise<Part> {
   const { request, requester, asker } = order;
   const { life } = asker;
   const { breaker, connections, retries } = road;
+  // Whoever wanted it may have left before its turn.
+  if (life.ended) throw endedError(request.endpoint, life, false);
   // Operations that have begun are not rejected halfway.
   if (!requester.hasBegun && connections.turnAway(requester.scope.caller))
     throw new Failure("SERVICE_OVERLOADED", OVERLOADED);
   requester.hasBegun = true;
   const isRead = request.endpoint.method === "GET";
   const pacer = road.pacerOf(order);
+  let isConnected = hasConnection;
+  // The service has refused another one meanwhile.
+  if (isConnected && pacer?.isFree(requester) === false) {
+    connections.leave(requester);
+    isConnected = false;
+  }
   let attempts = 0;
   for (;;) {
-    request.note?.add({ kind: "wait" });
+    if (!isConnected) request.note?.add({ kind: "wait" });
     const paced = isRead ? pacer?.turn(order) : pacer?.spend();
     if (paced) await paced;
     let outcome: PacedOutcome = "unsent";
@@ -40,25 +54,21 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
     try {
       // The text and the variables that it is made of, where characters may take two bytes.
       if (request.body) asker.hold(4 * request.body.length);
-      const waiting = connections.turn(order);
+      const waiting = isConnected ? null : connections.turn(order);
       if (waiting) await waiting;
-      try {
-        if (life.ended) throw endedError(request.endpoint, life, false);
-        // The service has refused another one meanwhile.
-        if (isRead && pacer?.isRefused()) continue;
-        if (!isRead && requester.isThrottled)
-          throw throttledError(request.endpoint, pacer?.waitMs(false) ?? 0);
-        if (attempts === 0) asker.charge();
-        // Before more is read.
-        requester.held.check();
-        const generation = breaker.enter();
-        outcome = "allowed";
-        pacer?.send();
-        attempts++;
-        return await attempt(road, order, exchange, generation);
-      } finally {
-        connections.leave(requester);
-      }
+      isConnected = true;
+      if (life.ended) throw endedError(request.endpoint, life, false);
+      // The service has refused another one meanwhile.
+      if (isRead && pacer?.isRefused()) continue;
+      if (!isRead && requester.isThrottled) throw throttledError(request.endpoint, pacer?.waitMs(false) ?? 0);
+      if (attempts === 0) asker.charge();
+      // Before more is read.
+      requester.held.check();
+      const generation = breaker.enter();
+      outcome = "allowed";
+      pacer?.send();
+      attempts++;
+      return await attempt(road, order, exchange, generation);
     } catch (error) {
       if (outcome === "allowed") outcome = throttledMs(error) ?? outcome;
       // A subscription reads again anyway.
@@ -67,7 +77,10 @@ export async function ask<Part>(road: Road, order: Order, exchange: Exchange<Par
         pauseMs === null && error instanceof Failure && error.facts.upstream?.status === 429;
       if (pauseMs === null) throw error;
     } finally {
+      // Who has the connection next must know what has become of this one.
       pacer?.leave(outcome);
+      if (isConnected) connections.leave(requester);
+      isConnected = false;
     }
     // Who leaves meanwhile is asked for no more afterwards.
     if (pauseMs > 0) await new Promise((resume) => void setTimeout(resume, pauseMs));

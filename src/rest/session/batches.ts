@@ -71,16 +71,23 @@ export class Batches {
   /** Whole reads by the object with their path parameters: references that are equal have the same one. */
   readonly #byAddress = new Map<unknown, Read>();
   /** Gathers the reads of a batch. Without its cache: there a batch would settle as a whole, not read by read. */
-  readonly #loader: DataLoader<Read, unknown>;
+  #loader: DataLoader<Read, unknown> | null = null;
 
   constructor(reader: Reader, settings: BatchSettings) {
     this.#reader = reader;
     this.#settings = settings;
     this.#refused = reader.shared?.refused ?? new Map();
-    this.#loader = new DataLoader((reads) => this.#start(reads), {
-      cache: false,
-      batchScheduleFn: (dispatch) => this.#schedule(dispatch),
-    });
+  }
+
+  /** Gathers the reads of one batch. Another one for the next, as each holds its last batch. */
+  #openLoader(): DataLoader<Read, unknown> {
+    return new DataLoader(
+      (reads) => {
+        this.#loader = null;
+        return this.#start(reads);
+      },
+      { cache: false, batchScheduleFn: (dispatch) => this.#schedule(dispatch) },
+    );
   }
 
   /**
@@ -109,6 +116,7 @@ export class Batches {
     const existing = this.#reads.get(key);
     if (existing) return existing;
     const read = this.#open(target, key);
+    this.#loader ??= this.#openLoader();
     void this.#loader.load(read);
     return read;
   }

@@ -1,8 +1,7 @@
-import type { Held } from "../../held.ts";
 import type { Batch, RunRead } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { ReadPart } from "../client/client.ts";
-import type { Asker, Life, Requester } from "../client/order.ts";
+import type { Asker, Life, Order, Requester, Waiter } from "../client/order.ts";
 
 export interface ReadTarget {
   readonly endpoint: Get<never, unknown>;
@@ -32,12 +31,21 @@ interface User {
   findStale(): Entry | undefined;
 }
 
+/** The read that opens an entry, and sends its request. */
+interface Opener {
+  readonly target: ReadTarget;
+  readonly requester: Requester;
+  readonly request: Order["request"];
+  send(entry: Entry, isConnected: boolean): Promise<void>;
+}
+
+const NOBODY: readonly User[] = [];
+
 /**
  * One GET of a caller, and then its response. It belongs to all reads that wait for it: it lasts until the last of them is
  * left, and may be asked again until the latest of their deadlines. Answered, it can be kept for later reads.
  */
-export class Entry implements Asker, Life {
-  readonly life = this;
+export class Entry implements Asker, Life, Waiter {
   readonly target: ReadTarget;
   /** Whether later reads may join before it is answered. */
   readonly isOpen: boolean;
@@ -51,24 +59,41 @@ export class Entry implements Asker, Life {
   value: unknown = undefined;
   /** How many bytes of memory the response takes. */
   bytes = 0;
-  /** Counts them until it is answered. */
-  #held: Held | null;
-  #waiting: User[] = [];
+  /** Null when it is answered: the response may outlast the operation. */
+  #opener: Opener | null;
+  #waiting = NOBODY;
   /** The read that was left last. */
   #last: User | null = null;
   /** Number of operations that hold the response: its bytes count for the caller until the last one has ended. */
   #holders = 0;
   #isPaused = false;
+  /** Whether it waits for its first turn. Until then it is all that there is of the request: thousands may wait. */
+  #isQueued = true;
   /** Whether the request is about to be sent, or was sent. */
   #isCharged = false;
   /** What the end interrupts. */
-  #interrupts: (() => void)[] = [];
+  #interrupts: readonly (() => void)[] = [];
 
-  constructor(target: ReadTarget, isOpen: boolean, began: number, held: Held) {
-    this.target = target;
+  constructor(opener: Opener, isOpen: boolean, began: number) {
+    this.target = opener.target;
     this.isOpen = isOpen;
     this.began = began;
-    this.#held = held;
+    this.#opener = opener;
+  }
+
+  get life(): Life {
+    return this;
+  }
+
+  get order(): Order {
+    // Safe: nobody asks for what is answered.
+    const { request, requester } = this.#opener as Opener;
+    return { request, requester, asker: this };
+  }
+
+  go(isConnected: boolean): void {
+    this.#isQueued = false;
+    void this.#opener?.send(this, isConnected);
   }
 
   /** Gives a read the response, now or when it comes. */
@@ -84,7 +109,7 @@ export class Entry implements Asker, Life {
     }
     this.positions += read.positions;
     this.deadline = Math.max(this.deadline, read.requester.life.deadline);
-    this.#waiting.push(read);
+    this.#waiting = this.#waiting.concat(read);
     if (this.#isPaused) read.requester.pause();
   }
 
@@ -101,25 +126,33 @@ export class Entry implements Asker, Life {
     this.#last = read;
     this.ended = read.requester.life.ended;
     for (const interrupt of this.#interrupts) interrupt();
+    if (!this.#isQueued) return;
+    this.#opener?.requester.line?.remove(this);
+    this.go(false);
   }
 
   succeed(value: unknown): void {
     this.isAnswered = true;
     this.value = value;
-    const waiting = this.#waiting;
-    this.#waiting = [];
+    const waiting = this.#takeAll();
     this.#holders = waiting.length;
     for (const read of waiting) read.resolve(value);
     this.#last?.resolve(value);
-    if (this.#holders === 0) this.#held?.remove(this.bytes);
-    this.#held = null;
+    if (this.#holders === 0) this.#opener?.requester.held.remove(this.bytes);
+    this.#opener = null;
   }
 
   fail(error: unknown): void {
-    this.#held?.remove(this.bytes);
-    this.#held = null;
-    for (const read of this.#waiting.splice(0)) read.fail(error);
+    this.#opener?.requester.held.remove(this.bytes);
+    this.#opener = null;
+    for (const read of this.#takeAll()) read.fail(error);
     this.#last?.reject(error);
+  }
+
+  #takeAll(): readonly User[] {
+    const waiting = this.#waiting;
+    this.#waiting = NOBODY;
+    return waiting;
   }
 
   keepWaiting(msFor: (requester: Requester) => number, late: () => Error): boolean {
@@ -163,12 +196,12 @@ export class Entry implements Asker, Life {
 
   hold(bytes: number): void {
     this.bytes += bytes;
-    this.#held?.keep(bytes);
+    this.#opener?.requester.held.keep(bytes);
   }
 
   onEnd(interrupt: () => void): void {
     if (this.ended) interrupt();
-    else this.#interrupts.push(interrupt);
+    else this.#interrupts = this.#interrupts.concat(interrupt);
   }
 
   offEnd(interrupt: () => void): void {

@@ -3,11 +3,12 @@ import type { Note } from "../../journal.ts";
 import type { Client } from "../client/client.ts";
 import { endedError } from "../client/failure.ts";
 import type { Requester } from "../client/order.ts";
+import type { UpstreamRequest } from "../client/request.ts";
 import { Entry, type ReadTarget } from "./entry.ts";
 import type { CallerReads } from "./shared-reads.ts";
 
 export interface Reader {
-  readonly client: Pick<Client, "json" | "part">;
+  readonly client: Pick<Client, "json" | "part" | "queue">;
   readonly requester: Requester;
   readonly token: string | null;
   /** What it shares with other operations of the caller; null when it shares nothing. */
@@ -71,10 +72,10 @@ export class Read {
       this.note?.add({ kind: "served", by: equal.isAnswered ? "cache" : "joined", list: null });
       return equal.join(this);
     }
-    const entry = new Entry(target, !isFresh, shared?.settings.now() ?? 0, requester.held);
+    const entry = new Entry(this, !isFresh, shared?.settings.now() ?? 0);
     shared?.add(entry);
     entry.join(this);
-    void this.#request(entry);
+    this.#reader.client.queue(entry);
   }
 
   /** Called when its operation ends: it stops waiting, and holds no response. */
@@ -106,15 +107,18 @@ export class Read {
       : shared?.findStale(this.target.key);
   }
 
-  async #request(entry: Entry): Promise<void> {
-    const { client, shared, token } = this.#reader;
-    const { requester } = this;
-    const { offered, path, window } = this.target;
-    const request = { endpoint: offered, path, token, note: this.note };
+  get request(): UpstreamRequest<unknown> {
+    const { offered: endpoint, path } = this.target;
+    return { endpoint, path, token: this.#reader.token, note: this.note };
+  }
+
+  async send(entry: Entry, isConnected: boolean): Promise<void> {
+    const { client, shared } = this.#reader;
+    const { window } = entry.target;
     try {
       const value = await (window
-        ? client.part(requester, request, entry, window)
-        : client.json(requester, request, entry));
+        ? client.part(entry.order, window, isConnected)
+        : client.json(entry.order, isConnected));
       if (entry.ended) shared?.remove(entry, true);
       else shared?.keep(entry, value);
       entry.succeed(value);

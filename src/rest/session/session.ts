@@ -34,7 +34,7 @@ export type Wants = Pick<ReadOptions, "query" | "part">;
 /** Sends the reads and commands of one GraphQL request. */
 export type Session = Pick<TokenSession, keyof TokenSession>;
 
-export type SessionClient = Pick<Client, "open" | "json" | "part">;
+export type SessionClient = Pick<Client, "open" | "json" | "part" | "queue">;
 
 export function openSession(client: SessionClient, scope: RequestScope, settings: SessionSettings): Session {
   return new TokenSession(client, client.open(scope, settings.bounds), settings, scope.token);
@@ -110,7 +110,7 @@ class TokenSession {
         token: endpoint.anonymous ? null : token,
         note: this.#settings.journal?.openCommand() ?? null,
       };
-      return await client.json(requester, request);
+      return await client.json({ request, requester, asker: requester });
     } finally {
       this.#batches = new Batches(this.#reader, this.#settings);
       this.endSharing();
