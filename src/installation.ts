@@ -11,7 +11,7 @@ export const { version } = JSON.parse(manifest) as { readonly version: string };
 
 /**
  * Flags of Node with which the gateway runs. Short-lived objects are collected less often, long-lived ones earlier: see
- * docs/operations.md. Without the last one V8 makes some objects of requests in the old generation, where each keeps what it
+ * docs/operations.md. With the last one not at four fifths of their space, but when it is full. Without the one before, V8 makes some objects of requests in the old generation, where each keeps what it
  * refers to until the next full collection: collections of the young generation take twice as long.
  */
 export const NODE_FLAGS: readonly string[] = [
@@ -19,4 +19,5 @@ export const NODE_FLAGS: readonly string[] = [
   "--max-semi-space-size=32",
   "--heap-growing-percent=100",
   "--no-allocation-site-pretenuring",
+  "--no-minor-gc-task",
 ];

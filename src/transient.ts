@@ -10,36 +10,30 @@ const MAX_DELETED = 1_000;
 
 /** A map from texts to values. A key that is deleted and set again keeps its position. */
 export class TransientMap<Value extends {}> {
-  #slots = new Map<string, { value: Value | undefined }>();
+  #members = new Map<string, Value | undefined>();
   size = 0;
 
   get(key: string): Value | undefined {
-    return this.#slots.get(key)?.value;
+    return this.#members.get(key);
   }
 
   set(key: string, value: Value): void {
-    const slot = this.#slots.get(key);
-    if (slot?.value === undefined) this.size++;
-    if (slot) slot.value = value;
-    else this.#slots.set(key, { value });
+    if (this.#members.get(key) === undefined) this.size++;
+    this.#members.set(key, value);
   }
 
   delete(key: string): void {
-    const slot = this.#slots.get(key);
-    if (slot?.value === undefined) return;
-    slot.value = undefined;
+    if (this.#members.get(key) === undefined) return;
+    this.#members.set(key, undefined);
     this.size--;
-    const deleted = this.#slots.size - this.size;
-    if (this.size === 0) this.#slots = new Map();
-    else if (deleted > MAX_DELETED && deleted > this.size) this.#slots = new Map(this.#used());
+    const deleted = this.#members.size - this.size;
+    if (this.size === 0) this.#members = new Map();
+    else if (deleted > MAX_DELETED && deleted > this.size)
+      this.#members = new Map([...this.#members].filter(([, value]) => value !== undefined));
   }
 
   values(): Value[] {
-    return [...this.#used()].flatMap(([, { value }]) => value ?? []);
-  }
-
-  *#used() {
-    for (const entry of this.#slots) if (entry[1].value !== undefined) yield entry;
+    return [...this.#members.values()].flatMap((value) => value ?? []);
   }
 }
 

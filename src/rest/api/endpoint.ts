@@ -156,9 +156,10 @@ function toPathOf<Path extends string>(path: Path) {
       : [],
   );
   return (at: PathParameters<Path>): string => {
-    let filled = start;
-    for (const { name, after } of parts) filled += encodedSegment(name, at[name]) + after;
-    return filled;
+    // Joined at once: texts that wait to be joined are five objects, of each read that waits.
+    const filled = [start];
+    for (const { name, after } of parts) filled.push(encodedSegment(name, at[name]), after);
+    return filled.join("");
   };
 }
 

@@ -40,6 +40,7 @@ interface Opener {
 }
 
 const NOBODY: readonly User[] = [];
+const NOTHING: readonly (() => void)[] = [];
 
 /**
  * One GET of a caller, and then its response. It belongs to all reads that wait for it: it lasts until the last of them is
@@ -51,9 +52,8 @@ export class Entry implements Asker, Life, Waiter {
   readonly isOpen: boolean;
   /** When the request began; until when other operations may use the response. */
   readonly began: number;
-  freshUntil = Number.NEGATIVE_INFINITY;
+  freshUntil = 0;
   positions = 0;
-  deadline = 0;
   ended: Life["ended"] = null;
   isAnswered = false;
   value: unknown = undefined;
@@ -72,7 +72,7 @@ export class Entry implements Asker, Life, Waiter {
   /** Whether the request is about to be sent, or was sent. */
   #isCharged = false;
   /** What the end interrupts. */
-  #interrupts: readonly (() => void)[] = [];
+  #interrupts = NOTHING;
 
   constructor(opener: Opener, isOpen: boolean, began: number) {
     this.target = opener.target;
@@ -83,6 +83,10 @@ export class Entry implements Asker, Life, Waiter {
 
   get life(): Life {
     return this;
+  }
+
+  get deadline(): number {
+    return Math.max(0, ...this.#waiting.map(({ requester }) => requester.life.deadline));
   }
 
   get order(): Order {
@@ -108,7 +112,6 @@ export class Entry implements Asker, Life, Waiter {
       }
     }
     this.positions += read.positions;
-    this.deadline = Math.max(this.deadline, read.requester.life.deadline);
     this.#waiting = this.#waiting.concat(read);
     if (this.#isPaused) read.requester.pause();
   }
