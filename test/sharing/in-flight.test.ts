@@ -144,7 +144,7 @@ test("the bytes of an answer are given back when all have left before it is pars
     positions: 1,
     resolve: () => {},
     send: async () => {},
-  } as unknown as ConstructorParameters<typeof Entry>[0] & Parameters<Entry["join"]>[0];
+  } as unknown as Parameters<Entry["join"]>[0];
   const entry = new Entry(read, true, 0);
   entry.join(read);
   entry.hold(60_000);

@@ -92,24 +92,22 @@ export function createClient(settings: ClientSettings) {
     /** Asks for a whole response. A failed GET may be asked again; a command never is. */
     json: <Answer>(
       order: Order<Answer>,
-      isConnected?: boolean,
+      isConnected = false,
       // Safe: the reader of the endpoint reads its answers.
-    ): Promise<Answer> => ask(road, order, whole as Exchange<Answer>, isConnected),
-    part: <Part>(order: Order, read: ReadPart<Part>, isConnected: boolean): Promise<Part> => {
-      const exchange: Exchange<Part> = async (_, wire, watch) => {
+    ): Promise<Answer> => ask(road, order, isConnected, whole as Exchange<Answer>),
+    part: <Part>(order: Order, isConnected: boolean, read: ReadPart<Part>): Promise<Part> =>
+      ask(road, order, isConnected, async (_, wire, watch) => {
         const response = await stream(order, wire, watch);
         // Whatever ends the reading destroys the stream.
         return read(response, (bytes) => {
           watch.bytes += bytes;
           order.asker.hold(bytes);
         });
-      };
-      return ask(road, order, exchange, isConnected);
-    },
+      }),
 
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {
       const requester = open(scope);
-      return ask(road, { request, requester, asker: requester }, stream);
+      return ask(road, { request, requester, asker: requester }, false, stream);
     },
 
     /** Lets a read go when it has a connection; without one where something else is first: the operation begins, or its pace. */

@@ -112,23 +112,16 @@ export interface Waiter extends Demand {
   readonly order: Order;
   /** Its turn has come. `isConnected`: it has a connection. */
   go(isConnected: boolean): void;
-}
-
-/** What waits in the pace of its token, which may refuse it. */
-export interface PacedWaiter extends Waiter {
-  refuse(error: Error): void;
+  /** Absent where it is not refused. */
+  refuse?(error: Error): void;
 }
 
 /** Waits in a line. Rejects with `ended` when nobody wants the response any more. */
-export const waitIn = (
-  line: Pick<Line<PacedWaiter>, "add" | "remove">,
-  order: Order,
-  ended: () => Error,
-): Promise<void> =>
+export const waitIn = (line: Line<Waiter>, order: Order, ended: () => Error): Promise<void> =>
   new Promise((resolve, reject) => {
     const { asker } = order;
     const { life } = asker;
-    const waiter: PacedWaiter = {
+    const waiter = {
       order,
       get positions() {
         return asker.positions;
@@ -137,7 +130,7 @@ export const waitIn = (
         life.offEnd(onEnd);
         resolve();
       },
-      refuse: (error) => {
+      refuse: (error: Error) => {
         line.remove(waiter);
         life.offEnd(onEnd);
         reject(error);

@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
 import { Line } from "../../line.ts";
 import { endedError, throttledError } from "./failure.ts";
-import { type Requester, type Order, waitIn, type PacedWaiter } from "./order.ts";
+import { type Requester, type Order, waitIn, type Waiter } from "./order.ts";
 
 /** The share of the requests that may be sent at once: a page loads in one go. */
 const AT_ONCE = 0.75;
@@ -29,12 +29,12 @@ export type PacedOutcome = "unsent" | "allowed" | number;
  */
 export class Pacer {
   /** The reads that wait; those of each operation in a line below. */
-  readonly #operations = new Line<PacedWaiter>(null);
+  readonly #operations = new Line<Waiter>(null);
   /** Those of subscriptions. */
-  readonly #polls = new Line<PacedWaiter>(null);
+  readonly #polls = new Line<Waiter>(null);
   /** Reads of operations that went since a subscription waits. */
   #passed = 0;
-  readonly #lines = new WeakMap<Requester, Line<PacedWaiter>>();
+  readonly #lines = new WeakMap<Requester, Line<Waiter>>();
   /** Operations of which not all requests will be allowed in time: they wait for nothing here, and end at once. */
   readonly #late = new WeakSet<Requester>();
   readonly #clock: Clock;
@@ -154,7 +154,7 @@ export class Pacer {
     }
   }
 
-  #nextLine(): Line<PacedWaiter> {
+  #nextLine(): Line<Waiter> {
     const isTurnOfPolls = this.#polls.isReady() && this.#passed >= OPERATIONS_PER_POLL;
     return this.#operations.isReady() && !isTurnOfPolls ? this.#operations : this.#polls;
   }
@@ -167,7 +167,7 @@ export class Pacer {
 
   #refuseLate(): void {
     for (const waiter of [...this.#operations.items(), ...this.#polls.items()])
-      if (!this.#keepWaiting(waiter.order)) waiter.refuse(this.#lateFor(waiter.order));
+      if (!this.#keepWaiting(waiter.order)) waiter.refuse?.(this.#lateFor(waiter.order));
   }
 
   /** Keeps those waiting who may wait for the turn. False if nobody may: then the operation waits no more. */

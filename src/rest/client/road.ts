@@ -24,14 +24,13 @@ export interface Road extends AttemptSettings {
 export async function ask<Part>(
   road: Road,
   order: Order,
+  hasConnection: boolean,
   exchange: Exchange<Part>,
-  hasConnection = false,
 ): Promise<Part> {
   const { request, requester, asker } = order;
   const { life } = asker;
   const { breaker, connections, retries } = road;
-  // Whoever wanted it may have left before its turn.
-  if (life.ended) throw endedError(request.endpoint, life, false);
+  if (life.ended && !hasConnection) throw endedError(request.endpoint, life, false);
   // Operations that have begun are not rejected halfway.
   if (!requester.hasBegun && connections.turnAway(requester.scope.caller))
     throw new Failure("SERVICE_OVERLOADED", OVERLOADED);

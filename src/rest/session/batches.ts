@@ -79,17 +79,6 @@ export class Batches {
     this.#refused = reader.shared?.refused ?? new Map();
   }
 
-  /** Gathers the reads of one batch. Another one for the next, as each holds its last batch. */
-  #openLoader(): DataLoader<Read, unknown> {
-    return new DataLoader(
-      (reads) => {
-        this.#loader = null;
-        return this.#start(reads);
-      },
-      { cache: false, batchScheduleFn: (dispatch) => this.#schedule(dispatch) },
-    );
-  }
-
   /**
    * Loads a response; equal loads share it. Rejects with `InputError` when a path parameter is invalid, and with
    * `Failure` without a token and when the server does not offer the endpoint: nothing is sent then.
@@ -116,7 +105,10 @@ export class Batches {
     const existing = this.#reads.get(key);
     if (existing) return existing;
     const read = this.#open(target, key);
-    this.#loader ??= this.#openLoader();
+    this.#loader ??= new DataLoader((reads) => this.#start(reads), {
+      cache: false,
+      batchScheduleFn: (dispatch) => this.#schedule(dispatch),
+    });
     void this.#loader.load(read);
     return read;
   }
@@ -180,6 +172,8 @@ export class Batches {
 
   /** Starts the reads of a batch, which then settle one by one. */
   async #start(reads: readonly Read[]): Promise<readonly Read[]> {
+    // It would hold the batch until the next one.
+    this.#loader = null;
     try {
       const groups = new Map<string, Group[]>();
       const singles: Read[] = [];

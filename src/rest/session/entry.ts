@@ -17,8 +17,12 @@ export interface ReadTarget {
   readonly key: string;
 }
 
+/** A read. One opens the entry, and sends its request. */
 interface User {
+  readonly target: ReadTarget;
   readonly requester: Requester;
+  readonly request: Order["request"];
+  send(entry: Entry, isConnected: boolean): Promise<void>;
   readonly positions: number;
   entry: Entry | null;
   resolve(response: unknown): void;
@@ -31,14 +35,6 @@ interface User {
   findStale(): Entry | undefined;
 }
 
-/** The read that opens an entry, and sends its request. */
-interface Opener {
-  readonly target: ReadTarget;
-  readonly requester: Requester;
-  readonly request: Order["request"];
-  send(entry: Entry, isConnected: boolean): Promise<void>;
-}
-
 const NOBODY: readonly User[] = [];
 const NOTHING: readonly (() => void)[] = [];
 
@@ -47,6 +43,7 @@ const NOTHING: readonly (() => void)[] = [];
  * left, and may be asked again until the latest of their deadlines. Answered, it can be kept for later reads.
  */
 export class Entry implements Asker, Life, Waiter {
+  readonly life = this;
   readonly target: ReadTarget;
   /** Whether later reads may join before it is answered. */
   readonly isOpen: boolean;
@@ -60,7 +57,7 @@ export class Entry implements Asker, Life, Waiter {
   /** How many bytes of memory the response takes. */
   bytes = 0;
   /** Null when it is answered: the response may outlast the operation. */
-  #opener: Opener | null;
+  #opener: User | null;
   #waiting = NOBODY;
   /** The read that was left last. */
   #last: User | null = null;
@@ -74,15 +71,11 @@ export class Entry implements Asker, Life, Waiter {
   /** What the end interrupts. */
   #interrupts = NOTHING;
 
-  constructor(opener: Opener, isOpen: boolean, began: number) {
+  constructor(opener: User, isOpen: boolean, began: number) {
     this.target = opener.target;
     this.isOpen = isOpen;
     this.began = began;
     this.#opener = opener;
-  }
-
-  get life(): Life {
-    return this;
   }
 
   get deadline(): number {
@@ -91,7 +84,7 @@ export class Entry implements Asker, Life, Waiter {
 
   get order(): Order {
     // Safe: nobody asks for what is answered.
-    const { request, requester } = this.#opener as Opener;
+    const { request, requester } = this.#opener as User;
     return { request, requester, asker: this };
   }
 
@@ -137,9 +130,9 @@ export class Entry implements Asker, Life, Waiter {
   succeed(value: unknown): void {
     this.isAnswered = true;
     this.value = value;
-    const waiting = this.#takeAll();
-    this.#holders = waiting.length;
-    for (const read of waiting) read.resolve(value);
+    this.#holders = this.#waiting.length;
+    for (const read of this.#waiting) read.resolve(value);
+    this.#waiting = NOBODY;
     this.#last?.resolve(value);
     if (this.#holders === 0) this.#opener?.requester.held.remove(this.bytes);
     this.#opener = null;
@@ -148,14 +141,9 @@ export class Entry implements Asker, Life, Waiter {
   fail(error: unknown): void {
     this.#opener?.requester.held.remove(this.bytes);
     this.#opener = null;
-    for (const read of this.#takeAll()) read.fail(error);
-    this.#last?.reject(error);
-  }
-
-  #takeAll(): readonly User[] {
-    const waiting = this.#waiting;
+    for (const read of this.#waiting) read.fail(error);
     this.#waiting = NOBODY;
-    return waiting;
+    this.#last?.reject(error);
   }
 
   keepWaiting(msFor: (requester: Requester) => number, late: () => Error): boolean {

@@ -117,7 +117,7 @@ export class Read {
     const { window } = entry.target;
     try {
       const value = await (window
-        ? client.part(entry.order, window, isConnected)
+        ? client.part(entry.order, isConnected, window)
         : client.json(entry.order, isConnected));
       if (entry.ended) shared?.remove(entry, true);
       else shared?.keep(entry, value);
