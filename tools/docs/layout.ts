@@ -92,7 +92,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "transient.ts",
       "caller.ts",
       "request-scope.ts",
-      "held.ts",
       "journal.ts",
       "rest/api",
       "rest/client",

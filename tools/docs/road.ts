@@ -54,12 +54,12 @@ export const STATIONS: Readonly<Record<string, Station>> = {
     does: "gathers the reads of a tick; many become one list",
   },
   "rest/session/reads.ts": {
-    down: ["start", "request"],
+    down: ["start", "send"],
     up: [],
     does: "joins an equal read of the caller, or begins one",
   },
   "rest/session/entry.ts": {
-    down: ["join"],
+    down: ["join", "go"],
     up: ["hold", "succeed"],
     does: "one GET: who waits for it, until when",
   },
