@@ -186,6 +186,21 @@ describe("what is completed is counted while it is made", () => {
     expect(merge(await askInPieces(url, { query: later, variables })).errors).toHaveLength(501);
   });
 
+  test("reads above the limit of requests are refused in their turn, thousands in a row", async () => {
+    const env = { MAX_UPSTREAM_REQUESTS: "1", UPSTREAM_CONNECTIONS: "1" };
+    const { ask } = await startBefore(() => ({ json: { id: 1 } }), env);
+    const query = `query ($a: [_Any!]!, $b: [_Any!]!) { a: _entities(representations: $a) { ... on Experiment { status } } b: _entities(representations: $b) { ... on Experiment { status } } }`;
+    const [a = [], b = []] = [0, 1].map((half) =>
+      Array.from({ length: 1_000 }, (_, index) => ({
+        __typename: "Experiment",
+        id: `ada.mnist.${half * 1_000 + index + 1}`,
+      })),
+    );
+    const { errors } = await ask(query, { a, b });
+    const codes = new Set(errors?.map(({ extensions }) => extensions["code"]));
+    expect(codes).toEqual(new Set(["REQUEST_LIMIT_EXCEEDED", "OPERATION_TOO_LARGE"]));
+  });
+
   test("what may have been done is told of all the same, however many errors there are", async () => {
     const { ask } = await startBefore(() => ({ json: {}, status: 302 }), { MAX_UPSTREAM_REQUESTS: "1000" });
     const stops = times(6, (index) => `of${index}: stopRuns(ids: $ids, force: true) { runs { id } }`);

@@ -65,8 +65,11 @@ async function startPaced(
 }
 
 describe("a service that answers 20 requests a minute", () => {
-  test("is asked for 15 records at once and for the others over the minute, and refuses none", async () => {
-    const { hand, service, gateway } = await startPaced();
+  test.each([
+    ["at once", {}],
+    ["one after the other", { UPSTREAM_CONNECTIONS: "1" }],
+  ])("is asked for 15 records %s and for the others over the minute, and refuses none", async (_, env) => {
+    const { hand, service, gateway } = await startPaced(env);
     const answer = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, PATIENT);
     const { data, errors } = await settle(answer, hand, gateway);

@@ -110,15 +110,7 @@ export function createClient(settings: ClientSettings) {
       return ask(road, { request, requester, asker: requester }, false, stream);
     },
 
-    /** Lets a read go when it has a connection; without one where something else is first: the operation begins, or its pace. */
-    queue: (read: Waiter): void => {
-      const { request, requester } = read.order;
-      const isFree = requester.hasBegun && pacerOf(read.order)?.isFree(requester) !== false;
-      if (!isFree) return read.go(false);
-      request.note?.add({ kind: "wait" });
-      connections.queue(read);
-    },
-
+    queue: (read: Waiter, requester: Requester): void => connections.queue(read, requester),
     turnAway: (caller: Caller) => connections.turnAway(caller),
 
     pressure: () => ({

@@ -59,11 +59,11 @@ export class Connections {
     return waitIn(line, order, () => endedError(order.request.endpoint, order.asker.life, false));
   }
 
-  /** Lets a waiter go with a connection, in its turn. One that waits in no line goes without. */
-  queue(waiter: Waiter): void {
-    const { line } = waiter.order.requester;
-    if (!line || this.#isFree(line)) waiter.go(line !== null);
-    else line.add(waiter);
+  /** Lets a read go when it has a connection. The first one of an operation goes without: there may be no room for the operation. */
+  queue(read: Waiter, { line, hasBegun }: Requester): void {
+    if (!line || !hasBegun) read.go(false);
+    else if (this.#isFree(line)) read.go(true);
+    else line.add(read);
   }
 
   /** Takes a connection if that is free now. */

@@ -18,8 +18,8 @@ export interface Road extends AttemptSettings {
 /**
  * Asks the service: in the pace of the token, on a connection in its turn, while the circuit is closed, and again where that
  * can help. A command does not wait for its pace, because people click once, and is never sent again; after a refusal none of its
- * operation is sent. Rejects with `Failure`, and with `Cancelled` when nobody wants the response any more. An order that has
- * waited for a connection brings it.
+ * operation is sent. Rejects with `Failure`, and with `Cancelled` when nobody wants the response any more. `hasConnection`: it
+ * has waited for one, in the same turns.
  */
 export async function ask<Part>(
   road: Road,
@@ -30,7 +30,6 @@ export async function ask<Part>(
   const { request, requester, asker } = order;
   const { life } = asker;
   const { breaker, connections, retries } = road;
-  if (life.ended && !hasConnection) throw endedError(request.endpoint, life, false);
   // Operations that have begun are not rejected halfway.
   if (!requester.hasBegun && connections.turnAway(requester.scope.caller))
     throw new Failure("SERVICE_OVERLOADED", OVERLOADED);
@@ -38,15 +37,15 @@ export async function ask<Part>(
   const isRead = request.endpoint.method === "GET";
   const pacer = road.pacerOf(order);
   let isConnected = hasConnection;
-  // The service has refused another one meanwhile.
+  // Who must wait for the pace gives the connection to others.
   if (isConnected && pacer?.isFree(requester) === false) {
     connections.leave(requester);
     isConnected = false;
   }
   let attempts = 0;
   for (;;) {
-    if (!isConnected) request.note?.add({ kind: "wait" });
-    const paced = isRead ? pacer?.turn(order) : pacer?.spend();
+    if (attempts > 0 || !hasConnection) request.note?.add({ kind: "wait" });
+    const paced = isRead && !isConnected ? pacer?.turn(order) : pacer?.spend();
     if (paced) await paced;
     let outcome: PacedOutcome = "unsent";
     let pauseMs: number | null = null;

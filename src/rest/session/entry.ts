@@ -49,7 +49,7 @@ export class Entry implements Asker, Life, Waiter {
   readonly isOpen: boolean;
   /** When the request began; until when other operations may use the response. */
   readonly began: number;
-  freshUntil = 0;
+  freshUntil = -1;
   positions = 0;
   ended: Life["ended"] = null;
   isAnswered = false;

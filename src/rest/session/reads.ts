@@ -75,7 +75,8 @@ export class Read {
     const entry = new Entry(this, !isFresh, shared?.settings.now() ?? 0);
     shared?.add(entry);
     entry.join(this);
-    this.#reader.client.queue(entry);
+    this.note?.add({ kind: "wait" });
+    this.#reader.client.queue(entry, requester);
   }
 
   /** Called when its operation ends: it stops waiting, and holds no response. */
