@@ -13,6 +13,7 @@ import {
   firstCodeOf,
   OUTPUTS_OF_42,
   RUNNING_RECORD,
+  statusesOf,
   statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -131,7 +132,9 @@ test("callers who leave while their requests wait for a connection free the queu
   const first = askFor(gateway, statusOf(1));
   await service.arrived(1);
   const waiting = (count: number) => reaches(gateway, "rungraph_upstream_requests_waiting", count);
-  const leavers = [2, 3, 4].map((id) => begin(gateway.url, { path: "/graphql", graphql: statusOf(id) }));
+  const leavers = [statusesOf([2, 3]), statusOf(4)].map((graphql) =>
+    begin(gateway.url, { path: "/graphql", graphql }),
+  );
   await waiting(3);
   for (const leaver of leavers) leaver.destroy();
   await waiting(0);

@@ -251,6 +251,7 @@ test("explain tells how long a request waited", async () => {
   const { hand, gateway } = await startPaced({ UPSTREAM_RATE_LIMIT: "4/60", EXPLAIN: "on" });
   const spy = vi.spyOn(performance, "now").mockImplementation(() => hand.clock.now());
   onTestFinished(() => spy.mockRestore());
+  hand.advance(1_000);
   const answer = gateway.ask(statusesOf(upTo(5)), {}, { headers: { "x-rungraph-explain": "1" } });
   const { extensions } = (await settle(answer, hand, gateway)) as unknown as {
     extensions: { explain: { requests: { waitedMs: number }[] } };
