@@ -11,8 +11,9 @@ export const { version } = JSON.parse(manifest) as { readonly version: string };
 
 /**
  * Flags of Node with which the gateway runs. Short-lived objects are collected less often, long-lived ones earlier: see
- * docs/operations.md. With the last one not at four fifths of their space, but when it is full. Without the one before, V8 makes some objects of requests in the old generation, where each keeps what it
- * refers to until the next full collection: collections of the young generation take twice as long.
+ * docs/operations.md. Without the last but one V8 makes some objects of requests in the old generation, where each keeps what it
+ * refers to until the next full collection: collections of the young generation take twice as long. Without the last one it
+ * collects that generation when four fifths of its space are used.
  */
 export const NODE_FLAGS: readonly string[] = [
   "--disable-warning=ExperimentalWarning",

@@ -31,10 +31,6 @@ export class TransientMap<Value extends {}> {
     else if (deleted > MAX_DELETED && deleted > this.size)
       this.#members = new Map([...this.#members].filter(([, value]) => value !== undefined));
   }
-
-  values(): Value[] {
-    return [...this.#members.values()].flatMap((value) => value ?? []);
-  }
 }
 
 /** A member of a list with its neighbours. */

@@ -68,7 +68,6 @@ test("a map has the entries that a Map has, also after thousands of deletions", 
         else reference.set(at, index);
       });
       expect(map.size).toBe(reference.size);
-      expect(map.values().toSorted()).toEqual([...reference.values()].toSorted());
       expect(given.map(([at]) => map.get(at))).toEqual(given.map(([at]) => reference.get(at)));
     }),
     { numRuns: 20 },

@@ -120,7 +120,8 @@ function withDefaults<R extends object>(loaded: Partial<R>, defaults: Partial<R>
 
 /**
  * Fetches the next part of the record, to load these keys. Keys that are already loaded keep their values. The result is
- * verified: the service has sent it. When that fails, it is what `orElse` returns.
+ * verified: the service has sent it. Otherwise, unless `isVerified` demands that or the service does not have it, the result is the
+ * resource as it is: its fields load the record again and share the failure.
  */
 export const fetchMore = <R extends object, At extends Address>(
   resource: Resource<R, At>,

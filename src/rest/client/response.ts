@@ -2,7 +2,7 @@ import type { Caller } from "../../caller.ts";
 import { Failure } from "../../errors.ts";
 import { parseJson } from "../api/reader.ts";
 import type { Reading } from "../api/record.ts";
-import { NotUnderstood, readWhole } from "./body.ts";
+import { EMPTY, NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
 import type { Order } from "./order.ts";
 import type { Dialect } from "./request.ts";
@@ -102,7 +102,7 @@ export async function checkStream(
   const { status, stream, bodyHeaders, isHandedOver } = response;
   const { range } = order.request;
   if (status >= 300 && !(status === 416 && range)) {
-    const body = await readWhole(stream, MAX_ERROR_BYTES).catch(() => Buffer.alloc(0));
+    const body = await readWhole(stream, MAX_ERROR_BYTES).catch(() => EMPTY);
     throw mapErrorResponse(order, response, body, secrets);
   }
   const isUnrequestedPart = status === 206 && !(range && bodyHeaders["content-range"]);

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import Pool from "undici/lib/dispatcher/pool.js";
-import { Collector, decodeBody } from "./body.ts";
+import { Collector, decodeBody, EMPTY } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
 import type { Asker } from "./order.ts";
 
@@ -140,7 +140,7 @@ class ResponseHandler {
     if (status >= 300) this.#body = new Collector(MAX_ERROR_BYTES);
     else if (this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes);
     else {
-      this.#succeed({ body: NO_BODY, ...this.#head });
+      this.#succeed({ body: EMPTY, ...this.#head });
       // The ignored body may still arrive, and keeps the connection usable.
       this.#body = new Collector(MAX_ERROR_BYTES);
       this.#timer = setTimeout(() => this.#abort?.(), IGNORED_BODY_MS);
@@ -153,7 +153,7 @@ class ResponseHandler {
       this.#body?.add(chunk);
       this.#asker.hold(chunk.length);
     } catch (error) {
-      if (this.#head && this.#head.status >= 300) this.#succeed({ body: NO_BODY, ...this.#head });
+      if (this.#head && this.#head.status >= 300) this.#succeed({ body: EMPTY, ...this.#head });
       this.#fail(error);
       this.#abort?.();
     }
@@ -178,7 +178,7 @@ class ResponseHandler {
       const limit = isError ? MAX_ERROR_BYTES : (this.#maxBytes ?? MAX_ERROR_BYTES);
       const decoding = decodeBody(body, encoding, limit);
       // The status of an error is used even when its body cannot be decoded.
-      const decoded = await (isError ? decoding.catch(() => NO_BODY) : decoding);
+      const decoded = await (isError ? decoding.catch(() => EMPTY) : decoding);
       this.#asker.hold(decoded.length);
       this.#succeed({ body: decoded, ...head });
     } catch (error) {
@@ -205,8 +205,6 @@ class ResponseHandler {
     return true;
   }
 }
-
-const NO_BODY = Buffer.alloc(0);
 
 /** How long an ignored body may occupy its connection, in milliseconds. */
 const IGNORED_BODY_MS = 1_000;
