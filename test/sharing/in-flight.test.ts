@@ -146,7 +146,6 @@ test("the bytes of an answer are given back when all have left before it is pars
     send: async () => {},
   } as unknown as Parameters<Entry["join"]>[0];
   const entry = new Entry(read, true, 0);
-  entry.join(read);
   entry.hold(60_000);
   scope.end("left");
   entry.leave(read);

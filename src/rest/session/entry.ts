@@ -50,7 +50,7 @@ export class Entry implements Asker, Life, Waiter {
   /** When the request began; until when other operations may use the response. */
   readonly began: number;
   freshUntil = -1;
-  positions = 0;
+  positions: number;
   ended: Life["ended"] = null;
   isAnswered = false;
   value: unknown = undefined;
@@ -58,7 +58,7 @@ export class Entry implements Asker, Life, Waiter {
   bytes = 0;
   /** Null when it is answered: the response may outlast the operation. */
   #opener: User | null;
-  #waiting = NOBODY;
+  #waiting: readonly User[];
   /** The read that was left last. */
   #last: User | null = null;
   /** Number of operations that hold the response: its bytes count for the caller until the last one has ended. */
@@ -76,6 +76,9 @@ export class Entry implements Asker, Life, Waiter {
     this.isOpen = isOpen;
     this.began = began;
     this.#opener = opener;
+    this.#waiting = [opener];
+    this.positions = opener.positions;
+    opener.entry = this;
   }
 
   get deadline(): number {

@@ -24,8 +24,8 @@ export class Read {
   readonly target: ReadTarget;
   readonly requester: Requester;
   readonly response: Promise<unknown>;
-  resolve: (response: unknown) => void = () => {};
-  reject: (error: unknown) => void = () => {};
+  resolve!: (response: unknown) => void;
+  reject!: (error: unknown) => void;
   /** Number of positions in the result that wait for it. Reads with more positions are requested first. */
   positions = 0;
   /** Null without a journal. */
@@ -74,7 +74,6 @@ export class Read {
     }
     const entry = new Entry(this, !isFresh, shared?.settings.now() ?? 0);
     shared?.add(entry);
-    entry.join(this);
     this.note?.add({ kind: "wait" });
     this.#reader.client.queue(entry, requester);
   }
