@@ -128,6 +128,10 @@ export function tryTo<Value>(act: () => Value): Value | undefined {
 
 export const OVERLOADED = "The gateway is overloaded; try again later.";
 
+/** Whether an error is a failure with one of these codes. */
+export const isFailure = (error: unknown, ...codes: readonly ErrorCode[]): error is Failure =>
+  error instanceof Failure && codes.includes(error.code);
+
 /** Whether an error says that what was asked for may have been done. */
 export const hasOutcome = (error: unknown): boolean =>
   error instanceof Failure && error.facts.outcome !== undefined;

@@ -1,4 +1,4 @@
-import { isPassing, Failure } from "../errors.ts";
+import { isPassing, Failure, isFailure } from "../errors.ts";
 import type { Session } from "../rest/session/session.ts";
 import type { Clock } from "../clock.ts";
 import type { Rate } from "../rate.ts";
@@ -118,7 +118,7 @@ export function createTicker({ clock, rate, openTick }: TickerSettings) {
 
   const fail = (entry: Entry, error: unknown): void => {
     // The tick's requests were used up by polls that had waited longer: it is the first of the next tick.
-    if (error instanceof Failure && error.code === "REQUEST_LIMIT_EXCEEDED") return;
+    if (isFailure(error, "REQUEST_LIMIT_EXCEEDED")) return;
     if (!isPassing(error)) {
       entries.delete(entry);
       tell(entry, error, true);

@@ -67,7 +67,8 @@ export function createCompilation(settings: CompileSettings): Compilation {
     // Every response name has at least one node.
     const [node] = nodes as [FieldNode];
     const name = node.name.value;
-    const definition = definitionOf(parent, name);
+    // The document is valid, so the field is the type's own, or of introspection.
+    const definition = parent.getFields()[name] ?? INTROSPECTION.get(name) ?? TypeNameMetaFieldDef;
     const { prefetch, child: reads }: FieldExtensions = definition.extensions;
     // Safe: the engine calls it with parents of the field's type and with its coerced arguments.
     const start = reads?.start as ((...given: readonly unknown[]) => Promise<unknown>) | undefined;
@@ -169,10 +170,6 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
   }
   return { keys: [...keys], children };
 }
-
-/** The field of a type. The document is valid, so the field is its own, or of introspection. */
-const definitionOf = (type: GraphQLObjectType, name: string) =>
-  type.getFields()[name] ?? INTROSPECTION.get(name) ?? TypeNameMetaFieldDef;
 
 function resolverOf(
   schema: GraphQLSchema,

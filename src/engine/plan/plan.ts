@@ -68,7 +68,10 @@ export const createPlan: Planner = (schema, document, operation, onCompiled) => 
     if (!rootType)
       throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
     const isLeftOut = (node: SelectionNode): boolean =>
-      node.directives?.length ? isSkipped(node, variables) : false;
+      node.directives !== undefined &&
+      node.directives.length > 0 &&
+      (getDirectiveValues(GraphQLSkipDirective, node, variables)?.["if"] === true ||
+        getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] === false);
     const deferral = isLater ? createDeferral(schema, fragments, variables, operation) : null;
     const { compiled: compile } = createCompilation({ schema, fragments, isLeftOut, deferral, onCompiled });
     const { selectionSet } = operation;
@@ -158,10 +161,6 @@ function directivesOf(document: DocumentNode) {
 }
 
 const CONDITIONAL = new Set(["skip", "include", "defer", "stream"]);
-
-const isSkipped = (node: SelectionNode, variables: Variables): boolean =>
-  getDirectiveValues(GraphQLSkipDirective, node, variables)?.["if"] === true ||
-  getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] === false;
 
 function runSerially({ fields, ...root }: Selection, data: Slots, container: Container, whole: Run): void {
   const [field, ...rest] = fields;

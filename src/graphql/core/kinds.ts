@@ -1,4 +1,4 @@
-import { Failure } from "../../errors.ts";
+import { Failure, isFailure } from "../../errors.ts";
 import type * as records from "../../rest/api/records.ts";
 import type { Batch } from "../../rest/api/batches.ts";
 import type { Get } from "../../rest/api/endpoint.ts";
@@ -31,7 +31,8 @@ async function rowInstead<R extends records.RunnableRecord>(
   session: Session,
   error: unknown,
 ): Promise<R> {
-  const list = isFailure(error) ? batch.list([{ at }]) : null;
+  const isCrash = isFailure(error, "UPSTREAM_ERROR") && error.facts.upstream?.status === 500;
+  const list = isCrash ? batch.list([{ at }]) : null;
   const answer =
     list && (await session.read(list.endpoint, list.at, { query: list.query }).catch(() => null));
   const row = answer && list.find(answer)({ at });
@@ -39,9 +40,6 @@ async function rowInstead<R extends records.RunnableRecord>(
   // Safe: it is a list of such records.
   return row as R;
 }
-
-const isFailure = (error: unknown): boolean =>
-  error instanceof Failure && error.code === "UPSTREAM_ERROR" && error.facts.upstream?.status === 500;
 
 const runKind = <R extends records.RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
   const { name, reference, example, endpoints, optional } = run;

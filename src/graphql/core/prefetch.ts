@@ -1,15 +1,14 @@
+import { isFailure } from "../../errors.ts";
 import { type GraphQLSchema, getNamedType, isAbstractType, isObjectType } from "graphql";
 import type { FieldExtensions, SelectionNeeds, Variables } from "../../engine/field-source.ts";
 import type { Context } from "./context.ts";
 import { Entity } from "./refs.ts";
-import { fetchMore, isLoaded, isNotFound, type Resource } from "./resource.ts";
+import { fetchMore, isLoaded, type Resource } from "./resource.ts";
 
 /*
  * Prefetches the selection of every field that returns a resource: its record, and in parallel the reads that need only
  * its address. Resolvers return resources and do not know the selection.
  */
-
-const isEntity = ({ name }: { readonly name: string }) => name === Entity.name;
 
 /**
  * Adds `prefetch` to every field that returns resources, which implement `Entity`. The engine calls it only at nullable
@@ -21,7 +20,12 @@ export function prefetchResources(schema: GraphQLSchema): GraphQLSchema {
     for (const field of Object.values(type.getFields())) {
       const named = getNamedType(field.type);
       const returned = isAbstractType(named) ? schema.getPossibleTypes(named) : [named];
-      if (!returned.every((each) => isObjectType(each) && each.getInterfaces().some(isEntity))) continue;
+      if (
+        !returned.every(
+          (each) => isObjectType(each) && each.getInterfaces().some(({ name }) => name === Entity.name),
+        )
+      )
+        continue;
       field.extensions = { ...field.extensions, prefetch: loadSelected } satisfies FieldExtensions;
     }
   }
@@ -88,7 +92,7 @@ async function isUnproven(proofs: readonly Promise<boolean>[]): Promise<boolean>
     return false;
   } catch (error) {
     const errors = (error as AggregateError).errors as readonly unknown[];
-    const missing = errors.find(isNotFound);
+    const missing = errors.find((each) => isFailure(each, "NOT_FOUND"));
     if (missing) throw missing;
     // Other failures are reported at their fields.
     return errors.some((each) => each instanceof NoProof);

@@ -1,6 +1,6 @@
 import type { Get } from "../../rest/api/endpoint.ts";
 import type { RunKind } from "../../rest/api/kinds.ts";
-import { Failure } from "../../errors.ts";
+import { Failure, isFailure } from "../../errors.ts";
 import type { Page } from "../../rest/api/reader.ts";
 import type { OutputFolderRecord, StatusRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -135,7 +135,7 @@ export const fetchMore = <R extends object, At extends Address>(
       return { kind, address, loaded: withLoaded(more, loaded), reference, listedIn, isUnverified: false };
     },
     (error: unknown) => {
-      if (!isVerified && error instanceof Failure && !isNotFound(error)) return resource;
+      if (!isVerified && error instanceof Failure && error.code !== "NOT_FOUND") return resource;
       const { reference } = resource;
       throw error instanceof Failure && reference !== null ? error.of(reference) : error;
     },
@@ -153,12 +153,8 @@ export const nullIfMissing = <Part>(resource: Resource, read: Promise<Part>, ses
     return null;
   });
 
-/** Whether the service said that something is not there. */
-export const isNotFound = (error: unknown): error is Failure =>
-  error instanceof Failure && error.code === "NOT_FOUND";
-
 export function nullIfNotFound(error: unknown): null {
-  if (isNotFound(error)) return null;
+  if (isFailure(error, "NOT_FOUND")) return null;
   throw error;
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isPassing, Failure } from "../../errors.ts";
+import { isPassing, Failure, isFailure } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pages.ts";
 import { latestOf, type Update, updateOf, type UpdateReason } from "./events.ts";
@@ -89,7 +89,7 @@ async function settled(state: ListState, { readRun }: Watched): Promise<ListStat
         const record = latestOf(known, await readRun(id));
         leave(id, { record, reason: covers(record) ? "LEFT" : "DISPLACED" });
       } catch (error) {
-        if (isOutOfRequests(error)) isShort = true;
+        if (isFailure(error, "REQUEST_LIMIT_EXCEEDED")) isShort = true;
         else if (endsPoll(error)) throw error;
         else if (!isPassing(error)) leave(id, { record: known, reason: "GONE" });
       }
@@ -98,9 +98,6 @@ async function settled(state: ListState, { readRun }: Watched): Promise<ListStat
   for (const id of [...left.keys()].slice(0, -MAX_REMEMBERED)) left.delete(id);
   return { ...state, leaving, left, isShort };
 }
-
-const isOutOfRequests = (error: unknown): boolean =>
-  error instanceof Failure && error.code === "REQUEST_LIMIT_EXCEEDED";
 
 /** Whether an error concerns more than the run that was read. */
 const endsPoll = (error: unknown): boolean => !(error instanceof Failure) || error.code === "UNAUTHENTICATED";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { InputError, Failure } from "../../errors.ts";
+import { InputError, Failure, isFailure } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { checkLength, type Condition, isSayable, meaningOf } from "../../rest/api/list-query.ts";
 import { valueAt } from "../../rest/api/record.ts";
@@ -87,11 +87,6 @@ export async function readPage<At, Row, Node>(
   return connect(page, toNode);
 }
 
-/** What ends a list early without being a fault of the service: the limits of the operation. */
-const isLimit = (error: unknown): boolean =>
-  error instanceof Failure &&
-  (error.code === "REQUEST_LIMIT_EXCEEDED" || error.code === "PAGE_LIMIT_REACHED");
-
 /** Reads a list from its beginning until `most` rows are read, or the operation may read no more. */
 export async function readWhole<At, Item extends object>(
   session: Session,
@@ -103,7 +98,8 @@ export async function readWhole<At, Item extends object>(
   let [read, total]: [number, number | null] = [0, null];
   do {
     const step = await walk.next(Math.min(maxSize, most - read)).catch((error: unknown) => {
-      if (read > 0 && isLimit(error)) return null;
+      // The limits of the operation are no fault of the service.
+      if (read > 0 && isFailure(error, "REQUEST_LIMIT_EXCEEDED", "PAGE_LIMIT_REACHED")) return null;
       throw error;
     });
     if (!step) return { records: rows, total, isComplete: false };

@@ -221,11 +221,10 @@ const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
     "Runs a GraphQL mutation, which changes or deletes records. An error with `outcome: unknown` says that the change may have been made: read before it is repeated.",
 };
 
-const FIRST_STEP = " Look at the types in question with graphql_schema first.";
-
 /** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */
 export function toolOfOwnDocuments(type: ToolType, hasSchema: boolean, maxTokens: number): Tool {
-  const description = DESCRIPTIONS[type] + (hasSchema ? FIRST_STEP : "");
+  const firstStep = hasSchema ? " Look at the types in question with graphql_schema first." : "";
+  const description = DESCRIPTIONS[type] + firstStep;
   const inputSchema = OWN_OPERATION;
   return {
     definition: { name: `graphql_${type}`, description, inputSchema, annotations: ANNOTATIONS[type] },

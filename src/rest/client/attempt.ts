@@ -1,4 +1,4 @@
-import { Cancelled, serviceShownBy, Failure } from "../../errors.ts";
+import { Cancelled, serviceShownBy, Failure, isFailure } from "../../errors.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
 import type { Order } from "./order.ts";
@@ -101,7 +101,7 @@ function judgeToken({ request, requester }: Order, error: Error | null): void {
   const { token: sent = token } = request;
   if (token === null || sent !== token) return;
   if (!error) caller.prove();
-  else if (error instanceof Failure && error.code === "UNAUTHENTICATED") caller.unprove();
+  else if (isFailure(error, "UNAUTHENTICATED")) caller.unprove();
 }
 
 /** The code of an error; null when the caller disconnected, which is not a failure. */

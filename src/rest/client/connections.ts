@@ -97,14 +97,16 @@ export class Connections {
     // What fails at once leaves before the next one is served.
     if (this.#isServing) return;
     this.#isServing = true;
-    while (this.#root.isReady()) {
-      // What waits for a probe of the service holds no connection.
-      const next = this.#breaker.isHalfOpen() && this.#root.peek();
-      if (next) void this.#breaker.probed(next.order).then(() => this.#serve());
-      if (next) break;
-      this.#root.takeNext().go(true);
+    try {
+      while (this.#root.isReady()) {
+        // What waits for a probe of the service holds no connection.
+        const next = this.#breaker.isHalfOpen() && this.#root.peek();
+        if (next) return void this.#breaker.probed(next.order).then(() => this.#serve());
+        this.#root.takeNext().go(true);
+      }
+    } finally {
+      this.#isServing = false;
     }
-    this.#isServing = false;
   }
 
   /** Serves at the end of this tick, when all requests of the tick are known and can be ordered. */

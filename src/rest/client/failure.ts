@@ -1,6 +1,6 @@
 import errors from "undici/lib/core/errors.js";
 import { TooLarge, NotUnderstood } from "./body.ts";
-import { Cancelled, DeadlineError, OVERLOADED, Failure } from "../../errors.ts";
+import { Cancelled, DeadlineError, OVERLOADED, Failure, isFailure } from "../../errors.ts";
 import type { EndpointName } from "../api/endpoint.ts";
 import type { Life } from "./order.ts";
 import { type Mapped, MAX_RETRY_AFTER_SECONDS, THROTTLED } from "./error-mapping.ts";
@@ -40,8 +40,7 @@ function classify(cause: unknown, wasSent: boolean): Mapped | null {
  */
 export function mapFailure(endpoint: EndpointName, error: unknown, status: number | null = null): Error {
   // Its reader does not know the request.
-  const isUnread =
-    error instanceof Failure && error.code === "UPSTREAM_BAD_RESPONSE" && !error.facts.upstream;
+  const isUnread = isFailure(error, "UPSTREAM_BAD_RESPONSE") && !error.facts.upstream;
   if (error instanceof Cancelled || (error instanceof Failure && !isUnread)) return error;
   const wasSent = isSent(error);
   const cause = error instanceof TransportError ? error.cause : error;

@@ -14,9 +14,6 @@ export interface ProbeSettings {
   readonly clock: Clock;
 }
 
-/** The circuit learns the outcome of a probe from its result. */
-const UNCOUNTED = { leave: () => {} };
-
 /** How long the service has to begin its response to a probe, in milliseconds. */
 const PROBE_MS = 4_000;
 
@@ -45,7 +42,9 @@ export function createProbe({ attempts, exchange, open, clock }: ProbeSettings) 
     const { token = asking.token } = waiting;
     const request = { endpoint: { ...endpoint, answer: Nothing }, path, token };
     const order = { request, requester, asker: requester };
-    const isUp = await attempt({ ...attempts, breaker: UNCOUNTED }, order, exchange, 0).then(
+    // The circuit learns the outcome of a probe from its result.
+    const uncounted = { ...attempts, breaker: { leave: () => {} } };
+    const isUp = await attempt(uncounted, order, exchange, 0).then(
       () => true,
       (error: unknown) => serviceShownBy(error) === "up",
     );

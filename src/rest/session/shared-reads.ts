@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Caller, Callers, Kept } from "../../caller.ts";
-import { Failure } from "../../errors.ts";
+import { isFailure } from "../../errors.ts";
 import { TransientMap } from "../../transient.ts";
 import type { Batch } from "../api/batches.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
@@ -124,7 +124,7 @@ export class CallerReads {
 
   /** Ends the sharing after an error that shows that the token means nobody: it may come to mean somebody else. */
   endAfter(error: unknown): void {
-    if (error instanceof Failure && error.code === "UNAUTHENTICATED") this.endSharing();
+    if (isFailure(error, "UNAUTHENTICATED")) this.endSharing();
   }
 
   /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
