@@ -69,6 +69,7 @@ export class Turns {
   readonly #lines: CallerLines<SliceQueue>;
   /** What belongs to no queue of a caller's operations: its responses, and operations that begin. */
   readonly #own: Kept<SliceQueue>;
+  #isServing = false;
 
   constructor(callers: Callers) {
     this.#own = callers.keep((caller) => this.queueOf(caller));
@@ -91,12 +92,31 @@ export class Turns {
 
   /** The line of the queues of a caller, in which work waits from now on. */
   lineOf(caller: Caller): Line<SliceQueue> {
-    if (!this.isWaiting()) serveLater(this);
+    if (!this.isWaiting()) this.#serveLater();
     return this.#lines.of(caller);
   }
 
-  serveNext(): void {
-    this.#queues.takeNext().serveNext();
+  #serveLater(): void {
+    if (this.#isServing) return;
+    this.#isServing = true;
+    setImmediate(() => this.#serve());
+  }
+
+  /**
+   * Serves a time slice. What follows from its first piece of work is done before the rest: the caller who has spent the least need
+   * not wait for another slice.
+   */
+  #serve(): void {
+    void Promise.resolve().then(() => process.nextTick(() => this.#serveRest()));
+    isSliceOver();
+    // Even if another gateway has used the slice up, which may be so every time.
+    if (this.isWaiting()) this.#queues.takeNext().serveNext();
+  }
+
+  #serveRest(): void {
+    this.#isServing = false;
+    while (this.isWaiting() && !isSliceOver()) this.#queues.takeNext().serveNext();
+    if (this.isWaiting()) this.#serveLater();
   }
 }
 
@@ -154,40 +174,4 @@ export class SliceQueue {
     this.#line = null;
     for (const callback of this.#onEmpty.splice(0)) callback();
   }
-}
-
-/** The gateways of this process with waiting work, the next one first. */
-const gateways: Turns[] = [];
-let isServing = false;
-
-function serveLater(turns: Turns): void {
-  if (!gateways.includes(turns)) gateways.push(turns);
-  if (isServing) return;
-  isServing = true;
-  setImmediate(serve);
-}
-
-/**
- * Serves a time slice. What follows from its first piece of work is done before the rest: the caller who has spent the least need
- * not wait for another slice.
- */
-function serve(): void {
-  void Promise.resolve().then(() => process.nextTick(serveRest));
-  if (!isSliceOver()) serveOne();
-}
-
-/** Does one piece of work for each gateway in turn until the slice is over, and continues in the next turn of the loop. */
-function serveRest(): void {
-  isServing = false;
-  while (gateways.length > 0 && !isSliceOver()) serveOne();
-  for (const turns of gateways) serveLater(turns);
-}
-
-/** Does one piece of work of the next gateway that has some. */
-function serveOne(): void {
-  let turns = gateways.shift();
-  while (turns && !turns.isWaiting()) turns = gateways.shift();
-  if (!turns) return;
-  gateways.push(turns);
-  turns.serveNext();
 }
