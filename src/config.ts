@@ -88,7 +88,9 @@ export class ConfigError extends Error {}
 export function readConfig(environment: Variables): Config {
   const { values, files, faults } = readNames(environment, SETTINGS);
   const result = Environment.safeParse(values);
-  const faultsOfValues = [...faultsIn(result), ...(result.success ? upstreamFaults(result.data) : [])];
+  const faultsOfValues = result.success
+    ? upstreamFaults(result.data)
+    : result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   // Names the variable that was set.
   const named = faultsOfValues.map((fault) => fault.replace(/^\w+/, (name) => files.get(name) ?? name));
   const all = [...faults, ...named, ...demoFaults(values)];
@@ -99,9 +101,6 @@ export function readConfig(environment: Variables): Config {
 /** Reads `TYPE_NAMES` alone. Throws `ConfigError`. */
 export const readTypeNames = ({ TYPE_NAMES, TYPE_NAMES_FILE }: Variables): Renames =>
   readConfig({ TYPE_NAMES, TYPE_NAMES_FILE }).TYPE_NAMES;
-
-const faultsIn = ({ error }: z.ZodSafeParseResult<unknown>): string[] =>
-  (error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`);
 
 /** Requires `DEMO=on` in production: the demo has known passwords and must not start because of a missing setting. */
 function demoFaults({ UPSTREAM_URL, DEMO, NODE_ENV }: Variables): string[] {

@@ -51,14 +51,12 @@ function faultsOf(issue: z.core.$ZodIssue): string[] {
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => `${[...place, key].join(".")}: unknown key, ${issue.message}`);
   const at = place.join(".") || "profile";
+  const { code, input } = issue;
+  // For a union, zod gives the whole object and the path of its discriminator.
+  const value = code === "invalid_union" && isObject(input) ? input[String(issue.path.at(-1))] : input;
   // The value may be a token that was set by mistake.
-  const got = place[0] === "authorization" ? "something else" : shown(inputOf(issue));
+  const got = place[0] === "authorization" ? "something else" : shown(value);
   return [`${at}: ${expectation(issue)}, got ${got}`];
-}
-
-/** The invalid value. For a union, zod gives the whole object and the path of its discriminator. */
-function inputOf({ code, input, path }: z.core.$ZodIssue): unknown {
-  return code === "invalid_union" && isObject(input) ? input[String(path.at(-1))] : input;
 }
 
 function expectation(issue: z.core.$ZodIssue): string {

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 import { promisify } from "node:util";
 import { constants, createGzip, gzip } from "node:zlib";
-import type { Caller, Callers, Quota } from "../caller.ts";
+import type { Caller, Callers } from "../caller.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -27,7 +27,7 @@ const MIN_COMPRESSED_BYTES = 1_024;
 /** Writes responses to callers that may read slowly. */
 export function createDelivery(config: Config, callers: Callers, clock: Clock) {
   const { MAX_WAITING_BYTES, READ_TIMEOUT_MS } = config;
-  const waiting = new WaitingBytes(MAX_WAITING_BYTES, callers);
+  const waiting = countWaiting(MAX_WAITING_BYTES, callers);
 
   /** Writes a chunk and waits until it is drained. Closes the connection when that takes longer than `READ_TIMEOUT_MS`. */
   const write = async (response: ServerResponse, chunk: Uint8Array): Promise<void> => {
@@ -118,7 +118,7 @@ export function createDelivery(config: Config, callers: Callers, clock: Clock) {
     response.end();
   };
 
-  return { send, stream, waitingBytes: () => waiting.total };
+  return { send, stream, waitingBytes: waiting.total };
 }
 
 export type Delivery = ReturnType<typeof createDelivery>;
@@ -130,55 +130,45 @@ interface Waiting {
 }
 
 /** Counts the bytes of responses that wait for slow readers, and disconnects readers when there are too many. */
-class WaitingBytes {
-  readonly #maxBytes: number;
-  readonly #quota: Quota;
+function countWaiting(maxBytes: number, callers: Callers) {
+  const quota = callers.quota({ total: maxBytes, perCaller: maxBytes });
   /** In the order in which they began. */
-  readonly #responses = new TransientList<Waiting>();
+  const responses = new TransientList<Waiting>();
 
-  constructor(maxBytes: number, callers: Callers) {
-    this.#maxBytes = maxBytes;
-    this.#quota = callers.quota({ total: maxBytes, perCaller: maxBytes });
-  }
-
-  get total(): number {
-    return this.#quota.taken;
-  }
-
-  /** Returns a function that adds waiting bytes of a response, until it is over. */
-  open(response: ServerResponse, caller: Caller): (bytes: number) => void {
-    const link = this.#responses.add({ response, caller, bytes: 0 });
-    onceOver(response, () => {
-      this.#add(link.member, -link.member.bytes);
-      this.#responses.remove(link);
-    });
-    return (bytes) => {
-      if (!this.#responses.has(link)) return;
-      this.#add(link.member, bytes);
-      this.#shrink();
-    };
-  }
-
-  #add(response: Waiting, bytes: number): void {
+  const add = (response: Waiting, bytes: number): void => {
     response.bytes += bytes;
-    this.#quota.add(response.caller, bytes);
-  }
+    quota.add(response.caller, bytes);
+  };
 
   /** Disconnects readers until the limit holds: the oldest response of the account with the most waiting bytes first. */
-  #shrink(): void {
-    while (this.total > this.#maxBytes) {
-      const bytesOf = (account: Caller) => this.#quota.of(account);
-      const largest = this.#quota
+  const shrink = (): void => {
+    while (quota.taken > maxBytes) {
+      const largest = quota
         .accounts()
-        .reduce((most, each) => (bytesOf(each) > bytesOf(most) ? each : most));
-      const oldest = this.#responses
-        .members()
-        .find(({ caller, bytes }) => caller.account === largest && bytes > 0);
+        .reduce((most, each) => (quota.of(each) > quota.of(most) ? each : most));
+      const oldest = responses.members().find(({ caller, bytes }) => caller.account === largest && bytes > 0);
       if (!oldest) return;
-      this.#add(oldest, -oldest.bytes);
+      add(oldest, -oldest.bytes);
       breakOff(oldest.response);
     }
-  }
+  };
+
+  return {
+    total: () => quota.taken,
+    /** Returns a function that adds waiting bytes of a response, until it is over. */
+    open: (response: ServerResponse, caller: Caller) => {
+      const link = responses.add({ response, caller, bytes: 0 });
+      onceOver(response, () => {
+        add(link.member, -link.member.bytes);
+        responses.remove(link);
+      });
+      return (bytes: number): void => {
+        if (!responses.has(link)) return;
+        add(link.member, bytes);
+        shrink();
+      };
+    },
+  };
 }
 
 const gzipInBackground = promisify(gzip);

@@ -27,9 +27,6 @@ interface Routes {
   readonly others: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[];
 }
 
-const EXPOSED_HEADERS =
-  "x-request-id,content-disposition,content-length,content-range,accept-ranges,etag,retry-after,x-total-count";
-
 /** Longest message of an agent, in bytes. The protocol's package takes 100 times longer to read one than the parser of JSON. */
 const MAX_MESSAGE_BYTES = 65_536;
 
@@ -48,7 +45,8 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
   const allow = cors({
     origin: [...origins],
     methods: ["GET", "POST"],
-    exposedHeaders: EXPOSED_HEADERS,
+    exposedHeaders:
+      "x-request-id,content-disposition,content-length,content-range,accept-ranges,etag,retry-after,x-total-count",
     maxAge: 600,
   });
 

@@ -53,7 +53,7 @@ export function createLive({ callers, clock, requestsPerMinute, ...settings }: L
       const one = { shared, bounds, isFresh: true, pacing: UNPACED, journal: null };
       return { session: openSession(client, scope, one), end: () => scope.end("done") };
     };
-    return { ticker: createTicker({ clock, rate, openTick }), rate, polls: new Map() };
+    return { ticker: createTicker(clock, rate, openTick), rate, polls: new Map() };
   });
 
   /** The poll of a source since the token was accepted. `leave` removes it with its last subscriber. */

@@ -13,13 +13,6 @@ export interface Poll {
   readonly streams: () => readonly LiveStream<unknown>[];
 }
 
-interface TickerSettings {
-  readonly clock: Clock;
-  readonly rate: Rate;
-  /** Opens the session of a tick, which may send so many upstream requests. */
-  readonly openTick: (requests: number) => { readonly session: Session; readonly end: () => void };
-}
-
 export type Ticker = ReturnType<typeof createTicker>;
 
 /** The interval after a change, and the longest one, in milliseconds. It doubles while nothing changes. */
@@ -40,8 +33,6 @@ const LATE = new Failure(
   "The requests of this token use up what the service allows: changes are seen later than after 15 seconds.",
 );
 
-const nothing = (): void => {};
-
 interface Entry {
   readonly poll: Poll;
   dueAt: number;
@@ -58,18 +49,22 @@ interface Entry {
 /**
  * Creates the ticker of one token. Each tick opens one session and reads all due polls in it, so that equal reads share a
  * request and reads that one list covers become that list. Polls are due on multiples of their interval since the start:
- * polls with the same interval are due in the same tick.
+ * polls with the same interval are due in the same tick. `openTick` opens the session of one, which may send so many requests.
  */
-export function createTicker({ clock, rate, openTick }: TickerSettings) {
+export function createTicker(
+  clock: Clock,
+  rate: Rate,
+  openTick: (requests: number) => { readonly session: Session; readonly end: () => void },
+) {
   const entries = new Set<Entry>();
   const start = clock.now();
   /** No poll is read before: the service asked for a pause. */
   let pausedUntil = start;
-  let cancelTimer = nothing;
-  let cancelReport = nothing;
+  let cancelTimer: (() => void) | null = null;
+  let cancelReport: (() => void) | null = null;
 
   const schedule = (): void => {
-    cancelTimer();
+    cancelTimer?.();
     let dueAt = Number.POSITIVE_INFINITY;
     for (const entry of entries)
       if (!entry.isReading && entry.poll.isWanted()) dueAt = Math.min(dueAt, entry.dueAt);
@@ -121,8 +116,7 @@ export function createTicker({ clock, rate, openTick }: TickerSettings) {
     if (isFailure(error, "REQUEST_LIMIT_EXCEEDED")) return;
     if (!isPassing(error)) {
       entries.delete(entry);
-      tell(entry, error, true);
-      return;
+      return tell(entry, error, true);
     }
     const now = clock.now();
     // A service that is away says when it may be back, not that it must not be asked.
@@ -138,7 +132,7 @@ export function createTicker({ clock, rate, openTick }: TickerSettings) {
     if (now >= reportAt) report(entry, error);
     if (now >= reportAt || pausedUntil <= reportAt) return;
     // No poll is read when the time has come to report.
-    cancelReport();
+    cancelReport?.();
     cancelReport = clock.after(reportAt - now, () => reportPause(error));
   };
 

@@ -70,18 +70,13 @@ const shownOf = (
 
 type Shown = ReturnType<typeof shownOf>;
 
-interface Scan {
-  readonly compared: readonly string[];
-  readonly rows: number;
-}
-
 /** Reads a journal from its beginning. */
 function replay({ events }: Journal, began: number) {
   const root = new Place(null, "");
   const loads = new Map<Note | null, Load>();
   const attempts: { readonly load: Load; readonly shown: Shown }[] = [];
   const free = new Set<Place>();
-  const scans = new Map<Place, Scan>();
+  const scans = new Map<Place, { readonly compared: readonly string[]; readonly rows: number }>();
   /** The place of the mutation that sent the last command, and the rounds before it. */
   let mutation: { readonly top: Place | null; readonly rounds: number } = { top: null, rounds: 0 };
 

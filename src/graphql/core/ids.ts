@@ -3,7 +3,7 @@ import { fromBase64url, isNumber, type RunAddress, toBase64url } from "../../res
 import { InputError, Failure } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { type Address, type Kind, type Resource, toResource, unverified } from "./resource.ts";
-import { kinds, kindsByName } from "./kinds.ts";
+import { kinds, kindsByName, type ProjectAddress } from "./kinds.ts";
 import { arg, derived, type PothosTypes } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";
 import type { ChildOf } from "./refs.ts";
@@ -143,8 +143,25 @@ export function identifyAmong(candidates: Candidates, argument: string, id: stri
 
 export const ALL: Candidates = { kinds: Object.values<Kind>(kinds), one: "object" };
 
-/** What has lists of runs. */
-export const PARENTS: Candidates = { kinds: [kinds.Project, kinds.Group], one: "Group or Project" };
+/** What has lists of runs: a project, or a group of experiments in it. */
+export interface RunsParent {
+  readonly address: ProjectAddress;
+  readonly group: RunAddress | null;
+  /** Its unique name. */
+  readonly name: string;
+}
+
+const PARENTS: Candidates = { kinds: [kinds.Project, kinds.Group], one: "Group or Project" };
+
+/** Finds what has lists of runs, by its global id or unique name. Throws `InputError`. */
+export function identifyParent(argument: string, id: string): RunsParent {
+  const { kind, address } = identifyAmong(PARENTS, argument, id);
+  const name = kind.formatName(address);
+  // Safe: addresses have the parameters of their kind. The same applies below.
+  if (kind.name === kinds.Project.name) return { address: address as ProjectAddress, group: null, name };
+  const group = address as RunAddress;
+  return { address: group, group, name };
+}
 
 const RUNS: Candidates = { kinds: ALL.kinds.filter(({ run }) => run), one: "run" };
 

@@ -8,8 +8,7 @@ import type { RunnableRecord } from "../../rest/api/records.ts";
 import { arg, root } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
-import { ANY_KIND, identifyAmong, identifyRun, PARENTS, keyOf } from "../core/ids.ts";
-import { Project } from "../core/refs.ts";
+import { ANY_KIND, identifyParent, identifyRun, keyOf } from "../core/ids.ts";
 import { toResource } from "../core/resource.ts";
 import type { IsMatch } from "../types/scan.ts";
 import { divide, RunFilterInput } from "../types/run-filter.ts";
@@ -69,15 +68,6 @@ const watchedArgs = {
 
 type Args = InputShapeFromFields<typeof watchedArgs>;
 
-/** Finds the list: of a project, or of the experiments of a group. Throws `InputError`. */
-function parentOf({ of, kind }: Args) {
-  const { kind: of_, address } = identifyAmong(PARENTS, "of", of);
-  const { owner = "", project = "", id } = address;
-  if (of_.name === Project.name) return { at: { owner, project }, group: undefined };
-  if (kind !== "EXPERIMENT") throw new InputError(`kind: expected EXPERIMENT for a group, got ${kind}`);
-  return { at: { owner, project }, group: id };
-}
-
 /** Rows that are compared without a pause. */
 const STRIDE = 100;
 
@@ -105,7 +95,10 @@ async function scanFirst<At>(
 
 function watchRuns(args: Args, context: StreamContext) {
   const { live, session } = context;
-  const { at, group } = parentOf(args);
+  const { address, group } = identifyParent("of", args.of);
+  if (group && args.kind !== "EXPERIMENT")
+    throw new InputError(`kind: expected EXPERIMENT for a group, got ${args.kind}`);
+  const at = { owner: address.owner, project: address.project };
   const { server } = session;
   const { target, endpoint } = runListOf(args.kind);
   const { kind } = target;
@@ -113,7 +106,7 @@ function watchRuns(args: Args, context: StreamContext) {
   const { conditions, isMatch } = divide(args.filter, { kind, project: at }, server);
   // Where the server has the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
-  const base = server.listQuery({ group, order, conditions, query: args.query });
+  const base = server.listQuery({ group: group?.id, order, conditions, query: args.query });
   const list = { endpoint, address: at, base };
   const request = sliceRequest({ first: args.first }, context);
   const isFiltered = conditions.length > 0 || Boolean(args.query) || isMatch !== null;

@@ -155,6 +155,7 @@ const when = <const Type extends InputType<PothosTypes> | [InputType<PothosTypes
   key?: string,
 ) => ({ input: (t: Inputs) => t.field({ type, description }), conditions, key });
 
+const BUILDS = "Builds of experiments and jobs.";
 const GROUPS = "Groups of experiments. A selection must be the only group, in a list of a project.";
 
 const MEMBERS = {
@@ -175,13 +176,8 @@ const MEMBERS = {
   updatedAt: when(DayRange, "Days of the last change.", days("updatedAt")),
   startedAt: when(DayRange, "Days of the start.", days("startedAt")),
   finishedAt: when(DayRange, "Days of the end.", days("finishedAt")),
-  builds: when(["ID"], "Builds of experiments and jobs.", ids("build", BuildJob.kind), "build_job"),
-  notBuilds: when(
-    ["ID"],
-    "Builds of experiments and jobs.",
-    ids("build", BuildJob.kind, "noneOf"),
-    "build_job",
-  ),
+  builds: when(["ID"], BUILDS, ids("build", BuildJob.kind), "build_job"),
+  notBuilds: when(["ID"], BUILDS, ids("build", BuildJob.kind, "noneOf"), "build_job"),
   groups: when(["ID"], GROUPS, ids("group", Group.kind), "experiment_group"),
   notGroups: when(["ID"], "Groups of experiments.", ids("group", Group.kind, "noneOf"), "experiment_group"),
   metrics: when([MetricFilter], "Metrics, all of which must match.", metrics, "last_metric"),

@@ -3,12 +3,13 @@ import type { GraphQLSchema } from "graphql";
 import { tryTo } from "../../errors.ts";
 import { RequestScope } from "../../request-scope.ts";
 import type { Extension } from "../../graphql/types/export-urls.ts";
+import { identifyParent } from "../../graphql/core/ids.ts";
 import { acceptsGzip, compressEach } from "../delivery.ts";
 import { admitDownload, named, type OpenedDownload, serveDownload } from "../downloads.ts";
 import { OperationContext, type Parts } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
-import { openTable, type Part, rowsOfMetrics, rowsOfRuns, sourceOf } from "./table.ts";
+import { openTable, type Part, rowsOfMetrics, rowsOfRuns } from "./table.ts";
 
 const ROUTE = new RegExp(
   `^/export/([^/?]+)/(runs|metrics)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`,
@@ -49,17 +50,12 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
     // Safe: `ROUTE` matches no other words.
     const [what, format] = [given as keyof typeof TABLES, extension as Extension];
     // Clients encode letters such as `ä`.
-    const source = sourceOf(tryTo(() => decodeURIComponent(id)) ?? id);
+    const source = identifyParent("id", tryTo(() => decodeURIComponent(id)) ?? id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     const rowsOf = TABLES[what].rowsOf(parameters, parts.facts);
     admitDownload(parts, scope);
-    const asked = {
-      source,
-      args: parameters.args,
-      format: FORMATS[format],
-      openPart: () => openPart(request, scope),
-    };
-    const { count, text } = await openTable(asked, rowsOf);
+    const begin = () => openPart(request, scope);
+    const { count, text } = await openTable(source, parameters.args, FORMATS[format], begin, rowsOf);
     // What fails before the first row is an answer, not a body that breaks off.
     const begun = await text.next();
     const bytes = bytesOf(begun.value ?? "", text);

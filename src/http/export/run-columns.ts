@@ -61,17 +61,14 @@ const OF_RECORDS: Columns = {
   runEnvironment: shown("run_env"),
 };
 
-/** Values by name: those of the key of the record, whose names are the rest of the column's name. */
-interface Named {
-  readonly key: "declarations" | "last_metric";
-  readonly cellOf: (value: unknown) => Cell;
-}
-
-/** The columns whose names runs bring along, by their prefix. */
-const NAMED: Readonly<Record<string, Named>> = {
-  "param.": { key: "declarations", cellOf: (value) => value ?? null },
+/**
+ * The columns whose names runs bring along, by their prefix: with values of the key of the record, whose names are the rest
+ * of the column's name.
+ */
+const NAMED = {
+  "param.": { key: "declarations", cellOf: (value: unknown): Cell => value ?? null },
   "metric.": { key: "last_metric", cellOf: exact },
-};
+} as const;
 
 function columnNamed<Part>(name: string, columns: Columns<Part>): Column<Part> | null {
   if (Object.hasOwn(columns, name)) return columns[name] ?? null;

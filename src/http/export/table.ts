@@ -1,35 +1,16 @@
 import { nextTurn } from "../../engine/turns.ts";
 import type { Context, GatewayFacts, Steps } from "../../graphql/core/context.ts";
-import { identifyAmong, PARENTS } from "../../graphql/core/ids.ts";
-import { kinds, type ProjectAddress } from "../../graphql/core/kinds.ts";
+import type { RunsParent } from "../../graphql/core/ids.ts";
+import { kinds } from "../../graphql/core/kinds.ts";
 import { Experiment } from "../../graphql/core/refs.ts";
 import { fetchMore, toResource } from "../../graphql/core/resource.ts";
 import { metricPages } from "../../graphql/types/metrics.ts";
 import { type RunListArgs, readRuns, runListOf } from "../../graphql/types/run-list.ts";
 import { exact } from "../../graphql/types/series.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
-import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Cell, Format } from "./formats.ts";
 import type { ExportParameters } from "./parameters.ts";
 import { type Columns, columnsIn, columnsOf, type ExportedRun, loadFor } from "./run-columns.ts";
-
-/** Whose runs are exported: a group's, or a project's. */
-interface Source {
-  readonly address: ProjectAddress;
-  readonly group: RunAddress | null;
-  /** Its unique name. */
-  readonly name: string;
-}
-
-/** Finds the source by its global id or unique name. Throws `InputError`. */
-export function sourceOf(id: string): Source {
-  const { kind, address } = identifyAmong(PARENTS, "id", id);
-  const name = kind.formatName(address);
-  // Safe: addresses have the parameters of their kind. The same applies below.
-  if (kind.name === kinds.Project.name) return { address: address as ProjectAddress, group: null, name };
-  const group = address as RunAddress;
-  return { address: group, group, name };
-}
 
 /** A part of the list of runs. */
 interface RunPage {
@@ -43,7 +24,7 @@ interface RunPage {
 const list = runListOf(Experiment.name);
 
 async function readRunPage(
-  { address, group }: Source,
+  { address, group }: RunsParent,
   args: RunListArgs,
   after: string | null,
   context: Context,
@@ -89,7 +70,10 @@ interface Rows {
  * runs that it describes, null when unknown; `text` gives some rows at a time, each when it is read, the first after the head.
  */
 export async function openTable(
-  { source, args, format, openPart }: TableRequest,
+  source: RunsParent,
+  args: RunListArgs,
+  format: Format,
+  openPart: () => Part,
   rowsOf: (first: RunPage) => Rows,
 ) {
   const readPage = async (after: string | null): Promise<RunPage> => {
@@ -135,13 +119,6 @@ export async function openTable(
     if (head !== "") yield head;
   }
   return { count: first.count, text: textOf() };
-}
-
-interface TableRequest {
-  readonly source: Source;
-  readonly args: RunListArgs;
-  readonly format: Format;
-  readonly openPart: () => Part;
 }
 
 /** Characters of a piece, which takes a few milliseconds to send. */
