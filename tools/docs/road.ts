@@ -59,7 +59,7 @@ export const STATIONS: Readonly<Record<string, Station>> = {
     does: "joins an equal read of the caller, or begins one",
   },
   "rest/session/entry.ts": {
-    down: ["join", "go"],
+    down: ["go"],
     up: ["hold", "succeed"],
     does: "one GET: who waits for it, until when",
   },
