@@ -171,10 +171,8 @@ function countWaiting(maxBytes: number, callers: Callers) {
   };
 }
 
-const gzipInBackground = promisify(gzip);
-
 /** Compresses in the thread pool, without blocking the event loop. */
-export const compress = (bytes: Uint8Array | string): Promise<Buffer> => gzipInBackground(bytes);
+export const compress: (bytes: Uint8Array | string) => Promise<Buffer> = promisify(gzip);
 
 /** Compresses a body as it is read, each part so that it can be read when it arrives. Breaks off when the body does. */
 export async function* compressEach(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -23,12 +23,11 @@ export function clientOf(headers: IncomingHttpHeaders): ClientName | null {
 
 const OTHER: ClientName = { client: "other", version: "other" };
 
+type Summed = "operations" | "failed" | "seconds";
+
 /** What is counted under one pair of names. */
-interface Counts {
+interface Counts extends Record<Summed, number> {
   readonly labels: Readonly<Record<string, string>>;
-  operations: number;
-  failed: number;
-  seconds: number;
   /** Infinite for names that stay. */
   usedAt: number;
 }
@@ -43,11 +42,7 @@ interface NameSettings {
   readonly labelNames: readonly [string, string];
   /** Maximum pairs of names that callers choose. */
   readonly max: number;
-  readonly metrics: readonly (readonly [
-    name: string,
-    help: string,
-    key: "operations" | "failed" | "seconds",
-  ])[];
+  readonly metrics: readonly (readonly [name: string, help: string, key: Summed])[];
 }
 
 /** Creates counters by pairs of names. They are filled when they are read: counting is one look-up. */

@@ -48,10 +48,8 @@ export function createStreams({ delivery, clock }: Parts) {
   /** Ends a stream without `complete`, so that its client subscribes again elsewhere. Who does not read the end is disconnected. */
   const cut = (response: ServerResponse, end: () => void): void => {
     end();
-    onceOver(
-      response,
-      clock.after(CLOSING_MS, () => response.req.socket.destroy()),
-    );
+    const cancel = clock.after(CLOSING_MS, () => response.req.socket.destroy());
+    onceOver(response, cancel);
   };
 
   return {

@@ -167,11 +167,8 @@ export async function answerMessage(
   // The SDK would call it a fault of its own.
   if (method === "initialize" && !isInitializeRequest(message)) {
     const text = "initialize: expected protocolVersion, capabilities and clientInfo";
-    return Response.json({
-      jsonrpc: "2.0",
-      id,
-      error: { code: ProtocolErrorCode.InvalidParams, message: text },
-    });
+    const error = { code: ProtocolErrorCode.InvalidParams, message: text };
+    return Response.json({ jsonrpc: "2.0", id, error });
   }
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await open().connect(transport);

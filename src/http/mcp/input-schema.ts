@@ -41,13 +41,9 @@ const SCALARS: Readonly<Record<string, string>> = {
   Boolean: "boolean",
 };
 
-interface Part {
-  readonly name: string;
-  readonly schema: ValueSchema;
-  readonly isRequired: boolean;
-}
-
-function objectOf(parts: readonly Part[]): InputSchema {
+function objectOf(
+  parts: readonly { readonly name: string; readonly schema: ValueSchema; readonly isRequired: boolean }[],
+): InputSchema {
   const required = parts.filter(({ isRequired }) => isRequired).map(({ name }) => name);
   return {
     type: "object",

@@ -56,10 +56,8 @@ export async function callTool(
   const expected = known.length === 0 ? "none" : `only ${known.join(", ")}`;
   if (unknown !== undefined) return failed(`expected ${expected}, got ${quote(unknown)}`);
   try {
-    return await call(
-      withoutNulls(given, properties, (name) => !required.includes(name)),
-      execute,
-    );
+    const input = withoutNulls(given, properties, (name) => !required.includes(name));
+    return await call(input, execute);
   } catch (error) {
     if (error instanceof Error) return failed(error.message);
     throw error;
