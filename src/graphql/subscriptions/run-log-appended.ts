@@ -3,9 +3,8 @@ import type { Appended } from "../../live/append-poll.ts";
 import type { LogWindow } from "../../rest/session/log-window.ts";
 import { arg, root } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
-import { type Candidates, identifyAmong, keyOf } from "../core/ids.ts";
-import { kinds } from "../core/kinds.ts";
-import { type Kind, nullIfNotFound, type Resource } from "../core/resource.ts";
+import { ALL, type Candidates, identifyAmong, keyOf } from "../core/ids.ts";
+import { nullIfNotFound, type Resource } from "../core/resource.ts";
 import { LogChunk, parseCursor } from "../types/logs.ts";
 import { isFinished } from "../types/status.ts";
 import { eventsOf, readRun, type TailArgs } from "./events.ts";
@@ -13,10 +12,7 @@ import { eventsOf, readRun, type TailArgs } from "./events.ts";
 /** Maximum size of the text of one event, in bytes. */
 const MAX_CHUNK_BYTES = 262_144;
 
-const LOGGED: Candidates = {
-  kinds: Object.values<Kind>(kinds).filter(({ logs }) => logs),
-  one: "run with a log",
-};
+const LOGGED: Candidates = { kinds: ALL.kinds.filter(({ logs }) => logs), one: "run with a log" };
 
 function tailLog({ id, after }: TailArgs, { live, gateway }: StreamContext) {
   // Safe: what has a log has a status.
