@@ -86,8 +86,7 @@ interface Settings {
  * names of clients and operations.
  */
 export function createTelemetry({ log, load, now, deadlines }: Settings) {
-  const own = new Registry();
-  const registers = [own];
+  const registers = [new Registry()];
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers });
   const histogram = <Label extends string>(
@@ -155,7 +154,7 @@ export function createTelemetry({ log, load, now, deadlines }: Settings) {
     void new (name.endsWith("_total") ? Counter : Gauge)({ name, help, registers, collect });
   }
 
-  const registry = Registry.merge([processMetrics(), own]);
+  const registry = Registry.merge([processMetrics(), ...registers]);
   return {
     upstreamRequest: ({ requestId, method, route, outcome, ms }: UpstreamReport): void => {
       upstreamRequests.inc({ method, route, outcome });

@@ -66,8 +66,6 @@ const watchedArgs = {
   }),
 };
 
-type Args = InputShapeFromFields<typeof watchedArgs>;
-
 /** Rows that are compared without a pause. */
 const STRIDE = 100;
 
@@ -93,7 +91,7 @@ async function scanFirst<At>(
   return page.items.length < (request.first ?? request.maxSize) ? { ...page, last } : page;
 }
 
-function watchRuns(args: Args, context: StreamContext) {
+function watchRuns(args: InputShapeFromFields<typeof watchedArgs>, context: StreamContext) {
   const { live, session } = context;
   const { address, group } = identifyParent("of", args.of);
   if (group && args.kind !== "EXPERIMENT")

@@ -50,9 +50,7 @@ export const declared = (names: readonly string[], valueOf: (name: string, index
     return value === undefined ? [] : [{ name, value }];
   });
 
-type Declared = ReturnType<typeof declared>[number];
-
-export const DeclarationValue = objectType<Declared>(
+export const DeclarationValue = objectType<ReturnType<typeof declared>[number]>(
   "DeclarationValue",
   "A parameter and its value.",
   (t) => ({

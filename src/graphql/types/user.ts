@@ -83,14 +83,12 @@ const keptArgs = {
   ...offsetArgs,
 };
 
-type KeptArgs = InputShapeFromFields<typeof keptArgs>;
-
 const keptList = (list: "bookmarked" | "archived", records: string) => ({
   type: EntityConnection,
   args: keptArgs,
   ...child(
     `${records} of all projects, in the server's order. Empty if the caller may not see them.${requires(project.optional[list])}`,
-    async ({ address, loaded }, { kind, ...args }: KeptArgs, context) => {
+    async ({ address, loaded }, { kind, ...args }: InputShapeFromFields<typeof keptArgs>, context) => {
       const kept = KEPT.get(kind);
       if (!kept) throw new TypeError(`expected a kind that is kept, got ${kind}`);
       // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
