@@ -5,18 +5,18 @@ const ROOT = new URL("../", import.meta.url);
 
 /** What each part of the repository may hold at most: lines with comments, or what its name says. They only become less, but where an issue asks for more. */
 const LIMITS = {
-  graphql: 6_036,
-  http: 3_682,
+  graphql: 6_026,
+  http: 3_669,
   engine: 3_148,
   "rest/api": 2_329,
   "rest/client": 1_980,
   "rest/session": 1_476,
-  observability: 916,
+  observability: 910,
   config: 488,
   live: 636,
   "ground and top": 1_792,
   "redis, workers, reload": 0,
-  src: 22_483,
+  src: 22_454,
   demo: 3_590,
   test: 25_956,
   docs: 3_275,
