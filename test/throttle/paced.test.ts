@@ -95,6 +95,15 @@ describe("a service that answers 20 requests a minute", () => {
     expect(firstCodeOf(await settle(askFor(gateway, statusOf(31)), hand, gateway))).toBe("ok");
   });
 
+  test("is asked for whole operations by one connection as well: what cannot be in time is refused as a whole", async () => {
+    const { service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "3000", UPSTREAM_CONNECTIONS: "1" });
+    const fives = [0, 5, 10, 15].map((before) => upTo(5).map((id) => before + Number(id)));
+    const answers = await Promise.all(fives.map((five) => gateway.ask(statusesOf(five))));
+    const refused = answers.map(({ errors = [] }) => errors.length);
+    expect(refused.toSorted((one, other) => one - other)).toEqual([0, 0, 0, 5]);
+    expect([service.seen().length, service.refused()]).toEqual([15, 0]);
+  });
+
   test("is asked for the operations of a token in turn: a small one does not wait for a large one", async () => {
     const { hand, service, gateway } = await startPaced();
     const large = gateway.ask(statusesOf(upTo(30)));

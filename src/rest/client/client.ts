@@ -110,7 +110,12 @@ export function createClient(settings: ClientSettings) {
       return ask(road, { request, requester, asker: requester }, false, stream);
     },
 
-    queue: (read: Waiter, requester: Requester): void => connections.queue(read, requester),
+    /** Lets a read go when it has a connection; at once where the pace must know of it, to refuse whole operations that are late. */
+    queue: (read: Waiter, requester: Requester): void => {
+      if (pacerOf(read.order)?.mayDelay(requester)) read.go(false);
+      else connections.queue(read, requester);
+    },
+
     turnAway: (caller: Caller) => connections.turnAway(caller),
 
     pressure: () => ({

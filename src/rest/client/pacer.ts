@@ -85,6 +85,11 @@ export class Pacer {
     return turn;
   }
 
+  /** Whether reads may have to wait, now or later. */
+  mayDelay(requester: Requester): boolean {
+    return this.#rate !== null || !this.isFree(requester);
+  }
+
   /** Whether a read need not wait. */
   isFree({ yields }: Requester): boolean {
     return !this.#isWaiting() && this.#flying < this.#width && this.waitMs(yields) === 0;

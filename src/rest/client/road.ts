@@ -37,11 +37,6 @@ export async function ask<Part>(
   const isRead = request.endpoint.method === "GET";
   const pacer = road.pacerOf(order);
   let isConnected = hasConnection;
-  // Who must wait for the pace gives the connection to others.
-  if (isConnected && pacer?.isFree(requester) === false) {
-    connections.leave(requester);
-    isConnected = false;
-  }
   let attempts = 0;
   for (;;) {
     if (attempts > 0 || !hasConnection) request.note?.add({ kind: "wait" });
