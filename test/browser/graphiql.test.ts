@@ -153,6 +153,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await reach(1_020);
     expect(await answerOf(page).textContent()).not.toMatch(/RUNNING|STOPPING/);
     await choose(page, "StartPage");
+    await answerOf(page).getByText('"SCHEDULED"').waitFor({ state: "hidden" });
     expect(await answerOf(page).textContent()).not.toContain("ada");
     const menu = menuOf(page, "Operations");
     await click(page, menu.locator("summary"));
