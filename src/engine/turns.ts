@@ -108,8 +108,8 @@ export class Turns {
    */
   #serve(): void {
     void Promise.resolve().then(() => process.nextTick(() => this.#serveRest()));
+    // Begins the slice. One queue is served even if another gateway has used it up, which may be so every time.
     isSliceOver();
-    // Even if another gateway has used the slice up, which may be so every time.
     if (this.isWaiting()) this.#queues.takeNext().serveNext();
   }
 

@@ -68,8 +68,7 @@ export const createPlan: Planner = (schema, document, operation, onCompiled) => 
     if (!rootType)
       throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
     const isLeftOut = (node: SelectionNode): boolean =>
-      node.directives !== undefined &&
-      node.directives.length > 0 &&
+      Boolean(node.directives?.length) &&
       (getDirectiveValues(GraphQLSkipDirective, node, variables)?.["if"] === true ||
         getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] === false);
     const deferral = isLater ? createDeferral(schema, fragments, variables, operation) : null;

@@ -66,8 +66,8 @@ const runKind = <R extends records.RunnableRecord>(run: RunKind<R>): Kind<R, Run
     fetch: ({ address, loaded }, keys, session) => {
       if ("id" in loaded) return session.read(endpoints.read, address);
       const record = session.read(endpoints.read, address, { part: { at: address, keys } });
-      const list = session.server.batchOf(endpoints.read);
-      return list ? record.catch((error: unknown) => rowInstead<R>(list, address, session, error)) : record;
+      const batch = session.server.batchOf(endpoints.read);
+      return batch ? record.catch((error: unknown) => rowInstead<R>(batch, address, session, error)) : record;
     },
     statuses: endpoints.statuses,
     logs: endpoints.logs,

@@ -1,6 +1,6 @@
-import { isFailure } from "../../errors.ts";
 import { type GraphQLSchema, getNamedType, isAbstractType, isObjectType } from "graphql";
 import type { FieldExtensions, SelectionNeeds, Variables } from "../../engine/field-source.ts";
+import { isFailure } from "../../errors.ts";
 import type { Context } from "./context.ts";
 import { Entity } from "./refs.ts";
 import { fetchMore, isLoaded, type Resource } from "./resource.ts";
@@ -9,6 +9,8 @@ import { fetchMore, isLoaded, type Resource } from "./resource.ts";
  * Prefetches the selection of every field that returns a resource: its record, and in parallel the reads that need only
  * its address. Resolvers return resources and do not know the selection.
  */
+
+const isEntity = ({ name }: { readonly name: string }) => name === Entity.name;
 
 /**
  * Adds `prefetch` to every field that returns resources, which implement `Entity`. The engine calls it only at nullable
@@ -20,12 +22,7 @@ export function prefetchResources(schema: GraphQLSchema): GraphQLSchema {
     for (const field of Object.values(type.getFields())) {
       const named = getNamedType(field.type);
       const returned = isAbstractType(named) ? schema.getPossibleTypes(named) : [named];
-      if (
-        !returned.every(
-          (each) => isObjectType(each) && each.getInterfaces().some(({ name }) => name === Entity.name),
-        )
-      )
-        continue;
+      if (!returned.every((each) => isObjectType(each) && each.getInterfaces().some(isEntity))) continue;
       field.extensions = { ...field.extensions, prefetch: loadSelected } satisfies FieldExtensions;
     }
   }

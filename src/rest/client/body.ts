@@ -46,7 +46,7 @@ export async function readWhole(stream: Readable, limit: number): Promise<Buffer
   return collector.bytes();
 }
 
-export const EMPTY = Buffer.alloc(0);
+export const EMPTY: Buffer = Buffer.alloc(0);
 
 /**
  * Concatenates chunks up to `size` bytes, or so many of the last ones at least, at most twice as many. All but the first are
@@ -58,7 +58,7 @@ export class Collector {
   length = 0;
   readonly #size: number;
   readonly #keeps: "all" | "last";
-  #memory: Buffer = EMPTY;
+  #memory = EMPTY;
 
   constructor(size: number, keeps: "all" | "last" = "all") {
     this.#size = size;

@@ -55,19 +55,19 @@ export class Connections {
   turn(order: Order): Promise<void> | null {
     const { line } = order.requester;
     if (!line) return this.#breaker.isHalfOpen() ? this.#breaker.probed(order) : null;
-    if (this.#isFree(line)) return null;
+    if (this.#takeAtOnce(line)) return null;
     return waitIn(line, order, () => endedError(order.request.endpoint, order.asker.life, false));
   }
 
   /** Lets a read go when it has a connection. The first one of an operation goes without: there may be no room for the operation. */
   queue(read: Waiter, { line, hasBegun }: Requester): void {
     if (!line || !hasBegun) read.go(false);
-    else if (this.#isFree(line)) read.go(true);
+    else if (this.#takeAtOnce(line)) read.go(true);
     else line.add(read);
   }
 
-  /** Takes a connection if that is free now. */
-  #isFree(line: Line<Waiter>): boolean {
+  /** Takes a connection if that is free now, else has the line served soon. */
+  #takeAtOnce(line: Line<Waiter>): boolean {
     if (!this.#breaker.isHalfOpen() && line.takeAtOnce()) return true;
     this.#serveSoon();
     return false;

@@ -64,7 +64,7 @@ export class Pacer {
   turn(order: Order): Promise<void> | null {
     const { request, requester, asker } = order;
     const { yields } = requester;
-    if (this.isFree(requester)) {
+    if (this.#isFree(requester)) {
       this.spend();
       return null;
     }
@@ -87,11 +87,11 @@ export class Pacer {
 
   /** Whether reads may have to wait, now or later. */
   mayDelay(requester: Requester): boolean {
-    return this.#rate !== null || !this.isFree(requester);
+    return this.#rate !== null || !this.#isFree(requester);
   }
 
   /** Whether a read need not wait. */
-  isFree({ yields }: Requester): boolean {
+  #isFree({ yields }: Requester): boolean {
     return !this.#isWaiting() && this.#flying < this.#width && this.waitMs(yields) === 0;
   }
 

@@ -56,7 +56,7 @@ export class Entry implements Asker, Life, Waiter {
   value: unknown = undefined;
   /** How many bytes of memory the response takes. */
   bytes = 0;
-  /** Null when it is answered: the response may outlast the operation. */
+  /** Null when it is answered or has failed: the response may outlast the operation. */
   #opener: User | null;
   #waiting: readonly User[];
   /** The read that was left last. */

@@ -1,4 +1,4 @@
-import { Collector } from "../client/body.ts";
+import { Collector, EMPTY } from "../client/body.ts";
 import type { StreamedResponse } from "../client/transport.ts";
 
 /**
@@ -39,8 +39,6 @@ export async function readWindow(response: LogResponse, request: WindowRequest):
 /** A UTF-8 character has at most four bytes. */
 const MAX_CHARACTER_BYTES = 4;
 
-const NOTHING: Buffer = Buffer.alloc(0);
-
 /** A log that is read window by window from one response, no faster than its windows are requested. */
 class OpenLog {
   readonly #response: LogResponse;
@@ -52,7 +50,7 @@ class OpenLog {
   /** Bytes before the next window that have not been received yet. */
   #toSkip: number;
   /** Received bytes after the last window. */
-  #ahead = NOTHING;
+  #ahead = EMPTY;
 
   constructor(response: LogResponse, { fromByte, maxBytes }: { fromByte: number; maxBytes: number }) {
     this.#response = response;
@@ -104,7 +102,7 @@ class OpenLog {
   /** The next bytes; null at the end of the log. */
   async #nextChunk(): Promise<Buffer | null> {
     const ahead = this.#ahead;
-    this.#ahead = NOTHING;
+    this.#ahead = EMPTY;
     if (ahead.length > 0) return ahead;
     if (this.#isBehind) return null;
     const { done, value } = await this.#chunks.next();
