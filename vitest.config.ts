@@ -68,6 +68,8 @@ const project = (test: TestProjectInlineConfiguration["test"]): TestProjectInlin
     testTimeout: 10_000,
     hookTimeout: 10_000,
     setupFiles: ["./test/support/time-outs.ts"],
+    // Nothing is tried twice but what a browser took with it that ended: Chromium does where memory is short.
+    retry: { count: 2, condition: /context or browser has been closed|(?:Target|Page) crashed/ },
     // The schema is built once in each worker and not once in each file: tests clean up behind themselves.
     isolate: false,
     ...test,
