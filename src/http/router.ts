@@ -143,9 +143,8 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
   };
 
   const listen: Listener = (request, response) => {
-    watch(response);
     const place = open.add(response);
-    onceOver(response, () => {
+    watch(response, () => {
       open.remove(place);
       if (open.size === 0) onEmpty?.();
     });

@@ -14,12 +14,15 @@ declare module "node:net" {
 export const isOver = (response: ServerResponse): boolean =>
   response.destroyed || response.writableFinished || response.req.socket.destroyed;
 
-/** Counts a response among the unanswered requests of its connection until it is over. */
-export function watch(response: ServerResponse): void {
+/** Counts a response among the unanswered requests of its connection until it is over, then calls back. */
+export function watch(response: ServerResponse, callback: () => void): void {
   const { socket } = response.req;
   const responses = (socket[RESPONSES] ??= watchConnection(socket));
   const place = responses.add(response);
-  response.once("close", () => responses.remove(place));
+  onceOver(response, () => {
+    responses.remove(place);
+    callback();
+  });
 }
 
 /** Node emits no event on a response that is queued behind another one (pipelining) when their connection closes. */

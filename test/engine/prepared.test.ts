@@ -1,19 +1,47 @@
-import { buildSchema } from "graphql";
+import { buildSchema, parse, validate } from "graphql";
 import { expect, test } from "vitest";
 import { createDocuments } from "../../src/engine/documents/prepared.ts";
 
-test("a document is kept from the second time on, so that those that are sent once keep no memory", () => {
+const schema = buildSchema("type Query { a: Int, of(b: Int): Int }");
+
+/** Reads documents as if they came in requests. */
+function open() {
   const documents = createDocuments({
-    schema: buildSchema("type Query { a: Int }"),
+    schema,
     cacheBytes: 1_000_000,
     limits: { depth: 10, tokens: 100, mutationFields: 10 },
     isIntrospectable: true,
   });
-  const read = (text: string) => documents.validate(text, documents.parse(text));
+  return { ...documents, read: (text: string) => documents.validate(text, documents.parse(text)) };
+}
+
+test("a document is kept from the second time on, so that those that are sent once keep no memory", () => {
+  const { known, read } = open();
   read("{ a }");
-  expect(documents.known("{ a }")).toBeNull();
+  expect(known("{ a }")).toBeNull();
   read("{ b: a }");
   read("{ a }");
-  expect(documents.known("{ a }")).not.toBeNull();
-  expect(documents.known("{ b: a }")).toBeNull();
+  expect(known("{ a }")).not.toBeNull();
+  expect(known("{ b: a }")).toBeNull();
+});
+
+test.each([
+  "{ b }",
+  "{ of(b: $b) }",
+  "query ($b: Int) { a }",
+  "query ($b: Int, $b: Int) { of(b: $b) }",
+  "query ($b: Query) { of(b: $b) }",
+  "query ($b: String) { of(b: $b) }",
+  "{ a @b }",
+  "{ a @skip(if: true) @skip(if: true) }",
+])("%s has the errors that graphql-js finds", (text) => {
+  const found = validate(schema, parse(text)).map(({ message }) => ({ message }));
+  let told: unknown;
+  try {
+    open().read(text);
+  } catch (error) {
+    told = error;
+  }
+  expect(found).not.toEqual([]);
+  expect(told).toMatchObject({ errors: found });
 });

@@ -5,11 +5,18 @@ import {
   type GraphQLError,
   type GraphQLSchema,
   Kind,
+  KnownDirectivesRule,
   NoSchemaIntrospectionCustomRule,
+  NoUndefinedVariablesRule,
+  NoUnusedVariablesRule,
   specifiedRules,
+  UniqueDirectivesPerLocationRule,
+  UniqueVariableNamesRule,
   validate,
   ValuesOfCorrectTypeRule,
   type ValidationRule,
+  VariablesAreInputTypesRule,
+  VariablesInAllowedPositionRule,
 } from "graphql";
 import { LRUCache } from "lru-cache";
 import { documentError, rejection, withExtensions } from "../errors.ts";
@@ -55,6 +62,24 @@ const valuesRule: ValidationRule = (context) =>
     }),
   );
 
+/**
+ * The rules of variables and of directives. A document without their sign cannot break one: each rule sees every node, and those
+ * of variables visit a document once more for each of its operations and fragments.
+ */
+const RULES_OF: ReadonlyMap<string, readonly ValidationRule[]> = new Map([
+  [
+    "$",
+    [
+      NoUndefinedVariablesRule,
+      NoUnusedVariablesRule,
+      UniqueVariableNamesRule,
+      VariablesAreInputTypesRule,
+      VariablesInAllowedPositionRule,
+    ],
+  ],
+  ["@", [KnownDirectivesRule, UniqueDirectivesPerLocationRule, laterRule, streamedOnceRule]],
+]);
+
 /** Maximum errors of an invalid document. Each takes as long as the validation of 20 fields. */
 const MAX_VALIDATION_ERRORS = 20;
 
@@ -84,6 +109,10 @@ export function createDocuments({
     streamedOnceRule,
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),
   ];
+  const rulesFor = (text: string): ValidationRule[] => {
+    const left = [...RULES_OF].flatMap(([sign, ofSign]) => (text.includes(sign) ? [] : ofSign));
+    return left.length === 0 ? rules : rules.filter((rule) => !left.includes(rule));
+  };
 
   const parse = (text: string): PreparedDocument => {
     const document = parseBounded(text, schema, limits);
@@ -119,7 +148,9 @@ export function createDocuments({
     parse,
     /** Validates a document and caches it if it is sent again. Throws `InvalidDocument`. */
     validate: (text: string, prepared: PreparedDocument): void => {
-      const errors = validate(schema, prepared.document, rules, { maxErrors: MAX_VALIDATION_ERRORS });
+      const errors = validate(schema, prepared.document, rulesFor(text), {
+        maxErrors: MAX_VALIDATION_ERRORS,
+      });
       if (errors.length > 0)
         throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
       // Some clients write each document differently: they would take the places of documents that are sent again.
