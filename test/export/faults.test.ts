@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { openRaw } from "../http/raw-socket.ts";
 import { BROKEN, GROUP, PROJECT, row, startExports } from "../support/exported.ts";
 import { pageOf } from "../support/fake.ts";
+import { profileFile } from "../support/tracker.ts";
 import REFUSED from "./refused.json" with { type: "json" };
 
 const ROWS = [1, 2, 3, 4, 5].map((id) => row(id));
@@ -84,6 +85,20 @@ describe("an export", () => {
     expect(told).toEqual([200, "5", ""]);
     expect(calls()).toHaveLength(1);
   });
+});
+
+test("an export over page links that lead in a circle ends, and does not look whole", async () => {
+  const byLinks = "extends: polyaxon-0.4\npaging: {by: link, parameters: {offset: offset}}";
+  const { get, logged, calls } = await startExports(
+    ({ path }) => ({
+      json: { results: [row(1)], next: path.includes("offset=1") ? "?offset=2" : "?offset=1" },
+    }),
+    { UPSTREAM_PROFILE: profileFile(byLinks), MAX_PAGE_SIZE: "1" },
+  );
+  const body = get(`${GROUP}/runs.csv?columns=uniqueName`).then((response) => response.text());
+  await expect(body).rejects.toThrow(BROKEN);
+  expect(calls()).toHaveLength(3);
+  await expect.poll(logged).toContain('"what":"runs","code":"UPSTREAM_BAD_RESPONSE"');
 });
 
 test("an export whose caller leaves reads no further, and gives its place back", async () => {

@@ -7,6 +7,7 @@ import { fetchMore, toResource } from "../../graphql/core/resource.ts";
 import { metricPages } from "../../graphql/types/metrics.ts";
 import { type RunListArgs, readRuns, runListOf } from "../../graphql/types/run-list.ts";
 import { exact } from "../../graphql/types/series.ts";
+import { loopError } from "../../rest/session/steps.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import type { Cell, Format } from "./formats.ts";
 import type { ExportParameters } from "./parameters.ts";
@@ -108,6 +109,7 @@ export async function openTable(
   }
   async function* textOf(): AsyncGenerator<string, undefined> {
     let head = format.head(columns);
+    const seen = new Set<string>();
     for (let page = first; ; page = await readPage(page.next)) {
       for (let from = 0; from < page.runs.length; from += runsOfPart * partsAtOnce)
         for await (const piece of piecesOf(page.runs, from)) {
@@ -115,6 +117,8 @@ export async function openTable(
           head = "";
         }
       if (page.next === null) break;
+      if (seen.has(page.next)) throw loopError(list.endpoint.path);
+      seen.add(page.next);
     }
     if (head !== "") yield head;
   }
