@@ -62,7 +62,7 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     for (const name of opened) await openOperation(page, name);
     const names = ["Welcome", ...opened];
     expect(await page.getByRole("tab").allTextContents()).toEqual(names);
-    expect(await isOnScreen(tabOf(page, "BestRuns"), WIDE)).toBe(true);
+    await expect.poll(() => isOnScreen(tabOf(page, "BestRuns"), WIDE), SHOWN).toBe(true);
     for (const name of ["Restart", "Welcome"]) await choose(page, name);
     await choose(page, "GroupGraph");
     await reload(page, "GroupGraph");
@@ -110,7 +110,10 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
       await page.evaluate(`navigator.clipboard.writeText("")`);
       await click(page, menu.getByRole("button", { name: label }));
       await menu.getByText(/^Copied/).waitFor();
-      return page.evaluate<string>(`navigator.clipboard.readText()`);
+      // What is told may be of the copy before.
+      const read = () => page.evaluate<string>(`navigator.clipboard.readText()`);
+      await expect.poll(read, SHOWN).not.toBe("");
+      return read();
     };
     const python = findPython("json");
     const execute = async (program: string, text: string) => {
@@ -183,7 +186,7 @@ query Two { experiment(id: "ada.mnist.42") { it: uniqueName } }`;
         .waitFor();
       expect(await panel.locator("li[tabindex='0']").count()).toBe(1);
       for (const part of [panel, page.locator("li:focus"), page.locator(".graphiql-editor-tool").first()])
-        expect(await isOnScreen(part, viewport)).toBe(true);
+        await expect.poll(() => isOnScreen(part, viewport), SHOWN).toBe(true);
       expect(await faultsOf(page)).toEqual([]);
       await page.keyboard.press("ArrowLeft");
       await page.keyboard.press("ArrowLeft");
@@ -200,7 +203,7 @@ query Two { experiment(id: "ada.mnist.42") { it: uniqueName } }`;
     // The system turns while the page is open.
     await page.emulateMedia({ colorScheme });
     const faults = () => faultsOf(page, colorScheme === "dark");
-    expect(await faults()).toEqual([]);
+    await expect.poll(faults, SHOWN).toEqual([]);
     for (const name of ["Operations", "Share", "Signed in as ada"]) {
       await click(page, menuOf(page, name).locator("summary"));
       expect(await faults()).toEqual([]);

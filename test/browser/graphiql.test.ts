@@ -40,8 +40,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(await rows.locator(".template").allTextContents()).toEqual(
       expect.arrayContaining(["experiments/{id}/", "experiments/{id}/statuses", "builds/{id}/"]),
     );
-    const build = await rows.filter({ hasText: "builds/" }).boundingBox();
-    await page.mouse.move((build?.x ?? 0) + 100, (build?.y ?? 0) + 10);
+    await rows.filter({ hasText: "builds/" }).hover({ position: { x: 100, y: 10 } });
     const details = page.getByRole("tooltip");
     await details.getByText("GET {owner}/{project}/builds/{id}/").waitFor();
     expect(await details.getByRole("listitem").allTextContents()).toEqual(["experiment.buildJob"]);

@@ -1,4 +1,4 @@
-import { StrictMode, useEffect, useMemo, useState } from "react";
+import { StrictMode, useLayoutEffect, useMemo, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { Provider } from "urql";
 import { Board } from "./board.tsx";
@@ -25,7 +25,8 @@ const keep = (token: string | undefined) =>
 
 function App() {
   const [{ token, ended }, setSession] = useState<Session>(kept);
-  useEffect(() => keep(token), [token]);
+  // Before it is seen that somebody is signed in, so that a reload finds it.
+  useLayoutEffect(() => keep(token), [token]);
   const [client, session] = useMemo(() => {
     const end = () => setSession({ ended: true });
     return [connect(token, end), token === undefined ? undefined : { token, end }];

@@ -21,7 +21,11 @@ const watchRunsSubscription = graphql(`
 interface Watched {
   /** Global id of a group or a project. */
   readonly of: string;
-  readonly runs: readonly { readonly id: string; readonly createdAt: string | null }[];
+  readonly runs: readonly {
+    readonly id: string;
+    readonly createdAt: string | null;
+    readonly status: string;
+  }[];
   /** Whether a new run belongs to the runs. In other orders it can be on any page. */
   readonly isNewestFirst: boolean;
   /** Called when a run was added or has changed its status, which the events do not put into lists and counts. */
@@ -38,8 +42,11 @@ export function useRunUpdates({ of, runs, isNewestFirst, onChange }: Watched): L
     variables: () => ({ of }),
     onEvent: ({ runsUpdated: { previousStatus, run } }) => {
       const isOlder = Date.parse(run.createdAt ?? "") < newest;
-      const isNew = isNewestFirst && !isOlder && !runs.some(({ id }) => id === run.id);
-      if (isNew || (previousStatus !== null && previousStatus !== run.status)) onChange();
+      const shown = runs.find(({ id }) => id === run.id);
+      const isNew = isNewestFirst && !isOlder && !shown;
+      // The first event after a break does not know what was told before it: what is shown does.
+      const before = previousStatus ?? shown?.status ?? run.status;
+      if (isNew || before !== run.status) onChange();
     },
   });
 }

@@ -14,5 +14,7 @@ export async function openAt(hash: string, options: BrowserContextOptions = {}, 
   opened.page.on("pageerror", ({ message }) => complaints.push(message));
   await opened.page.goto(`${opened.address}${hash}`);
   await signIn(opened.page, "ada");
+  // A page that goes on before would be one of nobody: a reload forgets whoever is still signing in.
+  await opened.page.getByRole("button", { name: "Sign out" }).waitFor();
   return { ...gateway, ...opened, complaints };
 }

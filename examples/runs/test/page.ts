@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { preview } from "vite";
-import { onTestFinished, vi } from "vitest";
-import { shareBrowser, tellMissingBrowser } from "../../../test/support/browser.ts";
+import { expect, onTestFinished, vi } from "vitest";
+import { shareBrowser, SHOWN, tellMissingBrowser } from "../../../test/support/browser.ts";
 import { onceARun } from "../../../test/support/once-a-run.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -69,7 +69,13 @@ export async function chooseStatus(page: Page, name: string) {
   const statuses = page.locator(".statuses");
   if ((await statuses.getAttribute("open")) === null) await statuses.locator("summary").click();
   await statuses.getByLabel(name).click();
+  // Until the page has followed the address, another one would be chosen instead of both.
+  await statuses.getByLabel(name).and(page.locator(":checked")).waitFor({ state: "attached" });
 }
+
+/** Waits until the table shows what comes in later pieces of its answer. */
+export const allThere = (page: Page) =>
+  expect.poll(() => page.getByRole("cell", { name: "…", exact: true }).count(), SHOWN).toBe(0);
 
 /** What has the focus, by its name; `body` if nothing has. */
 export const focusIn = (page: Page) =>

@@ -53,7 +53,7 @@ test.runIf(hasBrowser)(
 
     for (const metric of ["accuracy", "loss"])
       expect(await chartOf(page, metric).locator(".readings li").allInnerTexts()).toHaveLength(3);
-    expect(await pixelsOf(page, "loss", BLUE)).toBeGreaterThan(100);
+    await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
     expect(complaints).toEqual([]);
   },
 );
@@ -65,7 +65,7 @@ test.runIf(hasBrowser)(
     const name = page.getByRole("list", { name: "Runs" }).getByRole("button", { name: NAMES[0] ?? "" });
     await chartOf(page, "loss").waitFor();
     await name.click();
-    expect(await name.getAttribute("aria-pressed")).toBe("false");
+    await expect.poll(() => name.getAttribute("aria-pressed"), SHOWN).toBe("false");
     await page.mouse.move(0, 0);
     await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBe(0);
     expect(await chartOf(page, "loss").locator(".readings li").allInnerTexts()).toHaveLength(2);
@@ -142,7 +142,7 @@ test.runIf(hasBrowser)(
     await chartOf(page, "loss").getByText("3 values of 0 or less not shown.").waitFor();
     expect(await chartOf(page, "accuracy").getByText("not shown").count()).toBe(0);
     expect(await chartOf(page, "loss").locator(".readings strong").allInnerTexts()).toEqual(["–", "–", "–"]);
-    expect(await pixelsOf(page, "loss", BLUE)).toBeGreaterThan(100);
+    await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
   },
 );
 
@@ -152,7 +152,7 @@ test.runIf(hasBrowser)("charts follow the mode of the browser while they are ope
   await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
   await page.emulateMedia({ colorScheme: "dark" });
   await expect.poll(() => pixelsOf(page, "loss", [0x4b, 0xa3, 0xe3]), SHOWN).toBeGreaterThan(100);
-  expect(await pixelsOf(page, "loss", BLUE)).toBe(0);
+  await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBe(0);
 });
 
 test.runIf(hasBrowser)(
@@ -185,7 +185,7 @@ test.runIf(hasBrowser)(
     await page.getByRole("button", { name: "Further on" }).press("Enter");
     await page.getByRole("button", { name: "Zoom out" }).press("Enter");
     await page.getByRole("button", { name: "Zoom out" }).press("Enter");
-    expect(await reset.isDisabled()).toBe(true);
+    await expect.poll(() => reset.isDisabled(), SHOWN).toBe(true);
 
     const reading = page.getByRole("slider", { name: "Value of loss" });
     await reading.press("Home");
@@ -247,7 +247,7 @@ test.runIf(hasBrowser)("a comparison is worked with by keyboard alone", async ()
   await keyboard.press("Enter");
   await tabTo("button", NAMES[1] ?? "");
   await keyboard.press("Space");
-  expect(await chartOf(page, "loss").locator(".readings li").count()).toBe(2);
+  await expect.poll(() => chartOf(page, "loss").locator(".readings li").count(), SHOWN).toBe(2);
   await tabTo("slider", "Value of loss");
   await keyboard.press("Home");
   await chartOf(page, "loss").getByText("0:00", { exact: true }).waitFor();
@@ -265,8 +265,12 @@ test.runIf(hasBrowser)("a run that does not exist is told, beside the comparison
     /^Not compared, because there is no such run:\s+ada\.mnist\.999 ×\s+x ×$/,
   );
   expect(await faultsOf(page)).toEqual([]);
-  for (const name of ["ada.mnist.999", "x"])
-    await page.getByRole("link", { name: `Compare without ${name}`, exact: true }).click();
+  for (const name of ["ada.mnist.999", "x"]) {
+    const leaveOut = page.getByRole("link", { name: `Compare without ${name}`, exact: true });
+    await leaveOut.click();
+    // The other link leads on from here only now.
+    await leaveOut.waitFor({ state: "detached" });
+  }
   await expect.poll(() => page.getByRole("alert").count(), SHOWN).toBe(0);
   await page.getByRole("link", { name: "Compare without ada.mnist.42" }).click();
   await page.getByRole("columnheader", { name: "ada.mnist.42" }).waitFor({ state: "detached" });

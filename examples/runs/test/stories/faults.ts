@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
 import { handClock } from "../../../../test/support/hand-clock.ts";
-import { hasBrowser } from "../../../../test/support/browser.ts";
+import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { openAt } from "../open-at.ts";
 import { alertOf, focusIn, open, signIn } from "../page.ts";
 
@@ -62,9 +62,9 @@ test.runIf(hasBrowser)("what a server does not offer is not asked for", async ()
   expect(await page.getByRole("dialog").getByRole("textbox").count()).toBe(0);
   await page.getByRole("button", { name: "Start it" }).click();
   await page.getByText("Started").getByRole("link").waitFor();
-  expect(await page.getByRole("alert").allInnerTexts()).toEqual([
-    "The server does not offer this. CAPABILITY_UNAVAILABLE",
-  ]);
+  await expect
+    .poll(() => page.getByRole("alert").allInnerTexts(), SHOWN)
+    .toEqual(["The server does not offer this. CAPABILITY_UNAVAILABLE"]);
   expect(complaints).toEqual([]);
 });
 
@@ -90,7 +90,9 @@ test.runIf(hasBrowser)("a status and a phase of a newer gateway are shown like t
 test.runIf(hasBrowser)(
   "while the gateway is away, each part of the page says so and can be read again",
   async () => {
-    const { url } = await startDemoGateway({ env });
+    // What changes meanwhile would be read again, and fail as well.
+    const now = Date.now();
+    const { url } = await startDemoGateway({ env, now: () => now });
     const { page, row, graph } = await open(url);
     await signIn(page, "ada");
     await page.getByRole("heading", { name: "Projects of ada" }).waitFor();

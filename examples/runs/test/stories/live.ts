@@ -2,8 +2,8 @@ import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
 import { handClock } from "../../../../test/support/hand-clock.ts";
-import { hasBrowser } from "../../../../test/support/browser.ts";
-import { open, signIn } from "../page.ts";
+import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
+import { allThere, open, signIn } from "../page.ts";
 
 /** A gateway whose service and whose polls go on by hand. */
 async function startLive() {
@@ -20,10 +20,15 @@ async function startLive() {
     work: (seconds: number) => {
       now += seconds * 1_000;
     },
-    /** Lets the gateway poll until something is shown. */
-    pollUntil: async (shown: Locator) => {
-      while (!(await shown.isVisible())) advance(1_000);
-    },
+    /** Lets the gateway poll until something is shown; slowly, since it tells of reads that take 15 of these seconds. */
+    pollUntil: (shown: Locator) =>
+      expect
+        .poll(async () => {
+          const isShown = await shown.isVisible();
+          if (!isShown) advance(1_000);
+          return isShown;
+        }, SHOWN)
+        .toBe(true),
   };
 }
 
@@ -68,6 +73,7 @@ test.runIf(hasBrowser)(
     await follow(1);
     await follow(2);
     expect(sent()).toEqual([]);
+    await allThere(page);
     breakConnections();
     await follow(3);
     expect(sent().toSorted()).toEqual(["WatchMetrics", "WatchRuns"]);
@@ -78,15 +84,24 @@ test.runIf(hasBrowser)(
   "runs that somebody else starts and stops appear in the list, and its counts follow",
   async () => {
     const { url, ask, work, pollUntil } = await startLive();
-    const { page, row, rows } = await open(url);
+    const { page, row, rows, breakConnections } = await open(url);
     await signIn(page, "ada");
     await page.getByRole("link", { name: "ada.mnist.1" }).click();
     await page.getByText("24 runs · 15 succeeded · 3 running · 3 failed · 2 stopped").waitFor();
     await pollUntil(page.getByText("live", { exact: true }));
-    await ask(`mutation { stopExperiment(id: "ada.mnist.1.43") { experiment { id } } }`);
-    work(5);
-    await pollUntil(page.getByRole("row", { name: "ada.mnist.1.43" }).getByText("stopped"));
+    const stop = async (name: string) => {
+      await ask(`mutation { stopExperiment(id: "${name}") { experiment { id } } }`);
+      work(5);
+      await pollUntil(page.getByRole("row", { name }).getByText("stopped"));
+    };
+    // Also what happens while the connection is away.
+    await allThere(page);
+    breakConnections();
+    await page.getByText("reconnecting…").waitFor();
+    await stop("ada.mnist.1.44");
     await page.getByText("24 runs · 15 succeeded · 2 running · 3 failed · 3 stopped").waitFor();
+    await stop("ada.mnist.1.43");
+    await page.getByText("24 runs · 15 succeeded · 1 running · 3 failed · 4 stopped").waitFor();
 
     await page.getByRole("link", { name: "Runs", exact: true }).click();
     await page.getByRole("link", { name: "All runs of ada.mnist" }).click();
@@ -142,6 +157,7 @@ test.runIf(hasBrowser)(
     await pollUntil(log.filter({ hasText: "epoch 45" }));
     expect(await isAtEnd()).toBe(true);
 
+    await allThere(page);
     breakConnections();
     await page.getByText("reconnecting…").waitFor();
     work(60);

@@ -48,6 +48,8 @@ test.runIf(hasBrowser)("a server that tells of no code shows none, and no error"
   await page.goto(`${address}#list=ada.mnist&run=ada.mnist.42`);
   await signIn(page, "ada");
   await graph.waitFor();
+  // What is asked with the graph has been asked by then.
+  await page.getByText("live", { exact: true }).waitFor();
   expect(await page.getByRole("term").getByText("code", { exact: true }).count()).toBe(0);
   expect(await page.getByRole("alert").count()).toBe(0);
   expect(calls().filter((call) => call.includes("coderef"))).toEqual([]);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { looksWell } from "../axe.ts";
 import { openAt } from "../open-at.ts";
-import { alertOf, PHONE } from "../page.ts";
+import { alertOf, allThere, PHONE } from "../page.ts";
 
 const RUN = "#list=ada.mnist.1&run=ada.mnist.1.28";
 
@@ -40,6 +40,9 @@ test.runIf(hasBrowser)(
     const { data } = await ask<Expected, never>(EXPECTED);
     const { uniqueName, commit, dockerfile, experimentCount, nodeScheduled } = data.experiment.buildJob;
     await graph.getByRole("link", { name: `build job ${uniqueName}` }).waitFor();
+    // The list reads the builds of its images, too.
+    await page.getByRole("table").waitFor();
+    await allThere(page);
     calls();
 
     await graph.getByRole("link", { name: `build job ${uniqueName}` }).click();
@@ -107,6 +110,8 @@ test.runIf(hasBrowser)(
 test.runIf(hasBrowser)("the graph fits a phone, and each of its nodes leads somewhere", async () => {
   const { graph, picture } = await openAt(RUN, { viewport: PHONE });
   await graph.scrollIntoViewIfNeeded();
+  // It is drawn anew once it knows how narrow it is.
+  await graph.locator("svg[width='256']").first().waitFor();
   await picture("graph-phone");
   const box = await graph.boundingBox();
   expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);

@@ -22,7 +22,8 @@ interface Values {
 async function openParallel(options = {}) {
   const opened = await openAt(HASH, options);
   const section = opened.page.getByRole("region", { name: /^Parameters and/ });
-  await section.waitFor();
+  // It stands below the charts, which come later and move it.
+  await opened.page.getByRole("img", { name: "loss over steps" }).waitFor();
   const { data } = await opened.ask<Values, { ids: readonly string[] }>(VALUES, { ids: GROUP });
   const { parameters, metrics } = data.compareRuns;
   const valuesOf = (name: string) =>
@@ -44,7 +45,7 @@ test.runIf(hasBrowser)(
   "a drag along an axis keeps the runs whose values are within it, and a click all of them",
   async () => {
     const { page, section, valuesOf, runsWhere, kept } = await openParallel();
-    expect(await kept()).toEqual(GROUP.toSorted());
+    await expect.poll(kept, SHOWN).toEqual(GROUP.toSorted());
     await section.getByRole("combobox", { name: "Metric" }).selectOption("loss");
     const axis = section.locator('[data-axis="loss"]');
     await axis.scrollIntoViewIfNeeded();
@@ -92,7 +93,7 @@ test.runIf(hasBrowser)("a finger draws along an axis, and the page stays where i
   const low = page.getByRole("slider", { name: "lr, at least" });
   const ends = async () => Number(await low.getAttribute("aria-valuenow"));
   await expect.poll(ends, SHOWN).toBeCloseTo(40, -1);
-  expect((await kept()).length).toBeLessThan(12);
+  await expect.poll(async () => (await kept()).length, SHOWN).toBeLessThan(12);
   expect(await scrolled()).toBe(before);
 });
 
@@ -102,7 +103,9 @@ test.runIf(hasBrowser)(
     const { page, section, runsWhere, kept } = await openParallel();
     const least = page.getByRole("slider", { name: "dropout, at least" });
     await least.press("ArrowUp");
-    expect(Number(await least.getAttribute("aria-valuetext"))).toBeGreaterThan(0.25);
+    await expect
+      .poll(async () => Number(await least.getAttribute("aria-valuetext")), SHOWN)
+      .toBeGreaterThan(0.25);
     const wanted = runsWhere("dropout", (dropout) => dropout > 0.25);
     expect(wanted.length).toBeGreaterThan(1);
     expect(wanted.length).toBeLessThan(12);

@@ -50,11 +50,13 @@ test.skipIf(!hasBrowser)(
     const menu = page.locator(".statuses");
     const isOpen = async () => (await menu.getAttribute("open")) !== null;
     await page.keyboard.press("Escape");
-    expect([await isOpen(), await focusIn(page)]).toEqual([false, "Status succeeded, failed"]);
+    await expect
+      .poll(async () => [await isOpen(), await focusIn(page)], SHOWN)
+      .toEqual([false, "Status succeeded, failed"]);
     await page.keyboard.press("Enter");
-    expect(await isOpen()).toBe(true);
+    await expect.poll(isOpen, SHOWN).toBe(true);
     await page.getByRole("heading", { name: "ada.mnist.1" }).click();
-    expect(await isOpen()).toBe(false);
+    await expect.poll(isOpen, SHOWN).toBe(false);
     // The arrow keys only go through the orders: nothing is sent, and nothing that is typed is lost.
     await filter.getByLabel("Order").press("ArrowDown");
     expect(await filter.getByLabel("Order").inputValue()).toBe("CREATED_ASC");
@@ -83,6 +85,7 @@ test.skipIf(!hasBrowser)(
     expect(await focusIn(page)).toBe("words");
     expect(page.url()).toContain("words=NoSuch+word");
     await filter.getByRole("link", { name: "All runs" }).click();
+    await page.getByText("12 of 24 runs are loaded.").waitFor();
     await filter.getByLabel("Tag").fill("nosuch");
     await filter.getByRole("button", { name: "Filter" }).click();
     await page.getByText("No run matches nosuch.").waitFor();
@@ -136,6 +139,10 @@ test.skipIf(!hasBrowser)(
   async () => {
     const { page, calls, complaints, demo } = await openAt(`${GROUP}&status=RUNNING`);
     const chosen = page.getByRole("region", { name: "Selected runs" });
+    const focusAndBookmarks = async () => [
+      await focusIn(page),
+      await page.getByRole("img", { name: "bookmarked" }).count(),
+    ];
     for (const name of ["ada.mnist.1.43", "ada.mnist.1.44"]) await page.getByLabel(`Select ${name}`).check();
     await chosen.getByText("2 runs selected").waitFor();
     expect(await chosen.getByRole("link", { name: "Compare" }).getAttribute("href")).toContain(
@@ -144,16 +151,10 @@ test.skipIf(!hasBrowser)(
     calls();
     await chosen.getByRole("button", { name: "Bookmark" }).click();
     await chosen.getByText("Bookmarked 2 runs.").waitFor();
-    expect([await focusIn(page), await page.getByRole("img", { name: "bookmarked" }).count()]).toEqual([
-      "Bookmark",
-      2,
-    ]);
+    await expect.poll(focusAndBookmarks, SHOWN).toEqual(["Bookmark", 2]);
     await chosen.getByRole("button", { name: "Undo" }).click();
     await chosen.getByText("Removed the bookmarks of 2 runs.").waitFor();
-    expect([await focusIn(page), await page.getByRole("img", { name: "bookmarked" }).count()]).toEqual([
-      "Clear",
-      0,
-    ]);
+    await expect.poll(focusAndBookmarks, SHOWN).toEqual(["Clear", 0]);
     await chosen.getByLabel("Tags").fill("kept, later");
     await chosen.getByRole("button", { name: "Tag", exact: true }).click();
     await chosen.getByText("Tagged 2 runs.").waitFor();
@@ -221,7 +222,7 @@ test.skipIf(!hasBrowser)(
     await notes.getByLabel("Description").fill("the best so far");
     await notes.getByRole("button", { name: "Save" }).click();
     await notes.getByText("the best so far").waitFor();
-    expect(await page.locator(":focus").innerText()).toBe("Edit");
+    await notes.getByRole("button", { name: "Edit" }).and(page.locator(":focus")).waitFor();
     await notes.getByLabel("New tag").fill("kept");
     await notes.getByRole("button", { name: "Add" }).click();
     await notes.getByRole("button", { name: "Remove kept" }).waitFor();
@@ -235,9 +236,10 @@ test.skipIf(!hasBrowser)(
     calls();
     await page.getByRole("button", { name: "Restart" }).click();
     await page.getByRole("dialog").getByLabel("dropout").fill("0.4");
-    expect(calls().filter((call) => call.startsWith("POST"))).toEqual([]);
     await page.getByRole("button", { name: "Start it" }).click();
     const started = await page.getByText("Started").getByRole("link").innerText();
+    // Nothing was sent before that was pressed.
+    expect(calls().filter((call) => call.startsWith("POST"))).toHaveLength(1);
     const { data } = await ask<{ experiment: { declarations: readonly Parameter[] } }, object>(
       `query ($id: ID!) { experiment(id: $id) { declarations { name value } } }`,
       { id: started },

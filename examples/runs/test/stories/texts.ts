@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hasBrowser } from "../../../../test/support/browser.ts";
+import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { looksWell } from "../axe.ts";
 import { openAt } from "../open-at.ts";
 import { PHONE } from "../page.ts";
@@ -46,10 +46,11 @@ test.runIf(hasBrowser)(
     await page.getByText(/^1\.250e-6 at/).waitFor();
     await page.getByText(/^7\.500e\+12 at/).waitFor();
     await page.getByRole("img", { name: "tiny over time" }).waitFor();
-    const written = await page.evaluate<string[]>("written");
+    const written = () => page.evaluate<string[]>("written");
     // Ticks tell their values: none is rounded to nothing, and none is wider than its axis.
-    expect(written.filter((text) => /^\d(?:\.\d+)?e-\d$/.test(text)).length).toBeGreaterThan(1);
-    expect(written.filter((text) => text.length > 8)).toEqual([]);
+    const small = async () => (await written()).filter((text) => /^\d(?:\.\d+)?e-\d$/.test(text));
+    await expect.poll(async () => (await small()).length, SHOWN).toBeGreaterThan(1);
+    expect((await written()).filter((text) => text.length > 8)).toEqual([]);
 
     await page.goto(`${origin}#list=ada.mnist.1&compare=ada.mnist.1.10,ada.mnist.1.15`);
     await page.getByRole("cell", { name: "1.250e-6" }).waitFor();
