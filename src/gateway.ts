@@ -43,7 +43,7 @@ export interface GatewayOptions {
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
-  /** The clock of subscriptions, of kept responses and of the circuit breaker. Tests advance it by hand. */
+  /** The clock of subscriptions, paces, kept responses, the circuit and slow readers. Tests advance it by hand. */
   readonly clock?: Clock;
 }
 

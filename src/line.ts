@@ -9,8 +9,8 @@ export interface Demand {
 /**
  * A line of what waits for its turn: requests for a connection or for their pace, work for a time slice. Lines form a tree:
  * the root for all callers, one per caller, one per operation. The lines of each level take turns, those first that have
- * spent the least time, and each lets at most `width` items run at a time. Within a line the item with the most demand goes
- * first.
+ * spent the least time where that is counted, and each lets at most `width` items run at a time, where that is a number. Within a
+ * line the item with the most demand goes first.
  */
 export class Line<Item extends Demand> {
   readonly #parent: Line<Item> | null;
@@ -92,7 +92,7 @@ export class Line<Item extends Demand> {
     parent.spend(ms);
   }
 
-  /** Must be called once for each item that runs, when it has ended. */
+  /** Must be called once for each item that runs, when it has ended, where the width is a number. */
   leave(): void {
     this.#change(0, -1);
   }

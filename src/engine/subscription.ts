@@ -12,7 +12,7 @@ import type { Meter } from "./meter.ts";
 /** The scope and context in which one event is executed. */
 export interface EventExecution {
   readonly scope: RequestScope;
-  /** Creates the context for its resolvers. */
+  /** Creates the context for its resolvers. Throws where it has no place. */
   readonly openContext: (meter: Meter) => PlacedContext;
 }
 

@@ -104,7 +104,7 @@ export function createDelivery(config: Config, callers: Callers, clock: Clock) {
     caller: Caller,
     onPart: (bytes: number) => void = () => {},
   ): Promise<void> => {
-    // The body needs no cancelling: it starts with the first read.
+    // Who leaves has ended its scope, and with it the body.
     if (isOver(response)) return;
     const count = waiting.open(response, caller);
     response.writeHead(status, headers);

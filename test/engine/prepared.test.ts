@@ -35,13 +35,7 @@ test.each([
   "{ a @b }",
   "{ a @skip(if: true) @skip(if: true) }",
 ])("%s has the errors that graphql-js finds", (text) => {
-  const found = validate(schema, parse(text)).map(({ message }) => ({ message }));
-  let told: unknown;
-  try {
-    open().read(text);
-  } catch (error) {
-    told = error;
-  }
+  const found = validate(schema, parse(text)).map(({ message }) => expect.objectContaining({ message }));
   expect(found).not.toEqual([]);
-  expect(told).toMatchObject({ errors: found });
+  expect(() => open().read(text)).toThrow(expect.objectContaining({ errors: found }));
 });

@@ -6,7 +6,6 @@ import {
   RUNNING_ANSWER,
   RUNNING_RECORD,
   SECRET_TOKEN,
-  STATUS_PATH,
 } from "../support/one-read.ts";
 import HEADERS from "./callers-headers.json" with { type: "json" };
 import UNUSABLE from "./unusable-tokens.json" with { type: "json" };
@@ -46,7 +45,7 @@ describe("who asks", () => {
     expect(service.seen()).toEqual([
       {
         method: "GET",
-        path: STATUS_PATH,
+        path: "/api/v1/ada/mnist/experiments/42/",
         body: "",
         headers: {
           accept: "application/json",

@@ -156,12 +156,14 @@ describe("an explained operation", () => {
     expect(explained.totals).toMatchObject({ rounds: 6, withoutRungraph: 6 });
   });
 
-  test("lists failed attempts, with its errors", async () => {
-    const told = [{ json: {}, status: 503 }];
+  test("lists failed attempts, with their errors", async () => {
+    const told = [{ json: {}, status: 503, headers: { "retry-after": "1" } }];
     const service = await startFake(() => told.shift() ?? { json: { detail: "No." }, status: 403 });
     const gateway = await startGateway({ upstream: service, env: { EXPLAIN: "on", UPSTREAM_RETRIES: "1" } });
     const explained = await explain(gateway, `{ experiment(id: "ada.mnist.3") { status } }`);
     expect(explained.answer.errors).toHaveLength(1);
+    // The pause before a retry counts.
+    expect(explained.requests[1]?.["waitedMs"]).toBeGreaterThan(990);
     expect(explained.requests).toMatchObject([
       { attempt: 1, status: 503, error: "UPSTREAM_UNAVAILABLE", fields: ["experiment"] },
       { attempt: 2, status: 403, error: "FORBIDDEN", fields: ["experiment"] },

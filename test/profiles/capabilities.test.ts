@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { CAPABILITIES, type ProfileName, startProfile } from "../support/profiles.ts";
+import CAPABILITIES from "../support/capabilities.json" with { type: "json" };
+import { type ProfileName, startProfile } from "../support/profiles.ts";
 
 test.each(Object.keys(CAPABILITIES) as ProfileName[])(
   "capabilities of %s are told without a token and without a request",

@@ -36,23 +36,15 @@ export const SHOWN = { ...PATIENT, interval: 50 };
 
 /**
  * One browser for all tests of a file. Each test has pages in a context of its own, with no cookie or storage of
- * another one. A browser that has ended, as Chromium does where memory is short, is started again.
+ * another one. A browser that has ended is started again.
  */
 export function shareBrowser(): (options: BrowserContextOptions) => Promise<Page> {
   let browser: Browser | undefined;
   afterAll(() => browser?.close());
-  const openContext = async (options: BrowserContextOptions, tries: number) => {
+  return async (options) => {
     if (!browser?.isConnected())
       browser = await chromium.launch({ executablePath: executablePath ?? "", args: ARGUMENTS });
-    try {
-      return await browser.newContext(options);
-    } catch (error) {
-      if (browser.isConnected() || tries === 1) throw error;
-      return openContext(options, tries - 1);
-    }
-  };
-  return async (options) => {
-    const context = await openContext({ reducedMotion: "reduce", ...options }, 3);
+    const context = await browser.newContext({ reducedMotion: "reduce", ...options });
     onTestFinished(async () => {
       // What a route still answers is for a page that closes.
       for (const page of context.pages()) await page.unrouteAll({ behavior: "ignoreErrors" });

@@ -57,11 +57,7 @@ export async function startLog(text: string | Buffer = "") {
       : { json: { id: 42 } },
   );
   const gateway = await startGateway({ upstream: service });
-  return {
-    ...gateway,
-    calls: service.calls,
-    write: (next: string | Buffer) => void (log = next),
-  };
+  return { ...gateway, calls: service.calls, write: (next: string | Buffer) => void (log = next) };
 }
 
 /** A service whose logs and downloads have no end; `gone` opens when it is told to stop. */

@@ -6,8 +6,6 @@ import { portIn } from "./listen.ts";
 
 export const ASK_STATUS = `{ experiment(id: "ada.mnist.42") { status } }`;
 
-export const STATUS_PATH = "/api/v1/ada/mnist/experiments/42/";
-
 export const STATUS_CALL = "GET ada/mnist/experiments/42/";
 
 export const STATUS_UPSTREAM = { method: "GET", route: "{owner}/{project}/experiments/{id}/" };
@@ -71,11 +69,8 @@ export const OUTPUTS_OF_42 = `/downloads/${EXPERIMENT_ID}/outputs`;
 export const firstCodeOf = ({ errors }: Answer<unknown>): string =>
   errors ? String(errors[0]?.extensions["code"]) : "ok";
 
-export const askFor = async (
-  gateway: Gateway,
-  query = ASK_STATUS,
-  token = "t0ken",
-): Promise<Answer<unknown>> => gateway.ask(query, {}, { token });
+export const askFor = ({ ask }: Gateway, query = ASK_STATUS, token = "t0ken"): Promise<Answer<unknown>> =>
+  ask(query, {}, { token });
 
 /** Asks for another experiment. */
 export const statusOf = (id: number) => `{ experiment(id: "ada.mnist.${id}") { status } }`;

@@ -1,12 +1,8 @@
-import capabilities from "./capabilities.json" with { type: "json" };
 import { startDemoGateway, still } from "./demo-gateway.ts";
 
 export type ProfileName = "document" | "polyaxon-0.2" | "polyaxon-0.4";
 
 export const POLYAXON: readonly ProfileName[] = ["polyaxon-0.2", "polyaxon-0.4"];
-
-/** What `gateway.capabilities` tells of each profile. */
-export const CAPABILITIES: Readonly<Record<ProfileName, readonly string[]>> = capabilities;
 
 /** The demo, standing still, behind a gateway with a profile. */
 export const startProfile = (profile: ProfileName = "polyaxon-0.4", env: Record<string, string> = {}) =>

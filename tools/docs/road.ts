@@ -58,21 +58,29 @@ export const STATIONS: Readonly<Record<string, Station>> = {
     up: [],
     does: "joins an equal read of the caller, or begins one",
   },
+  "rest/client/client.ts": {
+    down: ["queue", "whole"],
+    up: [],
+    does: "where a read waits first; what is wanted of the response",
+  },
+  "rest/client/connections.ts": {
+    down: ["queue", "turn"],
+    up: ["leave"],
+    does: "a connection, in turns with others",
+  },
   "rest/session/entry.ts": {
     down: ["go"],
     up: ["hold", "succeed"],
     does: "one GET: who waits for it, until when",
   },
   "rest/client/road.ts": { down: ["ask"], up: [], does: "all below, and again if that can help" },
-  "rest/client/pacer.ts": { down: ["turn", "send"], up: ["leave"], does: "the pace of the token" },
-  "rest/client/connections.ts": { down: ["turn"], up: ["leave"], does: "a connection, in turns with others" },
+  "rest/client/pacer.ts": { down: ["turn", "countSent"], up: ["leave"], does: "the pace of the token" },
   "rest/client/breaker.ts": { down: ["enter"], up: ["leave"], does: "the circuit" },
   "rest/client/attempt.ts": {
     down: ["attempt"],
     up: ["judgeToken"],
     does: "one try: counted, traced, judged, reported",
   },
-  "rest/client/client.ts": { down: ["whole"], up: [], does: "what is wanted of the response" },
   "rest/client/transport.ts": {
     down: ["send"],
     up: ["onHeaders", "onComplete"],

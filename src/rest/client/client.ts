@@ -65,13 +65,13 @@ export function createClient(settings: ClientSettings) {
     return checkStream(order, response, dialect);
   };
 
-  const attempts = { ...settings, retries: createRetries(settings.retries) };
+  const attemptSettings = { ...settings, retries: createRetries(settings.retries) };
   /** Opens the upstream requests of a scope within its limits. */
   const open = (scope: RequestScope, bounds: RequesterBounds = ALONE): Requester => {
     const line = bounds.width > 0 ? connections.open(scope, bounds.width) : null;
     return new Requester(scope, settings.heldBytes.open(scope), line, bounds);
   };
-  const probe = createProbe({ attempts, exchange: whole, open, clock: settings.clock });
+  const probe = createProbe({ attempts: attemptSettings, exchange: whole, open, clock: settings.clock });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const connections = new Connections(settings, callers, breaker);
   const pacers = callers.keep(() => new Map<RateLimit | null, Pacer>());
@@ -85,7 +85,7 @@ export function createClient(settings: ClientSettings) {
     own.set(limit, pacer);
     return pacer;
   };
-  const road: Road = { ...attempts, breaker, connections, pacerOf };
+  const road: Road = { ...attemptSettings, breaker, connections, pacerOf };
 
   return {
     open,
@@ -120,7 +120,7 @@ export function createClient(settings: ClientSettings) {
 
     pressure: () => ({
       ...connections.pressure(),
-      retries: attempts.retries.total(),
+      retries: attemptSettings.retries.total(),
       circuit: breaker.circuit(),
     }),
     reach: () => transport.reach(),

@@ -15,7 +15,7 @@ export interface Life {
   offEnd(callback: () => void): void;
 }
 
-/** Who waits for a response: an operation, or all that share a read. Only these wait for their pace. */
+/** Who waits for a response: all that share a read, or an operation itself. Only a shared read waits for its pace. */
 export interface Asker extends Demand {
   readonly life: Life;
   /** Keeps those who may wait so long for the pace, in milliseconds; of several, the others get the error. False if nobody may. */
@@ -65,7 +65,7 @@ export class Requester implements Asker {
     this.#bounds = bounds;
   }
 
-  /** A command and a download are asked for at once or not at all. */
+  /** A download goes in the pace of its token or not at all. */
   keepWaiting(): boolean {
     return false;
   }

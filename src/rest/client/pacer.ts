@@ -65,7 +65,7 @@ export class Pacer {
     const { request, requester, asker } = order;
     const { yields } = requester;
     if (this.#isFree(requester)) {
-      this.spend();
+      this.letPass();
       return null;
     }
     if (!this.#keepWaiting(order)) {
@@ -111,13 +111,13 @@ export class Pacer {
   }
 
   /** Lets a request pass, allowed or not. */
-  spend(): void {
+  letPass(): void {
     this.#flying++;
     this.#unsent++;
   }
 
   /** Must be called once for each request when it is sent. */
-  send(): void {
+  countSent(): void {
     this.#unsent--;
     this.#rate?.spend(this.#clock.now());
   }
@@ -154,7 +154,7 @@ export class Pacer {
         return;
       }
       this.#passed = line === this.#operations && this.#polls.isReady() ? this.#passed + 1 : 0;
-      this.spend();
+      this.letPass();
       line.takeNext().go(false);
     }
   }

@@ -53,9 +53,8 @@ export function createRetries(maxRetries: number) {
         return helps && inTime(requestedMs) !== null ? 0 : null;
       }
       const mayRetry = retryOf(error) === "with backoff" && tried <= maxRetries;
-      if (!mayRetry || requestedMs > MAX_PAUSE_MS || inTime(requestedMs) === null || !takeRetry())
-        return null;
-      return inTime(Math.max(requestedMs, backoffMs(tried)));
+      const pauseMs = inTime(Math.max(requestedMs, backoffMs(tried)));
+      return mayRetry && requestedMs <= MAX_PAUSE_MS && pauseMs !== null && takeRetry() ? pauseMs : null;
     },
   };
 }

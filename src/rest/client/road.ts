@@ -38,9 +38,10 @@ export async function ask<Part>(
   const pacer = road.pacerOf(order);
   let isConnected = hasConnection;
   let attempts = 0;
+  // Reads have noted it before they waited for a connection.
+  if (!isRead) request.note?.add({ kind: "wait" });
   for (;;) {
-    if (attempts > 0 || !hasConnection) request.note?.add({ kind: "wait" });
-    const paced = isRead && !isConnected ? pacer?.turn(order) : pacer?.spend();
+    const paced = isRead && !isConnected ? pacer?.turn(order) : pacer?.letPass();
     if (paced) await paced;
     let outcome: PacedOutcome = "unsent";
     let pauseMs: number | null = null;
@@ -59,7 +60,7 @@ export async function ask<Part>(
       requester.held.check();
       const generation = breaker.enter();
       outcome = "allowed";
-      pacer?.send();
+      pacer?.countSent();
       attempts++;
       return await attempt(road, order, exchange, generation);
     } catch (error) {
@@ -69,6 +70,7 @@ export async function ask<Part>(
       requester.isThrottled ||=
         pauseMs === null && error instanceof Failure && error.facts.upstream?.status === 429;
       if (pauseMs === null) throw error;
+      request.note?.add({ kind: "wait" });
     } finally {
       // Who has the connection next must know what has become of this one.
       pacer?.leave(outcome);

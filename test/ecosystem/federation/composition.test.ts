@@ -37,6 +37,10 @@ const composers = [
 ];
 
 describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
+  /** With other names of types, beside another subgraph. */
+  const composeAs = async (TYPE_NAMES: string, other: typeof notes) =>
+    compose([await startRungraph({ TYPE_NAMES }), other, registry, notes]);
+
   test("others add fields to experiments and to runs of all kinds, by their keys", async () => {
     const rungraph = await startRungraph();
     const { faults, schema, sources } = compose([rungraph, registry, notes]);
@@ -47,15 +51,8 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
       );
     expect(having("notes")).toEqual(["Run", "Experiment", "Job", "BuildJob", "Group"]);
     expect(having("models")).toEqual(["Experiment"]);
-    expect(having("status")).toEqual([
-      "Run",
-      "Experiment",
-      "Job",
-      "BuildJob",
-      "Group",
-      "ExperimentJob",
-      "Node",
-    ]);
+    const withStatus = ["Run", "Experiment", "Job", "BuildJob", "Group", "ExperimentJob", "Node"];
+    expect(having("status")).toEqual(withStatus);
     expect({
       status: sources("Experiment", "status"),
       models: sources("Experiment", "models"),
@@ -82,12 +79,7 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
   test("Relay's Node of another subgraph is refused beside the machine, and fits once the machine is called otherwise", async () => {
     const asNamed = compose([await startRungraph(), datasets]);
     expect(asNamed.faults[0]).toContain(clash.ofKinds);
-    const renamed = compose([
-      await startRungraph({ TYPE_NAMES: "Node=ClusterNode,Entity=Node" }),
-      datasets,
-      registry,
-      notes,
-    ]);
+    const renamed = await composeAs("Node=ClusterNode,Entity=Node", datasets);
     expect(renamed.faults).toEqual([]);
     expect(fieldsOf(renamed.schema, "ClusterNode").has("memory")).toBe(true);
     expect([...fieldsOf(renamed.schema, "Node").keys()]).toEqual(["id"]);
@@ -100,12 +92,7 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
   test("jobs of another subgraph are refused beside ours, and fit once ours are called otherwise", async () => {
     const asNamed = compose([await startRungraph(), jobBoard]);
     expect(asNamed.faults[0]).toContain(clash.ofFields);
-    const renamed = compose([
-      await startRungraph({ TYPE_NAMES: "Job=TrainingJob" }),
-      jobBoard,
-      registry,
-      notes,
-    ]);
+    const renamed = await composeAs("Job=TrainingJob", jobBoard);
     expect(renamed.faults).toEqual([]);
     expect([...fieldsOf(renamed.schema, "Job").keys()]).toEqual(["id", "title"]);
     expect(fieldsOf(renamed.schema, "TrainingJob").has("notes")).toBe(true);
