@@ -7,7 +7,7 @@ const ROOT = new URL("../", import.meta.url);
 const LIMITS = {
   graphql: 6_023,
   http: 3_675,
-  engine: 3_176,
+  engine: 3_175,
   "rest/api": 2_329,
   "rest/client": 1_986,
   "rest/session": 1_474,
@@ -16,7 +16,7 @@ const LIMITS = {
   live: 636,
   "ground and top": 1_792,
   "redis, workers, reload": 0,
-  src: 22_489,
+  src: 22_488,
   demo: 3_590,
   test: 25_997,
   docs: 3_275,

@@ -148,9 +148,8 @@ export function createDocuments({
     parse,
     /** Validates a document and caches it if it is sent again. Throws `InvalidDocument`. */
     validate: (text: string, prepared: PreparedDocument): void => {
-      const errors = validate(schema, prepared.document, rulesFor(text), {
-        maxErrors: MAX_VALIDATION_ERRORS,
-      });
+      const options = { maxErrors: MAX_VALIDATION_ERRORS };
+      const errors = validate(schema, prepared.document, rulesFor(text), options);
       if (errors.length > 0)
         throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
       // Some clients write each document differently: they would take the places of documents that are sent again.
