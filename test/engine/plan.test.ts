@@ -57,6 +57,12 @@ test("an operation is answered as graphql-js answers it, to the byte and with th
   );
 });
 
+test("a key called __proto__ is one like others", async () => {
+  const ask = await startBoth(0);
+  const { answer, expected } = await ask(`{ __proto__: project(id: "ada.mnist") { __proto__: id name } }`);
+  expect([answer, answer.includes('"__proto__":{"__proto__"')]).toEqual([expected, true]);
+});
+
 test.each([0, 0.1, 0.5])(
   "lists whose items refer to the same records, %d of the addresses failing, are answered as by graphql-js",
   async (share) => {

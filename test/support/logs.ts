@@ -26,7 +26,6 @@ export const READ_LOG = `query ($after: String, $maxBytes: Int, $tailLines: Int)
 }`;
 
 export const LOG_CALL = "GET ada/mnist/experiments/42/logs/";
-
 export const LOG_ROUTE = "{owner}/{project}/experiments/{id}/logs/";
 
 export interface WantedWindow {

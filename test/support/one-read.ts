@@ -7,11 +7,9 @@ import { portIn } from "./listen.ts";
 export const ASK_STATUS = `{ experiment(id: "ada.mnist.42") { status } }`;
 
 export const STATUS_CALL = "GET ada/mnist/experiments/42/";
-
 export const STATUS_UPSTREAM = { method: "GET", route: "{owner}/{project}/experiments/{id}/" };
 
 export const RUNNING_RECORD = { id: 42, last_status: "running" };
-
 export const RUNNING_ANSWER = { data: { experiment: { status: "RUNNING" } } };
 
 export const SECRET_TOKEN = "c4nary.T0ken";
