@@ -236,6 +236,7 @@ test.skipIf(!hasBrowser)(
     calls();
     await page.getByRole("button", { name: "Restart" }).click();
     await page.getByRole("dialog").getByLabel("dropout").fill("0.4");
+    expect(calls().filter((call) => call.startsWith("POST"))).toEqual([]);
     await page.getByRole("button", { name: "Start it" }).click();
     const started = await page.getByText("Started").getByRole("link").innerText();
     // Nothing was sent before that was pressed.
