@@ -67,6 +67,7 @@ export class Journal {
     const note = new Note(this);
     note.add({ kind: "command", place: this.current && this.current.place });
     note.load();
+    note.add({ kind: "wait" });
     return note;
   }
 }

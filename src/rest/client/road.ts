@@ -38,8 +38,6 @@ export async function ask<Part>(
   const pacer = road.pacerOf(order);
   let isConnected = hasConnection;
   let attempts = 0;
-  // Reads have noted it before they waited for a connection.
-  if (!isRead) request.note?.add({ kind: "wait" });
   for (;;) {
     const paced = isRead && !isConnected ? pacer?.turn(order) : pacer?.letPass();
     if (paced) await paced;
