@@ -132,7 +132,7 @@ export class Quota {
     if (caller.standing !== "proven") this.addToStrangers(caller, amount);
   }
 
-  /** Called when a caller becomes a stranger, or is one no more. */
+  /** Counts what a stranger takes, or has when a caller becomes a stranger or is one no more, for its address as well. */
   addToStrangers(caller: Caller, amount: number): void {
     this.#ofStrangers += amount;
     if (caller.address !== caller) this.#change(caller.address, amount);

@@ -17,7 +17,7 @@ interface ErrorCodeRow {
   readonly passes?: true;
 }
 
-/** Every value of `extensions.code`: docs/errors.md has what each means. No other table in the code depends on it. */
+/** Every value of `extensions.code`: docs/errors.md has what each means. No other table lists them all. */
 const TABLE = {
   UNAUTHENTICATED: { status: 401, service: "up" },
   FORBIDDEN: { status: 403, service: "up" },

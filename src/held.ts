@@ -64,7 +64,7 @@ function heapOf(value: unknown): number {
   return bytes;
 }
 
-/** Counts the bytes that a scope holds until it ends. `add` and `check` throw `Failure` above the limit. */
+/** Counts the bytes that a scope holds until it ends. `add`, `keep` and `check` throw `Failure` above the limit. */
 export class Held {
   readonly #all: HeldBytes;
   readonly #scope: RequestScope;

@@ -61,7 +61,7 @@ export class Line<Item extends Demand> {
     this.#change(-1, 0);
   }
 
-  /** One of the waiting items for which there is room; undefined when the line is not ready. */
+  /** One of the waiting items. The line must be ready. */
   peek(): Item | undefined {
     return this.#ready.first?.member.peek() ?? this.#items[0];
   }

@@ -34,7 +34,7 @@ export class RequestScope implements Identity {
   readonly traceparent: string | null;
   /** When it began, by `performance.now()`. */
   readonly began = performance.now();
-  /** Deadline in milliseconds since 1970; infinite for downloads. */
+  /** Deadline in milliseconds since 1970; infinite for what lasts. */
   readonly deadline: number;
   /** Number of upstream requests that were sent for it. */
   upstreamRequests = 0;

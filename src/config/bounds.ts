@@ -29,13 +29,13 @@ export const boundsFor = ({ UPSTREAM_TIMEOUT_MS, UPSTREAM_CONNECTIONS, MAX_SUBSC
   MAX_ROOT_FIELDS: 50,
   /** Fields and list items of a result: 500 runs with 400 values each. */
   MAX_RESULT_FIELDS: 200_000,
-  /** Upstream responses that the operations of one caller hold: a third of the heap that `deploy` gives a process. */
+  /** Upstream responses that the operations of one caller hold, where the heap is larger than six times that: else a sixth of it. */
   MAX_UPSTREAM_BYTES: 128_000_000,
   /** Mutations of callers that are not proven, such as sign-ins, which do not give way: a class begins at the same time. */
   MAX_UNPROVEN_MUTATIONS: 500,
   /** A download has a connection of its own, as long as its caller reads. */
   MAX_DOWNLOADS: 64,
-  /** As many as an operation's caller has connections. */
+  /** A quarter of all. */
   MAX_DOWNLOADS_PER_TOKEN: 16,
   /** Responses that wait for slow readers, and request bodies that are not complete. They are outside of the heap. */
   MAX_WAITING_BYTES: 64_000_000,

@@ -32,7 +32,7 @@ import type { ErrorBehavior, RunBehavior } from "./plan/types.ts";
 import { mergeFailures, separateNames } from "./shared-failures.ts";
 import { type EventExecution, openResults, type Results, type StreamSource } from "./subscription.ts";
 
-/** Facts about an operation for logs and metrics, filled in while the request is handled. */
+/** Facts about an operation, filled in as it is read: its type decides on its place, before its context is opened; the rest is for logs and metrics. */
 export interface OperationFacts {
   type: "query" | "mutation" | "subscription" | "invalid";
   name: string | null;

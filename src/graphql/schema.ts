@@ -6,7 +6,7 @@ import { rename, renameDocument, type Renames, wordsOf } from "./federation/rena
 
 // Each file adds its types and fields to the builder. Without its line here they do not exist. Root fields stand in this order,
 // and so do they where GraphiQL completes them: it compares their numbers as texts, so that `experiment` (10) comes before
-// `experimentJob` (9), and `project` (14) before `projects` (4).
+// `experimentJob` (8), and `project` (14) before `projects` (4).
 import "./types/run.ts";
 import "./types/user.ts";
 import "./types/gateway-info.ts";

@@ -16,14 +16,14 @@ import { hasValidUrl, isAmong, isOwnLocalPage, readTarget } from "./target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST. */
+/** Executes a request and writes its result; its scope ends before, or with the last piece. `body` is null unless it is a POST. */
 export type Execute = (response: ServerResponse, body: Buffer | null, scope: RequestScope) => Promise<void>;
 
 interface Routes {
   readonly graphql: Execute;
   /** Null when `/mcp` is off. */
   readonly mcp: Execute | null;
-  /** Downloads and the page of GraphiQL. Each returns false when the request is none of its own. */
+  /** Downloads, exports and the page of GraphiQL. Each returns false when the request is none of its own. */
   readonly others: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[];
 }
 
@@ -143,9 +143,9 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
   };
 
   const listen: Listener = (request, response) => {
-    const place = open.add(response);
+    const link = open.add(response);
     watch(response, () => {
-      open.remove(place);
+      open.remove(link);
       if (open.size === 0) onEmpty?.();
     });
     if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();

@@ -18,9 +18,9 @@ export const isOver = (response: ServerResponse): boolean =>
 export function watch(response: ServerResponse, callback: () => void): void {
   const { socket } = response.req;
   const responses = (socket[RESPONSES] ??= watchConnection(socket));
-  const place = responses.add(response);
+  const link = responses.add(response);
   onceOver(response, () => {
-    responses.remove(place);
+    responses.remove(link);
     callback();
   });
 }
@@ -59,7 +59,7 @@ export function reset(socket: Socket): void {
   }
 }
 
-/** The responses of a connection that are not over, and how many. Those that are watched. */
+/** The watched responses of a connection that are not over, and how many. */
 export const responsesOn = (socket: Socket): readonly ServerResponse[] => socket[RESPONSES]?.members() ?? [];
 export const unanswered = (socket: Socket): number => socket[RESPONSES]?.size ?? 0;
 
@@ -73,8 +73,8 @@ export const MAX_UNANSWERED = 32;
 export function listConnections(server: Server): TransientList<Socket> {
   const connections = new TransientList<Socket>();
   server.on("connection", (socket: Socket) => {
-    const place = connections.add(socket);
-    socket.once("close", () => connections.remove(place));
+    const link = connections.add(socket);
+    socket.once("close", () => connections.remove(link));
   });
   return connections;
 }

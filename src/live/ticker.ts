@@ -25,8 +25,8 @@ const GATHER_MS = 20;
 /** How long the service may fail until subscribers get the error, in milliseconds. */
 const SURVIVED_MS = 60_000;
 
-/** The longest pause that the service can ask for, in milliseconds. */
-const MAX_PAUSE_MS = 300_000;
+/** How long it is not said again that changes are seen late, in milliseconds. */
+const SAID_MS = 300_000;
 
 const LATE = new Failure(
   "RATE_LIMITED",
@@ -143,7 +143,7 @@ export function createTicker(
   /** Reports once that reads come too late, until they have been in time for a while. */
   const tellLate = (entry: Entry): void => {
     if (clock.now() > entry.lateUntil) tell(entry, LATE);
-    entry.lateUntil = clock.now() + MAX_PAUSE_MS;
+    entry.lateUntil = clock.now() + SAID_MS;
   };
 
   /** Reports an error once for each outage. */

@@ -106,7 +106,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: ["errors.ts", "engine/field-source.ts", "rest/api", "rest/session", "live"],
   },
   "graphql/types": {
-    holds: "a file for each kind: its fields, lists and commands",
+    holds: "the types: for each kind its fields, lists and commands, and what they share",
     imports: ["errors.ts", "engine/field-source.ts", "rest/api", "rest/session", "graphql/core"],
   },
   "graphql/analysis": {

@@ -27,16 +27,27 @@ export const STATIONS: Readonly<Record<string, Station>> = {
     up: [],
     does: "a place, the body, a turn of the caller",
   },
-  "http/graphql/handler.ts": { down: ["operate"], up: [], does: "one result, or many" },
+  "http/delivery.ts": { down: [], up: ["send"], does: "writes the result, no faster than it is read" },
+  "http/graphql/handler.ts": { down: ["execute", "operate"], up: [], does: "one result, or many" },
   "engine/engine.ts": {
     down: ["run", "planOf", "resultOf"],
     up: ["finish"],
     does: "the document, its limits and plan; public errors",
   },
+  "http/operation.ts": {
+    down: ["openContext", "session"],
+    up: [],
+    does: "the context of the resolvers, with the session of their reads",
+  },
   "engine/plan/run.ts": {
     down: ["runFields", "settle"],
     up: ["inTurn", "settle"],
     does: "resolves fields, completes their values",
+  },
+  "engine/plan/complete.ts": {
+    down: ["completeSelected"],
+    up: [],
+    does: "values by their types; of records first what is selected",
   },
   "graphql/core/prefetch.ts": {
     down: ["loadSelected"],
@@ -48,6 +59,8 @@ export const STATIONS: Readonly<Record<string, Station>> = {
     up: [],
     does: "loads a record when a key of it is missing",
   },
+  "graphql/core/kinds.ts": { down: ["fetch"], up: [], does: "how its kind reads it" },
+  "rest/session/session.ts": { down: ["read"], up: [], does: "the reads of one operation" },
   "rest/session/batches.ts": {
     down: ["load", "schedule", "start"],
     up: [],

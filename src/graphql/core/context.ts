@@ -16,7 +16,7 @@ export interface GatewayFacts {
   readonly maxLogBytes: number;
 }
 
-/** The context of resolvers, one per GraphQL request. */
+/** The context of resolvers, of one operation or event. */
 export interface Context extends PlacedContext {
   readonly session: Session;
   readonly server: Server;

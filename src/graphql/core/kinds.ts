@@ -17,7 +17,7 @@ import { readStep } from "../../rest/session/steps.ts";
 import type { Kind } from "./resource.ts";
 
 /*
- * The table of all kinds. Shared code reads the row of a kind and never branches on the kind itself. The kinds of run are made
+ * The table of all kinds. Shared code reads the row of a kind and hardly ever branches on the kind itself. The kinds of run are made
  * of their rows in `rest/api/kinds.ts`.
  */
 

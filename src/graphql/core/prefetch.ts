@@ -54,30 +54,30 @@ function loadSelected(
     context.onFree?.();
     return resource;
   }
-  const place: Place = { resource, context, variables };
-  if (!isVerified || !isEnough || kind.verifiedBy === "record") return read(place, needs, isVerified);
+  const wanted: Wanted = { resource, context, variables };
+  if (!isVerified || !isEnough || kind.verifiedBy === "record") return read(wanted, needs, isVerified);
   // What is read later anyway proves it where nothing is read now: no request is sent only to verify.
   const later = needs.children.length === 0 ? needs.deferred?.() : undefined;
   const proofs = later && isLoaded(resource, later.keys, server) ? later : needs;
-  return isUnproven(startAll(place, proofs)).then((unproven) =>
-    unproven ? read(place, proofs, true) : { ...resource, isUnverified: false },
+  return isUnproven(startAll(wanted, proofs)).then((unproven) =>
+    unproven ? read(wanted, proofs, true) : { ...resource, isUnverified: false },
   );
 }
 
-interface Place {
+interface Wanted {
   readonly resource: Resource;
   readonly context: Context;
   readonly variables: Variables;
 }
 
-const startAll = ({ resource, context, variables }: Place, { children }: SelectionNeeds) =>
+const startAll = ({ resource, context, variables }: Wanted, { children }: SelectionNeeds) =>
   children.map(async ({ start, proves }) => proves(await start(resource, context, variables)));
 
-function read(place: Place, needs: SelectionNeeds, isVerified: boolean): Promise<Resource> {
-  const { resource, context } = place;
+function read(wanted: Wanted, needs: SelectionNeeds, isVerified: boolean): Promise<Resource> {
+  const { resource, context } = wanted;
   const record = fetchMore(resource, needs.keys, context.session, isVerified);
   // The fields load their reads again, share the results, and report the errors at their own paths.
-  for (const child of startAll(place, needs)) child.catch(() => {});
+  for (const child of startAll(wanted, needs)) child.catch(() => {});
   return record;
 }
 

@@ -35,7 +35,7 @@ type Outcome = { readonly isStream: boolean } & (
 );
 
 /**
- * Runs an operation for any transport. Never rejects. Reports it if it has messages, and then calls `onEnd` when they are over;
+ * Runs an operation by HTTP or WebSocket. Never rejects. Reports it if it has messages, and then calls `onEnd` when they are over;
  * a single result is for its transport to report.
  */
 export async function operate(

@@ -32,7 +32,7 @@ const MANNER = { isReadOnly: true, takesEvents: true, pieces: { isOlder: false }
 const IDLE_MS = 60_000;
 
 /** Maximum bytes that wait for a client that goes on sending. They are more than it leaves unread in any pause that it survives. */
-const MAX_WAITING_BYTES = 4_194_304;
+const MAX_UNREAD_BYTES = 4_194_304;
 
 /** Maximum subscribe messages without an answer. Above it nothing more is read from the client until some are answered. */
 const MAX_UNANSWERED = 32;
@@ -61,7 +61,7 @@ class Client extends WebSocket {
     this.#parts = parts;
     this.#place = place;
     // Each ping and message has an answer, which waits in memory for a client that does not read.
-    const onReceived = () => this.bufferedAmount > MAX_WAITING_BYTES && this.terminate();
+    const onReceived = () => this.bufferedAmount > MAX_UNREAD_BYTES && this.terminate();
     this.on("ping", onReceived).on("message", onReceived);
     this.once("close", () => {
       this.#cancelIdle();

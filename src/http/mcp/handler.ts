@@ -32,7 +32,7 @@ import {
 } from "./tools.ts";
 
 /** Longest GraphQL result of a tool: its agent reads all of it, about 25,000 tokens. */
-const MAX_RESULT_BYTES = 100_000;
+const MAX_TOOL_BYTES = 100_000;
 
 /** What agents read about the server when they connect. */
 const INSTRUCTIONS = [
@@ -96,7 +96,7 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
 
   const resultOf = async (operation: Execution, params: OperationParams, type: ToolType) => {
     const given = await engine.typeOf(params, operation.scope);
-    const limits = { isReadOnly: type === "query", maxBytes: MAX_RESULT_BYTES };
+    const limits = { isReadOnly: type === "query", maxBytes: MAX_TOOL_BYTES };
     if (given === null || given === type) return engine.run(operation, params, limits);
     operation.facts.type = given;
     operation.facts.codes = ["BAD_REQUEST"];

@@ -43,7 +43,7 @@ export function createBreaker({ now, probe }: BreakerSettings) {
     [failed, succeeded] = [new Set(), new Set()];
   };
 
-  const turn = (nextProbeAt: number | null): void => {
+  const switchTo = (nextProbeAt: number | null): void => {
     probeAt = nextProbeAt;
     generation++;
     startWindow();
@@ -58,7 +58,7 @@ export function createBreaker({ now, probe }: BreakerSettings) {
     const nextProbeAt = now() + PAUSE_MS;
     const isUp = await probe(order);
     probing = null;
-    turn(isUp ? null : nextProbeAt);
+    switchTo(isUp ? null : nextProbeAt);
   };
 
   return {
@@ -77,7 +77,7 @@ export function createBreaker({ now, probe }: BreakerSettings) {
       if (shown === "up") return;
       failures++;
       if (total >= MIN_REQUESTS && failures >= total * FAILED_SHARE && !isSingleCaller())
-        turn(now() + PAUSE_MS);
+        switchTo(now() + PAUSE_MS);
     },
     /** Whether requests wait for the outcome of a probe instead of failing. */
     isHalfOpen: (): boolean => probeAt !== null && (probing !== null || now() >= probeAt),

@@ -14,7 +14,7 @@ import type { UpstreamRequest } from "./request.ts";
 import { checkStream, readResponse, type ReadSettings } from "./response.ts";
 import { createRetries } from "./retry.ts";
 import { ask, type Road } from "./road.ts";
-import { openStream } from "./stream.ts";
+import { openResponse } from "./stream.ts";
 import { createTransport, type StreamedResponse, type TransportSettings } from "./transport.ts";
 
 export interface ClientSettings
@@ -25,7 +25,7 @@ export interface ClientSettings
     ReadSettings,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly clock: Clock;
-  /** Counts the bytes of responses, after decompression. */
+  /** Counts the bytes of responses as they come, and those that they have more when decompressed. */
   readonly heldBytes: HeldBytes;
   readonly callers: Callers;
   readonly retries: number;
@@ -60,7 +60,7 @@ export function createClient(settings: ClientSettings) {
 
   /** Opens a response that is read as long as its reader takes. */
   const stream: Exchange<StreamedResponse> = async (order, wire, watch) => {
-    const response = await openStream(wireSettings, wire, order.asker.life);
+    const response = await openResponse(wireSettings, wire, order.asker.life);
     watch.status = response.status;
     return checkStream(order, response, dialect);
   };

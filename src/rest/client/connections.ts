@@ -9,7 +9,7 @@ import { type Requester, type Order, waitIn, type Waiter } from "./order.ts";
 const PROVEN_SHARE = 1 / 8;
 
 export interface ConnectionSettings {
-  /** Maximum concurrent upstream requests, over all callers. */
+  /** Maximum concurrent upstream requests, over all callers, without downloads. */
   readonly connections: number;
   /** Maximum concurrent upstream requests of one caller. */
   readonly connectionsPerCaller: number;

@@ -47,7 +47,7 @@ export function createRetries(maxRetries: number) {
     pauseAfter: (error: unknown, tried: number, { deadline }: Pick<Life, "deadline">): number | null => {
       const inTime = (ms: number) => (Date.now() + ms < deadline ? ms : null);
       const requestedMs = requestedPauseMs(error) ?? 0;
-      // Known servers throttle in normal operation: a read waits for each pause that they name, and is sent again once where it is over already.
+      // Known servers throttle in normal operation: a read waits for each pause that they name, one of 0 seconds is tried once.
       if (throttledMs(error) !== null) {
         const helps = requestedMs > 0 ? requestedMs < MAX_RETRY_AFTER_SECONDS * 1000 : tried === 1;
         return helps && inTime(requestedMs) !== null ? 0 : null;

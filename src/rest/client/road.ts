@@ -18,13 +18,13 @@ export interface Road extends AttemptSettings {
 /**
  * Asks the service: in the pace of the token, on a connection in its turn, while the circuit is closed, and again where that
  * can help. A command does not wait for its pace, because people click once, and is never sent again; after a refusal none of its
- * operation is sent. Rejects with `Failure`, and with `Cancelled` when nobody wants the response any more. `hasConnection`: it
- * has waited for one, in the same turns.
+ * operation is sent. Rejects with `Failure`, and with `Cancelled` when nobody wants the response any more. `isConnected`: it
+ * has a connection from `Connections.queue`.
  */
 export async function ask<Part>(
   road: Road,
   order: Order,
-  hasConnection: boolean,
+  isConnected: boolean,
   exchange: Exchange<Part>,
 ): Promise<Part> {
   const { request, requester, asker } = order;
@@ -36,7 +36,6 @@ export async function ask<Part>(
   requester.hasBegun = true;
   const isRead = request.endpoint.method === "GET";
   const pacer = road.pacerOf(order);
-  let isConnected = hasConnection;
   let attempts = 0;
   for (;;) {
     const paced = isRead && !isConnected ? pacer?.turn(order) : pacer?.letPass();

@@ -17,7 +17,7 @@ import {
  * Opens a streamed response on its own connection. Uses `node:http`, which survives slow and disconnected readers; see
  * `createTransport` for undici. The stream ends with who wants it unless it is kept. Rejects with `TransportError`.
  */
-export function openStream(
+export function openResponse(
   settings: TransportSettings,
   { method, path, headers }: WireRequest,
   life: Life,
