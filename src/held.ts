@@ -33,18 +33,21 @@ export class HeldBytes {
     return new Held(this, scope);
   }
 
-  /** Counts what a request brings until its scope ends; null if that is short. Throws `Failure` above the limit. */
-  holdJson(scope: RequestScope, value: unknown): Held | null {
-    const bytes = heapOf(value);
-    if (bytes <= SHORT_JSON) return null;
+  /** Counts the memory of what a request brings until its scope ends; null if that is little. Throws `Failure` above the limit. */
+  hold(scope: RequestScope, bytes: number, least = LITTLE): Held | null {
+    if (bytes <= least) return null;
     const held = this.open(scope);
     held.add(bytes);
     return held;
   }
+
+  holdJson(scope: RequestScope, value: unknown): Held | null {
+    return this.hold(scope, heapOf(value));
+  }
 }
 
-/** JSON that takes less is not counted, in bytes of memory. */
-const SHORT_JSON = 32_768;
+/** What takes less is not counted, in bytes of memory. */
+const LITTLE = 32_768;
 
 /** A value takes at most so many bytes of memory with its place: `{}` does. */
 const BYTES_PER_VALUE = 64;

@@ -74,6 +74,9 @@ export type Engine = ReturnType<typeof createEngine>;
 /** Longest operation name in logs, in characters: callers choose the names. */
 const MAX_NAME_LENGTH = 100;
 
+/** A known document, as others may share it, counts only if it takes more, in bytes: the longest in `schema/operations` takes 250 kB. */
+const SHARED_BYTES = 300_000;
+
 /** Runs GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
 export function createEngine(settings: EngineSettings) {
   const { schema, executionLimits, turns, heldBytes, publicError } = settings;
@@ -97,8 +100,19 @@ export function createEngine(settings: EngineSettings) {
       }),
     );
 
+  /** Documents count until their operations have ended. */
+  const recall = (text: string, scope: RequestScope): PreparedDocument | null => {
+    const document = documents.known(text);
+    if (document) heldBytes.hold(scope, document.bytes(), SHARED_BYTES);
+    return document;
+  };
+
   const parse = (text: string, scope: RequestScope): Promise<PreparedDocument> =>
-    inTurn(scope, () => documents.known(text) ?? documents.parse(text));
+    inTurn(scope, () => {
+      const document = documents.known(text) ?? documents.parse(text);
+      heldBytes.hold(scope, document.bytes());
+      return document;
+    });
 
   /** Reads a document that is not known, in two turns: one to parse it, and one to validate it, which takes up to 20 ms. */
   const read = async (
@@ -180,7 +194,7 @@ export function createEngine(settings: EngineSettings) {
       let isWhole = true;
       try {
         const text = textOf(params);
-        const document = documents.known(text) ?? (await read(text, params, scope, isReadOnly));
+        const document = recall(text, scope) ?? (await read(text, params, scope, isReadOnly));
         const { plan, onError } = planOf(document, params, facts, isReadOnly);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
@@ -229,15 +243,21 @@ export function createEngine(settings: EngineSettings) {
       const { facts, params, scope } = request;
       try {
         const text = textOf(params);
-        const prepared = documents.known(text) ?? (await read(text, params, scope, true));
+        const shared = documents.known(text);
+        const prepared = shared ?? (await read(text, params, scope, true));
+        const held = heldBytes.hold(scope, prepared.bytes(), shared ? SHARED_BYTES : 0);
         const { plan, onError } = planOf(prepared, params, facts, true);
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
-        const results = await openResults(schema, prepared.document, request, (event, execution) =>
-          resultOf(plan, params, execution, { onError, isIncremental: false }, undefined, event)
-            .then(({ errors, ...result }) =>
-              errors ? { ...result, errors: publicErrorsOf({ errors, ...result }, plan) } : result,
-            )
-            .catch((error: unknown) => failed(error, facts)),
+        const results = await openResults(
+          schema,
+          prepared.document,
+          { ...request, held },
+          (event, execution) =>
+            resultOf(plan, params, execution, { onError, isIncremental: false }, undefined, event)
+              .then(({ errors, ...result }) =>
+                errors ? { ...result, errors: publicErrorsOf({ errors, ...result }, plan) } : result,
+              )
+              .catch((error: unknown) => failed(error, facts)),
         );
         if ("results" in results) return results;
         const errors = results.errors?.map(publicError) ?? [];

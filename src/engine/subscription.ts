@@ -4,6 +4,7 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
 } from "graphql";
+import type { Held } from "../held.ts";
 import type { RequestScope } from "../request-scope.ts";
 import type { OperationParams } from "./documents/persisted.ts";
 import type { PlacedContext } from "./field-source.ts";
@@ -43,10 +44,11 @@ export type Results = Required<Pick<AsyncIterableIterator<ExecutionResult>, "nex
 export async function openResults(
   schema: GraphQLSchema,
   document: DocumentNode,
-  { params, openStream }: StreamSource,
+  { params, openStream, held }: StreamSource & { readonly held: Held | null },
   resultOf: (event: unknown, execution: EventExecution) => Promise<ExecutionResult>,
 ): Promise<{ readonly results: Results } | ExecutionResult> {
   const { scope, context, openEvent } = openStream();
+  held?.passTo(scope);
   const source = await createSourceEventStream({
     schema,
     document,

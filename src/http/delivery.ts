@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 import { promisify } from "node:util";
-import { constants, createGzip, gzip, gzipSync, type ZlibOptions } from "node:zlib";
+import { constants, createGzip, gzip, gzipSync } from "node:zlib";
 import type { Caller, Callers } from "../caller.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import type { Clock } from "../clock.ts";
@@ -172,15 +172,11 @@ function countWaiting(maxBytes: number, callers: Callers) {
 }
 
 /** Compresses in the thread pool, without blocking the event loop. */
-export const compress: (bytes: Uint8Array | string, options?: ZlibOptions) => Promise<Buffer> =
-  promisify(gzip);
+export const compress: (bytes: Uint8Array | string) => Promise<Buffer> = promisify(gzip);
 
-/** What is used once is compressed as proxies do by default. */
-const FAST = { level: 1 };
-
-/** Compresses a response; a short one at once: it would take longer to reach the thread pool. */
+/** Compresses a response; a short one at once, as proxies do: it would take longer to reach the thread pool. */
 const compressOnce = (bytes: Uint8Array): Buffer | Promise<Buffer> =>
-  bytes.length <= CHUNK_BYTES ? gzipSync(bytes, FAST) : compress(bytes, FAST);
+  bytes.length <= CHUNK_BYTES ? gzipSync(bytes, { level: 1 }) : compress(bytes);
 
 /** Compresses a body as it is read, each part so that it can be read when it arrives. Breaks off when the body does. */
 export async function* compressEach(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -6,6 +6,9 @@ import { type Link, TransientList } from "../transient.ts";
 
 const OPERATIONS = "operations under way";
 
+/** So many times as many operations may wait for their pace besides: they hold no places, but memory. */
+const PAUSED_FACTOR = 4;
+
 /** Creates the ways in. `turnAway`: returns true where the queue of upstream requests has no room for an operation of the caller, and counts it. */
 export function createDoors(config: Config, callers: Callers, turnAway: (caller: Caller) => boolean) {
   const { MAX_OPERATIONS: all, MAX_UNPROVEN_MUTATIONS: mutations } = config;
@@ -21,7 +24,9 @@ export function createDoors(config: Config, callers: Callers, turnAway: (caller:
   const doorTo = (kind: string, shares: Shares, closedFor: ClosedFor = () => null) =>
     new Door(kind, callers.quota(shares), closedFor);
   return {
-    operation: doorTo(OPERATIONS, operations, (caller) => (turnAway(caller) ? overloaded() : null)),
+    operation: doorTo(OPERATIONS, operations, (caller, paused) =>
+      paused >= PAUSED_FACTOR * all || turnAway(caller) ? overloaded() : null,
+    ),
     stream: doorTo("subscriptions", streams, whileOpen),
     socket: doorTo("WebSockets", streams, whileOpen),
     download: doorTo("downloads under way", downloads),
@@ -37,7 +42,7 @@ export function createDoors(config: Config, callers: Callers, turnAway: (caller:
 export type Doors = ReturnType<typeof createDoors>;
 
 /** Why nobody, or not this caller, gets a place, whatever is free; null when that counts. */
-type ClosedFor = (caller: Caller) => Failure | null;
+type ClosedFor = (caller: Caller, paused: number) => Failure | null;
 
 /** Admits callers to the limited places of a kind: by POST, GET, event stream, WebSocket, download and `/mcp` alike. */
 class Door {
@@ -64,7 +69,7 @@ class Door {
 
   /** Takes a place that is free or gives way. Returns an error if there is none. */
   take(caller: Caller): Place | Failure {
-    const closed = this.#closedFor(caller);
+    const closed = this.#closedFor(caller, this.paused);
     if (closed) return closed;
     for (;;) {
       const full = this.quota.fullFor(caller);

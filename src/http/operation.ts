@@ -204,10 +204,7 @@ export class OperationContext implements Context {
   }
 }
 
-/**
- * Opens the stream of a subscription for which `asking` asks: the scope of the request that it came with, and what that
- * holds.
- */
+/** Opens the stream of a subscription for which `asking` asks: the scope of the request that it came with, and what that holds. */
 export function openStream(
   parts: Parts,
   request: IncomingMessage,

@@ -120,8 +120,10 @@ export function createTicker(
     }
     const now = clock.now();
     // A service that is away says when it may be back, not that it must not be asked.
-    const { retryAfterSeconds = 0 } = error.code === "RATE_LIMITED" ? error.facts : {};
-    pausedUntil = Math.max(pausedUntil, now + retryAfterSeconds * 1_000);
+    const { retryAfterSeconds = 0, upstream } = error.code === "RATE_LIMITED" ? error.facts : {};
+    // What the pace says without a refusal is true for a moment.
+    const pauseMs = Math.min(retryAfterSeconds * 1_000, upstream?.status ? Infinity : MAX_INTERVAL_MS);
+    pausedUntil = Math.max(pausedUntil, now + pauseMs);
     // After a pause it is the first, as well.
     if (pausedUntil <= now) {
       entry.intervalMs = Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);

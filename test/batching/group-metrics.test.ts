@@ -4,23 +4,13 @@ import { startTwo } from "../support/demo-gateway.ts";
 import { pathIn, type Told } from "../support/fake.ts";
 import { RELEASE_02, RELEASE_04, startBefore } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
+import FORMS from "./metrics-forms.json" with { type: "json" };
 
 describe("metrics of the experiments of a group", () => {
   /** A gateway that may batch and one that may not. */
   const startBoth = () => startTwo({ env: RELEASE_04 }, { env: RELEASE_02 });
 
-  test.each([
-    [
-      "a page of each",
-      "metrics(first: 2) { totalCount pageInfo { hasNextPage } nodes { internalId createdAt values { name value } } }",
-    ],
-    ["as series", 'metricSeries(names: ["loss"], maxPoints: 10) { name totalPoints times values }'],
-    ["as summaries", "metricSummaries { name count mean min { value step } last { value } }"],
-    [
-      "in both forms",
-      'metrics(first: 1) { nodes { values(names: ["loss"]) { value } } } metricSeries { name values }',
-    ],
-  ])("take one request, %s", async (_, fields) => {
+  test.each(FORMS)("take one request, %s", async (_, fields) => {
     const ask = await startBoth();
     const document = `{ group(id: "ada.mnist.1") { experiments(first: 24) { nodes { uniqueName ${fields} } } } }`;
     const { answer, calls, expected, expectedCalls } = await ask(document);

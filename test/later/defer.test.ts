@@ -121,6 +121,15 @@ test.each([
   expect(merge(await ask(list)).data).toEqual({ project: { experiments: { nodes } } });
 });
 
+test("what every object inherits is no part of a result, although a name in it is the same", async () => {
+  const { url } = await startBefore(() => ({ json: { detail: "No." }, status: 403 }));
+  const query = `{ constructor: project(id: "ada.mnist") { fromEntries: description }
+    toString: node(sequence: 1) { name } ... @defer { gateway { version } } }`;
+  const pieces = await askInPieces(url, { query }, SIGNED_IN);
+  expect(Object.keys(pieces[1]?.incremental?.[0]?.data ?? {})).toEqual(["gateway"]);
+  expect(Object.fromEntries).toBeTypeOf("function");
+});
+
 test("what a mutation returns may be deferred: it is read after the command", async () => {
   const upstream = await startBuilt();
   const { url } = await startGateway({ upstream });

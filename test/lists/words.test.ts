@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { failure, sortedErrorsOf } from "../support/errors.ts";
 import { turnsOf } from "../support/turns.ts";
 import { inProject, startRows } from "./rows.ts";
@@ -23,13 +23,11 @@ const found = (ids: readonly number[]) => ({
   },
 });
 
-describe("a run is found by", () => {
-  test.each(FOUND)("$what", async ({ words, ids }) => {
-    const { ask, service } = await startRows(ROWS);
-    const answer = await ask(queryOf("experiments", `filter: { words: ${JSON.stringify(words)} }`));
-    expect(answer).toEqual(found(ids));
-    expect(service.inOrder()).toEqual(["GET ada/mnist/experiments?limit=500"]);
-  });
+test.each(FOUND)("a run is found by $what", async ({ words, ids }) => {
+  const { ask, service } = await startRows(ROWS);
+  const answer = await ask(queryOf("experiments", `filter: { words: ${JSON.stringify(words)} }`));
+  expect(answer).toEqual(found(ids));
+  expect(service.inOrder()).toEqual(["GET ada/mnist/experiments?limit=500"]);
 });
 
 test.each(["jobs", "buildJobs", "groups"])("%s are found by words as well", async (list) => {

@@ -7,6 +7,7 @@ import { startBefore, startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { LOG_CALL, LOG_ROUTE, type LogAnswer, READ_LOG, readWindowOf } from "../support/logs.ts";
 import { withDeadline } from "../support/patience.ts";
+import REASONS from "./missing-reasons.json" with { type: "json" };
 
 describe("a log that cannot be had", () => {
   const MISSING = { json: "The logs are not found.", status: 404 };
@@ -21,16 +22,7 @@ describe("a log that cannot be had", () => {
     expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/", LOG_CALL]);
   });
 
-  test.each([
-    ["is forbidden", { json: { detail: "No." }, status: 403 }, "FORBIDDEN"],
-    ["is not offered", { text: "<html></html>", status: 404 }, "UPSTREAM_UNSUPPORTED"],
-    ["crashes", { text: "<html></html>", status: 500 }, "UPSTREAM_ERROR"],
-    [
-      "is said to be compressed and is not",
-      { text: "canary", headers: { "content-encoding": "gzip" } },
-      "UPSTREAM_BAD_RESPONSE",
-    ],
-  ])("because it %s keeps the service's reason", async (_, told, code) => {
+  test.each(REASONS)("because it $why keeps the service's reason", async ({ told, code }) => {
     const { ask, logged } = await startBefore(() => told);
     const { data, errors } = (await ask(READ_LOG)) as LogAnswer;
     expect(data).toEqual({ experiment: { logs: null } });

@@ -102,17 +102,21 @@ test("a process with the heap of our own files lives through each of the worst o
   }
 });
 
-test("a process with that heap lives through what 100 strangers send beside their documents", async () => {
+test("a process with that heap lives through what strangers send: long documents, and much beside them", async () => {
   const { url, expectAlive } = await start();
-  const many = `[${"{},".repeat(84_000)}{}]`;
-  const body = `{"query":"{ viewer { username } }","variables":{"many":${many}}}`;
-  const ask = (token: number) =>
+  const ask = (token: number, body: string) =>
     read(`${url}/graphql`, {
       method: "POST",
       headers: { "content-type": "application/json", authorization: `token ${token}` },
       body,
     });
-  expect(await Promise.all(numbers(100).map(ask))).not.toContain(0);
+  const names = (token: number) => numbers(1_300).map((name) => `f${token}_${name}:name`);
+  const long = (token: number) =>
+    `{"query":"{ project(id: \\"ada.mnist\\") { ${names(token).join(" ")} } }"}`;
+  expect(await Promise.all(numbers(250).map((token) => ask(token, long(token))))).not.toContain(0);
+  const many = `[${"{},".repeat(84_000)}{}]`;
+  const body = `{"query":"{ viewer { username } }","variables":{"many":${many}}}`;
+  expect(await Promise.all(numbers(100).map((token) => ask(token, body)))).not.toContain(0);
   const greet = async (token: number) => {
     const { socket } = await openSocket({ url }, { token: `${token}`, byHeader: true }, false);
     socket.send(`{"type":"connection_init","payload":{"many":${many}}}`);

@@ -37,14 +37,12 @@ describe("the request id", () => {
   );
 });
 
-describe("the trace context", () => {
-  test.each(TRACE_CONTEXTS)(
-    "$given of the caller is handed to the service as $sent, and no state",
-    async ({ given: traceparent, sent }) => {
-      const { ask, service: fake } = await startBefore(() => ({ json: { username: "ada" } }));
-      await ask("{ viewer { isSuperuser } }", {}, { headers: { traceparent, tracestate: "vendor=canary" } });
-      const told = fake.seen().map(({ headers }) => [headers["traceparent"] ?? null, headers["tracestate"]]);
-      expect(told).toEqual([[sent, undefined]]);
-    },
-  );
-});
+test.each(TRACE_CONTEXTS)(
+  "the trace context $given of the caller is handed to the service as $sent, and no state",
+  async ({ given: traceparent, sent }) => {
+    const { ask, service: fake } = await startBefore(() => ({ json: { username: "ada" } }));
+    await ask("{ viewer { isSuperuser } }", {}, { headers: { traceparent, tracestate: "vendor=canary" } });
+    const told = fake.seen().map(({ headers }) => [headers["traceparent"] ?? null, headers["tracestate"]]);
+    expect(told).toEqual([[sent, undefined]]);
+  },
+);

@@ -17,7 +17,7 @@ const named = (count: number) =>
 
 const times = (count: number, part: string) => Array.from({ length: count }, () => part).join(" ");
 
-async function start() {
+async function start(maxBytes = "100000") {
   const rowOf = (id: number) => ({ id, name: "run", original: `ada.mnist.${id + 1_000}` });
   const rows = Array.from({ length: 100 }, (_, index) => rowOf(index));
   const service = await startFake(({ path }) => {
@@ -29,7 +29,7 @@ async function start() {
     if (path.includes("/experiments?")) return { json: { count: 100, next: null, results: rows } };
     return { json: { count: 0, next: null, results: [], id: 42, name: "run" } };
   });
-  const env = { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: "100000", MCP: "read" };
+  const env = { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: maxBytes, MCP: "read" };
   return { service, ...(await startGateway({ upstream: service, env })) };
 }
 
@@ -76,6 +76,7 @@ describe("what a request brings counts against it as well, before anything is do
 
   test.each([
     ["variables", "graphql", { query, variables }, "application/json"],
+    ["a long document", "graphql", { query: `{ ${times(250, "__typename")} }` }, "application/json"],
     ["extensions", "graphql", { query, variables: { id: "ada.mnist.42" }, extensions: { many } }, "*/*"],
     ["those of a subscription", "graphql", { query: events, variables: { many } }, "text/event-stream"],
     ["a message of an agent", "mcp", tool, "application/json, text/event-stream"],
@@ -86,14 +87,24 @@ describe("what a request brings counts against it as well, before anything is do
     expect(service.calls()).toEqual([]);
   });
 
-  test("those of a subscription as long as it lasts", async () => {
+  const some = many.slice(0, 1_200);
+  test.each([
+    ["those of a subscription", { query: events, variables: { some } }],
+    ["its document", { query: events.replace("id }", `id ${times(45, "name")} }`) }],
+  ])("%s as long as it lasts", async (_, asked) => {
     const { ask, url } = await start();
-    const some = many.slice(0, 1_000);
-    const stream = await subscribe(url, { query: events, variables: { some } });
+    const stream = await subscribe(url, asked);
     const asking = () => ask(query, { id: "ada.mnist.42", some });
     expect(firstCodeOf(await asking())).toBe("REQUEST_LIMIT_EXCEEDED");
     stream.leave();
     await vi.waitUntil(async () => firstCodeOf(await asking()) === "ok", PATIENT);
+  });
+
+  test("a document that was sent before, by its plan as well, where it is longer than people write them", async () => {
+    const { ask } = await start("460000");
+    const long = `{ ${Array.from({ length: 150 }, (_, name) => `f${name}: __typename`).join(" ")} }`;
+    const answers = [await ask(long), await ask(long), await ask(long), await ask(long, { many })];
+    expect(answers.map(firstCodeOf)).toEqual(["ok", "ok", "ok", "REQUEST_LIMIT_EXCEEDED"]);
   });
 
   test("those of an operation by WebSocket, whose id is short as well", async () => {

@@ -59,7 +59,7 @@ test("what callers command counts for what they hold: long texts that wait for t
       gateway,
       `mutation { updateExperiment(id: "ada.mnist.42", input: { description: "${"x".repeat(length)}" }) { experiment { status } } }`,
     );
-  expect([firstCodeOf(await rename(20_000)), firstCodeOf(await rename(30_000))]).toEqual([
+  expect([firstCodeOf(await rename(10_000)), firstCodeOf(await rename(30_000))]).toEqual([
     "ok",
     "REQUEST_LIMIT_EXCEEDED",
   ]);

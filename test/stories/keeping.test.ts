@@ -5,6 +5,7 @@ import { RELEASE_04, startBefore } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listIn } from "../support/listed.ts";
 import { startProfile } from "../support/profiles.ts";
+import OWNERS from "./bookmarks-of-others.json" with { type: "json" };
 
 /** What is kept of each kind: the run of the demo that is bookmarked and archived, and what its list rows lack. */
 const KINDS = {
@@ -85,16 +86,7 @@ describe("what somebody else keeps", () => {
   } } }`;
 
   // A superuser does not see whether it is a bookmark of that user or of the superuser as well: this is read.
-  test.each([
-    ["is an empty list on a server that shows it to nobody else", "grace", "ada", [], []],
-    [
-      "is shown to superusers by some servers",
-      "ada",
-      "grace",
-      [{ uniqueName: "ada.mnist.1", isBookmarked: false }],
-      ["GET ada/mnist/experiments/1/"],
-    ],
-  ])("%s", async (_, caller, owner, nodes, reads) => {
+  test.each(OWNERS)("$how", async ({ caller, owner, nodes, reads }) => {
     const { ask, calls, demo } = await startProfile();
     const id = globalId(`User:${owner}`);
     expect(await ask(document, { id }, { token: tokenOf(demo, caller) })).toEqual({

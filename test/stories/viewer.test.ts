@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
+import OTHERWISE from "./told-otherwise.json" with { type: "json" };
 
 const LISTS = ["EXPERIMENT", "JOB", "BUILD_JOB", "GROUP", "PROJECT"];
 const BOOKMARKS = `{ viewer { username ${LISTS.map((kind) => `${kind}: bookmarks(kind: ${kind}) { totalCount }`).join(" ")} } }`;
@@ -46,28 +47,18 @@ test("once the caller's name is known, lists are read side by side with what pro
   expect(service.calls()).toEqual([...CALLS, ...CALLS].toSorted());
 });
 
-test.each([
-  [
-    "is not accepted any more",
-    { json: { detail: "Invalid token." }, status: 401 },
-    "Invalid token.",
-    { upstream: { method: "GET", route: "users/", status: 401 } },
-  ],
-  [
-    "is that of another user",
-    { json: { username: "grace" } },
-    "The token now belongs to another user. Ask again.",
-    {},
-  ],
-])("a caller whose token %s is null, also where the name was known", async (_, told, message, facts) => {
-  const current: { me: Told } = { me: { json: { username: "ada" } } };
-  const { ask } = await startBookmarks(() => current.me);
-  await ask("{ viewer { username } }");
-  current.me = told;
-  const answer = await ask(BOOKMARKS);
-  expect(answer.data).toEqual({ viewer: null });
-  expect(errorsOf(answer)).toEqual([failure("viewer", "UNAUTHENTICATED", message, facts)]);
-});
+test.each(OTHERWISE)(
+  "a caller whose token $how is null, also where the name was known",
+  async ({ told, message, facts }) => {
+    const current: { me: Told } = { me: { json: { username: "ada" } } };
+    const { ask } = await startBookmarks(() => current.me);
+    await ask("{ viewer { username } }");
+    current.me = told;
+    const answer = await ask(BOOKMARKS);
+    expect(answer.data).toEqual({ viewer: null });
+    expect(errorsOf(answer)).toEqual([failure("viewer", "UNAUTHENTICATED", message, facts)]);
+  },
+);
 
 test("the names of callers are their own", async () => {
   const service = await startFake(({ path, headers }) =>

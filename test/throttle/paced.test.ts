@@ -155,6 +155,28 @@ describe("a service that answers 20 requests a minute", () => {
     },
   );
 
+  test("is waited for by so many operations at a time that all of them have room in memory", async () => {
+    const { hand, gateway } = await startPaced({ MAX_OPERATIONS: "1" });
+    const waiting: Promise<unknown>[] = [];
+    for (const token of ["ada", "bob", "eve", "joe"]) {
+      await askFor(gateway, statusOf(99), token);
+      waiting.push(gateway.ask(statusesOf(upTo(15)), {}, { token }));
+      await reaches(gateway, "rungraph_operations_running", waiting.length);
+    }
+    expect(firstCodeOf(await askFor(gateway, statusOf(1), "kim"))).toBe("SERVICE_OVERLOADED");
+    await settle(Promise.all(waiting), hand, gateway);
+    expect(firstCodeOf(await askFor(gateway, statusOf(1), "kim"))).toBe("ok");
+  });
+
+  test("is asked for a subscription again within 15 seconds, although its turn now would be later", async () => {
+    const { hand, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "30000" });
+    await gateway.ask(statusesOf(upTo(14)));
+    await watch(gateway, 99);
+    await hand.reach(20);
+    await vi.waitUntil(() => hand.timers().some((at) => at > 1_000 && at <= 16_000), PATIENT);
+    expect(service.seen()).toHaveLength(14);
+  });
+
   test("is followed by a place again: who holds none while it waits has one when its read is sent", async () => {
     const held = gate();
     let answering = Promise.resolve();

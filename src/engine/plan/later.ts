@@ -182,7 +182,9 @@ export function deliverLater(
 
 const beginsWith = (path: Path, above: Path): boolean => above.every((key, index) => path[index] === key);
 
-const below = (value: unknown, key: string | number): unknown => Reflect.get(Object(value), key);
+/** Only what it has itself: response names may be those of what every object inherits, which belongs to the process. */
+const below = (value: unknown, key: string | number): unknown =>
+  Object.hasOwn(Object(value), key) ? Reflect.get(Object(value), key) : undefined;
 
 /** Where an error has made a part of a result null. It stays null, whatever other parts have there. */
 class NullPlaces {

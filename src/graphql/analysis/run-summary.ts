@@ -22,9 +22,7 @@ import {
   statusesOf,
 } from "./run-figures.ts";
 
-/*
- * Figures over a list of experiments. Each is computed from the rows of the list when it is selected, in time slices.
- */
+/* Figures over a list of experiments. Each is computed from the rows of the list when it is selected, in time slices. */
 
 const MAX_SCAN = 10_000;
 

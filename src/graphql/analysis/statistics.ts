@@ -67,9 +67,7 @@ function ranksOf(values: readonly number[]): Float64Array {
   return ranks;
 }
 
-/**
- * Spearman's rank correlation of pairs, -1 to 1. Null of fewer than two pairs, and where one side is the same in all of them.
- */
+/** Spearman's rank correlation of pairs, -1 to 1. Null of fewer than two pairs, and where one side is the same in all of them. */
 export function rankCorrelation(xs: readonly number[], ys: readonly number[]): number | null {
   const [ranksOfX, ranksOfY] = [ranksOf(xs), ranksOf(ys)];
   const mean = (xs.length + 1) / 2;

@@ -69,8 +69,6 @@ MetricRecord.implement({
   }),
 });
 
-const MetricRecordConnection = connectionOf(MetricRecord, "A page of metric records.");
-
 /** The list of an experiment's metrics. With a known group it can be batched with the metrics of that group. */
 function metricsOf({ address, listedIn, loaded: { experiment_group } }: ExperimentResource) {
   // An experiment that was chosen for a group names the one that started it, if any.
@@ -160,7 +158,7 @@ builder.objectFields(Experiment, (t) => ({
     ),
   }),
   metrics: t.field({
-    type: MetricRecordConnection,
+    type: connectionOf(MetricRecord, "A page of metric records."),
     args: pageArgs,
     ...child("Metric records, in the service's order.", (parent, args: PageArgs, context) =>
       readConnection(metricsOf(parent), args, (record) => ({ parent, record }), context),

@@ -65,9 +65,7 @@ root.query(
   lookUp(Project, "A project by its id. Its existence is checked only when its record is read."),
 );
 
-/*
- * Mutations of projects, which the service's document does not describe. Source: release 0.4.4 of the server.
- */
+/* Mutations of projects, which the service's document does not describe. Source: release 0.4.4 of the server. */
 
 const { bookmark, unbookmark, archive, restore, update, create, delete: discard } = project.optional;
 

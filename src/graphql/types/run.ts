@@ -22,9 +22,7 @@ import {
   StatusRecordConnection,
 } from "./status.ts";
 
-/*
- * Interfaces and fields that all kinds of run share. Differences between kinds are in the rows of `kinds`.
- */
+/* Interfaces and fields that all kinds of run share. Differences between kinds are in the rows of `kinds`. */
 
 const resolveType = ({ kind }: Resource) => kind.name;
 

@@ -99,10 +99,9 @@ function endsOfGaps({ values, points }: Valued, most: number): readonly number[]
 }
 
 /**
- * Downsamples a series by Largest-Triangle-Three-Buckets (Steinarsson 2013): from each bucket it keeps the point that
- * forms the largest triangle with the previously kept point and the average of the next bucket. Keeps the first and last
- * point with a value and drops those without. Returns the indexes of the points that it keeps. Own code: the available
- * packages are unmaintained.
+ * Downsamples a series by Largest-Triangle-Three-Buckets (Steinarsson 2013): from each bucket it keeps the point that forms the
+ * largest triangle with the previously kept point and the average of the next bucket. Keeps the first and last point with a value
+ * and drops those without. Returns the indexes of the points that it keeps. Own code: the available packages are unmaintained.
  */
 function lttb({ values, points }: Valued, maxPoints: number): readonly number[] {
   if (points.length <= maxPoints) return points;

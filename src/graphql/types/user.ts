@@ -20,9 +20,7 @@ import { runLists } from "./run-list.ts";
 
 const { property, fromAddress, child } = fieldsOf(User.kind);
 
-/*
- * Lists of a user: projects, bookmarks and archived records. Bookmarks and archives are of several projects.
- */
+/* Lists of a user: projects, bookmarks and archived records. Bookmarks and archives are of several projects. */
 
 const ProjectConnection = connectionOf(Project, "A page of projects.", { isScanned: true });
 

@@ -9,9 +9,7 @@ import type { Resource } from "../core/resource.ts";
 import { urlOf } from "./logs.ts";
 import { outputFiles } from "./output-files.ts";
 
-/*
- * Fields that several kinds of runs and experiment jobs have, but not all: `resources: t.field(resources)`.
- */
+/* Fields that several kinds of runs and experiment jobs have, but not all: `resources: t.field(resources)`. */
 
 const { property, json, reference, computed } = fieldsOf<JobRecord>();
 

@@ -18,10 +18,9 @@ export interface ProbeSettings {
 const PROBE_MS = 4_000;
 
 /**
- * Creates the probe of the circuit breaker: a GET of its own with the token of a request that waits for it. So it
- * outlasts the operation of that request, and is never a command. Only its status is read. Probes alternate between the
- * cheapest record and what the request reads, so that neither one dead endpoint nor one bad record keeps the circuit
- * open.
+ * Creates the probe of the circuit breaker: a GET of its own with the token of a request that waits for it. So it outlasts the
+ * operation of that request, and is never a command. Only its status is read. Probes alternate between the cheapest record and
+ * what the request reads, so that neither one dead endpoint nor one bad record keeps the circuit open.
  */
 export function createProbe({ attempts, exchange, open, clock }: ProbeSettings) {
   let isCheapNext = true;

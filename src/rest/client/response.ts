@@ -16,10 +16,7 @@ export interface ReadSettings {
   readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
 
-/**
- * Parses a whole response with the reader of its endpoint, in turns of the caller: a short one at once, a long one in time
- * slices.
- */
+/** Parses a whole response with the reader of its endpoint, in turns of the caller; a long one in time slices. */
 export function readResponse(
   order: Order,
   response: WholeResponse,
