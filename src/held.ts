@@ -40,10 +40,6 @@ export class HeldBytes {
     held.add(bytes);
     return held;
   }
-
-  holdJson(scope: RequestScope, value: unknown): Held | null {
-    return this.hold(scope, heapOf(value));
-  }
 }
 
 /** What takes less is not counted, in bytes of memory. */
@@ -53,7 +49,7 @@ const LITTLE = 32_768;
 const BYTES_PER_VALUE = 64;
 
 /** About the memory that parsed JSON takes, in bytes: of a list of `{}` twenty times as much as its text. */
-function heapOf(value: unknown): number {
+export function heapOf(value: unknown): number {
   let bytes = 0;
   // Not by recursion: callers nest as deep as they like.
   const rest = [value];

@@ -1,5 +1,6 @@
 import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
 import { Cancelled } from "../errors.ts";
+import type { Held } from "../held.ts";
 import type { RequestScope } from "../request-scope.ts";
 import {
   createDocuments,
@@ -26,6 +27,7 @@ import {
 } from "./errors.ts";
 import { sizeOfSelection } from "./limits.ts";
 import { Meter, type MeterSettings } from "./meter.ts";
+import { BYTES_PER_FIELD } from "./plan/compile.ts";
 import { type Pieces, type PublicErrors, withPublicErrors } from "./plan/pieces.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { ErrorBehavior, RunBehavior } from "./plan/types.ts";
@@ -100,19 +102,8 @@ export function createEngine(settings: EngineSettings) {
       }),
     );
 
-  /** Documents count until their operations have ended. */
-  const recall = (text: string, scope: RequestScope): PreparedDocument | null => {
-    const document = documents.known(text);
-    if (document) heldBytes.hold(scope, document.bytes(), SHARED_BYTES);
-    return document;
-  };
-
   const parse = (text: string, scope: RequestScope): Promise<PreparedDocument> =>
-    inTurn(scope, () => {
-      const document = documents.known(text) ?? documents.parse(text);
-      heldBytes.hold(scope, document.bytes());
-      return document;
-    });
+    inTurn(scope, () => documents.known(text) ?? documents.parse(text));
 
   /** Reads a document that is not known, in two turns: one to parse it, and one to validate it, which takes up to 20 ms. */
   const read = async (
@@ -122,6 +113,7 @@ export function createEngine(settings: EngineSettings) {
     isReadOnly: boolean,
   ): Promise<PreparedDocument> => {
     const parsed = await parse(text, scope);
+    heldBytes.hold(scope, parsed.bytes());
     selectPlan(parsed, params, isReadOnly);
     return inTurn(scope, () => {
       // The same document may have been read meanwhile.
@@ -150,6 +142,17 @@ export function createEngine(settings: EngineSettings) {
       );
     return { plan, onError: params.onError == null ? "PROPAGATE" : errorBehaviorOf(params.onError) };
   };
+
+  /** Counts what a plan takes at most, and `besides`; of a document that is known, what it takes where that is much. */
+  const holdPlan = (
+    scope: RequestScope,
+    plan: Plan,
+    known: PreparedDocument | null,
+    besides = 0,
+  ): Held | null =>
+    known
+      ? heldBytes.hold(scope, known.bytes(), SHARED_BYTES)
+      : heldBytes.hold(scope, besides + sizeOfSelection(schema, plan, null) * BYTES_PER_FIELD);
 
   /** Runs a plan in a scope until it completes or its meter stops it; that of a subscription for one event. */
   const resultOf = (
@@ -194,8 +197,10 @@ export function createEngine(settings: EngineSettings) {
       let isWhole = true;
       try {
         const text = textOf(params);
-        const document = recall(text, scope) ?? (await read(text, params, scope, isReadOnly));
+        const known = documents.known(text);
+        const document = known ?? (await read(text, params, scope, isReadOnly));
         const { plan, onError } = planOf(document, params, facts, isReadOnly);
+        holdPlan(scope, plan, known);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
         const behavior = { onError, isIncremental };
@@ -245,8 +250,8 @@ export function createEngine(settings: EngineSettings) {
         const text = textOf(params);
         const shared = documents.known(text);
         const prepared = shared ?? (await read(text, params, scope, true));
-        const held = heldBytes.hold(scope, prepared.bytes(), shared ? SHARED_BYTES : 0);
         const { plan, onError } = planOf(prepared, params, facts, true);
+        const held = holdPlan(scope, plan, shared, prepared.bytes());
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults(
           schema,

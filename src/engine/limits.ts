@@ -190,16 +190,16 @@ const sizes = new WeakMap<OperationDefinitionNode, number>();
 /**
  * Counts the fields that an operation selects with its fragments expanded, each multiplied by the length of the list
  * arguments above it. Fields with `@skip` or `@include` count, and so does introspection. The lengths of lists from the
- * service are unknown and do not count. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a
+ * service are unknown and do not count. Without variables: the fields of its plan, for all types. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a
  * fragment again at each spread, which is exactly the attack.
  */
 export function sizeOfSelection(
   schema: GraphQLSchema,
   { operation, fragments }: { readonly operation: OperationDefinitionNode; readonly fragments: Fragments },
-  variables: Variables,
+  variables: Variables | null,
 ): number {
-  const known = sizes.get(operation);
-  if (known !== undefined) return known;
+  const known = variables && sizes.get(operation);
+  if (known != null) return known;
   let isFixed = true;
 
   /** Memoized by selection and type, because nested spreads can grow exponentially. */
@@ -227,12 +227,13 @@ export function sizeOfSelection(
   const sizeOfField = (node: FieldNode, parent: GraphQLObjectType): number => {
     const name = node.name.value;
     const field = parent.getFields()[name] ?? INTROSPECTION.get(name);
-    if (!node.selectionSet || !field) return 1;
+    const { selectionSet } = node;
+    if (!selectionSet || !field) return 1;
     const named = getNamedType(field.type);
     const types = isAbstractType(named) ? schema.getPossibleTypes(named) : isObjectType(named) ? [named] : [];
-    // An item has one of the possible types, so the most expensive one counts.
-    let largest = 0;
-    for (const type of types) largest = Math.max(largest, sizeOfSet(node.selectionSet, type));
+    // An item has one of the possible types, so the most expensive one counts; a plan may be for all.
+    const all = types.map((type) => sizeOfSet(selectionSet, type));
+    const largest = variables ? Math.max(0, ...all) : all.reduce((sum, each) => sum + each, 0);
     const items = itemsOf(node, field);
     return 1 + (items === null ? largest : items * (1 + largest));
   };
@@ -241,7 +242,7 @@ export function sizeOfSelection(
   const itemsOf = (node: FieldNode, field: GraphQLField<unknown, unknown>): number | null => {
     // Written where the field is declared.
     const { itemsOf: name } = field.extensions as FieldExtensions;
-    const value = node.arguments?.find((argument) => argument.name.value === name)?.value;
+    const value = variables && node.arguments?.find((argument) => argument.name.value === name)?.value;
     // At least one: zero times the infinite size of a recursive fragment would be NaN.
     return value ? Math.max(1, lengthOf(value)) : null;
   };
@@ -251,7 +252,7 @@ export function sizeOfSelection(
     if (value.kind !== Kind.VARIABLE) return 1;
     isFixed = false;
     const name = value.name.value;
-    const given = variables[name];
+    const given = variables && Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (Array.isArray(given)) return given.length;
     const fallback = operation.variableDefinitions?.find(({ variable }) => variable.name.value === name);
     return given === undefined && fallback?.defaultValue ? lengthOf(fallback.defaultValue) : 1;
@@ -259,6 +260,6 @@ export function sizeOfSelection(
 
   const root = schema.getRootType(operation.operation);
   const size = root ? sizeOfSet(operation.selectionSet, root) : 0;
-  if (isFixed) sizes.set(operation, size);
+  if (isFixed && variables) sizes.set(operation, size);
   return size;
 }

@@ -6,9 +6,6 @@ import { type Link, TransientList } from "../transient.ts";
 
 const OPERATIONS = "operations under way";
 
-/** So many times as many operations may wait for their pace besides: they hold no places, but memory. */
-const PAUSED_FACTOR = 4;
-
 /** Creates the ways in. `turnAway`: returns true where the queue of upstream requests has no room for an operation of the caller, and counts it. */
 export function createDoors(config: Config, callers: Callers, turnAway: (caller: Caller) => boolean) {
   const { MAX_OPERATIONS: all, MAX_UNPROVEN_MUTATIONS: mutations } = config;
@@ -25,7 +22,8 @@ export function createDoors(config: Config, callers: Callers, turnAway: (caller:
     new Door(kind, callers.quota(shares), closedFor);
   return {
     operation: doorTo(OPERATIONS, operations, (caller, paused) =>
-      paused >= PAUSED_FACTOR * all || turnAway(caller) ? overloaded() : null,
+      // Those that wait for their pace hold no places, but memory.
+      paused >= 4 * all || turnAway(caller) ? overloaded() : null,
     ),
     stream: doorTo("subscriptions", streams, whileOpen),
     socket: doorTo("WebSockets", streams, whileOpen),

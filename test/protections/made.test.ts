@@ -25,7 +25,7 @@ async function start(maxBytes = "100000") {
     if (path.includes("/outputs/tree")) return { json: { dirs: [], files: MANY_FILES } };
     if (path.includes("/experiments/7/metrics"))
       return { json: { results: [{ id: 1, values: named(400) }] } };
-    if (path.includes("/experiments/8")) return { json: { id: 8, name: "run", last_metric: named(2_500) } };
+    if (path.includes("/experiments/8")) return { json: { id: 8, name: "run", last_metric: named(4_000) } };
     if (path.includes("/experiments?")) return { json: { count: 100, next: null, results: rows } };
     return { json: { count: 0, next: null, results: [], id: 42, name: "run" } };
   });
@@ -76,7 +76,8 @@ describe("what a request brings counts against it as well, before anything is do
 
   test.each([
     ["variables", "graphql", { query, variables }, "application/json"],
-    ["a long document", "graphql", { query: `{ ${times(250, "__typename")} }` }, "application/json"],
+    ["a long document", "graphql", { query: `{ entities(ids: [${times(250, "1")}]) { id } }` }, "*/*"],
+    ["a long plan", "graphql", { query: `{ entity(id: "a.b") { ${times(20, "id")} } }` }, "*/*"],
     ["extensions", "graphql", { query, variables: { id: "ada.mnist.42" }, extensions: { many } }, "*/*"],
     ["those of a subscription", "graphql", { query: events, variables: { many } }, "text/event-stream"],
     ["a message of an agent", "mcp", tool, "application/json, text/event-stream"],
@@ -90,7 +91,7 @@ describe("what a request brings counts against it as well, before anything is do
   const some = many.slice(0, 1_200);
   test.each([
     ["those of a subscription", { query: events, variables: { some } }],
-    ["its document", { query: events.replace("id }", `id ${times(45, "name")} }`) }],
+    ["its document", { query: events.replace("id }", `id ${times(3, "name")} }`) }],
   ])("%s as long as it lasts", async (_, asked) => {
     const { ask, url } = await start();
     const stream = await subscribe(url, asked);

@@ -24,7 +24,7 @@ interface CompileSettings extends CollectSettings {
 }
 
 /** Measured heap size of a planned field, and per character of its arguments. */
-const BYTES_PER_FIELD = 1_400;
+export const BYTES_PER_FIELD = 1_400;
 const BYTES_PER_CHARACTER = 16;
 
 /** Compiles the selections of one operation, each on first use. */

@@ -15,10 +15,9 @@ import { resourceRefs, Run } from "../core/refs.ts";
 import type { Kind, Resource } from "../core/resource.ts";
 
 /*
- * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A
- * representation becomes an ordinary resource; fields that follow from its key cause no request. Own code instead of
- * Pothos' federation plugin, which fails all representations when one is unknown, and needs Apollo's printer, whose license
- * is not permissive.
+ * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A representation
+ * becomes an ordinary resource; fields that follow from its key cause no request. Own code instead of Pothos' federation plugin,
+ * which fails all representations when one is unknown, and needs Apollo's printer, whose license is not permissive.
  */
 
 type Representation = { readonly __typename?: unknown } & Readonly<Record<string, unknown>>;

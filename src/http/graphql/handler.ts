@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { ExecutionResult } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { noteErrors, rejection } from "../../engine/errors.ts";
+import { heapOf } from "../../held.ts";
 import { type OpenedOperation, openOperation, openStream, type Parts } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import {
@@ -56,7 +57,7 @@ export async function operate(
   try {
     const params = read();
     // Before it waits for a turn, as many others may.
-    const held = heldBytes.holdJson(scope, params);
+    const held = heldBytes.hold(scope, heapOf(params));
     if (takesEvents && (await engine.typeOf(params, scope)) === "subscription") {
       const open = () => openStream(parts, request, scope, held);
       const opened = await engine.subscribe({ scope, params, facts, openStream: open });

@@ -13,6 +13,7 @@ import { lexicographicSortSchema } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { Execution } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
+import { heapOf } from "../../held.ts";
 import { nextTurn } from "../../engine/turns.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
 import { version } from "../../installation.ts";
@@ -115,7 +116,7 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
     let answer: Response;
     try {
       const message = parseObject(asked ?? Buffer.alloc(0));
-      parts.heldBytes.holdJson(scope, message);
+      parts.heldBytes.hold(scope, heapOf(message));
       answer = await answerMessage(message, request.headers, () => openServer(execute));
     } catch (error) {
       return reject(response, "mcp", parts.publicError(error), requestId);

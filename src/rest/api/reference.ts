@@ -21,9 +21,8 @@ const NUMBER = /^(?:0|[1-9]\d{0,17})$/;
 export const isNumber = (text: string | undefined): text is string => text !== undefined && NUMBER.test(text);
 
 /**
- * Parses a reference: `ada.mnist.builds.7` with infix `builds`, `ada.mnist.3` without. The caller passes the spelling
- * because the text alone is ambiguous: experiments and groups have the same format. Returns null when the text does not
- * match.
+ * Parses a reference: `ada.mnist.builds.7` with infix `builds`, `ada.mnist.3` without. The caller passes the spelling because the
+ * text alone is ambiguous: experiments and groups have the same format. Returns null when the text does not match.
  */
 export function parseReference(text: string, { infix, alias, inGroup = false }: Spelling): RunAddress | null {
   const parts = text.split(".");
