@@ -188,10 +188,10 @@ const isConditional = ({ directives = [] }: SelectionNode): boolean =>
 const sizes = new WeakMap<OperationDefinitionNode, number>();
 
 /**
- * Counts the fields that an operation selects with its fragments expanded, each multiplied by the length of the list
- * arguments above it. Fields with `@skip` or `@include` count, and so does introspection. The lengths of lists from the
- * service are unknown and do not count. Without variables: the fields of its plan, for all types. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a
- * fragment again at each spread, which is exactly the attack.
+ * Counts the fields that an operation selects with its fragments expanded, each multiplied by the length of the list arguments
+ * above it. Fields with `@skip` or `@include` count, and so does introspection. The lengths of lists from the service are
+ * unknown and do not count. Without variables: the fields of its plan, for all types. Own code: cost packages
+ * (graphql-cost-analysis, graphql-armor-cost-limit) walk a fragment again at each spread, which is exactly the attack.
  */
 export function sizeOfSelection(
   schema: GraphQLSchema,
