@@ -1,4 +1,3 @@
-import type { RoadCounts } from "../docs/road.ts";
 import { buildInstrumented, type Place } from "./instrument.ts";
 import { settle, startTraveller } from "./traveller.ts";
 import { SERVICE, type Trip, type TripName, tripNames, TRIPS } from "./trips.ts";
@@ -37,7 +36,8 @@ export async function measureTrips(
   return measured;
 }
 
-export const countsOf = (calls: readonly Place[]): RoadCounts => ({
+/** The files, functions and calls of a trip, and how often the function called next is in another file. */
+export const countsOf = (calls: readonly Place[]) => ({
   files: new Set(calls.map(({ file }) => file)).size,
   functions: new Set(calls).size,
   calls: calls.length,

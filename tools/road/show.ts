@@ -1,5 +1,3 @@
-import { writeFileSync } from "node:fs";
-import { ROAD_COUNTS } from "../docs/road.ts";
 import { countsOf, measureTrips } from "./measure.ts";
 import type { Place } from "./instrument.ts";
 import { type TripName, tripNames } from "./trips.ts";
@@ -7,10 +5,9 @@ import { type TripName, tripNames } from "./trips.ts";
 /**
  * `npm run road` prints what each trip through the gateway passes: its files, each with its functions and how often they
  * are called. `npm run road -- build` prints the trips that have this word in their name; `--order` prints the calls in
- * their order instead, and `--update` writes the counts of all trips for CONTRIBUTING.
+ * their order instead.
  */
 const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
-const isUpdate = process.argv.includes("--update");
 const isInOrder = process.argv.includes("--order");
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -42,9 +39,6 @@ function show(name: TripName, calls: readonly Place[]): void {
   }
 }
 
-const chosen = tripNames.filter((name) => isUpdate || words.every((word) => name.includes(word)));
+const chosen = tripNames.filter((name) => words.every((word) => name.includes(word)));
 const measured = await measureTrips(chosen);
-if (isUpdate) {
-  const counts = Object.fromEntries([...measured].map(([name, calls]) => [name, countsOf(calls)]));
-  writeFileSync(ROAD_COUNTS, `${JSON.stringify(counts, null, 2)}\n`);
-} else for (const [name, calls] of measured) show(name, calls);
+for (const [name, calls] of measured) show(name, calls);
