@@ -1,5 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import { ownCopy } from "./util/own-copy.ts";
 
 /** `proven` for a while after the service has accepted the token; `anonymous` without a token; otherwise `unproven`. */
 export type Standing = "proven" | "unproven" | "anonymous";
@@ -11,8 +12,15 @@ const PROVEN_MS = 600_000;
 const REMEMBERED_MS = 600_000;
 const FORGET_MS = 60_000;
 
-/** Maximum callers that are remembered: so many that are proven, and so many others. A caller who is forgotten begins again. */
-const MAX_CALLERS = 10_000;
+/**
+ * Upper bounds on remembered callers, of verified ones and of all others: their number, and the characters of their tokens, which
+ * may have 16 kB each. A caller who is forgotten starts over.
+ */
+const REMEMBERED_CALLERS = {
+  max: 10_000,
+  maxSize: 16_000_000,
+  sizeCalculation: (_: Caller, key: string) => key.length,
+};
 
 /**
  * Who sends requests: all those of one token, or without one those of an address. Whatever parts of the gateway keep for a
@@ -155,8 +163,8 @@ export class Quota {
 /** The callers of one gateway, what its parts keep for them, and how much each may have. */
 export class Callers {
   readonly #salt: string;
-  readonly #proven = new LRUCache<string, Caller>({ max: MAX_CALLERS });
-  readonly #strangers = new LRUCache<string, Caller>({ max: MAX_CALLERS });
+  readonly #proven = new LRUCache<string, Caller>(REMEMBERED_CALLERS);
+  readonly #strangers = new LRUCache<string, Caller>(REMEMBERED_CALLERS);
   readonly #quotas: Quota[] = [];
   #keeps = 0;
   #forgotAt = 0;
@@ -169,7 +177,7 @@ export class Callers {
   /** The caller with this token, or, without one, at this address. */
   of(token: string | null, address: string): Caller {
     // No token contains a line end.
-    const at = this.#find(`\n${address}`, () => new Caller(this, null, `at ${address}`, null));
+    const at = this.#find(`\n${address}`, (key) => new Caller(this, null, `at ${key.slice(1)}`, null));
     const caller = token === null ? at : this.withToken(token, at);
     const now = performance.now();
     at.usedAt = now;
@@ -180,8 +188,9 @@ export class Callers {
 
   /** The caller with a token. While it is not proven it counts at the address from which it came first. */
   withToken(token: string, at: Caller): Caller {
-    const key = () => hash("sha256", `${this.#salt} ${token}`, "base64url");
-    const caller = this.#proven.get(token) ?? this.#find(token, () => new Caller(this, token, key(), at));
+    const create = (own: string) =>
+      new Caller(this, own, hash("sha256", `${this.#salt} ${own}`, "base64url"), at);
+    const caller = this.#proven.get(token) ?? this.#find(token, create);
     if (performance.now() > caller.provenUntil) caller.unprove();
     return caller;
   }
@@ -220,11 +229,12 @@ export class Callers {
         if (now > usedAt + REMEMBERED_MS && counts.every((count) => !count)) callers.delete(key);
   }
 
-  #find(key: string, create: () => Caller): Caller {
+  #find(key: string, create: (key: string) => Caller): Caller {
     const known = this.#strangers.get(key);
     if (known) return known;
-    const caller = create();
-    this.#strangers.set(key, caller);
+    const own = ownCopy(key);
+    const caller = create(own);
+    this.#strangers.set(own, caller);
     return caller;
   }
 }

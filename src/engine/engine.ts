@@ -2,6 +2,7 @@ import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
 import { Cancelled } from "../errors.ts";
 import type { Held } from "../held.ts";
 import type { RequestScope } from "../request-scope.ts";
+import { ownCopy } from "../util/own-copy.ts";
 import {
   createDocuments,
   type DocumentSettings,
@@ -132,7 +133,8 @@ export function createEngine(settings: EngineSettings) {
     const plan = selectPlan(document, params, isReadOnly);
     const { operation: type, name } = plan.operation;
     facts.type = type;
-    facts.name = name?.value.slice(0, MAX_NAME_LENGTH) ?? null;
+    // Counters and spans outlive the document.
+    facts.name = name ? ownCopy(name.value.slice(0, MAX_NAME_LENGTH)) : null;
     facts.hash = document.hash;
     // The variables are not coerced yet: only the lengths of lists are read.
     const { selected } = executionLimits;

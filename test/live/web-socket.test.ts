@@ -138,3 +138,13 @@ test("a client that answers no ping is disconnected", async () => {
   await subscriptions(0);
   expect(pings).toHaveBeenCalledTimes(1);
 });
+
+test("closes a WebSocket whose connection_init has a longer token than headers may have", async () => {
+  const { url } = await startLive([]);
+  const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws");
+  onTestFinished(() => socket.terminate());
+  const payload = { authorization: `token ${"t".repeat(16_384)}` };
+  socket.on("open", () => socket.send(JSON.stringify({ type: "connection_init", payload })));
+  const [code, reason] = (await once(socket, "close")) as [number, Buffer];
+  expect([code, `${reason}`]).toEqual([4_400, "authorization: expected at most 16384 characters"]);
+});

@@ -22,13 +22,14 @@ const [, , built = "", upstreamUrl = ""] = process.argv;
 const { readConfig } = (await import(`${built}/dist/src/config.js`)) as typeof ConfigModule;
 const { createGateway } = (await import(`${built}/dist/src/gateway.js`)) as typeof GatewayModule;
 const gateway = createGateway({
-  config: { ...readConfig({ UPSTREAM_PROFILE: "polyaxon-0.4" }), UPSTREAM_RETRIES: 0 },
+  config: { ...readConfig({ UPSTREAM_PROFILE: "polyaxon-0.4", ...process.env }), UPSTREAM_RETRIES: 0 },
   upstreamUrl: new URL(upstreamUrl),
   log: pino({ level: "silent" }),
 });
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();
 const server = createServer(gateway.handle);
+server.on("upgrade", gateway.upgrade);
 server.listen(0, "127.0.0.1", () => {
   // A server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;

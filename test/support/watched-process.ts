@@ -8,9 +8,9 @@ import { post } from "./raw-requests.ts";
 
 const PROGRAM = fileURLToPath(new URL("watched-gateway.ts", import.meta.url));
 
-/** A gateway in a process of its own, whose event loop and heap can be looked at. */
-export async function startWatched(upstreamUrl: string) {
-  const child = fork(PROGRAM, [BUILT, upstreamUrl], { execArgv: ["--expose-gc", ...TYPESCRIPT] });
+/** A gateway in a process of its own with these settings, whose event loop and heap can be observed. */
+export async function startWatched(upstreamUrl: string, env: Readonly<Record<string, string>> = {}) {
+  const child = fork(PROGRAM, [BUILT, upstreamUrl], { env, execArgv: ["--expose-gc", ...TYPESCRIPT] });
   const [url] = (await once(child, "message")) as [string];
   return {
     url,

@@ -13,6 +13,10 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "the error table: what each code means to every part of the gateway",
     imports: [],
   },
+  util: {
+    holds: "functions of strings and values that belong to no part of the gateway",
+    imports: [],
+  },
   "transient.ts": {
     holds: "collections whose members come and go with requests",
     imports: [],
@@ -27,7 +31,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "caller.ts": {
     holds: "who asks, and what each part of the gateway keeps for a caller",
-    imports: [],
+    imports: ["util"],
   },
   "line.ts": {
     holds: "what waits for its turn: requests for their pace or a connection, work for a time slice",
@@ -56,6 +60,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   engine: {
     holds: "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
     imports: [
+      "util",
       "errors.ts",
       "transient.ts",
       "line.ts",
@@ -115,7 +120,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "graphql/subscriptions": {
     holds: "the fields of `Subscription`: what each reads, and its events",
-    imports: ["errors.ts", "rest/api", "rest/session", "live", "graphql/core", "graphql/types"],
+    imports: ["util", "errors.ts", "rest/api", "rest/session", "live", "graphql/core", "graphql/types"],
   },
   "graphql/federation": {
     holds: "entities for routers, renamed types",
@@ -150,6 +155,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   http: {
     holds: "HTTP server, router, GraphQL over HTTP, downloads, exports, GraphiQL, tools for agents",
     imports: [
+      "util",
       "errors.ts",
       "transient.ts",
       "clock.ts",

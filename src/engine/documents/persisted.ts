@@ -80,9 +80,9 @@ export function persistedDocuments(maxBytes: number): DocumentStore {
       if (text !== undefined) return text;
       throw notFound("PersistedQueryNotFound");
     }
-    if (hash("sha256", query, "hex") !== id)
-      throw rejection("PersistedQueryMismatch", "PERSISTED_QUERY_MISMATCH", { spec: true });
-    texts.set(id, query);
+    const own = hash("sha256", query, "hex");
+    if (own !== id) throw rejection("PersistedQueryMismatch", "PERSISTED_QUERY_MISMATCH", { spec: true });
+    texts.set(own, query);
     return query;
   };
 }

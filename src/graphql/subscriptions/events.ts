@@ -7,6 +7,7 @@ import { derived, enumType, objectType } from "../core/builder.ts";
 import { Run } from "../core/refs.ts";
 import { RunStatusEnum, statusOf } from "../types/status.ts";
 import type { Context, StreamContext } from "../core/context.ts";
+import { ownCopy } from "../../util/own-copy.ts";
 
 /** Keys that every list of runs has, so that one list can replace the reads of many runs. */
 const KEYS = ["unique_name", "last_status", "updated_at", "started_at", "finished_at"];
@@ -73,7 +74,8 @@ export const eventsOf = <Event, Args>(open: (args: Args, context: StreamContext)
   subscribe: (_: unknown, args: Args, context: Context): LiveStream<Event> => {
     context.session.requireToken();
     // Safe: subscriptions begin in no other context.
-    return open(args, context as StreamContext);
+    // The arguments are kept by polls, which outlive the document that they may be cut from.
+    return open(ownCopy(args), context as StreamContext);
   },
   resolve: (event: Event | Fault): Event => {
     if (event instanceof Fault) throw event.error;

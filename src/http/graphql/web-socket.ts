@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, maxHeaderSize } from "node:http";
 import type { Duplex } from "node:stream";
 import { type ExecutionResult, type FormattedExecutionResult, parse } from "graphql";
 import { useServer } from "graphql-ws/use/ws";
@@ -41,6 +41,9 @@ const MAX_UNANSWERED = 32;
 const GOING_AWAY = 1_001;
 const TRY_AGAIN_LATER = 1_013;
 const NORMAL = 1_000;
+
+/** The close code of `graphql-ws` for a message that cannot be used. */
+const BAD_REQUEST = 4_400;
 
 /** The WebSocket of a client: its place, what it asks and does not read, and when it is idle. */
 class Client extends WebSocket {
@@ -156,9 +159,19 @@ export function createWebSockets(parts: Parts) {
         Object.assign(connection, { connectionParams: undefined });
         if (typeof given !== "string") return true;
         const client = extra.socket as Client;
+        if (given.length > maxHeaderSize) {
+          client.close(BAD_REQUEST, `authorization: expected at most ${maxHeaderSize} characters`);
+          return false;
+        }
         const { headers, socket } = client.request;
-        client.request = { headers: { ...headers, authorization: given }, socket };
-        return client.moveTo(identify(client.request).caller);
+        const { caller } = identify({ headers: { ...headers, authorization: given }, socket });
+        const { authorization: _, ...others } = headers;
+        client.request = {
+          // Only the token is kept of what the client has sent.
+          headers: caller.token === null ? others : { ...others, authorization: `token ${caller.token}` },
+          socket,
+        };
+        return client.moveTo(caller);
       },
       onSubscribe: ({ extra, subscriptions }, id, { query, ...params }) => {
         const client = extra.socket as Client;
