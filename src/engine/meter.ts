@@ -8,7 +8,7 @@ import type { SliceQueue, Turns } from "./turns.ts";
 interface ResultLimits {
   /** Maximum fields and list items. */
   readonly fields: number;
-  /** Maximum bytes as JSON, approximately. */
+  /** Maximum bytes as JSON. What short strings add by escapes is not counted in the first eighth. */
   readonly bytes: number;
 }
 
@@ -28,13 +28,16 @@ const MAX_ERRORS = 500;
 /** A number, a boolean or null. */
 const BYTES_PER_VALUE = 12;
 
-/** Shorter texts count as ASCII: to count their bytes takes longer than to complete them. */
-const SHORT_TEXT = 100;
+/** Length of a short string, in characters. */
+const SHORT_LENGTH = 100;
 
-/** About the size of a value as JSON, in bytes. Escapes in texts are not counted. */
-export function sizeOf(value: unknown): number {
+/** A character of a string that takes more than a byte in JSON: a control character six. */
+const LONGER_IN_JSON = /[^ !#-[\]-~]/;
+
+/** Size of a value as JSON, in bytes; about that of numbers. */
+function sizeOf(value: unknown): number {
   if (typeof value === "string")
-    return (value.length < SHORT_TEXT ? value.length : Buffer.byteLength(value)) + 2;
+    return LONGER_IN_JSON.test(value) ? Buffer.byteLength(JSON.stringify(value)) : value.length + 2;
   if (typeof value !== "object" || value === null) return BYTES_PER_VALUE;
   let size = 2;
   if (Array.isArray(value)) for (const item of value) size += sizeOf(item) + 1;
@@ -90,6 +93,21 @@ export class Meter {
       this.fields > limits.fields ? `${limits.fields} fields and list items` : `${limits.bytes} bytes`;
     this.stop(tooLarge(`Expected a result of at most ${limit}, got more.`));
     return false;
+  }
+
+  /**
+   * Whether sizes include the escapes of short strings: finding them takes longer than completing the strings. Escapes multiply a
+   * size by six at most, so that a result below an eighth of the limit is below the limit with all of them.
+   */
+  get isExact(): boolean {
+    return this.bytes > this.#limits.bytes / 8;
+  }
+
+  /** Size of a leaf as JSON, in bytes. */
+  sizeOf(value: unknown): number {
+    return typeof value === "string" && value.length < SHORT_LENGTH && !this.isExact
+      ? value.length + 2
+      : sizeOf(value);
   }
 
   /** Counts memory for what the operation makes besides fields of its result. Returns false when it is stopped. */

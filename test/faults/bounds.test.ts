@@ -117,12 +117,30 @@ describe("what is completed is counted while it is made", () => {
     ["text", "é".repeat(500)],
     ["nested values", { a: [Array.from({ length: 100 }, () => ({ b: "c" }))] }],
     ["numbers", Array(1_000).fill(1)],
+    ["control characters", "\u0001".repeat(170)],
+    ["short strings of control characters", Array(4).fill("\u0001".repeat(45))],
     ["values 190 levels deep", Array(10).fill(JSON.parse("[".repeat(190) + "]".repeat(190)))],
   ])("bytes of %s", async (_, value) => {
     const { ask } = await startConfig(value, { MAX_RESULT_BYTES: "1000" });
     expect(await ask('{ experiment(id: "ada.mnist.42") { declaration(name: "it") } }')).toEqual({
       errors: bytes(1_000),
     });
+  });
+
+  test.each([
+    ["read once", (index: number) => ({ build_job: null, name: `${index}`.padEnd(90, "\u0001") })],
+    ["that is the same for all", () => ({ name: null, build_job: "ada.mnist.builds.1" })],
+  ])("counts short strings of control characters as JSON has them, of a record %s", async (_, rowOf) => {
+    const results = Array.from({ length: 500 }, (_each, index) => ({ id: index + 1, ...rowOf(index) }));
+    const build = { id: 1, unique_name: "ada.mnist.builds.1", name: "\u0001".repeat(90) };
+    const service = await startFake(({ path }) => ({
+      json: path.includes("/builds/1") ? build : { count: 500, next: null, results },
+    }));
+    const env = { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_PAGE_SIZE: "500", MAX_RESULT_BYTES: "150000" };
+    const { ask } = await startGateway({ upstream: service, env });
+    const query =
+      '{ project(id: "ada.mnist") { experiments(first: 500) { nodes { name buildJob { name } } } } }';
+    expect(await ask(query)).toEqual({ errors: bytes(150_000) });
   });
 
   test("a long alias counts for each row", async () => {

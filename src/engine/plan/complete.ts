@@ -11,7 +11,6 @@ import {
   isObjectType,
 } from "graphql";
 import { MadeItems, type Recorded, type ScalarExtensions } from "../field-source.ts";
-import { sizeOf } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
 import { CHILD_BYTES, defer, runFields, settle, writePlain } from "./run.ts";
 import type {
@@ -67,7 +66,7 @@ function completeLeaf(type: GraphQLLeafType): Complete {
       );
     }
     slots[at] = written;
-    run.meter.count(0, sizeOf(written));
+    run.meter.count(0, run.meter.sizeOf(written));
   };
 }
 
@@ -211,7 +210,7 @@ export function completeFields(
   // What is complete is the same wherever it is selected like this, but for notes of places. Safe: such selections have such objects.
   const record = selection.isKept && !run.context.at ? (object as Recorded).loaded : null;
   const known = record && completed.get(selection)?.get(record);
-  if (known) {
+  if (known && known.isExact === meter.isExact) {
     if (meter.count(known.fields, known.bytes)) container.slots[container.at] = known.values;
     return;
   }
@@ -221,11 +220,11 @@ export function completeFields(
   const { pending } = run;
   const fields = meter.fields;
   const bytes = meter.bytes;
-  const errors = meter.errors;
+  const { errors, isExact } = meter;
   runFields(selection, object, container, values, run);
   const isWhole = run.pending === pending && meter.errors === errors;
   if (!record || !isWhole || meter.isStopped) return;
   const bySelection = completed.get(selection) ?? new Map<object, CompletedObject>();
   completed.set(selection, bySelection);
-  bySelection.set(record, { values, fields: meter.fields - fields, bytes: meter.bytes - bytes });
+  bySelection.set(record, { values, isExact, fields: meter.fields - fields, bytes: meter.bytes - bytes });
 }

@@ -1,7 +1,6 @@
 import { type GraphQLError, locatedError } from "graphql";
 import { hasOutcome, OneOfSeveral } from "../../errors.ts";
 import type { Recorded } from "../field-source.ts";
-import { sizeOf } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
 import type { Container, Run, Selection, Site, Slots } from "./types.ts";
 
@@ -57,7 +56,7 @@ export function writePlain(
     const value = source[property];
     if (value === null ? !isNullable : !isAsIs(value)) return false;
     slots[key] = value;
-    bytes += keyBytes + (value === null ? 0 : sizeOf(value));
+    bytes += keyBytes + (value === null ? 0 : meter.sizeOf(value));
   }
   return meter.count(plain.length, bytes);
 }

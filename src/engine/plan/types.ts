@@ -38,6 +38,8 @@ export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isN
 /** An object of the result that is complete, and what it counts. */
 export interface CompletedObject {
   readonly values: Slots;
+  /** Whether its bytes include the escapes of short strings. */
+  readonly isExact: boolean;
   readonly fields: number;
   readonly bytes: number;
 }
