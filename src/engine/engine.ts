@@ -24,7 +24,6 @@ import {
   tooLarge,
   withExtensions,
   withOutcome,
-  withoutSuggestions,
 } from "./errors.ts";
 import { sizeOfSelection } from "./limits.ts";
 import { Meter, type MeterSettings } from "./meter.ts";
@@ -258,7 +257,7 @@ export function createEngine(settings: EngineSettings) {
         const results = await openResults(
           schema,
           prepared.document,
-          { ...request, held },
+          { ...request, held, hideSuggestions: !settings.isIntrospectable },
           (event, execution) =>
             resultOf(plan, params, execution, { onError, isIncremental: false }, undefined, event)
               .then(({ errors, ...result }) =>
@@ -274,10 +273,7 @@ export function createEngine(settings: EngineSettings) {
         return failed(error, facts);
       }
     },
-    /**
-     * Finalizes a result: adds the request id to its errors, and removes suggestions from them where the schema is hidden.
-     * `extensions` are added as well.
-     */
+    /** Finalizes a result: adds the request id to its errors, and `extensions`. */
     finish: <Result extends ExecutionResult>(
       result: Result,
       requestId: string,
@@ -286,10 +282,7 @@ export function createEngine(settings: EngineSettings) {
       const told = extensions?.() ?? null;
       const whole = told ? { ...result, extensions: { ...result.extensions, ...told } } : result;
       if (!result.errors) return whole;
-      const errors = result.errors.map((error) =>
-        withExtensions(settings.isIntrospectable ? error : withoutSuggestions(error), { requestId }),
-      );
-      return { ...whole, errors };
+      return { ...whole, errors: result.errors.map((error) => withExtensions(error, { requestId })) };
     },
   };
 }

@@ -36,7 +36,7 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
   if (located && isOfGraphQL(cause)) {
     const { code: given, http, outcome } = located.extensions;
     const code = isErrorCode(given) ? given : "BAD_USER_INPUT";
-    return convert(withoutValues(located.message), {
+    return convert(withoutValues(located), {
       code,
       ...(outcome === "unknown" ? { outcome } : {}),
       ...(http ? { http } : {}),
@@ -46,39 +46,59 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
   return convert("Something went wrong in the gateway.", { code: "INTERNAL_SERVER_ERROR" });
 }
 
+/** Longest start and end of a message that callers see, in characters: names and values in between have any length. */
+const MAX_END = 1_000;
+
+const withoutMiddle = (message: string): string =>
+  message.length <= 2 * MAX_END ? message : `${message.slice(0, MAX_END)} … ${message.slice(-MAX_END)}`;
+
 /**
  * Removes values from GraphQL's own messages, which repeat invalid input, even a password. Keeps the place and the
- * expected type, and the value when a number was expected and given.
+ * expected type, and the value when a number was expected and given. Values of variables have any length and content, so they
+ * are found by what surrounds them, without an expression.
  */
-const withoutValues = (message: string): string =>
-  message
-    // Greedy: text before the last reason that looks like a reason is part of the value.
-    .replace(/(got invalid value) (.*)(; [A-Z].*)$/s, (_, words: string, value: string, reason: string) => {
-      const number = /^-?[\d.]+(?= at "|$)/.exec(value)?.[0];
-      const place = / at "[\w.[\]]+"$/.exec(value)?.[0] ?? "";
-      const kept = number && /^; (?:Int|Float) cannot/.test(reason) ? ` ${number}` : "";
-      return `${words}${kept}${place}${reason}`;
-    })
-    .replace(/(String cannot represent a non string value): .*$/s, "$1")
-    .replace(/((?:cannot represent|Expected|expected) [^:{["]*): *["{[].*$/s, "$1")
-    .replace(/(Expected value of type "[^"]+"), found .*$/s, "$1")
-    .replace(/(found|Unexpected) (String|BlockString|Int|Float) ".*$/s, "$1 $2")
-    .replace(/^Unknown argument "(?:last|before)" .*$/s, (text) => `${text} ${FORWARD}`);
+function withoutValues({ message, originalError }: GraphQLError): string {
+  const reason = originalError?.message;
+  const start = message.indexOf(GOT);
+  if (reason === undefined || start === -1 || !message.endsWith(`; ${reason}`)) return withoutValue(message);
+  const given = message.slice(start + GOT.length, -`; ${reason}`.length);
+  const end = given.endsWith('"') ? given.lastIndexOf(' at "') : -1;
+  const [value, place] = end === -1 ? [given, ""] : [given.slice(0, end), given.slice(end)];
+  const isNumber = /^(?:Int|Float) cannot/.test(reason) && /^-?[\d.]+$/.test(value);
+  const kept = isNumber ? ` ${value}` : "";
+  return `${message.slice(0, start)}${GOT.trimEnd()}${kept}${place}; ${withoutValue(reason)}`;
+}
+
+const GOT = " got invalid value ";
+
+/** Beginnings of messages that repeat a value behind them. */
+const BEFORE_VALUES = [
+  /^String cannot represent a non string value(?=:)/,
+  /^(?:Enum "\w+"|\w+) cannot represent [^:]*(?=: *["{[])/,
+  /^Expected value of type "[^"]+"(?=, found)/,
+  /^Argument "\w+" has invalid value/,
+  /^Syntax Error: (?:Unexpected|Expected (?:"[^"]+"|\w+), found) (?:String|BlockString|Int|Float)(?= ")/,
+];
+
+function withoutValue(whole: string): string {
+  const message = withoutMiddle(whole);
+  for (const expression of BEFORE_VALUES) {
+    const [beginning] = expression.exec(message) ?? [];
+    if (beginning !== undefined) return beginning;
+  }
+  return /^Unknown argument "(?:last|before)" /.test(message) ? `${message} ${FORWARD}` : message;
+}
 
 const FORWARD =
   "Lists go forward: for the last items, turn the `direction` of `order` where a list has it; a log has `tailLines`.";
 
 /** The error of a document as callers see it, with a code and its status unless it has its own. */
 export const documentError = (error: GraphQLError, code: ErrorCode): GraphQLError =>
-  at(error, withoutValues(error.message), {
+  at(error, withoutValues(error), {
     code,
     http: { spec: true, status: statusOf(code) },
     ...error.extensions,
   });
-
-/** Removes the "Did you mean" suggestions, which reveal names of the schema. */
-export const withoutSuggestions = (error: GraphQLError): GraphQLError =>
-  at(error, error.message.replaceAll(/\s*Did you mean .*?\?/g, ""), error.extensions);
 
 /** Whether graphql-js raised the error: syntax, validation, coercion of variables and scalars. They quote only the request. */
 function isOfGraphQL(cause: unknown): boolean {
@@ -91,7 +111,7 @@ function at(place: GraphQLError | null, message: string, extensions: GraphQLErro
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
-    return new GraphQLError(message, { nodes, source, positions, path, extensions });
+    return new GraphQLError(withoutMiddle(message), { nodes, source, positions, path, extensions });
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }

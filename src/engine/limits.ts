@@ -8,6 +8,7 @@ import {
   type GraphQLObjectType,
   type GraphQLSchema,
   isAbstractType,
+  isExecutableDefinitionNode,
   isObjectType,
   Kind,
   type OperationDefinitionNode,
@@ -101,6 +102,13 @@ export function parseBounded(text: string, schema: GraphQLSchema, limits: Operat
 }
 
 function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: OperationLimits): void {
+  // Validation would go on, and compare each unknown type with each defined one by edit distance, which is quadratic.
+  const definition = document.definitions.find((node) => !isExecutableDefinitionNode(node));
+  if (definition)
+    throw new GraphQLError("Expected a document of operations and fragments, got a definition of a schema.", {
+      nodes: definition,
+      extensions: { code: "GRAPHQL_VALIDATION_FAILED" },
+    });
   const fragments = fragmentsOf(document);
   const depths = new Map<SelectionSetNode, number>();
   const fragmentNames = new Set(fragments.keys());

@@ -9,6 +9,7 @@ import type { RequestScope } from "../request-scope.ts";
 import type { OperationParams } from "./documents/persisted.ts";
 import type { PlacedContext } from "./field-source.ts";
 import type { Meter } from "./meter.ts";
+import { MAX_VARIABLE_ERRORS } from "./plan/plan.ts";
 
 /** The scope and context in which one event is executed. */
 export interface EventExecution {
@@ -21,6 +22,14 @@ export interface StreamSource {
   readonly params: OperationParams;
   /** Opens the stream once its document is valid. Throws when there are too many. */
   readonly openStream: () => OpenStream;
+}
+
+/** What a valid subscription is opened with. */
+interface OpenedSource extends StreamSource {
+  /** The memory that its document takes; null where that is shared. */
+  readonly held: Held | null;
+  /** Whether errors suggest no names of the schema. */
+  readonly hideSuggestions: boolean;
 }
 
 /** A running subscription of a caller. */
@@ -44,7 +53,7 @@ export type Results = Required<Pick<AsyncIterableIterator<ExecutionResult>, "nex
 export async function openResults(
   schema: GraphQLSchema,
   document: DocumentNode,
-  { params, openStream, held }: StreamSource & { readonly held: Held | null },
+  { params, openStream, held, hideSuggestions }: OpenedSource,
   resultOf: (event: unknown, execution: EventExecution) => Promise<ExecutionResult>,
 ): Promise<{ readonly results: Results } | ExecutionResult> {
   const { scope, context, openEvent } = openStream();
@@ -55,6 +64,8 @@ export async function openResults(
     contextValue: context,
     variableValues: params.variables ?? {},
     operationName: params.operationName ?? null,
+    hideSuggestions,
+    options: { maxCoercionErrors: MAX_VARIABLE_ERRORS },
   }).catch((error: unknown) => {
     scope.end("done");
     throw error;

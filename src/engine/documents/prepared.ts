@@ -133,7 +133,7 @@ export function createDocuments({
         const operation = getOperationAST(document, operationName);
         if (!operation) throw missingOperation(document, operationName);
         const name = operation.name?.value ?? "";
-        const plan = plans.get(name) ?? planner(schema, document, operation, grow);
+        const plan = plans.get(name) ?? planner(schema, document, operation, grow, !isIntrospectable);
         plans.set(name, plan);
         return plan;
       },
@@ -148,7 +148,7 @@ export function createDocuments({
     parse,
     /** Validates a document and caches it if it is sent again. Throws `InvalidDocument`. */
     validate: (text: string, prepared: PreparedDocument): void => {
-      const options = { maxErrors: MAX_VALIDATION_ERRORS };
+      const options = { maxErrors: MAX_VALIDATION_ERRORS, hideSuggestions: !isIntrospectable };
       const errors = validate(schema, prepared.document, rulesFor(text), options);
       if (errors.length > 0)
         throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));

@@ -47,13 +47,15 @@ export type Planner = (
   operation: OperationDefinitionNode,
   /** Receives the number of heap bytes by which the plan has grown. */
   onCompiled: (bytes: number) => void,
+  /** Whether errors suggest no names of the schema. */
+  hideSuggestions: boolean,
 ) => Plan;
 
 /**
  * Creates the plan of an operation. Own code: executors walk the document again for each request and wrap each value in
  * promises; graphql-jit takes longer to compile than most operations to run, and can run the wrong one of two operations.
  */
-export const createPlan: Planner = (schema, document, operation, onCompiled) => {
+export const createPlan: Planner = (schema, document, operation, onCompiled, hideSuggestions) => {
   const fragments = fragmentsOf(document);
   const { conditions, hasLater } = directivesOf(document);
   /** Root selections by combination of the variables of directives. */
@@ -87,7 +89,7 @@ export const createPlan: Planner = (schema, document, operation, onCompiled) => 
       const definitions = operation.variableDefinitions ?? [];
       const { errors, coerced } =
         definitions.length > 0
-          ? getVariableValues(schema, definitions, given, { maxErrors: MAX_VARIABLE_ERRORS })
+          ? getVariableValues(schema, definitions, given, { maxErrors: MAX_VARIABLE_ERRORS, hideSuggestions })
           : NO_VARIABLES;
       if (errors) return onResult({ errors });
       let root: Selection;
@@ -139,7 +141,8 @@ export const createPlan: Planner = (schema, document, operation, onCompiled) => 
   };
 };
 
-const MAX_VARIABLE_ERRORS = 50;
+/** graphql-js writes the whole value into the message of each, from which it is removed. */
+export const MAX_VARIABLE_ERRORS = 5;
 const NO_VARIABLES = { errors: undefined, coerced: {} };
 
 /** The variables in `if` of directives, and whether a document has `@defer` or `@stream`. */

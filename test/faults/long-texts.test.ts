@@ -1,0 +1,58 @@
+import { expect, onTestFinished, test } from "vitest";
+import { startGatewayProcess } from "../support/gateway-process.ts";
+import { post } from "../support/raw-requests.ts";
+
+/** In characters. Linear work over so many takes a fraction of a second, quadratic work longer than any test may take. */
+const LENGTH = 3_000_000;
+
+const repeated = (words: string) => words.repeat(LENGTH / words.length);
+const inString = (words: string) => ({ query: `{ a "${repeated(words)}" }` });
+const as = "a".repeat(LENGTH);
+
+const ends = (message: string) => `${message.slice(0, 1_000)} … ${message.slice(-1_000)}`;
+
+const errorOf = (message: string, code: string, column: number) => ({
+  message,
+  locations: [{ line: 1, column }],
+  extensions: { code, requestId: expect.any(String) },
+});
+const NO_NAME = errorOf("Syntax Error: Expected Name, found String", "GRAPHQL_PARSE_FAILED", 5);
+const LIST =
+  'query ($filter: RunFilter) { project(id: "ada.mnist") { experiments(filter: $filter) { totalCount } } }';
+const LOG = 'query ($n: Int) { experiment(id: "ada.mnist.42") { logs(tailLines: $n) { lines } } }';
+
+test.each<[what: string, body: object, error: object]>([
+  ["reasons in a string", inString("got invalid value "), NO_NAME],
+  ["expectations in a string", inString("Expected "), NO_NAME],
+  ["refusals in a string", inString("cannot represent "), NO_NAME],
+  [
+    "a type like an unknown one",
+    { query: `{ ...F } type ${as} { id: ID } fragment F on ${as.slice(LENGTH / 4)}b { id }` },
+    errorOf(
+      "Expected a document of operations and fragments, got a definition of a schema.",
+      "GRAPHQL_VALIDATION_FAILED",
+      10,
+    ),
+  ],
+  [
+    "an unknown field",
+    { query: `{ b${as}b }` },
+    errorOf(ends(`Cannot query field "b${as}b" on type "Query".`), "GRAPHQL_VALIDATION_FAILED", 3),
+  ],
+  [
+    "a variable with reasons",
+    { query: LOG, variables: { n: repeated("got invalid value; Int ") } },
+    errorOf('Variable "$n" got invalid value; Int cannot represent non-integer value', "BAD_USER_INPUT", 8),
+  ],
+  ...["Did you mean ", " ".repeat(10)].map((words): [string, object, object] => {
+    const key = repeated(words);
+    const message = `Variable "$filter" got invalid value; Field "${key}" is not defined by type "RunFilter".`;
+    const body = { query: LIST, variables: { filter: { [key]: 1 } } };
+    return [`a key of "${words}"`, body, errorOf(ends(message), "BAD_USER_INPUT", 8)];
+  }),
+])("gets a short error in linear time: a long request with %s", async (_, body, error) => {
+  const gateway = await startGatewayProcess(null, { MAX_BODY_BYTES: `${2 * LENGTH}`, INTROSPECTION: "off" });
+  onTestFinished(gateway.kill);
+  const response = await post(`${gateway.url}/graphql`, body);
+  expect(await response.json()).toEqual({ errors: [error] });
+});
