@@ -166,6 +166,18 @@ test("a command for many at which the server fails may not be offered by it, and
   expect(service.inOrder()).toEqual([list, ...sent]);
 });
 
+test.each([
+  ["UNKNOWN", [302, 303, 304, 408, 500, 502, 503, 504, 520]],
+  ["REFUSED", [307, 308, 400, 401, 403, 404, 409, 413, 422, 429]],
+])("a command has the outcome %s after the statuses %j", async (outcome, statuses) => {
+  for (const status of statuses) {
+    const { ask, service } = await startBefore(() => ({ json: {}, status }), env);
+    const answer = await ask(`mutation { stopRuns(ids: ["ada.mnist.jobs.1"], force: true) { outcomes } }`);
+    expect({ status, ...answer }).toEqual({ status, data: { stopRuns: { outcomes: [outcome] } } });
+    expect(service.calls()).toEqual(["POST ada/mnist/jobs/1/stop"]);
+  }
+});
+
 test("after the first refusal of a throttle nothing more of a mutation is sent, and each run is told what became of it", async () => {
   const answering = startFake(({ method, path }) => {
     const id = Number(/jobs\/(\d+)/.exec(path)?.[1]);

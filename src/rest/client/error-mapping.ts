@@ -35,11 +35,11 @@ export function mapErrorResponse(
 }
 
 /**
- * Whether a command may have been done although its response is an error. With 503 the server has not started it; other
- * 5xx may come from a server that has, 302 and 303 redirect to the result of one, and a 304 shows nothing.
+ * Whether a command may have taken effect although its response is an error. A 5xx may come from a proxy that had passed the command
+ * on: Envoy and Heroku send 503 when the upstream breaks off. So may 408. 302 and 303 redirect to a result, and 304 shows nothing.
  */
 const mayHaveBeenDone = ({ status }: ErrorResponse): boolean =>
-  (status >= 500 && status !== 503) || status === 302 || status === 303 || status === 304;
+  status >= 500 || status === 408 || status === 302 || status === 303 || status === 304;
 
 /** Known servers answer so when they crash at a command. One that does not take a method says that in JSON. */
 const isCrash = ({ method }: EndpointName, { status, contentType }: ErrorResponse): boolean =>
