@@ -1,8 +1,10 @@
+import type { ServerResponse } from "node:http";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { Told } from "../support/fake.ts";
-import { type Answer, startBefore } from "../support/gateway.ts";
+import { startFake, type Told } from "../support/fake.ts";
+import { startBefore, startGateway } from "../support/gateway.ts";
 import {
+  ASK_STATUS,
   askFor,
   askOf,
   failedStatus,
@@ -53,12 +55,17 @@ test.each([
 ])("a refusal that says gzip: $message", expectRefused);
 
 test.each(retryAfters)(
-  "Retry-After $retryAfter is told as $seconds seconds, 5 minutes at most",
-  async (row) => {
+  "Retry-After $retryAfter is reported in $seconds seconds after Date $date",
+  async ({ date, retryAfter, seconds }) => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
     onTestFinished(() => void vi.useRealTimers());
-    const { answer } = await askOf({ status: 503, json: {}, headers: { "retry-after": row.retryAfter } });
-    expect((answer as Answer<unknown>).errors?.[0]?.extensions["retryAfterSeconds"]).toBe(row.seconds);
+    const service = await startFake(() => (response: ServerResponse) => {
+      response.sendDate = false;
+      response.writeHead(503, { "retry-after": retryAfter, ...(date && { date }) }).end();
+    });
+    const { ask } = await startGateway({ upstream: service });
+    const { errors } = await ask<unknown, object>(ASK_STATUS);
+    expect(errors?.[0]?.extensions["retryAfterSeconds"]).toBe(seconds);
   },
 );
 

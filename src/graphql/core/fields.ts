@@ -31,16 +31,21 @@ function startedByEngine(): never {
   throw new TypeError("expected the engine to start the reads of the field");
 }
 
-type FromRecord = (record: Readonly<Record<string, unknown>>, resource: Resource, args: object) => unknown;
+type FromRecord = (
+  record: Readonly<Record<string, unknown>>,
+  resource: Resource,
+  args: object,
+  context: Context,
+) => unknown;
 
 const fromRecord =
   (keys: readonly string[], compute: FromRecord): Resolver =>
   (resource, args, context) => {
-    if (isLoaded(resource, keys, context.server)) return compute(resource.loaded, resource, args);
+    if (isLoaded(resource, keys, context.server)) return compute(resource.loaded, resource, args, context);
     // The record is loaded for the object, not for its field.
     const above = context.place?.parent;
     const { session } = (above && context.at?.(above)) ?? context;
-    return load(resource, keys, session).then((record) => compute(record, resource, args));
+    return load(resource, keys, session).then((record) => compute(record, resource, args, context));
   };
 
 /*
@@ -88,7 +93,7 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
     computed: <const Key extends keyof R & string, Out, Args = object>(
       keys: readonly Key[],
       description: string,
-      compute: (record: Partial<Pick<R, Key>>, resource: From, args: Args) => Out,
+      compute: (record: Partial<Pick<R, Key>>, resource: From, args: Args, context: Context) => Out,
     ) => ({ description, ...from<Out, Args>({ keys }, fromRecord(keys, compute as unknown as FromRecord)) }),
 
     /** A value computed from the address. Never causes a request. */

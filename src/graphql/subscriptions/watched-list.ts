@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isPassing, Failure, isFailure } from "../../errors.ts";
+import { millisecondsOf } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pages.ts";
 import { latestOf, type Update, updateOf, type UpdateReason } from "./events.ts";
@@ -70,7 +71,7 @@ function coverageOf({ items, hasNext, last = items.at(-1) }: FirstPage, { isNewe
   return (record: Known) => timeOf(record) > oldest;
 }
 
-const timeOf = ({ updated_at }: Known): number => Date.parse(updated_at ?? "");
+const timeOf = ({ updated_at }: Known): number => millisecondsOf(updated_at ?? "");
 
 /** Reads the runs that are leaving, each once. Those that cannot be read for now are read by a later poll. */
 async function settled(state: ListState, { readRun }: Watched): Promise<ListState> {

@@ -78,7 +78,11 @@ Trackable.implement({
     startedAt: t.field(tracked.time("started_at", "Time of the start.")),
     finishedAt: t.field(tracked.time("finished_at", "Time of the end.")),
     durationSeconds: t.float(
-      tracked.computed(STATE, "Seconds from the start to the end, or until now.", durationSeconds),
+      tracked.computed(
+        STATE,
+        "Seconds from the start to the end, or until now.",
+        (record, _, _args: object, { session }) => durationSeconds(record, session.upstreamTime()),
+      ),
     ),
     statuses: t.field({
       type: StatusRecordConnection,

@@ -1,5 +1,5 @@
 import { derived, derivedOrNull, enumType } from "../core/builder.ts";
-import { mapped } from "../../rest/api/record.ts";
+import { mapped, millisecondsOf } from "../../rest/api/record.ts";
 import type { StatusRecord as StatusRow, TrackedRecord } from "../../rest/api/records.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { connectionOf, type PageArgs, readConnection } from "../core/connection.ts";
@@ -80,13 +80,13 @@ export function isFinished(record: StatusFacts): boolean {
   return phase === "UNKNOWN" ? Boolean(record.finished_at) : phase !== "PENDING" && phase !== "ACTIVE";
 }
 
-/** Seconds from start to end, or to now while it runs; null before the start or when a time is invalid. */
-export function durationSeconds(record: StatusFacts): number | null {
+/** Seconds from start to end, or to `now` (milliseconds) while it runs; null before the start or when a time is invalid. */
+export function durationSeconds(record: StatusFacts, now: number): number | null {
   if (!record.started_at) return null;
   // The duration is unknown when the service recorded no end.
   if (!record.finished_at && isFinished(record)) return null;
-  const end = record.finished_at ? Date.parse(record.finished_at) : Date.now();
-  const seconds = (end - Date.parse(record.started_at)) / 1000;
+  const end = record.finished_at ? millisecondsOf(record.finished_at) : now;
+  const seconds = (end - millisecondsOf(record.started_at)) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : null;
 }
 

@@ -12,10 +12,10 @@ import type { Cell } from "./formats.ts";
 
 export type ExportedRun = typeof Experiment.$inferType;
 
-/** A column: the keys of the runs' records that it needs, and its cells, which may be of a part of a run. */
+/** A column: the keys of the runs' records that it needs, and its cells, which may be of a part of a run. `now` is in milliseconds. */
 interface Column<Part = unknown> {
   readonly keys: readonly (keyof ExperimentRecord)[];
-  readonly cellOf: (run: ExportedRun, part: Part) => Cell;
+  readonly cellOf: (run: ExportedRun, part: Part, now: number) => Cell;
 }
 
 export type NamedColumn<Part = unknown> = Column<Part> & { readonly name: string };
@@ -47,7 +47,7 @@ const FIXED: Columns = {
   updatedAt: shown("updated_at"),
   startedAt: shown("started_at"),
   finishedAt: shown("finished_at"),
-  durationSeconds: { keys: STATE, cellOf: ({ loaded }) => durationSeconds(loaded) },
+  durationSeconds: { keys: STATE, cellOf: ({ loaded }, _, now) => durationSeconds(loaded, now) },
 };
 
 /** The columns that are there only where they are named: known lists do not tell them. */

@@ -8,6 +8,7 @@ import { metricPages } from "../../graphql/types/metrics.ts";
 import { type RunListArgs, readRuns, runListOf } from "../../graphql/types/run-list.ts";
 import { exact } from "../../graphql/types/series.ts";
 import { loopError } from "../../rest/session/steps.ts";
+import { millisecondsOf } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import type { Cell, Format } from "./formats.ts";
 import type { ExportParameters } from "./parameters.ts";
@@ -167,7 +168,7 @@ const DEFAULT = ["uniqueName", ...Object.keys(POINT)];
 
 /** Seconds from one time to another; null when one is missing or invalid. */
 function secondsBetween(from: string | null, to: string | null): number | null {
-  const seconds = (Date.parse(to ?? "") - Date.parse(from ?? "")) / 1000;
+  const seconds = (millisecondsOf(to ?? "") - millisecondsOf(from ?? "")) / 1000;
   return Number.isFinite(seconds) ? seconds : null;
 }
 
@@ -204,7 +205,8 @@ export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): () 
     if (!run) return [].values();
     const pages: (readonly MetricRecord[])[] = [];
     for await (const page of metricPages(run, context)) pages.push(page);
-    return mapped(pointsOf(pages, wanted), (point) => columns.map(({ cellOf }) => cellOf(run, point)));
+    const now = context.session.upstreamTime();
+    return mapped(pointsOf(pages, wanted), (point) => columns.map(({ cellOf }) => cellOf(run, point, now)));
   }
   return () => ({ columns: columns.map(({ name }) => name), runsOfPart: 1, partsAtOnce: AT_ONCE, read });
 }
@@ -224,10 +226,11 @@ export function rowsOfRuns(
       columns: columns.map(({ name }) => name),
       runsOfPart: Math.min(LOADED.most, Math.ceil(maxUpstreamRequests * LOADED.share)),
       partsAtOnce: 1,
-      read: async (runs, context) =>
-        mapped(await loadFor(columns, runs, context), (run) =>
-          columns.map(({ cellOf }) => cellOf(run, null)),
-        ),
+      read: async (runs, context) => {
+        const loaded = await loadFor(columns, runs, context);
+        const now = context.session.upstreamTime();
+        return mapped(loaded, (run) => columns.map(({ cellOf }) => cellOf(run, null, now)));
+      },
     };
   };
 }

@@ -64,6 +64,10 @@ export const number = (value: unknown): value is number | null | undefined =>
 export const flag = passing("boolean", (value: unknown) => typeof value === "boolean" || value == null);
 /** ISO 8601 text as received, because a `Date` would lose microseconds and offset. */
 export const timestamp = passing("string", (value: unknown) => typeof value === "string" || value == null);
+
+/** Milliseconds since 1970 of a timestamp; NaN when it is none. Without an offset it is UTC, not of the gateway's time zone. */
+export const millisecondsOf = (time: string): number =>
+  Date.parse(/^\d{4}-\d\d-\d\d[T ][\d:.]+$/.test(time) ? `${time}Z` : time);
 /** A value whose type the document does not show. One that is nested too deep is none. */
 export const unstated = (value: unknown): value is unknown => !isDeeper(value, MAX_NESTING);
 export const object = (value: unknown): value is Readonly<Record<string, unknown>> | null | undefined =>

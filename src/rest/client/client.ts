@@ -16,6 +16,7 @@ import { createRetries } from "./retry.ts";
 import { ask, type Road } from "./road.ts";
 import { openResponse } from "./stream.ts";
 import { createTransport, type StreamedResponse, type TransportSettings } from "./transport.ts";
+import { UpstreamClock } from "./upstream-clock.ts";
 
 export interface ClientSettings
   extends
@@ -46,12 +47,14 @@ export function createClient(settings: ClientSettings) {
   const { dialect, callers } = settings;
   const wireSettings = { ...settings, connect: createConnector(settings) };
   const transport = createTransport(wireSettings);
+  const clock = new UpstreamClock();
 
   /** Reads a whole response. Callbacks, because here each promise of a read costs as much as the rest. */
   const whole: Exchange<unknown> = (order, wire, watch) =>
     new Promise((resolve, reject) => {
       transport.send(wire, order.asker, (failure, response) => {
         if (failure) return reject(failure);
+        clock.observe(response.date);
         watch.status = response.status;
         watch.bytes = response.body.length;
         readResponse(order, response, settings, { resolve, reject });
@@ -62,6 +65,7 @@ export function createClient(settings: ClientSettings) {
   const stream: Exchange<StreamedResponse> = async (order, wire, watch) => {
     const response = await openResponse(wireSettings, wire, order.asker.life);
     watch.status = response.status;
+    clock.observe(response.date);
     return checkStream(order, response, dialect);
   };
 
@@ -115,6 +119,9 @@ export function createClient(settings: ClientSettings) {
       if (pacerOf(read.order)?.mayDelay(requester)) read.go(false);
       else connections.queue(read, requester);
     },
+
+    /** The time by the clock of the upstream service, in milliseconds since 1970. */
+    upstreamTime: clock.now,
 
     turnAway: (caller: Caller) => connections.turnAway(caller),
 

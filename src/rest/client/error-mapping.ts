@@ -2,6 +2,7 @@ import { type ErrorCode, Failure, tryTo } from "../../errors.ts";
 import type { Order } from "./order.ts";
 import type { UpstreamRequest } from "./request.ts";
 import type { ResponseHead } from "./transport.ts";
+import { httpDateMs } from "./upstream-clock.ts";
 import { parseJson } from "../api/reader.ts";
 import { type EndpointName, spellingOf } from "../api/endpoint.ts";
 import { isDeeper, MAX_NESTING } from "../api/record.ts";
@@ -24,7 +25,7 @@ export function mapErrorResponse(
   const secrets = [...common, scope.token, token, secret];
   const response = { ...head, path, text: body.toString("utf8"), secrets };
   const { code, message } = mapStatus(endpoint, response);
-  const retryAfterSeconds = secondsOf(response.retryAfter);
+  const retryAfterSeconds = secondsOf(response);
   return new Failure(code, message, {
     upstream: { method: endpoint.method, route: endpoint.path, status: response.status },
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
@@ -164,11 +165,14 @@ function* sentences(body: unknown, path: readonly string[]): Generator<string> {
 /** The longest pause that is made or told, in seconds. No read waits for a service that asks for so much. */
 export const MAX_RETRY_AFTER_SECONDS = 300;
 
-/** Parses `Retry-After`, a number or an HTTP date, into seconds up to the maximum. Returns null when it is neither. */
-function secondsOf(retryAfter: string | null): number | null {
-  const given = retryAfter?.trim() ?? "";
-  const isDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(given);
-  const seconds = isDate ? Math.ceil((Date.parse(given) - Date.now()) / 1000) : Number(given);
-  if (!isDate && !/^\d{1,9}$/.test(given)) return null;
-  return Number.isNaN(seconds) ? null : Math.min(Math.max(0, seconds), MAX_RETRY_AFTER_SECONDS);
+/**
+ * Parses `Retry-After` into whole seconds up to the maximum; null when it is neither a number nor an HTTP date. A date is compared
+ * with the `Date` of the response, because the clocks of both sides may differ; without one, with the gateway's clock.
+ */
+function secondsOf({ retryAfter, date }: ResponseHead): number | null {
+  const given = retryAfter ?? "";
+  const seconds = /^\d{1,9}(?:\.\d+)?$/.test(given)
+    ? Number(given)
+    : (httpDateMs(given) - (httpDateMs(date) || Date.now())) / 1000;
+  return Number.isNaN(seconds) ? null : Math.min(Math.max(0, Math.ceil(seconds)), MAX_RETRY_AFTER_SECONDS);
 }

@@ -37,6 +37,7 @@ export interface ResponseHead {
   readonly contentType: string | null;
   readonly encoding: string | null;
   readonly retryAfter: string | null;
+  readonly date: string | null;
 }
 
 export interface WholeResponse extends ResponseHead {
@@ -214,12 +215,13 @@ const FACTS: ReadonlyMap<string, keyof Omit<ResponseHead, "status">> = new Map([
   ["content-type", "contentType"],
   ["content-encoding", "encoding"],
   ["retry-after", "retryAfter"],
+  ["date", "date"],
 ]);
 const LENGTHS = new Set([...FACTS.keys()].map(({ length }) => length));
 
 /** The head of a response from its names and values. What matters is looked for: to parse all takes as long as a short body. */
 export function headOf(status: number, raw: readonly (string | Buffer)[]): ResponseHead {
-  const head = { status, contentType: null, encoding: null, retryAfter: null } as {
+  const head = { status, contentType: null, encoding: null, retryAfter: null, date: null } as {
     -readonly [Fact in keyof ResponseHead]: ResponseHead[Fact];
   };
   for (let at = 1; at < raw.length; at += 2) {

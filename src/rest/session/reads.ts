@@ -8,7 +8,7 @@ import { Entry, type ReadTarget } from "./entry.ts";
 import type { CallerReads } from "./shared-reads.ts";
 
 export interface Reader {
-  readonly client: Pick<Client, "json" | "part" | "queue">;
+  readonly client: Pick<Client, "json" | "part" | "queue" | "upstreamTime">;
   readonly requester: Requester;
   readonly token: string | null;
   /** What it shares with other operations of the caller; null when it shares nothing. */

@@ -34,7 +34,7 @@ export type Wants = Pick<ReadOptions, "query" | "part">;
 /** Sends the reads and commands of one GraphQL request. */
 export type Session = Pick<TokenSession, keyof TokenSession>;
 
-export type SessionClient = Pick<Client, "open" | "json" | "part" | "queue">;
+export type SessionClient = Pick<Client, "open" | "json" | "part" | "queue" | "upstreamTime">;
 
 export function openSession(client: SessionClient, scope: RequestScope, settings: SessionSettings): Session {
   return new TokenSession(client, client.open(scope, settings.bounds), settings, scope.token);
@@ -117,6 +117,11 @@ class TokenSession {
     }
   }
 
+  /** The time by the clock of the upstream service, in milliseconds since 1970. */
+  upstreamTime(): number {
+    return this.#reader.client.upstreamTime();
+  }
+
   /** The login name of the user of the token, if the service has told it before; otherwise null. */
   knownViewer(): string | null {
     return this.#reader.shared?.viewer ?? null;
@@ -162,6 +167,7 @@ export const sessionFor = (session: Session, forPlace: ForPlace): Session => ({
   prefetchList: (endpoint, run) => forPlace(() => session.prefetchList(endpoint, run), true),
   window: (endpoint, at, window) => forPlace(() => session.window(endpoint, at, window)),
   send: (endpoint, at, body) => forPlace(() => session.send(endpoint, at, body)),
+  upstreamTime: () => session.upstreamTime(),
   knownViewer: () => session.knownViewer(),
   learnViewer: (username) => session.learnViewer(username),
   endSharing: () => session.endSharing(),

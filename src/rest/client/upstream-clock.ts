@@ -1,0 +1,26 @@
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/** Milliseconds of the date in a header such as `Date` or `Retry-After`; NaN when it is none. */
+export const httpDateMs = (value: string | null): number =>
+  value !== null && HTTP_DATE.test(value) ? Date.parse(value) : Number.NaN;
+
+/** Differences that the precision of `Date` (a second) and the network explain, in milliseconds. */
+const TOLERANCE_MS = 2_000;
+
+/** The clock of the upstream service, as the `Date` of its responses shows it. Without one it is the gateway's. */
+export class UpstreamClock {
+  #date: string | null = null;
+  #skewMs = 0;
+
+  /** Milliseconds since 1970. */
+  readonly now = (): number => Date.now() + this.#skewMs;
+
+  /** Compares the clocks by the `Date` of a response that has just arrived. */
+  observe(date: string | null): void {
+    // Many responses a second have the same one.
+    if (date === this.#date) return;
+    this.#date = date;
+    const skewMs = httpDateMs(date) - Date.now();
+    this.#skewMs = Math.abs(skewMs) > TOLERANCE_MS ? skewMs : 0;
+  }
+}

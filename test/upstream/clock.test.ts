@@ -1,0 +1,57 @@
+import type { ServerResponse } from "node:http";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+
+const NOON = Date.UTC(2026, 5, 1, 12);
+
+/** The time zone of the gateway until the test ends, where the clock stands at noon UTC. */
+function stopClock(zone: string): void {
+  vi.useFakeTimers({ toFake: ["Date"], now: NOON });
+  vi.stubEnv("TZ", zone);
+  onTestFinished(() => {
+    vi.useRealTimers();
+    vi.unstubAllEnvs();
+  });
+}
+
+/** The durations of a run, in a result and in an export, before an upstream whose `Date` is this. */
+async function durationsOf(run: object, date: string | null): Promise<unknown[]> {
+  const record = { id: 42, unique_name: "ada.mnist.42", last_status: "running", finished_at: null, ...run };
+  const list = { count: 1, next: null, results: [record] };
+  const service = await startFake(({ path }) => (response: ServerResponse) => {
+    response.sendDate = false;
+    response.writeHead(200, { "content-type": "application/json", ...(date !== null && { date }) });
+    response.end(JSON.stringify(path.includes("42") ? record : list));
+  });
+  const { ask, url } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const { data } = await ask<unknown, object>(`{ experiment(id: "ada.mnist.42") { durationSeconds } }`);
+  const table = `${url}/export/${globalId("Project:ada/mnist")}/runs.csv?columns=durationSeconds`;
+  const exported = await fetch(table, { headers: { authorization: "token t0ken" } });
+  return [data, await exported.text()];
+}
+
+const told = (seconds: number) => [
+  { experiment: { durationSeconds: seconds } },
+  `durationSeconds\r\n${seconds}\r\n`,
+];
+
+test.each([
+  ["is ten minutes ahead", "Mon, 01 Jun 2026 12:10:00 GMT", "2026-06-01T12:09:00Z"],
+  ["is ten minutes behind", "Mon, 01 Jun 2026 11:50:00 GMT", "2026-06-01T13:49:00+02:00"],
+  ["is right", "Mon, 01 Jun 2026 11:59:59 GMT", "2026-06-01T11:59:00Z"],
+  ["is not told", null, "2026-06-01T11:59:00Z"],
+])("the duration of a running run counts by the upstream's clock, which %s", async (_, date, started) => {
+  stopClock("UTC");
+  expect(await durationsOf({ started_at: started }, date)).toEqual(told(60));
+});
+
+test.each([
+  ["running", { started_at: "2026-06-01T11:59:00.5" }, 59.5],
+  ["ended", { started_at: "2026-03-08 00:30:00", finished_at: "2026-03-08T04:30:00Z" }, 14_400],
+])("a timestamp without an offset is UTC in the duration of a run that is %s", async (_, run, seconds) => {
+  // Where clocks are moved on at 2:00 on that day.
+  stopClock("America/New_York");
+  expect(await durationsOf(run, null)).toEqual(told(seconds));
+});
