@@ -16,7 +16,6 @@ export const SOCKET_LIMITS = {
   /** Maximum time for the head of a request, and for the whole request. Node responds with 408 after that. */
   headersTimeout: 10_000,
   requestTimeout: 30_000,
-  maxHeaderSize: 16_384,
   // Node's default checks these timeouts only every 30 s. None of them runs while a connection waits for its next request.
   connectionsCheckingInterval: 1_000,
   /** Maximum time without any activity on the socket while a response is written. */

@@ -1,22 +1,25 @@
 import { describe, expect, test } from "vitest";
+import { statusOf } from "../http/raw-socket.ts";
+import { clientOf } from "../live/socket-client.ts";
+import { MCP_HEADERS, rpc } from "../support/agent.ts";
+import { pathIn } from "../support/fake.ts";
 import { startBefore } from "../support/gateway.ts";
 import {
   ASK_STATUS,
   failedStatus,
+  OUTPUTS_OF_42,
   RUNNING_ANSWER,
   RUNNING_RECORD,
   SECRET_TOKEN,
 } from "../support/one-read.ts";
+import { sendTo } from "../support/raw-requests.ts";
 import HEADERS from "./callers-headers.json" with { type: "json" };
 import UNUSABLE from "./unusable-tokens.json" with { type: "json" };
 
 const RECORDS = { "ada/mnist/experiments/42/": RUNNING_RECORD };
 
 describe("who asks", () => {
-  test.each([
-    ...UNUSABLE.map(({ what, authorization }) => [what, authorization] as const),
-    ["a token of 4,097 characters", `token ${"x".repeat(4_097)}`] as const,
-  ])("without a token that can be used nothing is sent: %s", async (_, authorization) => {
+  test.each(UNUSABLE)("without a token that can be used nothing is sent: $what", async ({ authorization }) => {
     const { ask, service } = await startBefore(RECORDS, {}, { token: null });
     const headers = { ...(authorization !== null && { authorization }), "x-request-id": "story-1" };
     const answer = await ask(ASK_STATUS, {}, { headers });
@@ -38,6 +41,30 @@ describe("who asks", () => {
       expect(service.seen().map((seen) => seen.headers["authorization"])).toEqual([`token ${SECRET_TOKEN}`]);
     },
   );
+
+  test("a token of 12,000 characters is sent, however it comes", async () => {
+    const token = "ab+/".repeat(3_000);
+    const { ask, url, service } = await startBefore(RECORDS, { MCP: "read" }, { token });
+    expect(await ask(ASK_STATUS)).toEqual(RUNNING_ANSWER);
+    const authorization = `Bearer ${token}`;
+    const results = clientOf(url, { authorization }).iterate({ query: ASK_STATUS });
+    expect(await results.next()).toEqual({ done: false, value: RUNNING_ANSWER });
+    const call = rpc("tools/call", { name: "graphql_query", arguments: { query: ASK_STATUS } });
+    await sendTo(`${url}/mcp`, { headers: { ...MCP_HEADERS, authorization }, body: call });
+    await sendTo(url + OUTPUTS_OF_42, { method: "GET", headers: { authorization } });
+    const sent = service.seen().map(({ path, headers }) => [pathIn(path), headers["authorization"]]);
+    const record = ["ada/mnist/experiments/42/", `token ${token}`];
+    const outputs = ["ada/mnist/experiments/42/outputs", `token ${token}`];
+    expect(sent).toEqual([record, record, record, outputs]);
+  });
+
+  test("headers are 431 when they have more than 16,384 bytes, whatever they are", async () => {
+    const { url } = await startBefore(RECORDS);
+    for (const name of ["Authorization: token ", "X-Other: "])
+      expect(await statusOf(url, "GET /healthz HTTP/1.1", "Host: a", name + "x".repeat(16_384))).toBe(
+        "431 Request Header Fields Too Large",
+      );
+  });
 
   test("of the caller's headers the service sees the token and the request id, and nothing else", async () => {
     const { ask, service } = await startBefore(RECORDS, {}, { token: SECRET_TOKEN });
