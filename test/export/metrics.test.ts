@@ -51,6 +51,30 @@ test("metrics can be some of them, and have columns of their run", async () => {
   );
 });
 
+test("metrics of a diverged run are numbers or null, never strings", async () => {
+  const written = [
+    '{"id": 1, "values": {"loss": 100000000000000000000, "grad": -9007199254740993}}',
+    '{"id": 2, "values": {"loss": 1e999, "grad": NaN}}',
+    '{"id": 3, "values": {"loss": "NaN", "grad": -Infinity}}',
+  ];
+  const { get } = await startExports((seen) =>
+    seen.path.includes("/metrics")
+      ? {
+          text: `{"count": 3, "results": [${written.join()}]}`,
+          headers: { "content-type": "application/json" },
+        }
+      : pageOf([row(1)], seen),
+  );
+  expect(await (await get(`${PROJECT}/metrics.ndjson?columns=metric,value`)).text()).toBe(
+    [
+      '{"metric":"grad","value":-9007199254740992}',
+      '{"metric":"loss","value":100000000000000000000}',
+      ...[1, 2].flatMap(() => ['{"metric":"grad","value":null}', '{"metric":"loss","value":null}']),
+      "",
+    ].join("\n"),
+  );
+});
+
 test("metrics that cannot be read break the file off, and are an answer where it has not begun", async () => {
   const failing = (id: number) =>
     startExports((seen) => (seen.path.includes(`/${id}/metrics`) ? { status: 500, json: {} } : answer(seen)));

@@ -36,10 +36,10 @@ test("values of a searched parameter in a form that the schema does not know are
   });
 });
 
-test("integers that a number would not keep are told digit by digit, found by their digits, and rounded in figures", async () => {
+test("long integers keep their digits as parameters and are numbers as metrics", async () => {
   const rowOf = (id: number, seed: string) =>
     `{"id": ${id}, "unique_name": "ada.mnist.${id}", "declarations": {"seed": ${seed}, "all": [1, ${seed}], "small": -9007199254740991},
-      "last_metric": {"steps": 12345678901234567890, "loss": 0.12345678901234566}}`;
+      "last_metric": {"steps": 12345678901234567890, "loss": 100000000000000000000, "eval": {"ids": [9007199254740993, "x"]}, "lr": 0.12345678901234566}}`;
   const rows = [rowOf(1, "9007199254740992"), rowOf(2, "9007199254740993")];
   const service = await startFake(() => ({
     text: `{"count": 2, "results": [${rows.join()}]}`,
@@ -53,7 +53,7 @@ test("integers that a number would not keep are told digit by digit, found by th
   };
   // Node.js 20 has no other JSON for them than texts.
   const told = (digits: string) => ("rawJSON" in JSON ? digits : `"${digits}"`);
-  const [seed, steps] = [told("9007199254740993"), told("12345678901234567890")];
+  const seed = told("9007199254740993");
   expect(
     await find(
       `"seed", values: ["9007199254740993"]`,
@@ -61,20 +61,21 @@ test("integers that a number would not keep are told digit by digit, found by th
     ),
   ).toBe(
     `[{"declarations":[{"name":"all","value":[1,${seed}]},{"name":"seed","value":${seed}},{"name":"small","value":-9007199254740991}],` +
-      `"latestMetrics":[{"value":0.12345678901234566,"raw":0.12345678901234566},{"value":12345678901234567000,"raw":${steps}}]}]`,
+      `"latestMetrics":[{"value":null,"raw":{"ids":[9007199254740992,"x"]}},{"value":100000000000000000000,"raw":100000000000000000000},` +
+      `{"value":0.12345678901234566,"raw":0.12345678901234566},{"value":12345678901234567000,"raw":12345678901234567000}]}]`,
   );
   const second = `[{"uniqueName":"ada.mnist.2"}]`;
   expect(await find(`"all", values: ["[1, 9007199254740993]"]`, "uniqueName")).toBe(second);
   expect(await find(`"seed", values: ["9007199254740993"], atLeast: 9e15`, "uniqueName")).toBe(second);
-  const columns = "param.seed,param.all,metric.steps";
+  const columns = "param.seed,param.all,metric.steps,metric.loss";
   const exported = async (format: string) => {
     const path = `${globalId("Project:ada/mnist")}/runs.${format}?columns=${columns}`;
     return (await (await fetch(`${url}/export/${path}`, { headers })).text()).trimEnd().split(/\r?\n/).at(-1);
   };
   const list = `"[1,${seed.replaceAll('"', '""')}]"`;
-  expect(await exported("csv")).toBe(`9007199254740993,${list},12345678901234567890`);
+  expect(await exported("csv")).toBe(`9007199254740993,${list},12345678901234567000,100000000000000000000`);
   expect(await exported("ndjson")).toBe(
-    `{"param.seed":${seed},"param.all":[1,${seed}],"metric.steps":${steps}}`,
+    `{"param.seed":${seed},"param.all":[1,${seed}],"metric.steps":12345678901234567000,"metric.loss":100000000000000000000}`,
   );
 });
 

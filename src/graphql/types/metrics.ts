@@ -11,9 +11,12 @@ import { fieldsOf } from "../core/fields.ts";
 import { entryIds, pathOf, withId } from "../core/ids.ts";
 import { Experiment, type ExperimentResource, Group, MetricRecord } from "../core/refs.ts";
 import { targetOf } from "../core/mutations.ts";
-import { type Column, columnsOf, finite, type Series, seriesOf } from "./series.ts";
+import { asMetric, type Column, columnsOf, finite, type Series, seriesOf } from "./series.ts";
 
-const valueOf = (name: string, raw: unknown) => ({ name, value: finite(raw), raw });
+function valueOf(name: string, raw: unknown) {
+  const value = finite(raw);
+  return { name, value, raw: value ?? asMetric(raw) };
+}
 
 type NamedValue = ReturnType<typeof valueOf>;
 
@@ -22,7 +25,7 @@ const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its valu
   value: t.float(shownOrNull("value", "Value; null if it is not a finite number.")),
   raw: t.field({
     type: "JSON",
-    ...shownOrNull("raw", "Value as received: some servers have texts and objects."),
+    ...shownOrNull("raw", "Value as received, a long integer rounded: some servers have texts and objects."),
   }),
 }));
 

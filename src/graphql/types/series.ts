@@ -1,4 +1,5 @@
 import { roundedOf } from "../../rest/api/reader.ts";
+import { isObject, isRawJSON, mapped } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import { forEach, makeEach, type Steps } from "../core/context.ts";
 
@@ -28,8 +29,13 @@ export function finite(raw: unknown): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** The same for exports, which have all digits of a long integer. */
-export const exact = (raw: unknown): unknown => (roundedOf(raw) === null ? finite(raw) : raw);
+/** A metric as received, with numbers for the long integers in it: only parameters keep their digits. */
+export function asMetric(raw: unknown): unknown {
+  const value = finite(raw);
+  if (value !== null || typeof raw !== "object") return value ?? raw;
+  if (Array.isArray(raw)) return raw.map(asMetric);
+  return isObject(raw) && !isRawJSON?.(raw) ? mapped(raw, asMetric) : raw;
+}
 
 /** Memory of a column, and of each of its values, counted as bytes of JSON. */
 const COLUMN_BYTES = 300;

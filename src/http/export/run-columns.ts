@@ -3,7 +3,7 @@ import type { Context } from "../../graphql/core/context.ts";
 import { idOf, quote } from "../../graphql/core/ids.ts";
 import type { Experiment } from "../../graphql/core/refs.ts";
 import { isLoaded, load } from "../../graphql/core/resource.ts";
-import { exact } from "../../graphql/types/series.ts";
+import { finite } from "../../graphql/types/series.ts";
 import { durationSeconds, STATE, statusOf } from "../../graphql/types/status.ts";
 import { receivedConfig } from "../../rest/api/run-config.ts";
 import { entriesOf, valueAt } from "../../rest/api/record.ts";
@@ -67,7 +67,7 @@ const OF_RECORDS: Columns = {
  */
 const NAMED = {
   "param.": { key: "declarations", cellOf: (value: unknown): Cell => value ?? null },
-  "metric.": { key: "last_metric", cellOf: exact },
+  "metric.": { key: "last_metric", cellOf: finite },
 } as const;
 
 function columnNamed<Part>(name: string, columns: Columns<Part>): Column<Part> | null {

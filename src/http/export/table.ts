@@ -6,7 +6,7 @@ import { Experiment } from "../../graphql/core/refs.ts";
 import { fetchMore, toResource } from "../../graphql/core/resource.ts";
 import { metricPages } from "../../graphql/types/metrics.ts";
 import { type RunListArgs, readRuns, runListOf } from "../../graphql/types/run-list.ts";
-import { exact } from "../../graphql/types/series.ts";
+import { finite } from "../../graphql/types/series.ts";
 import { loopError } from "../../rest/session/steps.ts";
 import { millisecondsOf } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
@@ -149,7 +149,7 @@ interface Point {
   /** Index within its run, among the values of its metric. */
   readonly step: number;
   readonly recordedAt: string | null;
-  readonly value: unknown;
+  readonly value: number | null;
 }
 
 /** The columns of points. All others are those of their run. */
@@ -184,7 +184,7 @@ function* pointsOf(
         if (wanted && !wanted.has(metric)) continue;
         const step = steps.get(metric) ?? 0;
         steps.set(metric, step + 1);
-        yield { metric, step, recordedAt, value: exact(values?.[metric]) };
+        yield { metric, step, recordedAt, value: finite(values?.[metric]) };
       }
 }
 
