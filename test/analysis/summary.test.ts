@@ -93,6 +93,24 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
   expect(all.split("\r\n")[0]).toMatch(/,param\.model,param\.model\.b\.1,param\.model\.lr,metric\.loss$/);
 });
 
+test("groups of runs without a tag, user or group have no value of it", async () => {
+  const { list } = await startRuns([
+    row(1, { tags: [], user: null, experiment_group: "ada.mnist.7" }),
+    row(2, { tags: ["a"], user: "ada", experiment_group: null }),
+    row(3, { tags: ["a"], user: "ada", experiment_group: null }),
+  ]);
+  const groups = (by: string) => `${by}: groups(by: ["${by}"]) { values { name value } count }`;
+  const without = (count: number) => ({ values: [], count });
+  const of = (name: string, value: string, count: number) => ({ values: [{ name, value }], count });
+  expect(await list("", `summary { ${["tag", "user", "group"].map(groups).join(" ")} }`)).toEqual(
+    summaryOf({
+      tag: [of("tag", "a", 2), without(1)],
+      user: [of("user", "ada", 2), without(1)],
+      group: [without(2), of("group", "ada.mnist.7", 1)],
+    }),
+  );
+});
+
 test("means, deviations and medians of numbers as large as there are are finite, or null", async () => {
   const of = (...losses: number[]) => losses.map((loss, index) => row(index + 1, { last_metric: { loss } }));
   const statistics = async (rows: readonly object[]) => {

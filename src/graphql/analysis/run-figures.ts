@@ -114,12 +114,15 @@ export function statisticsOf(columns: readonly Column[], wanted: readonly string
   });
 }
 
-/** What runs are grouped by besides parameters: the values of a run, of which it is counted under each. */
+/**
+ * The keys besides parameters by which runs are grouped: the values of a run, under each of which it counts. Undefined where it has
+ * none, as for a parameter that it lacks.
+ */
 const KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = {
   status: ({ last_status }) => [statusOf(last_status)],
-  user: ({ user }) => [user ?? null],
-  group: ({ experiment_group }) => [experiment_group ?? null],
-  tag: ({ tags }) => (tags && tags.length > 0 ? tags : [null]),
+  user: ({ user }) => [user ?? undefined],
+  group: ({ experiment_group }) => [experiment_group ?? undefined],
+  tag: ({ tags }) => (tags && tags.length > 0 ? tags : [undefined]),
 };
 
 /** The prefix of a parameter whose name is one of those keys. */
