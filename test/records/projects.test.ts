@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { errorsOf, outcomeOf, sortedErrorsOf } from "../support/errors.ts";
+import { errorsOf, failure, outcomeOf, sortedErrorsOf } from "../support/errors.ts";
 import { pageOf } from "../support/fake.ts";
-import { RELEASE_02, startBefore } from "../support/gateway.ts";
+import { RELEASE_02, RELEASE_04, startBefore } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { startProfile } from "../support/profiles.ts";
 
@@ -50,6 +50,18 @@ describe("the record of a project", () => {
     ]);
     expect(calls()).toEqual(["GET ada/neither", "GET ada/nosuch"]);
   });
+});
+
+test("a project whose record has another name is not found by the old one", async () => {
+  const { ask, service } = await startBefore(
+    { "ada/old": { name: "new", unique_name: "ada.new", description: "Renamed" } },
+    RELEASE_04,
+  );
+  expect(outcomeOf(await ask(`{ project(id: "ada.old") { name description } }`))).toEqual({
+    data: { project: null },
+    errors: [failure("project", "NOT_FOUND", "Not found: ada.old. There is ada.new.")],
+  });
+  expect(service.calls()).toEqual(["GET ada/old"]);
 });
 
 describe("a project of release 0.2, whose record never comes when it has many runs", () => {

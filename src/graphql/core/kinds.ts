@@ -108,10 +108,14 @@ const Project: Kind<records.ProjectRecord, ProjectAddress> = {
   },
   fromAddress: () => ({}),
   formatName: ({ owner, project: name }) => `${owner}.${name}`,
-  fetch: ({ address, loaded }, keys, session) => {
+  fetch: async ({ address, loaded }, keys, session) => {
     const { read, list } = project.optional;
-    const isListed = !session.server.override(read) && session.server.override(list);
-    return isListed ? readListed(address, loaded, keys, session) : session.read(read, address);
+    if (!session.server.override(read) && session.server.override(list))
+      return readListed(address, loaded, keys, session);
+    const record = await session.read(read, address);
+    if (record.name === address.project) return record;
+    const [asked, own] = [address, { ...address, project: record.name }].map(Project.formatName);
+    throw new Failure("NOT_FOUND", `Not found: ${asked}. There is ${own}.`);
   },
 };
 
