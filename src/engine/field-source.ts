@@ -6,6 +6,9 @@
 /** Whether a path of fields is selected: `isSelected("nodes", "metrics")`. */
 export type IsSelected = (...path: readonly string[]) => boolean;
 
+/** The keys of records that are selected at a path of fields: `keysOf("project")`. */
+export type KeysOf = (...path: readonly string[]) => readonly string[];
+
 export type Variables = Readonly<Record<string, unknown>>;
 
 /** A place in the result: a key or index below another place. The root has none above it. */
@@ -23,7 +26,13 @@ export interface PlacedContext {
 }
 
 /** Starts a field's own reads. They need only the parent's address, so they can start before its record is loaded. */
-type StartChild = (parent: never, args: never, context: never, isSelected: IsSelected) => Promise<unknown>;
+type StartChild = (
+  parent: never,
+  args: never,
+  context: never,
+  isSelected: IsSelected,
+  keysOf: KeysOf,
+) => Promise<unknown>;
 
 /** What a selection needs from its parent object. */
 export interface SelectionNeeds {

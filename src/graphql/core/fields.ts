@@ -1,9 +1,17 @@
 import type { ObjectRef } from "@pothos/core";
 import { LRUCache } from "lru-cache";
-import type { IsSelected, FieldExtensions } from "../../engine/field-source.ts";
+import type { FieldExtensions, IsSelected, KeysOf } from "../../engine/field-source.ts";
 import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
-import { type Address, type Kind, type Resource, isLoaded, load, resolveReference } from "./resource.ts";
+import {
+  type Address,
+  isLoaded,
+  type Kind,
+  load,
+  nullIfNotFound,
+  type Resource,
+  resolveReference,
+} from "./resource.ts";
 
 type Resolver = (
   resource: Resource<Readonly<Record<string, unknown>>>,
@@ -57,6 +65,20 @@ const fromRecord =
 export type ResourceRef<R extends object, At extends Address> = ObjectRef<PothosTypes, Resource<R, At>> & {
   readonly kind: Kind<R, At>;
 };
+
+/** A root field that is resolved with the keys of records that are selected of its result. */
+export const withKeys = <Args, Out>(
+  resolve: (args: Args, context: Context, keysOf: KeysOf) => Promise<Out>,
+) => ({
+  extensions: {
+    child: {
+      start: (_: object, args: Args, context: Context, _isSelected: IsSelected, keysOf: KeysOf) =>
+        resolve(args, context, keysOf),
+      proves: () => true,
+    },
+  } satisfies FieldExtensions,
+  resolve: startedByEngine,
+});
 
 /** Creates the field helpers of one kind. `R` is its record, with the service's spelling of keys. */
 export function fieldsOf<R extends object, At extends Address = Address>(_kind?: Kind<R, At>) {
@@ -124,6 +146,13 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
       description: string,
       start: (resource: From, args: Args, context: Context, isSelected: IsSelected) => Promise<Out>,
       proves: (read: Out) => boolean = () => true,
-    ) => ({ description, ...from<Out, Args>({ child: { start, proves } }, startedByEngine) }),
+    ) => {
+      const startChild: typeof start = (resource, ...given) => {
+        const read = start(resource, ...given);
+        // Safe: fields with reads of their own are nullable.
+        return resource.kind.mayBeHidden ? read.catch(nullIfNotFound as () => Out) : read;
+      };
+      return { description, ...from<Out, Args>({ child: { start: startChild, proves } }, startedByEngine) };
+    },
   };
 }

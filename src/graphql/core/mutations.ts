@@ -1,4 +1,5 @@
 import type { ObjectRef } from "@pothos/core";
+import { Failure } from "../../errors.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { uncapital } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -7,7 +8,16 @@ import type { Context } from "./context.ts";
 import type { ResourceRef } from "./fields.ts";
 import { identify, idOf, requires, withId } from "./ids.ts";
 import { kindsByName } from "./kinds.ts";
-import { type Address, type Kind, load, nullIfMissing, type Resource, toResource } from "./resource.ts";
+import {
+  type Address,
+  isLoaded,
+  type Kind,
+  load,
+  nullIfMissing,
+  nullIfNotFound,
+  type Resource,
+  toResource,
+} from "./resource.ts";
 
 /*
  * Mutations that send one command to the service for one record. The payload type follows from the kind of the record: its link,
@@ -104,8 +114,39 @@ export const cloned = <R extends { readonly id: number }>(
   record: R,
 ): Resource<R, RunAddress> => toResource(kind, { ...address, id: `${record.id}` }, record);
 
+/**
+ * Reads the selected keys of a record before a command that hides it: afterwards it is not read again. Where the read fails, the
+ * resource is as it was, and the command shows what is wrong.
+ */
+export async function readBefore<R extends object, At extends Address>(
+  source: Resource<R, At>,
+  keys: readonly string[],
+  { session }: Pick<Context, "session">,
+): Promise<Resource<R, At>> {
+  if (isLoaded(source, keys, session.server)) return source;
+  // Other operations may have read it before its last change.
+  session.endSharing();
+  try {
+    const loaded = await load(source, keys, session);
+    return { ...source, loaded, kind: { ...source.kind, fetch: () => Promise.resolve({}) } };
+  } catch (error) {
+    if (error instanceof Failure) return source;
+    throw error;
+  }
+}
+
+/** A record after a command that hides it, or shows it again some time later. What the service does not find of it is null. */
+export function hidden<R extends object, At extends Address>(
+  { kind, address, loaded }: Resource<R, At>,
+  known: Partial<R>,
+): Resource<R, At> {
+  const fetch: typeof kind.fetch = (...given) =>
+    kind.fetch(...given).catch((error: unknown) => nullIfNotFound(error) ?? {});
+  return toResource({ ...kind, mayBeHidden: true, fetch }, address, { ...loaded, ...known });
+}
+
 export const ARCHIVES =
-  "Archived records are hidden from lists. The server may stop them, and delete them after some days.";
+  "Archived records are hidden from lists. The server may stop them, and delete them after some days. The payload has what is selected of a record as it was before; what the service no longer shows is null.";
 
 export const bookmarkArg = { isBookmarked: flag(true, "Set to false to remove the bookmark.") };
 

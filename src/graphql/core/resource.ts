@@ -22,6 +22,8 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   readonly nameField: "uniqueName" | "username" | "name" | null;
   /** Its row as a kind of run, which `run(id:)` finds. */
   readonly run?: RunKind;
+  /** Whether the service may hide the record: what it does not find of it is null, without an error. */
+  readonly mayBeHidden?: boolean;
   /** What profiles call its records; absent for kinds whose records are the same on all servers. */
   readonly record?: string;
   /**

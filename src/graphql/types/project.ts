@@ -1,20 +1,21 @@
+import type { InputShapeFromFields } from "@pothos/core";
 import { InputError } from "../../errors.ts";
-import type { Command } from "../../rest/api/endpoint.ts";
 import { capital, project, uncapital } from "../../rest/api/kinds.ts";
 import { arg, builder, root } from "../core/builder.ts";
-import { fieldsOf } from "../core/fields.ts";
+import { fieldsOf, withKeys } from "../core/fields.ts";
 import { resolveReference, toResource } from "../core/resource.ts";
 import { identify, lookUp, requires, withId } from "../core/ids.ts";
 import { Project, resourceType, User } from "../core/refs.ts";
-import { plural, type ProjectAddress } from "../core/kinds.ts";
-import type { Context } from "../core/context.ts";
+import { plural } from "../core/kinds.ts";
 import {
   archiveArg,
   ARCHIVES,
   bookmarkArg,
   command,
   DeletePayload,
+  hidden,
   payloadOf,
+  readBefore,
   sendFor,
 } from "../core/mutations.ts";
 import { metricsUrl, runsUrl } from "./export-urls.ts";
@@ -134,24 +135,30 @@ command("deleteProject", discard, {
   description: "Deletes a project and everything in it.",
 });
 
-/** Sends a command for a project, of which it makes something known. */
-async function act(id: string, endpoint: Command<ProjectAddress, undefined>, context: Context, known = {}) {
-  const source = identify(Project.kind, "id", id);
-  await sendFor(source, endpoint, context);
-  return toResource(Project.kind, source.address, known);
-}
-
 root.mutation("bookmarkProject", {
   type: payloadOf(Project),
   description: `Bookmarks a project for the caller.${requires(bookmark)}`,
   args: { ...withId(Project), ...bookmarkArg },
-  resolve: (_, { id, isBookmarked }, context) => act(id, isBookmarked ? bookmark : unbookmark, context),
+  resolve: async (_, { id, isBookmarked }, context) => {
+    const source = identify(Project.kind, "id", id);
+    await sendFor(source, isBookmarked ? bookmark : unbookmark, context);
+    return source;
+  },
 });
+
+const archiveArgs = { ...withId(Project), ...archiveArg };
 
 root.mutation("archiveProject", {
   type: payloadOf(Project),
   description: `Archives a project. ${ARCHIVES}${requires(archive)}`,
-  args: { ...withId(Project), ...archiveArg },
-  resolve: (_, { id, isArchived }, context) =>
-    act(id, isArchived ? archive : restore, context, { deleted: isArchived }),
+  args: archiveArgs,
+  ...withKeys(async ({ id, isArchived }: InputShapeFromFields<typeof archiveArgs>, context, keysOf) => {
+    const { session } = context;
+    const source = identify(Project.kind, "id", id);
+    const endpoint = isArchived ? archive : restore;
+    session.server.offered(endpoint);
+    const now = isArchived ? await readBefore(source, keysOf("project"), context) : source;
+    await session.send(endpoint, source.address, undefined);
+    return hidden(now, { deleted: isArchived });
+  }),
 });

@@ -1,3 +1,4 @@
+import type { InputShapeFromFields } from "@pothos/core";
 import { InputError, OneOfSeveral, Failure } from "../../errors.ts";
 import { type Command, notOffered } from "../../rest/api/endpoint.ts";
 import { type RunKind as Row, runs } from "../../rest/api/kinds.ts";
@@ -9,7 +10,16 @@ import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
 import { kindsByName, type ProjectAddress } from "../core/kinds.ts";
 import { Experiment, Run, type RunResource } from "../core/refs.ts";
 import { load, toResource, unverified } from "../core/resource.ts";
-import { archiveArg, ARCHIVES, bookmarkArg, isNamedInFull, sendFor } from "../core/mutations.ts";
+import { withKeys } from "../core/fields.ts";
+import {
+  archiveArg,
+  ARCHIVES,
+  bookmarkArg,
+  hidden,
+  isNamedInFull,
+  readBefore,
+  sendFor,
+} from "../core/mutations.ts";
 import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-commands.ts";
 
 /*
@@ -27,9 +37,15 @@ interface ManyCommand {
   readonly forMany?: Command<ProjectAddress, undefined, readonly string[]>;
   /** Whether a run is left as it is. Without it none need be read. */
   readonly isLeft?: ((run: RunResource) => boolean) | undefined;
-  /** What is known of the record after the command. */
-  readonly known?: RunResource["loaded"];
+  /** The keys that are selected of a run, where it is read before because the command hides it. */
+  readonly keys?: readonly string[] | undefined;
+  /** A run after the command, of what was read before. Without it only the address is still true. */
+  readonly after?: (run: RunResource) => RunResource;
 }
+
+// Safe: the kind is that of a run.
+const unread = ({ kind, address }: RunResource) =>
+  toResource(kindsByName.get(kind.name) ?? kind, address) as RunResource;
 
 /** The endpoint of a command for a run. Throws `Failure` for a kind without it. */
 function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand, { server }: Context) {
@@ -63,13 +79,21 @@ function groupsOf(named: readonly RunResource[], { forMany }: ManyCommand, { ser
  */
 async function sendToEach(ids: readonly string[], command: ManyCommand, context: Context): Promise<Outcomes> {
   const { session } = context;
-  const { forMany, isLeft, known } = command;
+  const { forMany, isLeft, keys, after = unread } = command;
   if (ids.length < 1 || ids.length > MAX_IDS)
     throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
   const named = ids.map((id, index) => identifyRun(`ids[${index}]`, id));
   const prepare = async (run: RunResource, { length }: readonly RunResource[]): Promise<RunResource> => {
     endpointFor(run, command, context);
     if (isNamedInFull(run)) await load(run, ["unique_name"], session);
+    if (keys) {
+      const own = new Set(run.kind.run?.keys);
+      return readBefore(
+        run,
+        keys.filter((key) => own.has(key)),
+        context,
+      );
+    }
     return isLeft || length > 1 ? readFresh(run, session) : run;
   };
   const groups = await Promise.all(
@@ -83,7 +107,7 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
     for (const { run, now } of group)
       if (now instanceof Failure) outcomes.set(idOf(run), now);
       else if (isLeft?.(now)) outcomes.set(idOf(run), { run: now, isSent: false });
-      else wanted.push(run);
+      else wanted.push(now);
     const [first] = wanted;
     if (!first) continue;
     const numbers = wanted.map(({ address }) => address.id);
@@ -92,9 +116,8 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
         ? session.send(forMany, first.address, numbers)
         : sendFor(first, endpointFor(first, command, context), context),
     );
-    for (const { kind, address } of wanted) {
-      // Of what was read only the address is still true. Safe: the kind is that of a run.
-      const run = toResource(kindsByName.get(kind.name) ?? kind, address, known) as RunResource;
+    for (const each of wanted) {
+      const run = after(each);
       const outcome = sending.then((sent) => (sent instanceof Failure ? sent : { run, isSent: true }));
       outcomes.set(idOf(run), outcome);
     }
@@ -195,13 +218,19 @@ root.mutation("bookmarkRuns", {
   },
 });
 
+const archiveArgs = { ...idsArg, ...archiveArg };
+
 root.mutation("archiveRuns", {
   type: RunsPayload,
   description: `Archives runs of any kind. ${ARCHIVES}${requires(runs.experiment.optional.archive)}`,
-  args: { ...idsArg, ...archiveArg },
-  resolve: (_, { ids, isArchived }, context) => {
+  args: archiveArgs,
+  ...withKeys(({ ids, isArchived }: InputShapeFromFields<typeof archiveArgs>, context, keysOf) => {
     const name = isArchived ? "archive" : "restore";
-    const known = { deleted: isArchived };
-    return sendToEach(ids, { endpointOf: ({ optional }) => optional?.[name], known }, context);
-  },
+    const command: ManyCommand = {
+      endpointOf: ({ optional }) => optional?.[name],
+      keys: isArchived ? keysOf("runs") : undefined,
+      after: (run) => hidden(run, { deleted: isArchived }),
+    };
+    return sendToEach(ids, command, context);
+  }),
 });
