@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { Composer, Parser } from "yaml";
+import { Alias, Composer, Parser } from "yaml";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startRecords } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
@@ -102,7 +102,7 @@ describe("the text of a configuration", () => {
       what: "any keys",
       content: "__proto__: {polluted: true}\nconstructor: 1\n[a, b]: 2\n? {c: d}\n: 3\n7: 4\n",
       raw: JSON.parse(
-        '{"7":4,"__proto__":{"polluted":true},"constructor":1,"[ a, b ]":2,"{ c: d }":3}',
+        '{"7":4,"__proto__":{"polluted":true},"constructor":1,"[\\"a\\",\\"b\\"]":2,"{\\"c\\":\\"d\\"}":3}',
       ) as object,
     },
   ])("says only what JSON can say, and nothing on stderr: $what", async ({ content, raw }) => {
@@ -116,8 +116,30 @@ describe("the text of a configuration", () => {
     level === 0 ? "a0: &a0 [x,x,x,x]" : `a${level}: &a${level} [${`*a${level - 1},`.repeat(9)}]`,
   ).join("\n");
 
+  const merges = Array.from({ length: 20 }, (_, level) =>
+    level === 0 ? "a0: &a0 {b: 1}" : `a${level}: &a${level} {<<: [*a${level - 1}, *a${level - 1}]}`,
+  ).join("\n");
+  const manyMerges = `b: &b {cmd: ${"x".repeat(3_000)}}\n${"x: {<<: *b}\n".repeat(40)}`;
+
+  test("is read in one pass, however many anchors its aliases stand in", async () => {
+    const searched = vi.spyOn(Alias.prototype, "resolve");
+    onTestFinished(() => searched.mockRestore());
+    const anchors = [...Array(100).keys()];
+    const list = `${anchors.map((index) => `&a${index} [`).join("")}${"*x,".repeat(40)}${"]".repeat(100)}`;
+    const raw = await rawOf(`x: &x 1\na: ${list}\nb: [${anchors.map((index) => `*a${index}`).join()}]`);
+    const lists: unknown[] = [Array(40).fill(1)];
+    for (let level = 1; level < anchors.length; level++) lists.unshift([lists[0]]);
+    expect(raw).toEqual({ x: 1, a: lists[0], b: lists });
+    expect(searched.mock.calls.length).toBeLessThan(200);
+  });
+
   test.each([
     ["expands without bound", bomb],
+    ["expands without bound by merges", merges],
+    ["merges one object into each of many", manyMerges],
+    ["merges what is no object", "a: {<<: 5}"],
+    ["merges a list with something else than objects", "a: {<<: [{b: 1}, 5]}"],
+    ["merges itself", "a: &a {<<: *a}"],
     ["refers to itself", "a: &a [*a]"],
     ["refers to nothing", "a: *b"],
     ["is a sentence", "just a sentence"],

@@ -64,10 +64,9 @@ function parse(content: string): ByName | string {
 const OPTIONS = {
   // The check for unique keys is quadratic. Of two equal keys the last one wins, as in JSON.
   uniqueKeys: false,
-  // Only JSON's types, whatever version or tags the text declares: no dates, bytes, sets or merged keys.
+  // Only JSON's types, whatever version or tags the text declares: no dates, bytes or sets.
   schema: "core",
   resolveKnownTags: false,
-  merge: false,
   intAsBigInt: true,
   // A warning would quote the text on stderr.
   logLevel: "error",
@@ -79,15 +78,76 @@ function valueOf(content: string): unknown {
   try {
     const [document, ...others] = new Composer(OPTIONS).compose(tokensOf(content), true, content.length);
     const isOne = document && document.errors.length === 0 && others.length === 0;
-    return isOne ? document.toJS({ reviver: keepDigits }) : null;
+    return isOne ? resolve(document.contents) : null;
   } catch {
     return null;
   }
 }
 
+/** Maximum values of a configuration and characters of its strings, counted with every alias written out. Few have a hundredth. */
+const MAX_SIZE = 100_000;
+
+/**
+ * Creates the value of parsed YAML as PyYAML does, with merge keys (`<<`). Own code instead of the library's `toJS`, which searches
+ * the whole document for each alias, once for every anchor around it: 14 kB take nine seconds. Throws for an alias that nothing
+ * before it has, for a merge of anything but objects, and above `MAX_SIZE`.
+ */
+function resolve(root: unknown): unknown {
+  const { isAlias, isMap, isScalar, isSeq } = yaml();
+  /** Null while a value is not complete. */
+  const anchored = new Map<string, { readonly value: unknown; readonly size: number } | null>();
+  let size = 0;
+  const count = (added: number): void => {
+    size += added;
+    if (size > MAX_SIZE) throw new RangeError("expected fewer aliases");
+  };
+
+  const read = (node: unknown): unknown => {
+    if (isAlias(node)) {
+      const known = anchored.get(node.source);
+      if (!known) throw new ReferenceError("expected an alias of a complete value");
+      count(known.size);
+      return known.value;
+    }
+    if (!isScalar(node) && !isSeq(node) && !isMap(node)) return null;
+    const before = size;
+    if (node.anchor) anchored.set(node.anchor, null);
+    const value = isMap(node) ? objectOf(node.items) : isSeq(node) ? node.items.map(read) : plain(node.value);
+    count(typeof value === "string" ? 1 + value.length : 1);
+    if (node.anchor) anchored.set(node.anchor, { value, size: size - before });
+    return value;
+  };
+
+  /** The object's own keys win over merged ones. Of a list of merged objects the first wins, of several merge keys the last. */
+  const objectOf = (pairs: readonly Yaml.Pair[]): ByName => {
+    const own: [string, unknown][] = [];
+    const merged: [string, unknown][] = [];
+    for (const { key, value } of pairs) {
+      const [name, inner] = [read(key), read(value)];
+      const isMerge = isScalar(key) && key.value === "<<" && key.type === "PLAIN" && !key.tag;
+      if (!isMerge) own.push([nameOf(name), inner]);
+      else for (const source of sourcesOf(inner).toReversed()) merged.push(...Object.entries(source));
+    }
+    return Object.fromEntries([...merged, ...own]);
+  };
+
+  return read(root);
+}
+
 /** Integers are those of JSON. */
-const keepDigits = (_key: unknown, value: unknown): unknown =>
-  typeof value === "bigint" ? integerOf(`${value}`) : value;
+const plain = (value: unknown): unknown => (typeof value === "bigint" ? integerOf(`${value}`) : value);
+
+function nameOf(key: unknown): string {
+  if (key === null) return "";
+  return typeof key === "object" ? JSON.stringify(key) : String(key);
+}
+
+/** The objects under a merge key: one, or a list of them. */
+function sourcesOf(value: unknown): readonly ByName[] {
+  const sources: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (sources.every(isObject)) return sources;
+  throw new TypeError("expected an object or a list of objects under <<");
+}
 
 /**
  * Tokenizes YAML and throws on the first error. Own code instead of the library's `parse`, which recurses to any depth:
