@@ -1,6 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { buildSchema } from "graphql";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/errors.ts";
+import { printPlain, printSubgraph } from "../../src/graphql/federation/subgraph.ts";
+import { schema } from "../../src/graphql/schema.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -44,4 +47,24 @@ test.each(PAGES)("the links of %s lead to files and headings that exist", (page)
   const text = readFileSync(new URL(page, ROOT), "utf8");
   const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
   expect(links.filter((target) => !leadsSomewhere(target, page))).toEqual([]);
+});
+
+/** The SDL that a page tells tools to read, by what it calls its source. */
+const SDL: Readonly<Record<string, () => string>> = {
+  "--print-schema": () => printPlain(schema),
+  "--print-subgraph": () => printSubgraph(schema),
+  "_service { sdl }": () => printSubgraph(schema),
+};
+
+const FOR_ROUTERS = "docs/federation.md";
+
+test("the SDL that pages give to tools other than routers has no unknown directives", () => {
+  const sources = PAGES.filter((page) => page !== FOR_ROUTERS && page !== "CHANGELOG.md").flatMap((page) =>
+    Object.keys(SDL)
+      .filter((source) => readFileSync(new URL(page, ROOT), "utf8").includes(source))
+      .map((source) => ({ page, source })),
+  );
+  expect(sources).toContainEqual({ page: "docs/frontend.md", source: "--print-schema" });
+  for (const { page, source } of sources)
+    expect(() => buildSchema(SDL[source]?.() ?? ""), `${source} of ${page}`).not.toThrow();
 });
