@@ -1,10 +1,13 @@
+import type { Context } from "@opentelemetry/api";
 import type { Caller } from "./caller.ts";
 
 export interface Identity {
   readonly caller: Caller;
   readonly requestId: string;
-  /** The caller's trace context; null when it is missing or invalid. */
-  readonly traceparent: string | null;
+  /** The caller's headers `traceparent` and, if any, `tracestate`; null when the first is missing or invalid. */
+  readonly trace: Readonly<Record<string, string>> | null;
+  /** The context of the request's span and baggage; null unless the request is traced here. */
+  readonly telemetryContext?: Context | null;
 }
 
 /** One of the places that callers have at a time. */
@@ -31,7 +34,9 @@ export class RequestScope implements Identity {
   readonly token: string | null;
   readonly caller: Caller;
   readonly requestId: string;
-  readonly traceparent: string | null;
+  readonly trace: Identity["trace"];
+  /** Kept here, because upstream requests begin in the asynchronous context of whoever frees their connection. */
+  telemetryContext: Context | null;
   /** When it began, by `performance.now()`. */
   readonly began = performance.now();
   /** Deadline in milliseconds since 1970; infinite for what lasts. */
@@ -47,11 +52,12 @@ export class RequestScope implements Identity {
   #pauses = 0;
 
   /** Opens a scope that ends after `timeoutMs`, which may be infinite. */
-  constructor({ caller, requestId, traceparent }: Identity, timeoutMs: number) {
+  constructor({ caller, requestId, trace, telemetryContext = null }: Identity, timeoutMs: number) {
     this.token = caller.token;
     this.caller = caller;
     this.requestId = requestId;
-    this.traceparent = traceparent;
+    this.trace = trace;
+    this.telemetryContext = telemetryContext;
     const isBounded = Number.isFinite(timeoutMs);
     this.deadline = isBounded ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY;
     this.#timer = isBounded ? setTimeout(() => this.end("deadline"), timeoutMs) : undefined;

@@ -7,6 +7,7 @@ import { tryTo } from "../errors.ts";
 import { type Renames, wordsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
 import { perSeconds, type RateLimit } from "../rate.ts";
+import { RESERVED_HEADERS } from "../rest/api/headers.ts";
 import { isObject } from "../rest/api/record.ts";
 
 // Parsers for the values of settings. No message contains the value, because some are or refer to secrets.
@@ -114,14 +115,7 @@ export function parseOrigins(text: string, context: z.RefinementCtx): string[] {
     : refuse(context, "expected origins such as https://app.example.com, separated by commas");
 }
 
-/** Headers that the gateway sets itself, and hop-by-hop headers. */
-const RESERVED = new Set(
-  (
-    "accept accept-encoding authorization connection content-encoding content-length content-type expect " +
-    "host if-range keep-alive proxy-authenticate proxy-authorization proxy-connection range te traceparent " +
-    "tracestate trailer transfer-encoding upgrade x-request-id"
-  ).split(" "),
-);
+const RESERVED = new Set([...RESERVED_HEADERS, "traceparent", "tracestate"]);
 
 const HEADER_NAME = /^[a-z][\w.-]*$/;
 const HEADER_VALUE = /^[!-~](?:[\t -~]*[!-~])?$/;

@@ -65,7 +65,7 @@ export async function serveDownload(
   const { requestId, caller } = scope;
   const { headers: asked } = request;
   let bytes = 0;
-  const span = openRequestSpan(`${request.method} ${route}`, asked);
+  const span = openRequestSpan(`${request.method} ${route}`, asked, scope);
   const report = (code: string, error: GraphQLError | null = null) => {
     const failed: FailedPlace[] = [];
     if (error) addPlaces(failed, [error]);

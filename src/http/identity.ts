@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP, isIPv6 } from "node:net";
 import type { Callers } from "../caller.ts";
 import type { Config } from "../config.ts";
-import { validTraceparent } from "../observability/tracing.ts";
+import { traceContextIn } from "../observability/tracing.ts";
 import type { Identity } from "../request-scope.ts";
 
 /** Of any length: headers have one. */
@@ -18,12 +18,12 @@ export type Identify = (request: Identifiable) => Identity;
  */
 export function createIdentify(callers: Callers, { TRUSTED_PROXIES: isTrusted }: Config): Identify {
   return (request) => {
-    const { authorization, "x-request-id": requestId, traceparent } = request.headers;
+    const { authorization, "x-request-id": requestId } = request.headers;
     const token = TOKEN.exec(authorization?.trim() ?? "")?.[1] ?? null;
     return {
       caller: callers.of(token, clientAddress(request, isTrusted)),
       requestId: typeof requestId === "string" && REQUEST_ID.test(requestId) ? requestId : randomUUID(),
-      traceparent: validTraceparent(traceparent),
+      trace: traceContextIn(request.headers),
     };
   };
 }

@@ -67,7 +67,7 @@ export interface OpenedOperation extends Execution {
 export function openOperation(parts: Parts, request: IncomingMessage, scope: RequestScope): OpenedOperation {
   const { headers } = request;
   const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [], failed: [] };
-  const span = openRequestSpan("GraphQL Operation", headers);
+  const span = openRequestSpan("GraphQL Operation", headers, scope);
   const isExplained = parts.isExplainable && headers["x-rungraph-explain"] === "1";
   const mayBeStale = parts.shared.reads.settings.staleMs > 0;
   const journal = isExplained || mayBeStale ? new Journal() : null;

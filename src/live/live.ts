@@ -43,7 +43,7 @@ export function createLive({ callers, clock, requestsPerMinute, ...settings }: L
   const kept = callers.keep((caller): Polls => {
     const rate = new Rate({ requests: requestsPerMinute, periodMs: 60_000 }, AT_ONCE);
     // Subscribers with the same token share the requests, so none of their own ids is right.
-    const identity: Identity = { caller, requestId: randomUUID(), traceparent: null };
+    const identity: Identity = { caller, requestId: randomUUID(), trace: null };
     const openTick = (requests: number) => {
       const scope = new RequestScope(identity, timeoutMs);
       let sent = 0;

@@ -201,7 +201,7 @@ const SHORT_KEY_LENGTH = 8;
 
 /** A line of the log: who asked, and what came of it. Not by spreads: with two of them a line takes five times as long. */
 const lineOf = (
-  { scope: { requestId, traceparent, token, caller }, span }: Reported,
+  { scope: { requestId, trace, token, caller }, span }: Reported,
   client: ClientName | null,
   failed: readonly object[],
   what: object,
@@ -209,7 +209,7 @@ const lineOf = (
   Object.assign(
     {
       requestId,
-      traceId: span.traceId ?? traceIdOf(traceparent),
+      traceId: span.traceId ?? traceIdOf(trace),
       // Callers without a token are not told apart.
       caller: token === null ? "anonymous" : caller.key.slice(0, SHORT_KEY_LENGTH),
       client: client && client.client,

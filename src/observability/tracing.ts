@@ -6,11 +6,14 @@ import {
   createContextKey,
   isSpanContextValid,
   propagation,
+  ROOT_CONTEXT,
   type Span,
   SpanKind,
   SpanStatusCode,
+  type TextMapSetter,
   trace,
 } from "@opentelemetry/api";
+import type { Identity, RequestScope } from "../request-scope.ts";
 import type { UpstreamSpan } from "../rest/client/attempt.ts";
 import type { OperationFacts } from "../engine/engine.ts";
 
@@ -35,23 +38,28 @@ export interface RequestSpan {
 
 const NO_SPAN = {
   traceId: null,
-  traceparent: null,
+  headers: null,
   run: <Answer>(act: () => Answer) => act(),
   end: () => {},
 };
 
 /**
  * Opens the span of a caller's request. Below the span of an instrumentation of `node:http` it is INTERNAL. Without
- * one it is the SERVER span, and the caller's trace headers name its parent.
+ * one it is the SERVER span, and the caller's trace headers name its parent. Upstream spans of the scope are its children.
  */
-export function openRequestSpan(name: string, headers: IncomingHttpHeaders): RequestSpan {
+export function openRequestSpan(
+  name: string,
+  headers: IncomingHttpHeaders,
+  scope: RequestScope,
+): RequestSpan {
   const active = context.active();
   const isInstrumented = trace.getSpan(active) !== undefined;
   const parent = isInstrumented ? active : propagation.extract(active, headers);
   const kind = isInstrumented ? SpanKind.INTERNAL : SpanKind.SERVER;
   const span = tracer.startSpan(name, { kind }, parent);
   if (!isTraced(span)) return NO_SPAN;
-  return opened(span, trace.setSpan(parent, span));
+  scope.telemetryContext = trace.setSpan(parent, span);
+  return opened(span, scope.telemetryContext);
 }
 
 /**
@@ -79,17 +87,21 @@ export function endOperationSpan(
  * Opens the CLIENT span of one upstream request. Instrumentations of `node:http` and undici make no span within it:
  * theirs would hold the filled path, and undici's would append a second `traceparent` to the header.
  */
-export function openUpstreamSpan(method: string, route: string): UpstreamSpan {
-  const parent = context.active();
+export function openUpstreamSpan(
+  method: string,
+  route: string,
+  { telemetryContext }: Pick<RequestScope, "telemetryContext">,
+): UpstreamSpan {
+  const parent = telemetryContext ?? ROOT_CONTEXT;
   const attributes = { "http.request.method": method, "url.template": route };
   const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.CLIENT, attributes }, parent);
   if (!isTraced(span)) return NO_SPAN;
   const own = trace.setSpan(parent, span);
-  const carrier: { traceparent?: string } = {};
-  propagation.inject(own, carrier);
+  const headers: Record<string, string> = {};
+  propagation.inject(own, headers, SETTER);
   const { run, end } = opened(span, own.setValue(createContextKey(SUPPRESS_TRACING), true));
   return {
-    traceparent: carrier.traceparent ?? null,
+    headers,
     run,
     end: (status, error) =>
       end({
@@ -98,6 +110,12 @@ export function openUpstreamSpan(method: string, route: string): UpstreamSpan {
       }),
   };
 }
+
+const SETTER: TextMapSetter<Record<string, string>> = {
+  set: (headers, name, value) => {
+    headers[name.toLowerCase()] = value;
+  },
+};
 
 /** The context key with which `@opentelemetry/core` suppresses tracing. Keys with the same name are equal. */
 const SUPPRESS_TRACING = "OpenTelemetry SDK Context Key SUPPRESS_TRACING";
@@ -123,9 +141,17 @@ function opened(span: Span, own: Context): RequestSpan {
 
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-export const validTraceparent = (header: unknown): string | null =>
-  typeof header === "string" && TRACEPARENT.test(header) ? header : null;
+/** Longer ones need not be passed on, says the specification. */
+const TRACESTATE = /^[\t -~]{1,512}$/;
 
-/** The id of the trace that a valid `traceparent` belongs to. */
-export const traceIdOf = (traceparent: string | null): string | null =>
-  traceparent && traceparent.slice(3, 35);
+/** The caller's trace context as the headers that pass it on unchanged; null without a valid `traceparent`. */
+export function traceContextIn({ traceparent, tracestate }: IncomingHttpHeaders): Identity["trace"] {
+  if (typeof traceparent !== "string" || !TRACEPARENT.test(traceparent)) return null;
+  return typeof tracestate === "string" && TRACESTATE.test(tracestate)
+    ? { traceparent, tracestate }
+    : { traceparent };
+}
+
+/** The id of a caller's trace; null without one. */
+export const traceIdOf = (headers: Identity["trace"]): string | null =>
+  headers?.["traceparent"]?.slice(3, 35) ?? null;

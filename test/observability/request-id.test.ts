@@ -38,11 +38,11 @@ describe("the request id", () => {
 });
 
 test.each(TRACE_CONTEXTS)(
-  "the trace context $given of the caller is handed to the service as $sent, and no state",
-  async ({ given: traceparent, sent }) => {
+  "the trace context $given of the caller is handed to the service as $sent, its state $state as $sentState",
+  async ({ given: traceparent, sent, state: tracestate, sentState }) => {
     const { ask, service: fake } = await startBefore(() => ({ json: { username: "ada" } }));
-    await ask("{ viewer { isSuperuser } }", {}, { headers: { traceparent, tracestate: "vendor=canary" } });
-    const told = fake.seen().map(({ headers }) => [headers["traceparent"] ?? null, headers["tracestate"]]);
-    expect(told).toEqual([[sent, undefined]]);
+    await ask("{ viewer { isSuperuser } }", {}, { headers: { traceparent, tracestate } });
+    const told = fake.seen().map(({ headers }) => [headers["traceparent"], headers["tracestate"]]);
+    expect(told).toEqual([[sent ?? undefined, sentState ?? undefined]]);
   },
 );

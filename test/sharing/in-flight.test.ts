@@ -135,7 +135,7 @@ const STOPPED = { experiment: { status: "STOPPED" } };
 
 test("the bytes of an answer are given back when all have left before it is parsed", () => {
   const callers = new Callers();
-  const identity = { caller: callers.of("t0ken", "192.0.2.1"), requestId: "1", traceparent: null };
+  const identity = { caller: callers.of("t0ken", "192.0.2.1"), requestId: "1", trace: null };
   const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
   const heldBytes = new HeldBytes(1_000_000, callers);
   const held = heldBytes.open(scope);

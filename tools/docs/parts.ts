@@ -33,9 +33,9 @@ async function metrics(): Promise<string> {
   });
   // A label is in the text once it has a value.
   telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
-  const identity = { caller: new Callers().of(null, ""), requestId: "", traceparent: null };
+  const identity = { caller: new Callers().of(null, ""), requestId: "", trace: null };
   const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
-  const request = { scope, span: openRequestSpan("", {}), headers: {} };
+  const request = { scope, span: openRequestSpan("", {}, scope), headers: {} };
   telemetry.operation(request, { type: "query", name: null, hash: null, codes: [], failed: [] }, 200);
   telemetry.sharedRead("kept");
   telemetry.download(request, { what: "logs", code: "OK", bytes: 0, failed: [] });

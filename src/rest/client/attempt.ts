@@ -1,4 +1,5 @@
 import { Cancelled, serviceShownBy, Failure, isFailure } from "../../errors.ts";
+import type { RequestScope } from "../../request-scope.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
 import type { Order } from "./order.ts";
@@ -17,8 +18,8 @@ export interface UpstreamReport {
 }
 
 export interface UpstreamSpan {
-  /** The trace context to send; null when tracing is off. */
-  readonly traceparent: string | null;
+  /** The headers of the trace context to send, in lower case; null when the request is not traced here. */
+  readonly headers: Readonly<Record<string, string>> | null;
   readonly run: <Answer>(act: () => Answer) => Answer;
   /** Ends the span with the HTTP status (null without a response) and the error code (null on success). */
   readonly end: (status: number | null, error: string | null) => void;
@@ -31,8 +32,8 @@ export interface AttemptSettings {
   /** Receives the cause of a failed request: a rejected certificate, a reset connection, a bug of the gateway. */
   readonly onFailure: (cause: unknown) => void;
   readonly onRequest: (report: UpstreamReport) => void;
-  /** Opens the span of one upstream request, by its method and route template. */
-  readonly openSpan: (method: string, route: string) => UpstreamSpan;
+  /** Opens the span of one upstream request of a scope, by its method and route template. */
+  readonly openSpan: (method: string, route: string, scope: RequestScope) => UpstreamSpan;
 }
 
 /** What a request on the wire has brought: its status (null without a response), and bytes of its body after decompression. */
@@ -57,7 +58,7 @@ export async function attempt<Part>(
   const { scope } = requester;
   const { endpoint, path, body = null } = request;
   const began = performance.now();
-  const span = openSpan(endpoint.method, endpoint.path);
+  const span = openSpan(endpoint.method, endpoint.path, scope);
   const watch: Watch = { status: null, bytes: 0 };
   request.note?.add({ kind: "sent", method: endpoint.method, path: endpoint.path });
   let error: Error | null = null;
@@ -67,7 +68,7 @@ export async function attempt<Part>(
     const wire = {
       method: endpoint.method,
       path: dialect.pathPrefix + path,
-      headers: headersOf(dialect, scope, request, span.traceparent ?? scope.traceparent),
+      headers: headersOf(dialect, scope, request, span.headers ?? scope.trace),
       body,
       wantsBody: endpoint.answer.form === "json",
     };

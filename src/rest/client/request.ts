@@ -1,6 +1,7 @@
 import type { Note } from "../../journal.ts";
 import type { AnyEndpoint, Command, Get } from "../api/endpoint.ts";
 import type { RateLimit } from "../../rate.ts";
+import { RESERVED_HEADERS } from "../api/headers.ts";
 import type { RequestScope } from "../../request-scope.ts";
 
 /** One request to the service: an endpoint, its filled path with the query, and its parameters. */
@@ -33,18 +34,21 @@ export interface Dialect {
   readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
 }
 
+/** `trace`: headers of the trace context, of which none replaces another header. */
 export function headersOf(
   dialect: Dialect,
   { token: own, requestId }: RequestScope,
   { endpoint, body = null, token = own, range }: UpstreamRequest<unknown>,
-  traceparent: string | null,
+  trace: Readonly<Record<string, string>> | null,
 ): Readonly<Record<string, string>> {
   const accept = endpoint.answer.form === "json" ? "application/json" : "*/*";
   // Keys after what is spread cost Node 20 a microsecond each.
   const headers: Record<string, string> = { accept, "x-request-id": requestId, ...dialect.headers };
   if (token !== null) headers["authorization"] = `${dialect.authorizationScheme} ${token}`;
-  if (traceparent !== null) headers["traceparent"] = traceparent;
   if (body !== null) headers["content-type"] = "application/json";
+  if (trace)
+    for (const [name, value] of Object.entries(trace))
+      if (!RESERVED_HEADERS.has(name)) headers[name] ??= value;
   // A range of a compressed body cannot be decompressed.
   return range ? { ...headers, ...range, "accept-encoding": "identity" } : headers;
 }
