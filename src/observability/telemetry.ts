@@ -184,6 +184,11 @@ export function createTelemetry({ log, load, now, deadlines }: Settings) {
       const about = { what, code, bytes, ms: Math.round(ms) };
       log.info(lineOf(request, clientOf(request.headers), failed, about), "download");
     },
+    /** Logs the parameters that a request has beside those of GraphQL over HTTP. */
+    unknownParameters: (requestId: string, names: readonly string[]): void => {
+      const parameters = names.filter((name) => PLAIN_NAME.test(name)).slice(0, MAX_NAMES);
+      log.debug({ requestId, parameters, count: names.length }, "unknown parameters were ignored");
+    },
     /** Counts a request that was rejected before its document was read. */
     rejected: (code: string): void => operations.inc({ type: "unread", code }),
     registry,
@@ -195,6 +200,10 @@ export type Telemetry = ReturnType<typeof createTelemetry>;
 /** The first code that is not the caller's own doing, otherwise the first. */
 const mostSevereOf = (codes: readonly string[]): string =>
   codes.find((code) => isErrorCode(code) && statusOf(code) >= 500) ?? codes[0] ?? "OK";
+
+/** The unknown parameters that a log line names: no text, and no more than a client has of its own. */
+const PLAIN_NAME = /^\w{1,30}$/;
+const MAX_NAMES = 5;
 
 /** Characters of a caller's key that logs have: too few to try tokens by them. */
 const SHORT_KEY_LENGTH = 8;

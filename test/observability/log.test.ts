@@ -5,7 +5,7 @@ import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { operationsIn } from "../support/raw-requests.ts";
+import { JSON_BODY, operationsIn, sendTo } from "../support/raw-requests.ts";
 import LINES from "./log-lines.json" with { type: "json" };
 
 const linesIn = (logged: string): Record<string, unknown>[] =>
@@ -113,6 +113,32 @@ describe("the log of the gateway", () => {
     expect(lines.filter(({ type }) => type === "subscription")).toEqual([
       expect.objectContaining({ caller, client: null, hash: expect.any(String), status: null, codes: [] }),
     ]);
+  });
+
+  test("names at debug level at most five unknown parameters of a request, and none that is no plain name", async () => {
+    const { url, logged } = await startDemoGateway();
+    const names = ["id", "the canary", "x".repeat(31), ...[1, 2, 3, 4, 5].map((index) => `own${index}`)];
+    const own = Object.fromEntries(names.map((name) => [name, "canary"]));
+    const query = "{ __typename }";
+    const headers = { ...JSON_BODY, "x-request-id": "page-7" };
+    const answer = await sendTo(`${url}/graphql`, { body: JSON.stringify({ query, ...own }), headers });
+    expect(JSON.parse(answer.text)).toEqual({ data: { __typename: "Query" } });
+    const client = clientOf(url, {});
+    const { value } = await client.iterate({ query, ...own }).next();
+    expect(value).toEqual({ data: { __typename: "Query" } });
+    const ignored = linesIn(logged()).filter(({ msg }) => msg === "unknown parameters were ignored");
+    const parameters = ["id", "own1", "own2", "own3", "own4"];
+    expect(ignored).toEqual(
+      ["page-7", expect.any(String)].map((requestId: unknown) => ({
+        level: 20,
+        time: expect.any(Number),
+        requestId,
+        parameters,
+        count: 8,
+        msg: "unknown parameters were ignored",
+      })),
+    );
+    expect(logged()).not.toContain("canary");
   });
 
   test("names a caller alike in all processes with the same CALLER_SALT, otherwise in none", async () => {

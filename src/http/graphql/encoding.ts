@@ -26,16 +26,16 @@ const EXPECTED: Record<ParamType, string> = { string: "a string", object: "a JSO
 
 const badRequest = (message: string) => rejection(message, "BAD_REQUEST");
 
-/** Reads the parameters of a request: from the body of a POST, or from the query string of a GET. Throws `GraphQLError`. */
-export function readParams({ method, url = "" }: IncomingMessage, body: Buffer | null): OperationParams {
-  if (body) return checkParams(parseObject(body));
+/** Parses the parameters of a request: from the body of a POST, or from the query string of a GET. Throws `GraphQLError`. */
+export function parseParams({ method, url = "" }: IncomingMessage, body: Buffer | null): object {
+  if (body) return parseObject(body);
   if (method === "GET") return parseQueryString(url.split("?")[1] ?? "");
   const http = { status: 405, headers: { Allow: "GET, POST" } };
   throw rejection("Expected GET or POST, got another method.", "BAD_REQUEST", http);
 }
 
 /** Parses `query=…&variables={…}`. Ignores other parameters: proxies and caches add their own. */
-function parseQueryString(text: string): OperationParams {
+function parseQueryString(text: string): object {
   if (tryTo(() => decodeURIComponent(text)) === undefined)
     throw badRequest("Expected a query string in percent-encoded UTF-8.");
   const search = new URLSearchParams(text);
@@ -49,7 +49,7 @@ function parseQueryString(text: string): OperationParams {
     if (parsed !== undefined) return [name, parsed];
     throw badRequest(`${name}: expected ${EXPECTED[type]}, got text that is no JSON`);
   });
-  return checkParams(Object.fromEntries(params));
+  return Object.fromEntries(params);
 }
 
 /** Parses a body that is one JSON object. Throws `GraphQLError`. */
@@ -67,16 +67,24 @@ export function parseObject(bytes: Uint8Array): object {
   throw badRequest(`${expected} ${Array.isArray(value) ? "an array: no batches" : typeOf(value)}.`);
 }
 
-/** Checks the types of all parameters. Messages do not repeat the caller's names and values. */
-export function checkParams(params: object): OperationParams {
-  for (const [name, value] of Object.entries(params)) {
-    if (value == null) continue;
+/**
+ * Checks the types of the parameters, and leaves out unknown ones, whose names `onUnknown` receives: clients add their own, such as
+ * the `id` of Relay's. Messages do not repeat the caller's names and values.
+ */
+export function checkParams(
+  given: object,
+  onUnknown: (names: readonly string[]) => void = () => {},
+): OperationParams {
+  const unknown: string[] = [];
+  for (const [name, value] of Object.entries(given)) {
     const expected = Object.hasOwn(PARAMS, name) ? PARAMS[name as keyof typeof PARAMS] : null;
-    if (!expected) throw badRequest(`Expected only the parameters ${Object.keys(PARAMS).join(", ")}.`);
-    const type = typeOf(value);
-    if (type !== expected) throw badRequest(`${name}: expected ${EXPECTED[expected]}, got ${type}`);
+    if (!expected) unknown.push(name);
+    else if (value != null && typeOf(value) !== expected)
+      throw badRequest(`${name}: expected ${EXPECTED[expected]}, got ${typeOf(value)}`);
   }
-  return params;
+  if (unknown.length === 0) return given;
+  onUnknown(unknown);
+  return Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(PARAMS, name)));
 }
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });

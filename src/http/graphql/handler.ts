@@ -1,16 +1,16 @@
 import type { IncomingMessage } from "node:http";
 import type { ExecutionResult } from "graphql";
-import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { noteErrors, rejection } from "../../engine/errors.ts";
 import { heapOf } from "../../held.ts";
 import { type OpenedOperation, openOperation, openStream, type Parts } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import {
   acceptsEvents,
+  checkParams,
   headOf,
   jsonOf,
   NEWER,
-  readParams,
+  parseParams,
   resultTypeFor,
   streamFormFor,
 } from "./encoding.ts";
@@ -43,11 +43,11 @@ export async function operate(
   parts: Parts,
   request: IncomingMessage,
   operation: OpenedOperation,
-  read: () => OperationParams,
+  read: () => object,
   { isReadOnly, takesEvents, pieces: form, status }: Manner,
   onEnd = () => {},
 ): Promise<Outcome> {
-  const { engine, heldBytes } = parts;
+  const { engine, heldBytes, telemetry } = parts;
   const { scope, facts, extensions, end } = operation;
   const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
   const whole = (result: ExecutionResult, isStream: boolean) => ({
@@ -55,7 +55,7 @@ export async function operate(
     isStream,
   });
   try {
-    const params = read();
+    const params = checkParams(read(), (names) => telemetry.unknownParameters(scope.requestId, names));
     // Before it waits for a turn, as many others may.
     const held = heldBytes.hold(scope, heapOf(params));
     if (takesEvents && (await engine.typeOf(params, scope)) === "subscription") {
@@ -99,7 +99,7 @@ export function createGraphqlHandler(parts: Parts) {
     const form = streamFormFor(accept);
     const operation = openOperation(parts, request, scope);
     const read = () => {
-      if (type || form) return readParams(request, body);
+      if (type || form) return parseParams(request, body);
       throw NOT_ACCEPTABLE;
     };
     const [isReadOnly, takesEvents] = [body === null, acceptsEvents(accept)];
