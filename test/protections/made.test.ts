@@ -88,6 +88,15 @@ describe("what a request brings counts against it as well, before anything is do
     expect(service.calls()).toEqual([]);
   });
 
+  test("what an agent gives as a string of JSON", async () => {
+    const { url, service } = await start();
+    const given = { query: "{ viewer { username } }", variables: JSON.stringify({ many }) };
+    const message = { ...tool, params: { name: "graphql_query", arguments: given } };
+    const response = await post(`${url}/mcp`, message, { accept: "application/json, text/event-stream" });
+    expect(await response.text()).toContain("operations need more than 100000 bytes of memory");
+    expect(service.calls()).toEqual([]);
+  });
+
   const some = many.slice(0, 1_200);
   test.each([
     ["those of a subscription", { query: events, variables: { some } }],

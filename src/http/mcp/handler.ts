@@ -108,6 +108,8 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
     const { requestId, caller } = scope;
     const { req: request } = response;
     const execute: RunOperation = async (...given) => {
+      // Strings of JSON are parsed by now.
+      parts.heldBytes.hold(scope, heapOf(given));
       const operation = openOperation(parts, request, scope);
       const result = await operation.run(() => resultOf(operation, ...given));
       operation.end(200);

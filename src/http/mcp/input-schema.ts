@@ -18,17 +18,20 @@ import {
   visitWithTypeInfo,
 } from "graphql";
 
-/** The JSON Schema of a value. Without `type` any value is allowed, as for custom scalars. */
-interface ValueSchema {
+/**
+ * The JSON Schema of a value, in what OpenAI, Gemini and Claude understand of it even where they are strict: one host that refuses one
+ * tool loses all of them. So each value has a type, and each object names its properties.
+ */
+export type ValueSchema = {
   description?: string;
-  type?: string;
+  type: string;
   enum?: string[];
   default?: unknown;
   items?: ValueSchema;
   properties?: Record<string, ValueSchema>;
   required?: string[];
   additionalProperties?: false;
-}
+};
 
 export type InputSchema = ValueSchema & { type: "object"; properties: Record<string, ValueSchema> };
 
@@ -39,7 +42,20 @@ const SCALARS: Readonly<Record<string, string>> = {
   String: "string",
   ID: "string",
   Boolean: "boolean",
+  DateTime: "string",
 };
+
+/** The schemas of strings that hold JSON. Hosts refuse keywords that they do not know, so no keyword marks them. */
+const JSON_STRINGS = new WeakSet<ValueSchema>();
+
+export const isJsonString = (schema: ValueSchema): boolean => JSON_STRINGS.has(schema);
+
+/** The schema of any JSON. */
+export function jsonString(description: string): ValueSchema {
+  const schema = { type: "string", description: `${description} As a string of JSON.`.trimStart() };
+  JSON_STRINGS.add(schema);
+  return schema;
+}
 
 function objectOf(
   parts: readonly { readonly name: string; readonly schema: ValueSchema; readonly isRequired: boolean }[],
@@ -57,11 +73,12 @@ function objectOf(
 export const firstSentence = (description: string): string => description.split(/(?<=[.?!]) +/, 1).join("");
 
 /** Adds the description of a place, which says more than that of its type, and its default. */
-const placed = (schema: ValueSchema, description: string, fallback: unknown): ValueSchema => ({
-  ...schema,
-  ...(description && { description }),
-  ...(fallback !== undefined && { default: fallback }),
-});
+function placed(schema: ValueSchema, description: string, fallback?: unknown): ValueSchema {
+  const isJson = isJsonString(schema);
+  const own = isJson ? jsonString(description) : { ...schema, ...(description && { description }) };
+  if (fallback !== undefined) own.default = isJson ? JSON.stringify(fallback) : fallback;
+  return own;
+}
 
 /** The JSON Schema of a type. Null is left out: an argument without a value is absent. No input type contains itself. */
 function schemaOf(type: GraphQLInputType): ValueSchema {
@@ -69,17 +86,16 @@ function schemaOf(type: GraphQLInputType): ValueSchema {
   if (isListType(type)) return { type: "array", items: schemaOf(type.ofType) };
   // Its values say what it is: a filter would repeat a description for each of its lists.
   if (isEnumType(type)) return { type: "string", enum: type.getValues().map(({ name }) => name) };
-  const described = type.description ? { description: firstSentence(type.description) } : {};
   if (!isInputObjectType(type)) {
     const known = SCALARS[type.name];
-    return known ? { type: known } : described;
+    return known ? { type: known } : jsonString("");
   }
   const fields = Object.values(type.getFields()).map((field) => ({
     name: field.name,
     schema: placed(schemaOf(field.type), firstSentence(field.description ?? ""), field.defaultValue),
     isRequired: isRequiredInputField(field),
   }));
-  return { ...described, ...objectOf(fields) };
+  return placed(objectOf(fields), firstSentence(type.description ?? ""));
 }
 
 /** Descriptions of the arguments and input fields that variables are given to, by variable. The first place counts. */

@@ -19,7 +19,14 @@ import { isObject } from "../../rest/api/record.ts";
 import { checkParams, jsonOf } from "../graphql/encoding.ts";
 import type { Parts } from "../operation.ts";
 import { commentOf, shippedOperations } from "../shipped-operations.ts";
-import { firstSentence, type InputSchema, inputSchemaOf } from "./input-schema.ts";
+import {
+  firstSentence,
+  type InputSchema,
+  inputSchemaOf,
+  isJsonString,
+  jsonString,
+  type ValueSchema,
+} from "./input-schema.ts";
 
 /** The types of operations that a tool can run: a tool has one result. */
 export type ToolType = "query" | "mutation";
@@ -74,11 +81,22 @@ function withoutNulls(
 ): Input {
   const entries = Object.entries(given).flatMap(([name, value]) => {
     if (value === null && isOptional(name)) return [];
-    const { properties: inner } = properties[name] ?? {};
-    if (!inner || !isObject(value)) return [[name, value]];
-    return [[name, withoutNulls(value, inner, (each) => "default" in (inner[each] ?? {}))]];
+    return [[name, valueFor(properties[name], value)]];
   });
   return Object.fromEntries(entries);
+}
+
+/** What is given for a schema. A string of JSON is parsed; GraphQL says what is wrong with one that is not. */
+function valueFor(schema: ValueSchema | undefined, given: unknown): unknown {
+  if (!schema) return given;
+  const { items, properties } = schema;
+  if (isJsonString(schema) && typeof given === "string") {
+    const value = tryTo(() => JSON.parse(given) as unknown);
+    return value === undefined ? given : value;
+  }
+  if (items && Array.isArray(given)) return given.map((each) => valueFor(items, each));
+  if (!properties || !isObject(given)) return given;
+  return withoutNulls(given, properties, (name) => "default" in (properties[name] ?? {}));
 }
 
 const TYPE_NAMES: InputSchema = {
@@ -131,7 +149,7 @@ export function toToolResult(result: ExecutionResult): CallToolResult {
 
 /**
  * The tools of the operations of the trusted documents, or of the shipped ones. Left out are other types of operations, those
- * without a name, documents that cannot be read, and the sign-in: a password is not for an agent. So are shipped mutations of
+ * without a name or with one that hosts refuse, documents that cannot be read, and the sign-in: a password is not for an agent. So are shipped mutations of
  * several fields, which show people how these run and do more than an agent wants, and the shipped comparison of two.
  */
 export async function readTools(
@@ -148,7 +166,8 @@ export async function readTools(
     for (const own of document ? Object.values(separateOperations(document)) : []) {
       const node = getOperationAST(own);
       const type = types.find((each) => each === node?.operation);
-      if (!node?.name || !type || signsIn(own) || (!trusted && isForPeople(node))) continue;
+      if (!node?.name || node.name.value.length > MAX_NAME_LENGTH) continue;
+      if (!type || signsIn(own) || (!trusted && isForPeople(node))) continue;
       const inputSchema = inputSchemaOf(schema, own, node);
       if (!inputSchema) continue;
       const { value: name } = node.name;
@@ -163,6 +182,9 @@ export async function readTools(
   }
   return tools;
 }
+
+/** Longest name of a tool that OpenAI, Gemini and Claude take. */
+const MAX_NAME_LENGTH = 64;
 
 /** `CompareExperiments` shows aliases, for two runs: agents compare any number with `CompareRuns`. */
 const isForPeople = (node: OperationDefinitionNode): boolean =>
@@ -207,7 +229,7 @@ const OWN_OPERATION: InputSchema = {
   type: "object",
   properties: {
     query: { type: "string", description: "A GraphQL document with one operation." },
-    variables: { type: "object", description: "Values of its variables." },
+    variables: jsonString('Values of its variables, such as `{"id": "ada.mnist.42"}`.'),
   },
   required: ["query"],
   additionalProperties: false,
