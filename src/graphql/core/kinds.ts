@@ -113,7 +113,7 @@ const Project: Kind<records.ProjectRecord, ProjectAddress> = {
     if (!session.server.override(read) && session.server.override(list))
       return readListed(address, loaded, keys, session);
     const record = await session.read(read, address);
-    if (record.name === address.project) return record;
+    if (record.name == null || record.name === address.project) return record;
     const [asked, own] = [address, { ...address, project: record.name }].map(Project.formatName);
     throw new Failure("NOT_FOUND", `Not found: ${asked}. There is ${own}.`);
   },
