@@ -48,12 +48,12 @@ export const printSchema = (option: string): number => {
   return printed((environment) => print(schemaFor(readTypeNames(environment))));
 };
 
-/** Wildcard addresses, and the loopback address that a local browser can open instead. */
-const ALL_ADDRESSES: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+/** Wildcard addresses. A local browser can open 127.0.0.1 instead. */
+const ALL_ADDRESSES = new Set(["0.0.0.0", "::"]);
 
 /** Tells where the gateway listens, and with the demo how to sign in. */
 export function welcome(config: Config, port: number, demo: Pick<Demo, "users"> | null): void {
-  const host = ALL_ADDRESSES[config.HOST] ?? config.HOST;
+  const host = ALL_ADDRESSES.has(config.HOST) ? "127.0.0.1" : config.HOST;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/graphql`;
   const page = hasPage(config);
   const users = demo?.users.map(({ username, password }) => ({ username, password }));

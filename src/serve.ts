@@ -28,7 +28,8 @@ export async function serve(options: GatewayOptions) {
   const limits = { ...SOCKET_LIMITS, keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS };
   const server = createHttpServer(gateway.handle, limits).on("upgrade", forWebSockets(gateway.upgrade));
   const connections = listConnections(server);
-  server.listen(config.PORT, config.HOST);
+  // Without an address Node listens on `::`, for IPv4 as well, and on 0.0.0.0 where the kernel has no IPv6.
+  server.listen(config.PORT, config.HOST === "::" ? undefined : config.HOST);
   await once(server, "listening");
   // Later errors are about single connections that could not be accepted.
   server.on("error", (error) => log.error({ code: systemCodeOf(error) }, "a connection was not accepted"));

@@ -1,8 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { readConfig, SETTINGS } from "../../src/config.ts";
 import { NODE_FLAGS } from "../../src/installation.ts";
+import { startReady } from "../support/main-process.ts";
+import { ADDRESSES } from "../support/listen.ts";
 import { KUSTOMIZE, parseYaml, readSample } from "./samples.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -88,12 +91,11 @@ test("each sample and the image are of this version", () => {
   );
 });
 
-test("the image starts what npm start starts, not as root, for all addresses, and no demo by itself", () => {
+test("the image starts what npm start starts, not as root, and no demo by itself", () => {
   expect(packageJson.scripts.start).toContain(` && exec ${image.command.join(" ")}`);
   expect(image.command).toEqual(["node", ...NODE_FLAGS, "dist/src/main.js"]);
   expect(last).toMatch(/^USER node$[^]*^CMD \[/m);
   expect(() => readConfig(image.environment)).toThrow(/^UPSTREAM_URL: expected the address of the service/);
-  expect(image.environment["HOST"]).toBe("0.0.0.0");
   // What is copied exists, and the context has it.
   const context = readFileSync(new URL(".dockerignore", ROOT), "utf8").split("\n");
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = ""]) =>
@@ -103,4 +105,14 @@ test("the image starts what npm start starts, not as root, for all addresses, an
   const isThere = (name: string) =>
     context.includes(`!${name.split("/", 1)[0]}`) && existsSync(new URL(name, ROOT));
   expect(copied.filter((name) => !isThere(name))).toEqual([]);
+});
+
+test("the image answers on IPv4 and IPv6, and so its health check finds", async () => {
+  const { url } = await startReady({ ...image.environment, DEMO: "on", PORT: "0" });
+  const { port, hostname } = new URL(url);
+  expect(hostname).toBe("127.0.0.1");
+  for (const host of ADDRESSES)
+    expect(await (await fetch(`http://${host}:${port}/readyz`)).text()).toBe("ready\n");
+  const [command = "", ...args] = image.health;
+  execFileSync(command, args, { env: { PORT: port } });
 });

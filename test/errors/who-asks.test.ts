@@ -19,18 +19,21 @@ import UNUSABLE from "./unusable-tokens.json" with { type: "json" };
 const RECORDS = { "ada/mnist/experiments/42/": RUNNING_RECORD };
 
 describe("who asks", () => {
-  test.each(UNUSABLE)("without a token that can be used nothing is sent: $what", async ({ authorization }) => {
-    const { ask, service } = await startBefore(RECORDS, {}, { token: null });
-    const headers = { ...(authorization !== null && { authorization }), "x-request-id": "story-1" };
-    const answer = await ask(ASK_STATUS, {}, { headers });
-    expect(answer).toEqual(
-      failedStatus(
-        "UNAUTHENTICATED",
-        "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
-      ),
-    );
-    expect(service.calls()).toEqual([]);
-  });
+  test.each(UNUSABLE)(
+    "without a token that can be used nothing is sent: $what",
+    async ({ authorization }) => {
+      const { ask, service } = await startBefore(RECORDS, {}, { token: null });
+      const headers = { ...(authorization !== null && { authorization }), "x-request-id": "story-1" };
+      const answer = await ask(ASK_STATUS, {}, { headers });
+      expect(answer).toEqual(
+        failedStatus(
+          "UNAUTHENTICATED",
+          "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
+        ),
+      );
+      expect(service.calls()).toEqual([]);
+    },
+  );
 
   test.each(["token", "TOKEN", "Bearer", "bearer", "Token  "])(
     "a token behind the word %j is sent behind the word `token`",

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server as HttpServer } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
+import { networkInterfaces } from "node:os";
 import { onTestFinished } from "vitest";
 import { forWebSockets, type UpgradeListener } from "../../src/http/server.ts";
 
@@ -51,3 +52,10 @@ export const listen = async (listener: RequestListener, upgrade?: UpgradeListene
 
 /** The port of an address where it stands as a number: the digits of a hash may contain it. */
 export const portIn = (url: string): RegExp => new RegExp(`(?<![\\w-])${new URL(url).port}(?![\\w-])`);
+
+/** The loopback addresses of this machine, as URLs have them. */
+export const ADDRESSES = Object.values(networkInterfaces())
+  .flatMap((addresses = []) => addresses)
+  .flatMap(({ address, internal, family }) =>
+    internal ? [family === "IPv6" ? `[${address}]` : address] : [],
+  );

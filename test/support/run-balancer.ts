@@ -56,7 +56,8 @@ export async function runBalancer(
   const text = change(fileOf(name))
     .replace(REPLICA, () => `127.0.0.1:${addresses.next().value}`)
     .replace("listen 8080", `listen 127.0.0.1:${port}`)
-    .replace("bind :8080", `bind 127.0.0.1:${port}`);
+    .replace("listen [::]:8080", `listen [::1]:${port}`)
+    .replace("bind [::]:8080", `bind [::]:${port}`);
   const path = join(folder, file);
   writeFileSync(path, adapt(text, folder));
   const child = spawn(name, args(path), { env: ENVIRONMENT, stdio: ["ignore", "inherit", "pipe"] });
@@ -66,6 +67,7 @@ export async function runBalancer(
   const url = `http://127.0.0.1:${port}`;
   return {
     url,
+    port,
     /** Rejects unless it passes requests on. */
     check: async (): Promise<void> => {
       if (child.exitCode !== null) throw new Error(`${name} ended: ${said}`);

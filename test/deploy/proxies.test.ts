@@ -1,0 +1,72 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { startFake } from "../support/fake.ts";
+import { ADDRESSES } from "../support/listen.ts";
+import { PATIENT } from "../support/patience.ts";
+import { sendPlainly } from "../support/raw-requests.ts";
+import { type BalancerName, isInstalled, runBalancer } from "../support/run-balancer.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const NAMES: readonly BalancerName[] = ["nginx", "haproxy"];
+
+/** The files of `deploy/`, and the blocks of code in the documentation, with the place of each. */
+function samples(): { readonly place: string; readonly text: string }[] {
+  const filesIn = (folder: string) =>
+    readdirSync(new URL(folder, ROOT), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.(?:md|conf|cfg|ya?ml)$/.test(entry.name))
+      .map(({ parentPath, name }) => `${parentPath}/${name}`.replace(/\/+/g, "/"));
+  const pages = [...filesIn("docs"), "README.md", "SECURITY.md"];
+  const read = (path: string) => readFileSync(new URL(path, ROOT), "utf8");
+  const blocks = pages.flatMap((place) =>
+    [...read(place).matchAll(/^```\w*\n(.*?)^```$/gms)].map(([, text = ""]) => ({ place, text })),
+  );
+  return [...filesIn("deploy").map((place) => ({ place, text: read(place) })), ...blocks];
+}
+
+/** What makes a text the configuration of a proxy: of nginx, HAProxy, an ingress, Apache, Caddy, Envoy or Traefik. */
+const PROXY =
+  /^\s*(?:proxy_pass |backend |kind: Ingress$|ProxyPass |reverse_proxy |route_config:|loadBalancer:)/m;
+
+/** How proxies set `X-Forwarded-For` and clear `Forwarded`, also where a comment says what their controller needs. */
+const NAMES_CLIENT = /X-Forwarded-For|option forwardfor|kind: Ingress/;
+const CLEARS_OTHER = /proxy_set_header Forwarded "";|http-request del-header Forwarded|`Forwarded: ""`/;
+
+test("each sample of a proxy names the client in one header and clears the other", () => {
+  const proxies = samples().filter(({ text }) => PROXY.test(text));
+  expect(proxies.map(({ place }) => place.split("/").at(-1)).toSorted()).toEqual([
+    "haproxy.cfg",
+    "ingress.yaml",
+    "nginx.conf",
+  ]);
+  const wrong = proxies.filter(({ text }) => !NAMES_CLIENT.test(text) || !CLEARS_OTHER.test(text));
+  expect(wrong.map(({ place }) => place)).toEqual([]);
+});
+
+describe.each(NAMES.filter(isInstalled))("%s with the file of deploy/", (name) => {
+  test("clears what clients say of addresses, passes long tokens on, and listens on IPv6", async () => {
+    const service = await startFake(() => ({ json: { data: {} } }));
+    const balancer = await runBalancer(name, Array<number>(4).fill(service.port));
+    onTestFinished(balancer.stop);
+    await vi.waitFor(balancer.check, PATIENT);
+    const before = service.seen().length;
+    const authorization = `token ${"x".repeat(12_000)}`;
+    const forged = { Forwarded: "for=203.0.113.7", "X-Forwarded-For": "203.0.113.7" };
+    for (const host of ADDRESSES) {
+      const url = `http://${host}:${balancer.port}/graphql?query={__typename}`;
+      const { status } = await sendPlainly(url, { headers: { authorization, ...forged } });
+      expect([host, status]).toEqual([host, 200]);
+    }
+    const seen = service.seen().slice(before);
+    expect(seen.map(({ headers }) => headers)).toEqual(
+      ADDRESSES.map(() =>
+        expect.objectContaining({
+          authorization,
+          "x-forwarded-for": expect.stringMatching(
+            /^203\.0\.113\.7, (?:::ffff:)?127\.0\.0\.1$|, ::1$/,
+          ) as string,
+        }),
+      ),
+    );
+    expect(seen.filter(({ headers }) => "forwarded" in headers)).toEqual([]);
+  });
+});
