@@ -1,9 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
-import { startFake, type Told } from "../support/fake.ts";
+import { type Seen, startFake, type Told } from "../support/fake.ts";
 import { startRaw } from "./framing.ts";
 import { metricOf, reaches } from "../support/figures.ts";
 import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import {
   askFor,
@@ -15,6 +16,7 @@ import {
   RUNNING_RECORD,
   statusesOf,
   statusOf,
+  upTo,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 
@@ -144,6 +146,79 @@ describe("what one caller does to the others", () => {
     }
     expect(await askFor(gateway, statusOf(42), "other")).toEqual(RUNNING_ANSWER);
     expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(0);
+  });
+
+  const TWELVE = upTo(12).map((id) => `caller${id}`);
+  const KINDS = ["experiment", "job", "buildJob", "group"];
+  const runOf = (kind: string, id: number) =>
+    `{ ${kind}(id: "ada.mnist.${kind === "buildJob" ? "build" : kind}s.${id}") { status } }`;
+
+  /** A gateway before an upstream that answers 503 where `isDown`, whose clock stands until it is moved. */
+  async function startFailing() {
+    let isDown = (_seen: Seen): boolean => false;
+    const service = await startFake((seen) =>
+      isDown(seen) ? { text: "", status: 503 } : { json: { ...RUNNING_RECORD, id: 1 } },
+    );
+    const { clock, advance } = handClock();
+    const gateway = await startGateway({ upstream: service, clock });
+    const codes = async (tokens: readonly string[], queries: readonly string[]) => {
+      const all = tokens.flatMap((token) => queries.map((query) => [token, query] as const));
+      const found: string[] = [];
+      for (const [token, query] of all) found.push(firstCodeOf(await askFor(gateway, query, token)));
+      return [...new Set(found)];
+    };
+    return {
+      codes,
+      advance,
+      fail: (where: typeof isDown) => (isDown = where),
+      isOpen: async () => (await metricOf(gateway, "rungraph_circuit_open")) === 1,
+    };
+  }
+
+  const UNAVAILABLE = ["UPSTREAM_UNAVAILABLE"];
+
+  test.each([
+    [
+      "five callers of twelve, whatever they read",
+      ({ headers }: Seen) => /caller[2-6]$/.test(`${headers["authorization"]}`),
+      TWELVE.slice(1, 6),
+      upTo(3).flatMap((id) => KINDS.map((kind) => runOf(kind, id))),
+    ],
+    [
+      "an endpoint",
+      ({ path }: Seen) => path.includes("/jobs/"),
+      TWELVE,
+      upTo(5).map((id) => runOf("job", id)),
+    ],
+    ["a record", ({ path }: Seen) => path.endsWith("/jobs/1/"), TWELVE, upTo(5).map(() => runOf("job", 1))],
+  ])("failures of %s open no circuit while others succeed", async (_, where, tokens, queries) => {
+    const gateway = await startFailing();
+    const healthy = KINDS.map((kind) => runOf(kind, 9));
+    expect(await gateway.codes(TWELVE, healthy)).toEqual(["ok"]);
+    gateway.fail(where);
+    expect(await gateway.codes(tokens, queries)).toEqual(UNAVAILABLE);
+    expect(await gateway.isOpen()).toBe(false);
+    // The window has moved on, and nobody else has asked yet.
+    gateway.advance(5_000);
+    expect(await gateway.codes(tokens, queries)).toEqual(UNAVAILABLE);
+    expect(await gateway.isOpen()).toBe(false);
+    expect(await gateway.codes(["caller1"], [statusOf(9)])).toEqual(["ok"]);
+    gateway.fail(() => true);
+    gateway.advance(10_000);
+    expect(await gateway.codes(["caller1"], upTo(20).map(statusOf))).toEqual(UNAVAILABLE);
+    expect(await gateway.isOpen()).toBe(true);
+  });
+
+  test("an outage opens it at half of the requests, although all succeeded before", async () => {
+    const gateway = await startFailing();
+    const queries = KINDS.map((kind) => runOf(kind, 9));
+    expect(await gateway.codes(TWELVE, queries)).toEqual(["ok"]);
+    gateway.fail(() => true);
+    expect(await gateway.codes(TWELVE.slice(1), queries)).toEqual(UNAVAILABLE);
+    expect(await gateway.codes(["caller1"], queries.slice(0, 3))).toEqual(UNAVAILABLE);
+    expect(await gateway.isOpen()).toBe(false);
+    expect(await gateway.codes(["caller1"], queries.slice(3))).toEqual(UNAVAILABLE);
+    expect(await gateway.isOpen()).toBe(true);
   });
 
   test("a service that fails for all who ask opens it, be it one token or several", async () => {

@@ -83,7 +83,8 @@ export async function attempt<Part>(
   } finally {
     const code = error && codeOf(error);
     judgeToken(order, error);
-    breaker.leave(generation, scope.caller.account.key, error ? serviceShownBy(error) : "up");
+    const origin = [scope.caller.account.key, endpoint.path, path];
+    breaker.leave(generation, origin, error ? serviceShownBy(error) : "up");
     span.end(watch.status, code);
     request.note?.add({ kind: "end", ...watch, error: code });
     onRequest({

@@ -1,14 +1,20 @@
 import { type ServiceState, Failure } from "../../errors.ts";
 import type { Order } from "./order.ts";
 
-/** Opens when at least half of at least 20 requests in a window of 10 seconds failed, and may probe the service every 5. */
-const WINDOW_MS = 10_000;
+/** Opens at a failure rate of a half over at least 20 requests in 10 seconds, and may probe the upstream service every 5. */
 const MIN_REQUESTS = 20;
-const FAILED_SHARE = 0.5;
+const FAILURE_RATE = 0.5;
 const PAUSE_MS = 5_000;
 
-/** Maximum callers recorded in a window. */
-const MAX_CALLERS = 100;
+/** The window slides by half of its length, of which each half remembers 100 callers, routes and paths. */
+const HALF_MS = 5_000;
+const MAX_REMEMBERED = 100;
+
+/**
+ * While others succeed, half of the callers, routes and paths must fail, and five of each: as many as hosts in Envoy's outlier
+ * detection. Where fewer fail, the cause is theirs: a record that breaks its server, a dead endpoint.
+ */
+const MIN_FAILING = 5;
 
 const OPEN = "The service failed again and again and is not asked for a moment.";
 
@@ -21,15 +27,20 @@ interface BreakerSettings {
   readonly probe: (order: Order) => Promise<boolean>;
 }
 
+/** `latest`: whether the latest request of a caller, of a route and of a path failed. */
+const openHalf = () => ({
+  requests: 0,
+  failures: 0,
+  latest: [0, 1, 2].map(() => new Map<string, boolean>()),
+});
+
 /**
- * Creates the circuit breaker of the service. Own code: cockatiel counts a disconnected caller as a success, and its probe is
- * the request of a caller and ends with it.
+ * Creates the circuit breaker of the service. Own code: cockatiel counts a disconnected caller as a success, its probe is the
+ * request of a caller and ends with it, and its failure rate can be that of one caller.
  */
 export function createBreaker({ now, probe }: BreakerSettings) {
-  let windowEnd = Number.NEGATIVE_INFINITY;
-  let [failures, total] = [0, 0];
-  /** Callers with failed and with successful requests, up to `MAX_CALLERS` each. */
-  let [failed, succeeded] = [new Set<string>(), new Set<string>()];
+  let [half, before] = [openHalf(), openHalf()];
+  let halfEnd = Number.NEGATIVE_INFINITY;
   /** When the next probe may begin; null while the circuit is closed. */
   let probeAt: number | null = null;
   /** Resolves with the probe under way; null while there is none. */
@@ -37,21 +48,17 @@ export function createBreaker({ now, probe }: BreakerSettings) {
   /** Incremented when the circuit opens or closes: outcomes of earlier requests do not count after that. */
   let generation = 0;
 
-  const startWindow = (): void => {
-    windowEnd = now() + WINDOW_MS;
-    [failures, total] = [0, 0];
-    [failed, succeeded] = [new Set(), new Set()];
-  };
-
   const switchTo = (nextProbeAt: number | null): void => {
     probeAt = nextProbeAt;
     generation++;
-    startWindow();
+    [half, before] = [openHalf(), openHalf()];
   };
 
-  /** Whether all failures are of one caller while others succeed: then its requests are the cause, not the service. */
-  const isSingleCaller = (): boolean =>
-    failed.size === 1 && [...succeeded].some((callerKey) => !failed.has(callerKey));
+  const isWidespread = (latest: Map<string, boolean>, index: number): boolean => {
+    const all = [...new Map([...(before.latest[index] ?? []), ...latest]).values()];
+    const failing = all.filter((hasFailed) => hasFailed).length;
+    return failing === all.length || (failing >= MIN_FAILING && failing >= all.length * FAILURE_RATE);
+  };
 
   const probeFor = async (order: Order): Promise<void> => {
     // Counted from the beginning: the silence of a service that hangs is a part of the pause.
@@ -67,17 +74,25 @@ export function createBreaker({ now, probe }: BreakerSettings) {
       if (probeAt === null) return generation;
       throw new Failure("UPSTREAM_UNAVAILABLE", OPEN, { retryAfterSeconds: PAUSE_MS / 1000 });
     },
-    /** Records what the outcome of a request shows about the service. */
-    leave: (begun: number, callerKey: string, shown: ServiceState): void => {
+    /** Records what the outcome of a request shows about the service. `origin`: its caller, its route and its path, by keys. */
+    leave: (begun: number, origin: readonly string[], shown: ServiceState): void => {
       if (begun !== generation || shown === "unknown") return;
-      if (now() >= windowEnd) startWindow();
-      total++;
-      const callers = shown === "down" ? failed : succeeded;
-      if (callers.size < MAX_CALLERS) callers.add(callerKey);
-      if (shown === "up") return;
-      failures++;
-      if (total >= MIN_REQUESTS && failures >= total * FAILED_SHARE && !isSingleCaller())
-        switchTo(now() + PAUSE_MS);
+      const lateMs = now() - halfEnd;
+      if (lateMs >= 0) {
+        [half, before] = [openHalf(), lateMs < HALF_MS ? half : openHalf()];
+        halfEnd = now() + HALF_MS;
+      }
+      const hasFailed = shown === "down";
+      for (const [index, latest] of half.latest.entries()) {
+        const key = origin[index] ?? "";
+        if (latest.size < MAX_REMEMBERED || latest.has(key)) latest.set(key, hasFailed);
+      }
+      half.requests++;
+      if (!hasFailed) return;
+      half.failures++;
+      const total = half.requests + before.requests;
+      const isOutage = total >= MIN_REQUESTS && half.failures + before.failures >= total * FAILURE_RATE;
+      if (isOutage && half.latest.every(isWidespread)) switchTo(now() + PAUSE_MS);
     },
     /** Whether requests wait for the outcome of a probe instead of failing. */
     isHalfOpen: (): boolean => probeAt !== null && (probing !== null || now() >= probeAt),
