@@ -77,20 +77,23 @@ describe("a cursor that somebody wrote", () => {
     expect(service.calls()).toEqual([`GET ${PATH}${query && `?${query}`}`]);
   });
 
-  test.each(["offset=9999999999#0", "page=9999999999#0", "limit=5#100001"])(
-    "of a place that no list has is refused: %s",
-    async (text) => {
-      const service = await startPaging(rowsOf(10), 5);
-      const { tryPage } = await openList(service, LIST);
-      expect(listErrorsOf(await tryPage({ after: forged(text) }))).toMatchObject([
-        {
-          message: `after: expected a cursor of this list, got "${forged(text)}"`,
-          extensions: { code: "BAD_USER_INPUT" },
-        },
-      ]);
-      expect(service.calls()).toEqual([]);
-    },
-  );
+  test.each([
+    ["an offset", "offset=9999999999#0"],
+    ["a page", "page=9999999999#0"],
+    ["an item of a page", "limit=5#100001"],
+    ["a tied row that is none", "offset=5#0#aaaaaa:-1"],
+    ["too many tied rows", `offset=5#0#aaaaaa:1${".1".repeat(1_000)}`],
+  ])("of a place that no list has is refused: %s", async (_, text) => {
+    const service = await startPaging(rowsOf(10), 5);
+    const { tryPage } = await openList(service, LIST);
+    expect(listErrorsOf(await tryPage({ after: forged(text) }))).toMatchObject([
+      {
+        message: `after: expected a cursor of this list, got "${forged(text).slice(0, 60)}"`,
+        extensions: { code: "BAD_USER_INPUT" },
+      },
+    ]);
+    expect(service.calls()).toEqual([]);
+  });
 });
 
 test("a cursor belongs to its list: another order, filter or parent refuses it", async () => {
@@ -145,9 +148,9 @@ describe.each(["Experiment.statuses", "Experiment.jobs", "Job.statuses"] as cons
         130,
         26,
         5,
-        [`${path}?limit=100`, `${path}?limit=100&offset=100`],
+        [`${path}?limit=100`, `${path}?limit=100&offset=100`, `${path}?limit=200`],
       ],
-      ["also behind the server's own page", 45, null, 2, [path, `${path}?limit=100`]],
+      ["also behind the server's own page", 45, null, 2, [path, `${path}?limit=100`, `${path}?limit=200`]],
     ])("are read %s", async (_, length, first, steps, calls) => {
       const service = await startTied(length);
       const { page } = await openList(service, list, { UPSTREAM_PROFILE: "polyaxon-0.4" });

@@ -16,7 +16,7 @@ async function startHiding({ readsUntilShown = 0, isBroken = false } = {}) {
       hidden.set(record, command === "archive" ? Number.POSITIVE_INFINITY : readsUntilShown);
       return { text: "", status: 200 };
     }
-    const [parent = ""] = [...hidden.keys()].filter((each) => record.startsWith(each));
+    const parent = [...hidden.keys()].find((each) => record.startsWith(each)) ?? "";
     const left = hidden.get(parent) ?? 0;
     if (left > 0) hidden.set(parent, left - 1);
     if (method !== "GET" || left > 0) return undefined;
@@ -24,7 +24,9 @@ async function startHiding({ readsUntilShown = 0, isBroken = false } = {}) {
     if (record === "ada/mnist") return { json: PROJECT };
     const [, kind, id] = /^ada\/mnist\/(\w+)\/(\d+)$/.exec(record) ?? [];
     const last_status = kind && kind in STATES ? STATES[kind as keyof typeof STATES] : null;
-    return id ? { json: { id: Number(id), last_status, description: `of ${kind}` } } : { json: { results: [] } };
+    return id
+      ? { json: { id: Number(id), last_status, description: `of ${kind}` } }
+      : { json: { results: [] } };
   });
   return { ...(await startGateway({ upstream: service, env: RELEASE_04 })), service };
 }
@@ -69,7 +71,9 @@ describe("a command that hides a record", () => {
     const kinds = Object.keys(STATES);
     const ids = kinds.map((kind) => `"ada.mnist.${kind}.7"`);
     const fields = "status description statuses { totalCount } ... on Group { concurrency }";
-    const answer = await ask(`mutation { archiveRuns(ids: [${ids.join()}]) { outcomes runs { ${fields} } } }`);
+    const answer = await ask(
+      `mutation { archiveRuns(ids: [${ids.join()}]) { outcomes runs { ${fields} } } }`,
+    );
     const run = (status: string, kind: string) => ({ status, description: `of ${kind}`, statuses: null });
     expect(answer).toEqual({
       data: {

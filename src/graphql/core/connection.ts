@@ -136,7 +136,7 @@ export function sliceRequest(
     first: first === null ? null : within("first", first, { from: 1, to: gateway.maxPageSize }),
     maxSize: gateway.maxPageSize,
     after,
-    offset: offset ?? 0,
+    offset,
   };
 }
 

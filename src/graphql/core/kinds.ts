@@ -154,7 +154,7 @@ async function findListed(
   session: Session,
 ): Promise<records.ProjectRecord> {
   const endpoint = project.optional.list;
-  const walk = new Walk(session, { endpoint, address: { owner } }, START);
+  const walk = new Walk(session, { endpoint, address: { owner }, sortedBy: ["updated_at"] }, START);
   do {
     const { rest } = await walk.next(PROJECTS);
     const found = rest.find((row) => row.name === name);

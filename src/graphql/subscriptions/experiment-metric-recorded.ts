@@ -21,7 +21,8 @@ interface Position {
 
 function tailMetrics({ id, after = null }: TailArgs, { live, session, gateway }: StreamContext) {
   const run = identify(Experiment.kind, "id", id);
-  const list = { endpoint: runs.experiment.endpoints.metrics, address: run.address };
+  const { metrics: endpoint } = runs.experiment.endpoints;
+  const list = { endpoint, address: run.address, sortedBy: ["created_at"] };
   const maxSize = gateway.maxPageSize;
   const last = after === null ? null : recordIdIn("MetricRecord", after, run);
   if (after !== null && last === null)

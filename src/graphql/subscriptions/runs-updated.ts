@@ -105,7 +105,7 @@ function watchRuns(args: InputShapeFromFields<typeof watchedArgs>, context: Stre
   // Where the server has the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
   const base = server.listQuery({ group: group?.id, order, conditions, query: args.query });
-  const list = { endpoint, address: at, base };
+  const list = { endpoint, address: at, base, sortedBy: server.sortKeys({ order }) };
   const request = sliceRequest({ first: args.first }, context);
   const isFiltered = conditions.length > 0 || Boolean(args.query) || isMatch !== null;
   const runAt = (id: string) => toResource(kind, { ...at, id });

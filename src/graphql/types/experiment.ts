@@ -23,8 +23,9 @@ const { property, json, computed, reference, child } = fieldsOf(Experiment.kind)
 const ExperimentJobConnection = connectionOf(ExperimentJob, "A page of jobs of an experiment.");
 
 function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
-  const { owner, project, id } = resource.address;
-  const list = { endpoint: endpoints.jobs, address: resource.address, isTied: true };
+  const { address } = resource;
+  const { owner, project, id } = address;
+  const list = { endpoint: endpoints.jobs, address, sortedBy: ["created_at"], areTiesSorted: true };
   const toNode = (record: ExperimentJobRecord) =>
     toResource(ExperimentJob.kind, { owner, project, experiment: id, id: `${record.id}` }, record);
   return readConnection(list, args, toNode, context);

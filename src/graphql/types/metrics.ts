@@ -76,7 +76,8 @@ MetricRecord.implement({
 function metricsOf({ address, listedIn, loaded: { experiment_group } }: ExperimentResource) {
   // An experiment that was chosen for a group names the one that started it, if any.
   const group = listedIn ?? (experiment_group ? Group.kind.parseName(experiment_group) : null);
-  return { endpoint: runs.experiment.endpoints.metrics, address, part: { at: address, group } };
+  const { metrics: endpoint } = runs.experiment.endpoints;
+  return { endpoint, address, sortedBy: ["created_at"], part: { at: address, group } };
 }
 
 const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({

@@ -166,6 +166,7 @@ export async function readRuns(
     endpoint,
     address,
     base: server.listQuery({ ...asked, ...other }),
+    sortedBy: server.sortKeys({ ...asked, ...other }),
     narrowing: marked,
   });
   // The order of creation is stable; figures depend on none.
@@ -175,7 +176,7 @@ export async function readRuns(
   const given = sliceRequest(args, context);
   const { maxSize } = given;
   // The first page that the figures read.
-  const request = isOnlySummary ? { first: maxSize, maxSize, after: null, offset: 0 } : given;
+  const request = isOnlySummary ? { first: maxSize, maxSize, after: null } : given;
   const toNode = (record: RunnableRecord) =>
     toResource(kind, { owner, project, id: `${record.id}` }, record, listedIn);
   const isMatch = both(filter.isMatch, narrowing?.isMatch ?? null);
@@ -186,8 +187,9 @@ export async function readRuns(
   let first: RunnableRecord | undefined;
   const see = ([row]: readonly RunnableRecord[]) => void (first ??= row);
   const page = await readPage(isOnlySummary ? whole : ordered, { ...request, find, see }, toNode, context);
-  if (metricOrder && given.after === null && (given.offset === 0 || page.count === 0)) {
-    const readRest = () => slice(session, listIn({ metricOrder: null }), { ...given, first: 1, offset: 0 });
+  if (metricOrder && given.after === null && (!given.offset || page.count === 0)) {
+    const readRest = () =>
+      slice(session, listIn({ metricOrder: null }), { ...given, first: 1, offset: null });
     await requireMetric(metricOrder, first, readRest);
   }
   const readAll = async (most: number) => {

@@ -95,7 +95,7 @@ export const StatusRecordConnection = connectionOf(StatusRecord, "A page of a st
 export async function readStatuses(parent: Resource<TrackedRecord>, args: PageArgs, context: Context) {
   const { kind, address } = parent;
   if (!kind.statuses) throw notOffered("a status history of such runs");
-  const list = { endpoint: kind.statuses, address, isTied: true };
+  const list = { endpoint: kind.statuses, address, sortedBy: ["created_at"], areTiesSorted: true };
   return readConnection(list, args, (record) => ({ parent, record }), context);
 }
 

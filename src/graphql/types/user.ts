@@ -24,12 +24,20 @@ const { property, fromAddress, child } = fieldsOf(User.kind);
 
 const ProjectConnection = connectionOf(Project, "A page of projects.", { isScanned: true });
 
+/** The order of projects and of archives on known servers. That of bookmarks is not known. */
+const LATEST_FIRST = ["updated_at"];
+
 const projectArgs = { words: arg.string({ description: WORDS }), ...offsetArgs };
 
 type ProjectArgs = InputShapeFromFields<typeof projectArgs>;
 
 function readProjects(owner: string, { words, ...args }: ProjectArgs, context: Context) {
-  const list = { endpoint: project.optional.list, address: { owner }, narrowing: words ?? "" };
+  const list = {
+    endpoint: project.optional.list,
+    address: { owner },
+    narrowing: words ?? "",
+    sortedBy: LATEST_FIRST,
+  };
   const toNode = (record: ProjectRecord) => toResource(Project.kind, { owner, project: record.name }, record);
   const isMatch = wordsTest(words, "words");
   const find = isMatch && finding<ProjectRecord>(isMatch, ["words"], args, context);
@@ -97,7 +105,11 @@ const keptList = (list: "bookmarked" | "archived", records: string) => ({
         const { content_object: record } = row as Bookmark<object>;
         return record && kept.toNode({ ...record, ...bookmark });
       };
-      const read = { endpoint: kept[list] as OfUser<object>, address: { owner: address.username } };
+      const read = {
+        endpoint: kept[list] as OfUser<object>,
+        address: { owner: address.username },
+        sortedBy: list === "archived" ? LATEST_FIRST : [],
+      };
       const page = await slice(context.session, read, sliceRequest(args, context));
       const nodes = page.items.map(toNode);
       // A bookmark can be of nothing.

@@ -35,6 +35,23 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
 }
 
 /**
+ * The keys of rows by which a server sorts a list: the one that is asked for, and the dates that the profile names besides. The order
+ * of a server of which the profile says nothing is taken for one by dates.
+ */
+export function sortKeys(
+  { orders, metricOrders }: Profile,
+  { order, metricOrder }: Pick<ListRequest, "order" | "metricOrder">,
+): readonly string[] {
+  const query = metricOrder ? metricOrders[metricOrder.direction] : orders[order ?? "DEFAULT"];
+  const dates = Object.values(query ?? {}).flatMap(
+    (value) => value.match(/\b(?:created|updated|started|finished)_at\b/g) ?? [],
+  );
+  const keys = metricOrder ? [`last_metric.${metricOrder.name}`, ...dates] : dates;
+  if (order && !metricOrder) keys.unshift(`${order.replace(/_.*/, "").toLowerCase()}_at`);
+  return keys.length > 0 ? [...new Set(keys)] : ["updated_at", "created_at"];
+}
+
+/**
  * The group for the list's own parameter, and the conditions that are left for the filter. The parameter finds the experiments
  * of any group; the filter only those that a group has started, not those that somebody chose for it.
  */

@@ -9,7 +9,7 @@ import {
   spellingOf,
 } from "./endpoint.ts";
 import { listOf, optionalEndpoints, project, type Revision, runKinds, runs, sections } from "./kinds.ts";
-import { listQuery, type ListRequest } from "./list-query.ts";
+import { listQuery, type ListRequest, sortKeys } from "./list-query.ts";
 import type { Profile } from "./profile.ts";
 import { isObject } from "./record.ts";
 
@@ -42,6 +42,7 @@ export function describeServer(profile: Profile) {
      * filter is too long or contains what cannot be said to this server.
      */
     listQuery: (request: ListRequest) => listQuery(profile, request),
+    sortKeys: (request: Pick<ListRequest, "order" | "metricOrder">) => sortKeys(profile, request),
     /**
      * The body of a command with each given value where this server takes it. Undefined values are not given. Throws
      * `Failure` when it does not take one.

@@ -31,8 +31,11 @@ export interface SliceRequest {
   readonly maxSize: number;
   /** A cursor of an earlier slice; null for the start of the list. */
   readonly after: string | null;
-  /** Number of items to skip. Above 0 only without a cursor and a scan, and where the server can page to any offset. */
-  readonly offset?: number;
+  /**
+   * Number of items to skip; null where the caller does not number pages. Only without a cursor and a scan, and where the server can
+   * page to any offset.
+   */
+  readonly offset?: number | null;
 }
 
 /** Finds the rows that match what the service cannot compare. */
@@ -52,12 +55,14 @@ const MAX_PAGES = 100;
 export async function slice<At, Item>(
   session: Session,
   list: List<At, Item>,
-  { first, maxSize, after, offset = 0 }: SliceRequest,
+  { first, maxSize, after, offset = null }: SliceRequest,
   scanning: ScanRequest<Item> | null = null,
 ): Promise<Slice<Item>> {
   const { paging } = session.server.profile;
   const start =
-    after === null ? positionAt(offset, paging) : parseCursor(after, markOf(list), paging, maxSize);
+    after === null
+      ? { ...positionAt(offset ?? 0, paging), isNumbered: offset !== null }
+      : parseCursor(after, markOf(list), paging, maxSize);
   const walk = new Walk(session, list, start);
   // Most lists are read without a cursor.
   let mark: string | null = null;
@@ -102,7 +107,7 @@ export async function slice<At, Item>(
     endCursor: () => (next ? cursorOf(next) : items.length > 0 ? cursorAt(items.length - 1) : null),
     hasNext: !isComplete || matches > items.length,
     // A cursor points after an item, so with a cursor there is always a previous item. An offset can be behind the end.
-    hasPrevious: after !== null || (offset > 0 && total !== 0),
+    hasPrevious: after !== null || (offset !== null && offset > 0 && total !== 0),
     count: find ? (isComplete && after === null ? matches : null) : total,
     scan: find && { rowsRead, isComplete },
   };

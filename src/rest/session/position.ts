@@ -4,11 +4,16 @@ import type { Query } from "../api/batches.ts";
 import type { Page } from "../api/reader.ts";
 import type { Paging } from "../api/profile.ts";
 import { MAX_RECORDS } from "../api/record.ts";
+import type { ShownTie } from "./ties.ts";
 
 /** A position in a list: after the first `skip` items of the page with these parameters. Cursors encode it. */
 export interface Position {
   readonly query: Query;
   readonly skip: number;
+  /** The tie before it, where more rows of the tie may follow. */
+  readonly shown?: ShownTie | undefined;
+  /** Whether a caller gave it as a number, so that it is not known which rows were shown before it. */
+  readonly isNumbered?: boolean;
 }
 
 export const START: Position = { query: {}, skip: 0 };
@@ -31,20 +36,47 @@ export function serialize(query: Query): string {
   return "";
 }
 
-/** A cursor is base64url of `<query string>#<skip>#<mark of the list>`. */
-export const formatCursor = ({ query, skip }: Position, mark: string): string =>
-  toBase64url(`${serialize(query)}#${skip}#${mark}`);
+/** Most rows of a tie that a cursor contains. */
+const MAX_SHOWN = 1_000;
 
-const MAX_CURSOR_LENGTH = 4_000;
+/** A cursor is base64url of `<query string>#<skip>#<mark of the list>`, with `<values of a tie>:<its ids>#` before the mark. */
+export function formatCursor({ query, skip, shown }: Position, mark: string): string {
+  return toBase64url(
+    `${serialize(query)}#${skip}#${shown ? `${shown.values}:${packed(shown.ids)}#` : ""}${mark}`,
+  );
+}
+
+/** Ids in ascending order: each as its distance from the one before, in base 36. */
+function packed(ids: readonly number[]): string {
+  if (ids.length > MAX_SHOWN) throw tooManyTied();
+  const sorted = ids.toSorted((one, other) => one - other);
+  return sorted.map((id, index) => (id - (sorted[index - 1] ?? 0)).toString(36)).join(".");
+}
+
+const unpacked = (text: string): number[] => {
+  let id = 0;
+  return text.split(".").map((distance) => (id += Number.parseInt(distance, 36)));
+};
+
+/** The error of a tie that is too long to be read page by page. */
+export const tooManyTied = () =>
+  new Failure(
+    "PAGE_LIMIT_REACHED",
+    "Too many rows have equal values in this order, and the service leaves open which of them comes first. Ask for larger pages or another order.",
+  );
+
+const MAX_CURSOR_LENGTH = 8_000;
+
+const CURSOR = /^([^#]*)#(\d{1,9})#(?:([\w-]{6}):([\da-z]{1,10}(?:\.[\da-z]{1,10}){0,999})#)?[^#]*$/;
 
 /**
- * Parses a cursor. Clients can forge one, so it cannot ask for pages above `maxSize`: without a size the server uses its own, which
- * is that of its links as well, because no request sets another one. Throws `InputError`, also for a cursor of a list with
- * another mark.
+ * Parses a cursor. Clients can forge one, so it cannot ask for pages above `maxSize`, besides the rows of a tie: without a size the
+ * server uses its own, which is that of its links as well, because no request sets another one. Throws `InputError`, also for a cursor
+ * of a list with another mark.
  */
 export function parseCursor(cursor: string, mark: string, paging: Paging, maxSize: number): Position {
   const text = cursor.length > MAX_CURSOR_LENGTH ? "" : fromBase64url(cursor);
-  const found = text.endsWith(`#${mark}`) ? /^([^#]*)#(\d{1,9})#[^#]*$/.exec(text) : null;
+  const found = text.endsWith(`#${mark}`) ? CURSOR.exec(text) : null;
   const meanings = paging.by === "link" ? paging.parameters : {};
   const given = Object.entries(pageParameters(new URLSearchParams(found?.[1]), paging));
   // No list is that long, and databases reject numbers above their integers.
@@ -53,7 +85,9 @@ export function parseCursor(cursor: string, mark: string, paging: Paging, maxSiz
   if (!found || skip > MAX_RECORDS || isTooFar)
     throw new InputError(`after: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
   const query = given.filter(([name, value]) => meanings[name] !== "size" || Number(value) <= maxSize);
-  return { query: Object.fromEntries(query), skip };
+  const [, , , values, ids] = found;
+  const shown = values && ids ? { values, ids: unpacked(ids) } : undefined;
+  return { query: Object.fromEntries(query), skip, shown };
 }
 
 /**

@@ -3,8 +3,18 @@ import type { Query } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { Page } from "../api/reader.ts";
 import type { Paging } from "../api/profile.ts";
-import { badPages, nextQuery, type Position, positionAt, serialize, START } from "./position.ts";
+import { badPages, nextQuery, type Position, positionAt, serialize, tooManyTied } from "./position.ts";
 import type { Session, Wants } from "./session.ts";
+import {
+  areTied,
+  idOf,
+  type ShownTie,
+  sortTies,
+  type SortKeys,
+  tieAt,
+  valuesOf,
+  withoutShown,
+} from "./ties.ts";
 
 /* How one page of a list is read, in the way its server pages. */
 
@@ -15,8 +25,10 @@ export interface List<At, Item> {
   readonly base?: Query;
   /** What else narrows the list, as text: what the gateway compares itself. */
   readonly narrowing?: string;
-  /** Whether servers with offsets leave open the order of rows with equal times, and take no second key for it. */
-  readonly isTied?: boolean;
+  /** The keys by which servers with offsets sort it, as far as they are known. */
+  readonly sortedBy?: SortKeys;
+  /** Whether the gateway sorts rows with equal values of these keys by their ids. */
+  readonly areTiesSorted?: boolean;
   /** The keys that are needed, so that lists of other runs may be batched with this one. */
   readonly part?: NonNullable<Wants["part"]>;
 }
@@ -45,7 +57,9 @@ export function readStep<At, Item>(
 ) {
   const { paging } = session.server.profile;
   if (paging.by === "link") return stepByLink(session, list, position, paging);
-  const step = list.isTied && paging.size !== null ? stepInBlock : stepByOffset;
+  const isBlock =
+    list.areTiesSorted || (position.isNumbered && list.sortedBy?.length && Number.isFinite(wanted));
+  const step = isBlock && paging.size !== null ? stepInBlock : stepByOffset;
   return step(session, list, position, paging, wanted);
 }
 
@@ -85,15 +99,14 @@ function offsetIn(query: Query, { parameter }: PagingBy<"offset">): number {
   return /^\d+$/.test(offset) ? Number(offset) : 0;
 }
 
-/** Reads from an offset, with all wanted items in one page. */
-async function stepByOffset<At, Item>(
+/** Reads the rows from an offset on, as many as wanted where the page size can be chosen. */
+async function readFrom<At, Item>(
   session: Session,
   list: List<At, Item>,
-  { query, skip }: Position,
   paging: PagingBy<"offset">,
+  offset: number,
   wanted: number,
-): Promise<Step<Item>> {
-  const offset = offsetIn(query, paging) + skip;
+) {
   const size = Number.isFinite(wanted) && paging.size;
   const page = await readPage(session, list, {
     ...(size && { [size]: `${Math.min(wanted, paging.maxSize ?? wanted)}` }),
@@ -101,55 +114,122 @@ async function stepByOffset<At, Item>(
   });
   // A server that takes no offset would have the same rows for ever.
   const isBehind = offset > 0 && offset >= (page.count ?? Number.POSITIVE_INFINITY);
-  const end = offset + page.results.length;
+  const { sortedBy = [], areTiesSorted = false } = list;
+  const rows = isBehind ? [] : page.results;
   return {
     page,
-    rest: isBehind ? [] : page.results,
-    positionAfter: (index) => positionAt(offset + index + 1, paging),
-    next: hasMore(page, end) ? positionAt(end, paging) : null,
+    rows: areTiesSorted ? sortTies(rows, sortedBy) : rows,
+    isLast: !hasMore(page, offset + page.results.length),
   };
 }
 
-/** Rows of a block. Hardly any list with ties has more. */
-const BLOCK = 100;
+/** Reads from an offset, with all wanted items in one page. Leaves out the rows of a tie that a walk has shown. */
+async function stepByOffset<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  { query, skip, shown }: Position,
+  paging: PagingBy<"offset">,
+  wanted: number,
+): Promise<Step<Item>> {
+  const { sortedBy = [] } = list;
+  const offset = offsetIn(query, paging) + skip;
+  const most = paging.size === null ? 0 : (paging.maxSize ?? Number.POSITIVE_INFINITY);
+  // A tie of which several rows were shown probably has more.
+  if (shown && shown.ids.length > 1 && Number.isFinite(wanted) && shown.ids.length + wanted <= most)
+    return stepInTie(session, list, { offset, shown }, paging, wanted);
+  const { page, rows, isLast } = await readFrom(session, list, paging, offset, wanted);
+  if (shown && rows.length > 0 && valuesOf(rows[0], sortedBy) === shown.values)
+    return stepInTie(session, list, { offset, shown }, paging, Math.min(wanted, rows.length));
+  const positionAfter = (index: number): Position => ({
+    ...positionAt(offset + index + 1, paging),
+    shown: tieAt(rows, index, sortedBy),
+  });
+  return { page, rest: rows, positionAfter, next: isLast ? null : positionAfter(rows.length - 1) };
+}
+
+/** Continues in a tie. Reads it from its first row on, because the rows that were not shown may be anywhere in it. */
+async function stepInTie<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  { offset, shown }: { readonly offset: number; readonly shown: ShownTie },
+  paging: PagingBy<"offset">,
+  wanted: number,
+): Promise<Step<Item>> {
+  const { sortedBy = [] } = list;
+  const { values, ids } = shown;
+  const start = Math.max(0, offset - ids.length);
+  const { page, rows, isLast } = await readFrom(session, list, paging, start, ids.length + wanted);
+  const { from, tied, fresh, behind } = withoutShown(rows, shown, sortedBy);
+  const all = [...fresh, ...behind];
+  const rest = all.slice(0, wanted);
+  if (rest.length === 0 && !isLast) throw tooManyTied();
+  const positionAfter = (index: number): Position =>
+    index < fresh.length
+      ? {
+          ...positionAt(start + from + ids.length + index + 1, paging),
+          shown: { values, ids: [...ids, ...fresh.slice(0, index + 1).map(idOf)] },
+        }
+      : {
+          ...positionAt(start + from + tied.length + index - fresh.length + 1, paging),
+          shown: tieAt(behind, index - fresh.length, sortedBy),
+        };
+  const isWhole = isLast && rest.length === all.length;
+  return { page, rest, positionAfter, next: isWhole ? null : positionAfter(rest.length - 1) };
+}
+
+/** Sizes of the blocks that pages are read from. The first block at whose ends no tie is cut is taken. */
+const BLOCKS = [1, 100, 1_000];
 
 /**
- * Reads from an offset of a list with ties. Pages of different sizes have equal rows in different orders: so each page is a part
- * of a block, which is the same for all, unless the server's own page is the whole list.
+ * Reads a page as a part of a block that has the ties at its ends as a whole, and sorts each tie by ids. So the page has the same rows
+ * each time, and no other page has them. Throws `Failure` for a numbered page in a tie that no block has as a whole.
  */
 async function stepInBlock<At, Item>(
   session: Session,
   list: List<At, Item>,
-  { query, skip }: Position,
+  position: Position,
   paging: PagingBy<"offset">,
   wanted: number,
 ): Promise<Step<Item>> {
-  const offset = offsetIn(query, paging) + skip;
-  const isOpen = offset === 0 && wanted === Number.POSITIVE_INFINITY;
-  const usual = isOpen ? await stepByOffset(session, list, START, paging, wanted) : null;
-  if (usual && !usual.next) return { ...usual, rest: untied(usual.rest) };
-  const size = Math.min(BLOCK, paging.maxSize ?? BLOCK);
-  const skipped = offset % size;
-  const block = positionAt(offset - skipped, paging);
-  const { page, rest, next, positionAfter } = await stepByOffset(session, list, block, paging, size);
-  const items = untied(rest).slice(skipped, skipped + (usual?.rest.length ?? size));
-  // A server with shorter pages.
-  if (items.length === 0 && next) return stepByOffset(session, list, { query, skip }, paging, wanted);
-  const last = skipped + items.length - 1;
-  return {
-    page,
-    rest: items,
-    positionAfter: (index) => positionAfter(skipped + index),
-    next: last < rest.length - 1 ? positionAfter(last) : next,
-  };
-}
-
-/** Of rows with equal times the older one goes first. */
-function untied<Item>(rows: readonly Item[]): readonly Item[] {
-  // Safe: lists with ties have records with ids and times.
-  const records = rows as readonly { readonly id: number; readonly created_at?: string | null }[];
-  const sorted: unknown = records.toSorted((a, b) => (a.created_at === b.created_at ? a.id - b.id : 0));
-  return sorted as readonly Item[];
+  const { sortedBy = [], areTiesSorted } = list;
+  const readPlain = () => stepByOffset(session, list, position, paging, wanted);
+  const offset = offsetIn(position.query, paging) + position.skip;
+  const isOpen = wanted === Number.POSITIVE_INFINITY;
+  const usual = isOpen && offset === 0 ? await readPlain() : null;
+  if (usual && !usual.next) return usual;
+  const [, large = 1] = BLOCKS;
+  const { maxSize } = paging;
+  const count = Math.min(usual?.rest.length ?? (isOpen ? large : wanted), (maxSize ?? Infinity) - 2);
+  let isCut = false;
+  for (const size of areTiesSorted ? BLOCKS.slice(1) : BLOCKS) {
+    const start = Math.max(0, Math.floor((offset - 1) / size) * size);
+    const length = Math.ceil((offset + count + 1) / size) * size - start;
+    if (count < 1 || length > (maxSize ?? length)) break;
+    const { page, rows: read, isLast } = await readFrom(session, list, paging, start, length);
+    const rows = sortTies(read, sortedBy);
+    const from = offset - start;
+    const rest = rows.slice(from, from + count);
+    const last = from + rest.length - 1;
+    const isOver = last >= rows.length - 1;
+    isCut =
+      (start > 0 && areTied(rows[0], rows[from], sortedBy)) ||
+      (!isLast && !isOver && areTied(rows.at(-1), rows[last], sortedBy));
+    // A server with shorter pages.
+    if (rows.length < length && !isLast) break;
+    if (isCut) continue;
+    const positionAfter = (index: number): Position => ({
+      ...positionAt(offset + index + 1, paging),
+      shown: tieAt(rows, from + index, sortedBy),
+    });
+    return {
+      page,
+      rest,
+      positionAfter,
+      next: isLast && isOver ? null : positionAfter(rest.length - 1),
+    };
+  }
+  if (position.isNumbered && isCut) throw tooManyTied();
+  return readPlain();
 }
 
 /** Whether more items follow a page that ends there: by the list's count, otherwise by the page's link. */

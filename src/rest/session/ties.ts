@@ -1,0 +1,73 @@
+import { hash } from "node:crypto";
+import { valueAt } from "../api/record.ts";
+
+/*
+ * Ties: rows of a list that have equal values of all keys by which the server sorts. A database returns them in another order for
+ * each request, so that pages of them overlap and lose rows.
+ */
+
+/** The keys of rows by which a list is sorted: `["updated_at", "created_at"]`. Dots lead into objects. */
+export type SortKeys = readonly string[];
+
+/** The last rows of a page that are a tie, of which more may follow. */
+export interface ShownTie {
+  /** Tells the values of their keys from others. */
+  readonly values: string;
+  /** The ids of those that a walk has shown. */
+  readonly ids: readonly number[];
+}
+
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other ||
+  // A long integer is an object.
+  (typeof one === "object" && typeof other === "object" && JSON.stringify(one) === JSON.stringify(other));
+
+/** Whether two rows have all keys, with equal values. */
+export const areTied = (one: unknown, other: unknown, keys: SortKeys): boolean =>
+  keys.length > 0 &&
+  keys.every((key) => {
+    const value = valueAt(one, key);
+    return value !== undefined && isSame(value, valueAt(other, key));
+  });
+
+/** Tells the values of a row from others. Those of others may be the same by chance. */
+export const valuesOf = (row: unknown, keys: SortKeys): string =>
+  hash("sha1", JSON.stringify(keys.map((key) => [valueAt(row, key)])), "base64url").slice(0, 6);
+
+export const idOf = (row: unknown): number => Number(valueAt(row, "id") ?? Number.NaN);
+
+/** The tie that ends with a row, as far back as the rows go; undefined where a row lacks a key or its id. */
+export function tieAt(rows: readonly unknown[], last: number, keys: SortKeys): ShownTie | undefined {
+  const row = rows[last];
+  if (!areTied(row, row, keys)) return undefined;
+  let first = last;
+  while (first > 0 && areTied(rows[first - 1], row, keys)) first--;
+  const ids = rows.slice(first, last + 1).map(idOf);
+  return ids.every(Number.isSafeInteger) ? { values: valuesOf(row, keys), ids } : undefined;
+}
+
+/** Puts the rows of each tie in the order of their ids. Returns the same rows where there is no tie. */
+export function sortTies<Item>(rows: readonly Item[], keys: SortKeys): readonly Item[] {
+  let tie = 0;
+  const ties = rows.map((row, index) => (areTied(row, rows[index - 1], keys) ? tie : (tie = index)));
+  if (ties.every((each, index) => each === index)) return rows;
+  return [...rows.keys()]
+    .toSorted(
+      (one, other) => (ties[one] ?? 0) - (ties[other] ?? 0) || idOf(rows[one]) - idOf(rows[other]) || 0,
+    )
+    .flatMap((index) => rows.slice(index, index + 1));
+}
+
+/**
+ * Divides the rows that are read from the first row of a tie on: those of the tie, which of them were not shown, and those behind
+ * it. `from` is the index at which the tie begins now: later where the list has grown, at the end of what was shown where it is gone.
+ */
+export function withoutShown<Item>(rows: readonly Item[], { values, ids }: ShownTie, keys: SortKeys) {
+  const isOfTie = (row: Item) => valuesOf(row, keys) === values;
+  const found = rows.findIndex(isOfTie);
+  const from = found < 0 ? ids.length : found;
+  const end = Math.max(from, rows.findLastIndex(isOfTie) + 1);
+  const shown = new Set(ids);
+  const tied = rows.slice(from, end);
+  return { from, tied, fresh: tied.filter((row) => !shown.has(idOf(row))), behind: rows.slice(end) };
+}

@@ -1,0 +1,264 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { cases } from "../support/cases.ts";
+import { errorsOf, failure } from "../support/errors.ts";
+import { pageOf, startFake } from "../support/fake.ts";
+import { type Answer, RELEASE_02, RELEASE_04, startGateway } from "../support/gateway.ts";
+import { type Listed, listIn } from "../support/listed.ts";
+import { seeded } from "../support/seeded.ts";
+import { profileFile } from "../support/tracker.ts";
+
+interface Row {
+  readonly id: number;
+  readonly [key: string]: unknown;
+}
+
+/** The rows of ties of these lengths: those of each have equal dates. */
+function tiesOf(lengths: readonly number[]): Row[][] {
+  let id = 0;
+  return lengths.map((length, index) => {
+    const date = `2026-03-01T10:${String(index).padStart(2, "0")}:00Z`;
+    const dates = { created_at: date, updated_at: date, started_at: date, finished_at: null };
+    const rowOf = (own: number): Row => ({
+      id: own,
+      name: `p${own}`,
+      unique_name: `ada.p${own}`,
+      project: "ada.mnist",
+      last_metric: { loss: index },
+      values: { loss: own },
+      declarations: { seed: own },
+      tags: ["x"],
+      ...dates,
+    });
+    return Array.from({ length }, () => rowOf(++id));
+  });
+}
+
+/** A service that orders the rows of a tie anew at each request, as PostgreSQL does without a key that tells them apart. */
+async function startShuffling(lengths: readonly number[], env: Record<string, string> = RELEASE_04) {
+  const random = seeded(1);
+  const state = { ties: tiesOf(lengths) };
+  const shuffled = (rows: readonly Row[]) =>
+    rows
+      .map((row) => ({ row, key: random() }))
+      .toSorted((one, other) => one.key - other.key)
+      .map(({ row }) => row);
+  const service = await startFake((seen) =>
+    seen.path.includes("/users/")
+      ? { json: { username: "ada" } }
+      : pageOf(state.ties.flatMap(shuffled), seen),
+  );
+  const { ask, url } = await startGateway({ upstream: service, env });
+  const pageIn = async (query: string, variables: object): Promise<Listed> => {
+    const answer = await ask(query, variables);
+    expect(errorsOf(answer)).toEqual([]);
+    return listIn(answer, "of.page");
+  };
+  /** The ids of each page of a walk to the end of a list. */
+  const walk = async (query: string, variables: object = {}): Promise<number[][]> => {
+    const pages: number[][] = [];
+    for (let after: string | null = null; pages.length < 100;) {
+      const page: Listed = await pageIn(query, { ...variables, after });
+      pages.push(idsIn(page));
+      if (!page.pageInfo.hasNextPage) break;
+      after = page.pageInfo.endCursor;
+    }
+    return pages;
+  };
+  return { ask, url, service, state, pageIn, walk };
+}
+
+const idsIn = ({ nodes }: Listed) =>
+  nodes.map(({ internalId, name }) => Number(internalId ?? `${name}`.replace("p", "")));
+
+const listOf = (list: string, of = `project(id: "ada.mnist")`, node = "internalId") =>
+  `query ($first: Int, $after: String, $offset: Int, $order: RunOrder, $filter: RunFilter) {
+    of: ${of} { page: ${list} { edges { cursor node { ${node} } } nodes { ${node} } pageInfo { hasNextPage endCursor } } }
+    used: project(id: "ada.mnist") { unused: experiments(first: $first, after: $after, offset: $offset, order: $order, filter: $filter) @include(if: false) { totalCount } }
+  }`;
+
+const RUNS = listOf(
+  "experiments(first: $first, after: $after, offset: $offset, order: $order, filter: $filter)",
+);
+
+const numbers = (length: number) => Array.from({ length }, (_, index) => index + 1);
+const sorted = (pages: readonly (readonly number[])[]) => pages.flat().toSorted((a, b) => a - b);
+
+describe("a walk over rows with equal dates gives each row once", () => {
+  test("in pages of any size, from any row on", async () => {
+    const { state, pageIn } = await startShuffling([]);
+    const anyStep = fc.tuple(fc.option(fc.integer({ min: 1, max: 20 })), fc.integer({ min: 1, max: 20 }));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 }),
+        fc.array(anyStep, { minLength: 1, maxLength: 4 }),
+        async (lengths, steps) => {
+          state.ties = tiesOf(lengths);
+          const found: number[] = [];
+          let after: string | null = null;
+          for (let count = 0; ; count++) {
+            const [first = null, taken = 1] = steps[count % steps.length] ?? [];
+            const page = await pageIn(RUNS, { first, after });
+            const kept = page.edges.slice(0, taken);
+            found.push(...idsIn({ ...page, nodes: kept.map(({ node }) => node) }));
+            after = kept.at(-1)?.cursor ?? after;
+            if (kept.length === page.edges.length && !page.pageInfo.hasNextPage) break;
+          }
+          expect(sorted([found])).toEqual(numbers(state.ties.flat().length));
+        },
+      ),
+      { numRuns: cases(10, 300) },
+    );
+  });
+
+  const OPEN = profileFile("extends: polyaxon-0.4\norders: {DEFAULT: null, STARTED_ASC: {by: start}}");
+  const byField = (field: string, direction = "DESC") => ({ order: { field, direction } });
+
+  test.each([
+    ["the server's own order", RELEASE_04, {}],
+    ["that of release 0.2", RELEASE_02, {}],
+    ["an order of which the profile says nothing", { UPSTREAM_PROFILE: OPEN }, {}],
+    ["one that it spells in its own words", { UPSTREAM_PROFILE: OPEN }, byField("STARTED_AT", "ASC")],
+    ["creation", RELEASE_04, byField("CREATED_AT")],
+    ["ends that are null", RELEASE_04, byField("FINISHED_AT")],
+    ["a metric", RELEASE_04, { order: { metric: "loss", direction: "ASC" } }],
+    ["any order in scanned pages", RELEASE_04, { filter: { words: "x" } }],
+  ])("in %s", async (_, env, variables) => {
+    const { walk } = await startShuffling([1, 6, 25, 2, 7], env);
+    expect(sorted(await walk(RUNS, { first: 5, ...variables }))).toEqual(numbers(41));
+    expect(sorted(await walk(RUNS, variables))).toEqual(numbers(41));
+  });
+
+  test.each([
+    ["projects", listOf("projects(first: $first, after: $after)", `user(username: "ada")`, "name")],
+    [
+      "archives",
+      listOf(
+        "archives(first: $first, after: $after)",
+        `user(username: "ada")`,
+        "... on Experiment { internalId }",
+      ),
+    ],
+    ["metrics", listOf("metrics(first: $first, after: $after)", `experiment(id: "ada.mnist.experiments.7")`)],
+    ["statuses", listOf("statuses(first: $first, after: $after)", `job(id: "ada.mnist.jobs.7")`)],
+  ])("of %s", async (_, query) => {
+    const { walk } = await startShuffling([1, 6, 25, 2, 7]);
+    expect(sorted(await walk(query, { first: 5 }))).toEqual(numbers(41));
+  });
+
+  test("of more statuses than a block has, in the order of their ids", async () => {
+    const { walk } = await startShuffling([90, 30, 80]);
+    const query = listOf("statuses(first: $first, after: $after)", `job(id: "ada.mnist.jobs.7")`);
+    expect((await walk(query, { first: 35 })).flat()).toEqual(numbers(200));
+  });
+
+  test("in summaries and exports, which read one page after the other", async () => {
+    const { ask, url } = await startShuffling([1, 6, 25, 2, 7], { ...RELEASE_04, MAX_PAGE_SIZE: "5" });
+    const summary = "summary { isComplete parameters { distinctCount } }";
+    expect(await ask(`{ project(id: "ada.mnist") { experiments { ${summary} } } }`)).toEqual({
+      data: {
+        project: {
+          experiments: { summary: { isComplete: true, parameters: [{ distinctCount: 41 }] } },
+        },
+      },
+    });
+    const headers = { authorization: "token t0ken" };
+    const table = await (
+      await fetch(`${url}/export/ada.mnist/runs.csv?columns=param.seed`, { headers })
+    ).text();
+    const [, ...seeds] = table.trimEnd().split("\r\n");
+    expect(sorted([seeds.map(Number)])).toEqual(numbers(41));
+  });
+});
+
+const LIST = "GET ada/mnist/experiments";
+
+describe("what a tie costs", () => {
+  test("is one request more where it begins at the end of a page, and none then", async () => {
+    const { walk, service } = await startShuffling([3, 9, 3]);
+    const pages = await walk(RUNS, { first: 4 });
+    expect(pages.map(({ length }) => length)).toEqual([4, 4, 4, 3]);
+    expect(service.inOrder()).toEqual([
+      `${LIST}?limit=4`,
+      // The first row has the dates of the last one before it: so the tie is read from its beginning.
+      `${LIST}?limit=4&offset=4`,
+      `${LIST}?limit=5&offset=3`,
+      `${LIST}?limit=9&offset=3`,
+      // Nothing says that it has ended.
+      `${LIST}?limit=13&offset=3`,
+    ]);
+  });
+
+  test("is nothing where no two rows are tied at the end of a page", async () => {
+    const { walk, service } = await startShuffling([2, 1, 3]);
+    await walk(RUNS, { first: 3 });
+    expect(service.inOrder()).toEqual([`${LIST}?limit=3`, `${LIST}?limit=3&offset=3`]);
+  });
+});
+
+describe("a numbered page", () => {
+  test("has rows that no other page has, each time the same", async () => {
+    const { pageIn } = await startShuffling([1, 6, 25, 2, 7]);
+    const pages = async () => {
+      const found: number[][] = [];
+      for (const offset of [0, 10, 20, 30, 40]) found.push(idsIn(await pageIn(RUNS, { first: 10, offset })));
+      return found;
+    };
+    expect((await pages()).flat()).toEqual(numbers(41));
+    expect((await pages()).flat()).toEqual(numbers(41));
+  });
+
+  test("is followed by the rows behind it", async () => {
+    const { pageIn, walk } = await startShuffling([1, 6, 25, 2, 7]);
+    const { pageInfo } = await pageIn(RUNS, { first: 10, offset: 10 });
+    const next = await pageIn(RUNS, { first: 10, after: pageInfo.endCursor });
+    const last = await pageIn(RUNS, { first: 20, after: next.pageInfo.endCursor });
+    expect(sorted([idsIn(next), idsIn(last)])).toEqual(numbers(41).slice(20));
+    expect(await walk(RUNS, { first: 50 })).toHaveLength(1);
+  });
+
+  test("costs a request more where a tie goes on at its ends", async () => {
+    const { pageIn, service } = await startShuffling([9, 1, 5, 8, 20, 60]);
+    for (const offset of [10, 20]) await pageIn(RUNS, { first: 5, offset });
+    expect(service.inOrder()).toEqual([
+      `${LIST}?limit=7&offset=9`,
+      `${LIST}?limit=7&offset=19`,
+      `${LIST}?limit=100`,
+    ]);
+  });
+});
+
+const TOO_MANY =
+  "Too many rows have equal values in this order, and the service leaves open which of them comes first. Ask for larger pages or another order.";
+
+describe("a tie that is too long for a walk says so", () => {
+  test("in the cursor that would have to remember it", async () => {
+    const { ask } = await startShuffling([1_600], { ...RELEASE_04, MAX_PAGE_SIZE: "500" });
+    const query = RUNS.replace(/edges .*? nodes/, "nodes");
+    let answer: Answer<unknown> = await ask(query, { first: 500 });
+    for (let page = 0; page < 2; page++) {
+      expect(errorsOf(answer)).toEqual([]);
+      answer = await ask(query, { first: 500, after: listIn(answer, "of.page").pageInfo.endCursor });
+    }
+    const { nodes, pageInfo } = listIn(answer, "of.page");
+    expect([nodes.length, pageInfo]).toEqual([500, { hasNextPage: true, endCursor: null }]);
+    expect(errorsOf(answer)).toEqual([failure("of.page.pageInfo.endCursor", "PAGE_LIMIT_REACHED", TOO_MANY)]);
+    const numbered = await ask(RUNS, { first: 5, offset: 1_200 });
+    expect(errorsOf(numbered)).toEqual([failure("of.page", "PAGE_LIMIT_REACHED", TOO_MANY)]);
+  });
+
+  test("where the server's pages are shorter than it", async () => {
+    const paging = "paging: {by: offset, parameter: offset, size: limit, maxSize: 10}";
+    const UPSTREAM_PROFILE = profileFile(`extends: polyaxon-0.4\n${paging}`);
+    const { ask } = await startShuffling([12, 400], { UPSTREAM_PROFILE });
+    const found: number[] = [];
+    let answer = await ask(RUNS, { first: 5 });
+    while (!answer.errors) {
+      const page = listIn(answer, "of.page");
+      found.push(...idsIn(page));
+      answer = await ask(RUNS, { first: 5, after: page.pageInfo.endCursor });
+    }
+    expect(errorsOf(answer)).toEqual([failure("of.page", "PAGE_LIMIT_REACHED", TOO_MANY)]);
+    expect(new Set(found).size).toBe(found.length);
+  });
+});
