@@ -70,7 +70,7 @@ const Environment = z.object({
   MAX_OPERATIONS: count(256),
   MAX_OPERATIONS_PER_TOKEN: count(32),
   MAX_SUBSCRIPTIONS: count(2_000),
-  LIVE_REQUESTS_PER_MINUTE: count(30),
+  LIVE_REQUESTS_PER_MINUTE: count(60),
 });
 
 export const SETTINGS: readonly string[] = Object.keys(Environment.shape);

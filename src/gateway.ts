@@ -127,7 +127,10 @@ export function createGateway(options: GatewayOptions) {
     clock,
     client,
     shared,
+    heldBytes,
     requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
+    limitOf: dialect.limitOf,
+    commonLimit: dialect.limitOf(dialect.cheapest),
     width: config.MAX_UPSTREAM_WIDTH,
     timeoutMs: config.REQUEST_TIMEOUT_MS,
   });

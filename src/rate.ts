@@ -41,10 +41,6 @@ export class Rate {
     return (this.#times[this.#left + (turn % requests)] ?? now) + periods * periodMs;
   }
 
-  room(now: number): number {
-    return this.nextAt(now) > now ? 0 : Math.max(1, this.#atOnce - this.sent(now));
-  }
-
   spend(now: number): void {
     this.#times.push(now);
   }

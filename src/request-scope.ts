@@ -40,13 +40,13 @@ export class RequestScope implements Identity {
   /** When it began, by `performance.now()`. */
   readonly began = performance.now();
   /** Deadline in milliseconds since 1970; infinite for what lasts. */
-  readonly deadline: number;
+  deadline = Number.POSITIVE_INFINITY;
   /** Number of upstream requests that were sent for it. */
   upstreamRequests = 0;
   /** Why the scope has ended; null while it is open. Only the scope changes it. */
   ended: EndReason | null = null;
   readonly #callbacks = new Set<() => void>();
-  readonly #timer: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
   #place: HeldPlace | null = null;
   /** What it waits for before anything is done for it. */
   #pauses = 0;
@@ -58,6 +58,13 @@ export class RequestScope implements Identity {
     this.requestId = requestId;
     this.trace = trace;
     this.telemetryContext = telemetryContext;
+    this.setTimeout(timeoutMs);
+  }
+
+  /** Makes it end after `timeoutMs` from now, which may be infinite, instead of at its present deadline. */
+  setTimeout(timeoutMs: number): void {
+    if (this.ended) return;
+    clearTimeout(this.#timer);
     const isBounded = Number.isFinite(timeoutMs);
     this.deadline = isBounded ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY;
     this.#timer = isBounded ? setTimeout(() => this.end("deadline"), timeoutMs) : undefined;

@@ -42,6 +42,11 @@ export interface OpenStream {
   readonly openEvent: () => EventExecution;
 }
 
+/** An event of a source. Its `extensions` become those of its result. */
+interface SourceEvent {
+  readonly extensions: Record<string, unknown> | null;
+}
+
 /** The results of a subscription, one for each event. `return` ends it, even while `next` is pending. */
 export type Results = Required<Pick<AsyncIterableIterator<ExecutionResult>, "next" | "return">> &
   AsyncIterable<ExecutionResult>;
@@ -74,7 +79,8 @@ export async function openResults(
     scope.end("done");
     return source;
   }
-  const events = source[Symbol.asyncIterator]();
+  // Safe: the subscription fields of the schema have such sources.
+  const events = source[Symbol.asyncIterator]() as AsyncIterator<SourceEvent>;
   const finish = async () => {
     scope.end("done");
     await events.return?.();
@@ -88,7 +94,11 @@ export async function openResults(
       const leave = () => execution.scope.end("left");
       scope.onEnd(leave);
       try {
-        return { done: false, value: await resultOf(event, execution) };
+        const result = await resultOf(event, execution);
+        return {
+          done: false,
+          value: event.extensions ? { ...result, extensions: event.extensions } : result,
+        };
       } finally {
         scope.offEnd(leave);
         execution.scope.end("done");

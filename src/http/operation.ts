@@ -217,7 +217,7 @@ export function openStream(
   const scope = new RequestScope(asking, Number.POSITIVE_INFINITY);
   asking.passOn(scope);
   held?.passTo(scope);
-  const onRequest = () => parts.live.spend(caller);
+  const onRequest = () => parts.live.recordSent(caller);
   return {
     scope,
     context: Object.assign(new OperationContext(parts, { request, scope: asking }), {

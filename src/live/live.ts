@@ -1,101 +1,189 @@
 import { randomUUID } from "node:crypto";
 import type { Caller, Callers } from "../caller.ts";
-import { Rate } from "../rate.ts";
+import type { Clock } from "../clock.ts";
+import type { Held, HeldBytes } from "../held.ts";
+import { Rate, type RateLimit } from "../rate.ts";
+import type { AnyEndpoint } from "../rest/api/endpoint.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import { UNPACED } from "../rest/session/batches.ts";
 import { openSession, type SessionClient, type SharedSettings } from "../rest/session/session.ts";
-import { type AppendSource, createAppendPoll } from "./append-poll.ts";
-import type { Clock } from "../clock.ts";
-import { createStatePoll, type StateSource } from "./state-poll.ts";
-import { createTicker, type Poll, type Ticker } from "./ticker.ts";
+import { type OpenSession, type Poll, PollScheduler, type PollTiming } from "./poll-scheduler.ts";
+import {
+  type ChargeKept,
+  createStatePoll,
+  type NextEvent,
+  type Source,
+  type StateSource,
+} from "./state-poll.ts";
+import { createTailPoll, type TailSource } from "./tail-poll.ts";
 
 export interface LiveSettings {
   readonly callers: Callers;
   readonly clock: Clock;
-  /** Maximum upstream requests of one token's subscriptions in a minute. */
+  /** Maximum upstream requests of one token's subscriptions in a minute, of those that upstream counts together. */
   readonly requestsPerMinute: number;
+  /** The upstream rate limit that counts requests to an endpoint of this server; null when it is not known. */
+  readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
+  /** The limit of all endpoints without one of their own. */
+  readonly commonLimit: RateLimit | null;
   readonly client: SessionClient;
   readonly shared: SharedSettings;
-  /** Maximum concurrent upstream requests of a tick. */
+  readonly heldBytes: HeldBytes;
+  /** Maximum concurrent upstream requests of the polls that begin together. */
   readonly width: number;
-  /** Longest time of a tick, in milliseconds. */
+  /** Longest time of a poll without its waits for the rate limit, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 export type CallerLive = ReturnType<ReturnType<typeof createLive>["of"]>;
 
-/** What is kept for one token, also after its last subscription: connecting again renews nothing. */
-interface Polls {
-  readonly ticker: Ticker;
-  readonly rate: Rate;
-  /** By the keys of their sources. */
-  readonly polls: Map<string, { readonly poll: Poll; readonly timing: ReturnType<Ticker["add"]> }>;
+interface SharedPoll {
+  readonly poll: Poll;
+  readonly timing: PollTiming;
+  users: number;
 }
 
-/** The share of a minute's requests that may be sent at once. */
-const AT_ONCE = 0.5;
+/** What is kept for one token, also after its last subscription: connecting again renews no rate limit. */
+interface CallerPolls {
+  /** By the rate limits that upstream has for them. */
+  readonly schedulers: Map<RateLimit | null, PollScheduler>;
+  /** By the keys of their sources. */
+  readonly polls: Map<string, SharedPoll>;
+  readonly identity: Identity;
+  readonly held: Held;
+}
 
-/** Polls the service for the subscriptions of all tokens. Tokens share nothing. */
-export function createLive({ callers, clock, requestsPerMinute, ...settings }: LiveSettings) {
-  const { client, shared, width, timeoutMs } = settings;
-  /** Those that poll something. */
-  const active = new Set<Ticker>();
-  const kept = callers.keep((caller): Polls => {
-    const rate = new Rate({ requests: requestsPerMinute, periodMs: 60_000 }, AT_ONCE);
+const MINUTE_MS = 60_000;
+
+/** The share of an upstream rate limit that subscriptions may use, whatever the settings say. The other half is left to operations. */
+const LIMIT_SHARE = 0.5;
+
+/** The share of a minute's requests that may be sent at once. The fewer, the more evenly the others are spread over the minute. */
+const BURST_SHARE = 1 / 6;
+
+/** Polls the upstream service for the subscriptions of all tokens. Tokens share nothing. */
+export function createLive({ callers, clock, client, shared, heldBytes, ...settings }: LiveSettings) {
+  const { requestsPerMinute, limitOf, commonLimit, width, timeoutMs } = settings;
+  let count = 0;
+  const kept = callers.keep((caller): CallerPolls => {
     // Subscribers with the same token share the requests, so none of their own ids is right.
     const identity: Identity = { caller, requestId: randomUUID(), trace: null };
-    const openTick = (requests: number) => {
-      const scope = new RequestScope(identity, timeoutMs);
-      let sent = 0;
-      // Requests above the number are rejected, not sent.
-      const onRequest = () => void (sent++ < requests && rate.spend(clock.now()));
-      const bounds = { width, requests, yields: true, onRequest };
-      const one = { shared, bounds, isFresh: true, pacing: UNPACED, journal: null };
-      return { session: openSession(client, scope, one), end: () => scope.end("done") };
-    };
-    return { ticker: createTicker(clock, rate, openTick), rate, polls: new Map() };
+    const held = heldBytes.open(new RequestScope(identity, Number.POSITIVE_INFINITY));
+    return { schedulers: new Map(), polls: new Map(), identity, held };
   });
 
-  /** The poll of a source since the token was accepted. `leave` removes it with its last subscriber. */
-  const join = <Shared extends Poll>(caller: Caller, source: string, create: () => Shared) => {
+  const schedulerOf = ({ schedulers, identity }: CallerPolls, limit: RateLimit | null): PollScheduler => {
+    const open: OpenSession = (acquire) => {
+      const scope = new RequestScope(identity, timeoutMs);
+      let waiting = 0;
+      const queue: SessionClient["queue"] = (read, requester) => {
+        waiting++;
+        scope.setTimeout(Number.POSITIVE_INFINITY);
+        acquire(() => {
+          if (--waiting === 0) scope.setTimeout(timeoutMs);
+          client.queue(read, requester);
+        });
+      };
+      const bounds = { width, requests: Number.POSITIVE_INFINITY, yields: true };
+      const one = { shared, bounds, isFresh: true, pacing: UNPACED, journal: null };
+      return { session: openSession({ ...client, queue }, scope, one), end: () => scope.end("done") };
+    };
+    const allowed = limit ? (limit.requests * MINUTE_MS) / limit.periodMs : Number.POSITIVE_INFINITY;
+    const requests = Math.max(1, Math.min(requestsPerMinute, Math.floor(allowed * LIMIT_SHARE)));
+    const create = () =>
+      new PollScheduler(clock, new Rate({ requests, periodMs: MINUTE_MS }, BURST_SHARE), open);
+    const scheduler = schedulers.get(limit) ?? create();
+    schedulers.set(limit, scheduler);
+    return scheduler;
+  };
+
+  /** Joins the poll of a source since the token was accepted. `leave` removes it with its last user. */
+  const join = <Shared extends Poll>(
+    caller: Caller,
+    { key: source, endpoint }: Source,
+    create: (chargeKept: ChargeKept, timing: () => PollTiming) => Shared,
+  ) => {
+    const own = kept.of(caller);
+    const { polls, held } = own;
     const key = `${caller.losses} ${source}`;
-    const { polls, ticker } = kept.of(caller);
-    active.add(ticker);
     const existing = polls.get(key);
     const usable = existing?.timing.isOver() ? undefined : existing;
-    // Safe: a key belongs to one source.
-    const poll = (usable?.poll as Shared | undefined) ?? create();
-    const timing = usable?.timing ?? ticker.add(poll);
-    if (!usable) polls.set(key, { poll, timing });
-    const leave = (): void => {
-      if (poll.streams().length > 0) return;
-      timing.remove();
-      if (polls.get(key)?.timing === timing) polls.delete(key);
-      if (ticker.size() === 0) active.delete(ticker);
+    const add = (): SharedPoll => {
+      count++;
+      const poll = create(chargeIn(held), () => added.timing);
+      const added = {
+        poll,
+        timing: schedulerOf(own, limitOf(shared.server.offered(endpoint))).add(poll),
+        users: 0,
+      };
+      polls.set(key, added);
+      return added;
     };
-    return { poll, timing, leave };
+    const entry = usable ?? add();
+    entry.users++;
+    const leave = (): void => {
+      if (--entry.users > 0) return;
+      count--;
+      entry.timing.remove();
+      if (polls.get(key) === entry) polls.delete(key);
+    };
+    // Safe: a key belongs to one source.
+    return { poll: entry.poll as Shared, timing: entry.timing, leave };
   };
+
+  const joinState = <State extends object>(caller: Caller, source: StateSource<State>) =>
+    join(caller, source, (chargeKept) => createStatePoll(source, chargeKept));
 
   return {
     of: (caller: Caller) => ({
-      /** Subscribes to a value. `next` returns the next event of a state for this subscriber; null when it has seen it all. */
-      watch: <State extends object, Event>(
-        source: StateSource<State>,
-        next: (state: State) => Event | null,
-      ) => {
-        const { poll, timing, leave } = join(caller, source.key, () => createStatePoll(source));
+      /** Subscribes to a value. */
+      watch: <State extends object, Event>(source: StateSource<State>, next: NextEvent<State, Event>) => {
+        const { poll, timing, leave } = joinState(caller, source);
         const stream = poll.subscribe(next, leave);
         timing.wake();
         return stream;
       },
-      tail: <Position, Item>(source: AppendSource<Position, Item>, position: Position) => {
-        const { poll, timing, leave } = join(caller, source.key, () => createAppendPoll(source, clock));
-        const onWait = (isBehind: boolean) => (isBehind ? timing.readSoon() : timing.wake());
-        return poll.subscribe(position, onWait, leave);
+      /** Subscribes to what is appended from a position on. The poll of its run shows when that has ended. */
+      tail: <Position, Item>(source: TailSource<Position, Item>, position: Position) => {
+        const run = joinState(caller, source.run);
+        const { poll, timing, leave } = join(caller, source, (chargeKept, own) =>
+          createTailPoll<Position, Item>(source.read, chargeKept, clock, (isDue) =>
+            isDue ? own().readSoon() : own().wake(),
+          ),
+        );
+        const stream = poll.subscribe(position, () => {
+          unfollow();
+          run.leave();
+          leave();
+        });
+        const unfollow = run.poll.follow({
+          onRead: (isOver) => {
+            poll.setRunOver(isOver);
+            if (isOver) timing.readFirst();
+            else timing.wake();
+          },
+          // Its own poll reports an outage of the whole upstream service.
+          fail: (error, isLast) => {
+            if (isLast || !timing.isFailing()) stream.fail(error, isLast);
+          },
+        });
+        run.timing.wake();
+        return stream;
       },
     }),
     /** Counts an upstream request that an event of the caller causes. */
-    spend: (caller: Caller) => kept.find(caller)?.rate.spend(clock.now()),
-    polls: (): number => [...active].reduce((sum, ticker) => sum + ticker.size(), 0),
+    recordSent: (caller: Caller) => kept.find(caller)?.schedulers.get(commonLimit)?.recordSent(),
+    polls: (): number => count,
+  };
+}
+
+/** Charges the memory that one poll keeps to its caller. */
+function chargeIn(held: Held): ChargeKept {
+  let charged = 0;
+  return (bytes) => {
+    const added = bytes - charged;
+    charged = bytes;
+    if (added > 0) held.keep(added);
+    else held.remove(-added);
   };
 }

@@ -1,54 +1,117 @@
+import type { AnyEndpoint } from "../rest/api/endpoint.ts";
 import type { Session } from "../rest/session/session.ts";
-import type { Poll } from "./ticker.ts";
+import type { Poll } from "./poll-scheduler.ts";
 import { LiveStream } from "./stream.ts";
 
-/** A value of the service that subscribers watch. */
-export interface StateSource<State extends object> {
-  /** Identifies the value: subscribers with the same token and key share a poll. */
+/** What is polled: polls of one token with equal keys are one. */
+export interface Source {
+  /** Identifies what is polled: subscribers with the same token and key share a poll. */
   readonly key: string;
-  /** Reads the value. Returns the same object as before when nothing has changed. */
-  readonly read: (session: Session, before: State | null) => Promise<State>;
-  readonly isFinal: (state: State) => boolean;
+  /** The endpoint that it mostly reads: its upstream rate limit counts the reads. */
+  readonly endpoint: AnyEndpoint;
 }
 
-/** Creates the poll of a value. It holds only the latest state, so that a slow subscriber costs no memory. */
-export function createStatePoll<State extends object>({ read, isFinal }: StateSource<State>) {
-  const streams = new Set<LiveStream<unknown>>();
+/**
+ * A value of the upstream service that subscribers watch. Functions that take a state are methods, which are bivariant: a poll of a log
+ * follows a run of any type.
+ */
+export interface StateSource<State extends object> extends Source, Pick<Poll, "batchKey"> {
+  /**
+   * Reads the value. Returns the same object as before when nothing has changed. `isSeen`: whether all subscribers have taken
+   * every event of the state before.
+   */
+  read(session: Session, before: State | null, isSeen: boolean): Promise<State>;
+  isFinal(state: State): boolean;
+  /** Estimates how much memory a state takes between polls, in bytes. */
+  bytesOf(state: State): number;
+}
+
+/**
+ * Charges the bytes that a poll keeps between its reads, in place of those that were charged before. Throws `Failure` above the
+ * limit of the caller.
+ */
+export type ChargeKept = (bytes: number) => void;
+
+/** Next event of a state for one subscriber; null when it has seen it all. `version` is another number for each state. */
+export type NextEvent<State, Event> = (state: State, version: number) => Event | null;
+
+/** A subscriber, or another poll that needs the state. */
+interface Follower extends Pick<LiveStream<unknown>, "fail"> {
+  /** Whether it has taken every event of the present state. */
+  readonly hasSeen?: () => boolean;
+  /** Called after each read, successful or not. */
+  readonly onRead: (isFinal: boolean) => void;
+}
+
+/** Creates the poll of a value. It keeps only the latest state, so that a slow subscriber costs no memory. */
+export function createStatePoll<State extends object>(source: StateSource<State>, chargeKept: ChargeKept) {
+  const followers = new Set<Follower>();
   let state: State | null = null;
+  let version = 0;
+  let latenessMs = 0;
+  let wasRead = false;
   let isDone = false;
 
-  /** Subscribes. `next` returns the next event of a state for this subscriber; null when it has seen it all. */
-  const subscribe = <Event>(next: (state: State) => Event | null, onEnd: () => void): LiveStream<Event> => {
+  const remove = (follower: Follower): void => {
+    followers.delete(follower);
+    if (followers.size === 0) chargeKept(0);
+  };
+
+  const subscribe = <Event>(next: NextEvent<State, Event>, onEnd: () => void): LiveStream<Event> => {
+    let seen = 0;
     const stream = new LiveStream<Event>({
-      take: () => state && next(state),
+      take: () => {
+        const event = state && next(state, version);
+        if (event === null) seen = version;
+        return event;
+      },
+      latenessMs: () => latenessMs,
       onWait: () => {},
       onEnd: () => {
-        streams.delete(stream);
+        remove(follower);
         onEnd();
       },
     });
-    streams.add(stream);
-    if (isDone) stream.end();
+    const follower: Follower = {
+      hasSeen: () => seen === version,
+      onRead: (isFinal) => (isFinal ? stream.end() : stream.wake()),
+      fail: (error, isLast) => stream.fail(error, isLast),
+    };
+    follow(follower);
     return stream;
   };
 
-  const poll: Poll = {
-    // Subscribers may take their time to read the final state.
-    isWanted: () => streams.size > 0 && !isDone,
-    read: async (session) => {
-      const before = state;
-      state = await read(session, before);
-      if (state === before) return false;
-      isDone = isFinal(state);
-      // What is read for the events must not be older than they are.
-      session.endSharing();
-      for (const stream of streams) {
-        stream.wake();
-        if (isDone) stream.end();
-      }
-      return true;
-    },
-    streams: () => [...streams],
+  /** Calls `onRead` after each read, and now if there was one. Returns a function that ends that. */
+  const follow = (follower: Follower): (() => void) => {
+    followers.add(follower);
+    if (wasRead) follower.onRead(isDone);
+    return () => remove(follower);
   };
-  return { ...poll, subscribe };
+
+  const poll: Poll = {
+    batchKey: source.batchKey,
+    // Subscribers may take their time to read the final state.
+    isWanted: () => followers.size > 0 && !isDone,
+    read: async (session, latenessNow) => {
+      const before = state;
+      try {
+        const isSeen = [...followers].every(({ hasSeen }) => hasSeen?.() ?? true);
+        const now = await source.read(session, before, isSeen);
+        latenessMs = latenessNow();
+        if (now === before) return false;
+        chargeKept(source.bytesOf(now));
+        state = now;
+        version++;
+        isDone = source.isFinal(now);
+        // What is read for the events must not be older than they are.
+        session.endSharing();
+        return true;
+      } finally {
+        wasRead = true;
+        for (const follower of followers) follower.onRead(isDone);
+      }
+    },
+    streams: () => followers,
+  };
+  return { ...poll, subscribe, follow };
 }

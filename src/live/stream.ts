@@ -1,36 +1,43 @@
-/** A failure, as an event for the readers of a stream. The stream may continue after it. */
-export class Fault {
-  readonly error: unknown;
+/** What a subscriber receives: a value, or an error of a poll, after which the stream may continue. */
+export type StreamEvent<Value> = (
+  | { readonly value: Value; readonly error?: undefined }
+  | { readonly value?: undefined; readonly error: unknown }
+) & {
+  /** The `extensions` of its result; null for none. */
+  readonly extensions: { readonly live: { readonly lateBySeconds: number } } | null;
+};
 
-  constructor(error: unknown) {
-    this.error = error;
-  }
-}
-
-interface StreamSource<Event> {
-  /** Returns the next event; null when there is none yet. */
-  readonly take: () => Event | null;
+interface StreamSource<Value> {
+  /** Returns the next value; null when there is none yet. */
+  readonly take: () => Value | null;
+  /** How late the last read was, in milliseconds. */
+  readonly latenessMs: () => number;
   readonly onWait: () => void;
   readonly onEnd: () => void;
 }
 
-type Result<Event> = IteratorResult<Event | Fault, undefined>;
+type Result<Value> = IteratorResult<StreamEvent<Value>, undefined>;
 
 const DONE = { done: true, value: undefined } as const;
+
+/** From this lateness on an event has it in its `extensions`, in milliseconds. */
+const LATE_MS = 5_000;
+
+const lateness = (ms: number) => (ms < LATE_MS ? null : { live: { lateBySeconds: Math.floor(ms / 1_000) } });
 
 /**
  * The events of one subscriber, pulled at its pace: it holds none itself, each is taken when the subscriber asks for it. Own code:
  * an async generator that waits cannot be ended from outside until it wakes.
  */
-export class LiveStream<Event> implements AsyncIterableIterator<Event | Fault, undefined> {
-  readonly #source: StreamSource<Event>;
-  /** The subscriber that waits for an event. A method, so that streams of all events have one type. */
-  #waiting: { resolve(result: Result<Event>): void } | null = null;
-  #fault: Fault | null = null;
+export class LiveStream<Value> implements AsyncIterableIterator<StreamEvent<Value>, undefined> {
+  readonly #source: StreamSource<Value>;
+  /** The subscriber that waits for an event. A method, so that streams of all values have one type. */
+  #waiting: { resolve(result: Result<Value>): void } | null = null;
+  #failure: StreamEvent<Value> | null = null;
   #isEnding = false;
   #isOver = false;
 
-  constructor(source: StreamSource<Event>) {
+  constructor(source: StreamSource<Value>) {
     this.#source = source;
   }
 
@@ -55,12 +62,12 @@ export class LiveStream<Event> implements AsyncIterableIterator<Event | Fault, u
 
   /** Passes an error to the subscriber, and ends the stream with it when `isLast`. */
   fail(error: unknown, isLast: boolean): void {
-    this.#fault = new Fault(error);
+    this.#failure = { error, extensions: null };
     this.#isEnding ||= isLast;
     this.wake();
   }
 
-  next(): Promise<Result<Event>> {
+  next(): Promise<Result<Value>> {
     const next = this.#take();
     if (next) return Promise.resolve(next);
     return new Promise((resolve) => {
@@ -81,12 +88,15 @@ export class LiveStream<Event> implements AsyncIterableIterator<Event | Fault, u
   }
 
   /** The result for the subscriber; null when it has to wait. */
-  #take(): Result<Event> | null {
+  #take(): Result<Value> | null {
     if (this.#isOver) return DONE;
-    const value = this.#source.take() ?? this.#fault;
-    if (value === null) return this.#isEnding ? this.#close() : null;
-    if (value === this.#fault) this.#fault = null;
-    return { done: false, value };
+    const value = this.#source.take();
+    if (value !== null)
+      return { done: false, value: { value, extensions: lateness(this.#source.latenessMs()) } };
+    const failure = this.#failure;
+    this.#failure = null;
+    if (failure) return { done: false, value: failure };
+    return this.#isEnding ? this.#close() : null;
   }
 
   #close(): typeof DONE {

@@ -1,9 +1,10 @@
+import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { Reply, Told } from "../support/fake.ts";
 import { reaches } from "../support/figures.ts";
 import { gate } from "../support/gate.ts";
-import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
+import { experimentId, FIRST_POLL, rowOf, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 
 /** A service with one run that answers as the story tells, until it tells null. */
@@ -64,21 +65,42 @@ test("a gateway that is overloaded for a moment ends no stream", async () => {
   expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
 });
 
-test("an outage of more than a minute is told once, and the stream goes on when the service is back; as well, that it is slow", async () => {
+test("an outage of more than a minute is reported once, and the stream goes on", async () => {
   const { run, fault, watch, advance, reach, requests } = await startFaulty();
   const watcher = await watch(1);
   advance(FIRST_POLL);
   await watcher.next();
   fault.told = AWAY;
-  await reach(1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 45_000, 60_000, 75_000);
+  await reach(1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 45_000, 60_000, 61_000);
   expect(await watcher.next()).toEqual({ data: null, errors: [error("UPSTREAM_UNAVAILABLE")] });
-  await reach(90_000, 105_000);
-  await requests(12);
+  await reach(75_000, 90_000);
+  await requests(11);
+  fault.told = null;
   run.last_status = "stopping";
-  fault.told = async (response) => response.end(JSON.stringify(run), void advance(15_001));
-  await reach(120_000);
+  await reach(105_000);
   expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
-  expect(await watcher.next()).toEqual({ data: null, errors: [error("RATE_LIMITED")] });
+  // The minute of another outage is its own.
+  fault.told = AWAY;
+  await reach(106_000, 108_000, 112_000, 120_000, 135_000, 150_000, 165_000, 166_000);
+  expect(await watcher.next()).toEqual({ data: null, errors: [error("UPSTREAM_UNAVAILABLE")] });
+});
+
+test("an event says in its extensions by how many seconds it is late", async () => {
+  const { run, fault, watch, advance, reach } = await startFaulty();
+  const answerAfter = (ms: number) => (response: ServerResponse) =>
+    response.end(JSON.stringify(rowOf(run)), void advance(ms));
+  const watcher = await watch(1);
+  advance(FIRST_POLL);
+  await watcher.next();
+  run.last_status = "stopping";
+  fault.told = answerAfter(5_000);
+  await reach(1_000);
+  const extensions = { live: { lateBySeconds: 5 } };
+  expect(await watcher.next()).toEqual({ ...update(1, "STOPPING", "RUNNING"), extensions });
+  run.last_status = "warning";
+  fault.told = answerAfter(4_999);
+  await reach(7_000);
+  expect(await watcher.next()).toEqual(update(1, "WARNING", "STOPPING"));
 });
 
 test.each([
@@ -155,7 +177,7 @@ test("a pause that the service asks for holds for all polls of the token, and fo
   isThrottled = false;
   // Ada's next poll is when the pause is over; bo's goes on.
   await vi.waitUntil(() => timers().includes(10_000), PATIENT);
-  await reach(2_000, 4_000, 8_000);
+  await reach(2_000, 4_000, 5_000);
   await requests(9);
   const since = (token: string) =>
     seen()
@@ -163,14 +185,14 @@ test("a pause that the service asks for holds for all polls of the token, and fo
       .filter(({ headers }) => headers["authorization"] === `token ${token}`).length;
   expect([since("ada"), since("bo")]).toEqual([0, 3]);
   await reach(10_000);
-  await requests(11);
+  await requests(12);
   expect(since("ada")).toBe(2);
 });
 
 test("a service that refuses for an hour is asked again after five minutes, and subscribers are told after one", async () => {
   const runs = [1, 2].map((id) => ({ id, last_status: "running" }));
   let refusal: Told | null = null;
-  const { watch, advance, reach, requests, timers } = await startLive(runs, {
+  const { watch, advance, reach, requests } = await startLive(runs, {
     answer: ({ path }) => (path.includes("/1/") ? (refusal ?? undefined) : undefined),
   });
   const watchers = await Promise.all([watch(1), watch(2)]);
@@ -179,7 +201,6 @@ test("a service that refuses for an hour is asked again after five minutes, and 
   refusal = { json: { detail: "Throttled." }, status: 429, headers: { "retry-after": `${30 * 86_400}` } };
   await reach(1_000);
   await requests(4);
-  await vi.waitUntil(() => timers().includes(301_000), PATIENT);
   await reach(61_000);
   for (const watcher of watchers) {
     expect(await watcher.next()).toEqual({
@@ -195,7 +216,10 @@ test("a service that refuses for an hour is asked again after five minutes, and 
   runs.forEach((run) => (run.last_status = "stopping"));
   await reach(301_000);
   for (const [index, watcher] of watchers.entries())
-    expect(await watcher.next()).toEqual(update(index + 1, "STOPPING", "RUNNING"));
+    expect(await watcher.next()).toMatchObject({
+      ...update(index + 1, "STOPPING", "RUNNING"),
+      extensions: { live: { lateBySeconds: 300 - index } },
+    });
   expect(await requests(6)).toHaveLength(6);
 });
 

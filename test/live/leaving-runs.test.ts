@@ -137,22 +137,16 @@ test("a server without lists by ids is asked for each run that leaves, and for n
   for (const run of runs) Object.assign(run, { last_status: "done", updated_at: "2026-02-01T11:00:00Z" });
   await reach(1_000);
   const events: unknown[] = [];
-  const take = async (count: number) => {
-    for (let taken = 0; taken < count; taken++) events.push(await next());
-  };
-  // Half of the minute's requests at once: two lists and 13 runs. Then one at a time, and no list before the runs are read.
-  let sent = 15;
-  await requests(sent);
-  await take(13);
-  for (let turn = 0; turn < 2; turn++) {
+  // A sixth of the minute's requests at once: two lists and three runs. Then one at a time, and no list before the runs are read.
+  for (let sent = 6; sent <= 17; sent++) {
     // Later timers are those of comments.
-    await reach(await vi.waitUntil(() => timers().find((at) => at < 10_000), PATIENT));
-    await requests(++sent);
-    await take(1);
+    await reach(await vi.waitUntil(() => timers().find((at) => at < 10_000 * sent), PATIENT));
+    await requests(sent);
   }
+  while (events.length < runs.length) events.push(await next());
   const texts = (all: readonly unknown[]) => all.map((each) => JSON.stringify(each)).toSorted();
   expect(texts(events)).toEqual(texts(runs.map(({ id }) => told("LEFT", id, "DONE", "RUNNING", true))));
-  const [first, second, ...reads] = await requests(sent);
+  const [first, second, ...reads] = await requests(17);
   expect([first, second]).toEqual([LIST_RUNNING, LIST_RUNNING]);
   expect(reads.toSorted()).toEqual(runs.map(({ id }) => `GET ada/mnist/experiments/${id}/`).toSorted());
 });
@@ -225,7 +219,7 @@ test("a run that the service does not show with the token any more is not told a
   expect(await next()).toBeUndefined();
 });
 
-test("of the runs that left a list, 500 are remembered", async () => {
+test("of the runs that left a list, 500 are kept until all subscribers have seen them", async () => {
   let polls = 0;
   const watched = {
     isFiltered: true,
@@ -236,7 +230,8 @@ test("of the runs that left a list, 500 are remembered", async () => {
     }),
     readRun: async (id: string) => ({ id: Number(id) }),
   };
-  let state = await readList(watched, null);
-  for (polls = 1; polls < 4; polls++) state = await readList(watched, state);
+  let state = await readList(watched, null, false);
+  for (polls = 1; polls < 4; polls++) state = await readList(watched, state, false);
   expect(state.left.size).toBe(500);
+  expect((await readList(watched, state, true)).left.size).toBe(300);
 });

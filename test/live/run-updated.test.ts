@@ -84,18 +84,18 @@ test("who comes later is told the present state at once, without a request", asy
   expect(await requests(1)).toEqual([READ]);
 });
 
-test("the pause between polls doubles while nothing changes, up to 15 seconds, and is a second after a change", async () => {
+test("the pause between polls doubles while nothing changes, up to five seconds, and is a second after a change", async () => {
   const run = { id: 1, last_status: "running" };
   const { watch, advance, reach, requests } = await startLive([run]);
   const watcher = await watch(1);
   advance(FIRST_POLL);
   await watcher.next();
-  await reach(1_000, 2_000, 4_000, 8_000, 15_000, 30_000);
+  await reach(1_000, 2_000, 4_000, 5_000, 10_000, 15_000);
   await requests(7);
   run.last_status = "stopping";
-  await reach(45_000);
+  await reach(20_000);
   expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
-  await reach(46_000);
+  await reach(21_000);
   expect(await requests(9)).toHaveLength(9);
 });
 

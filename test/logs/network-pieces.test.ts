@@ -36,6 +36,7 @@ describe("however the network cuts a log", () => {
             startByte: start,
             endByte: bytes.length,
             hasMore: false,
+            isRestarted: false,
             rest: null,
           });
         },
@@ -57,10 +58,15 @@ describe("however the network cuts a log", () => {
             startByte: fromByte,
             endByte: end,
             hasMore: end < bytes.length,
+            isRestarted: false,
             rest: null,
           });
           fromByte = end;
         }
+        // A log that is shorter than a position is read as from its beginning.
+        const first = await readWindow(inPiecesOf(parts), { fromByte: 0, maxBytes });
+        const anew = await readWindow(inPiecesOf(parts), { fromByte: bytes.length + 1, maxBytes });
+        expect(anew).toEqual({ ...first, isRestarted: true });
       }),
       { numRuns: cases(100, 500) },
     );

@@ -19,6 +19,7 @@ describe("a window from the start of a log", () => {
       startByte: 0,
       endCursor: expect.any(String),
       hasMore: false,
+      isRestarted: false,
     });
     expect(log.calls()).toEqual([LOG_CALL]);
   });
@@ -36,18 +37,42 @@ describe("a window from the start of a log", () => {
   });
 
   test.each([
-    ["became shorter is empty, and its cursor stands at the end", "one\n", "", 4],
-    ["grew is what was added", "one\ntwo\nthree\n", "three\n", 14],
-  ])("after the end of a log that %s", async (_, now, text, end) => {
-    const log = await startLog("one\ntwo\n");
-    const { endCursor } = await readWindowOf(log);
-    log.write(now);
-    expect(await readWindowOf(log, { after: endCursor })).toMatchObject({
-      text,
-      endCursor: opaque(`byte:${end}`),
-      hasMore: false,
-    });
+    ["is as long as before is empty", "ONE\nTWO\n", { text: "", startByte: 8, isRestarted: false }],
+    ["grew is what was added", "one\ntwo\nthree\n", { text: "three\n", startByte: 8, isRestarted: false }],
+    ["began anew is its beginning", "€ne\n", { text: "€ne\n", startByte: 0, isRestarted: true }],
+    ["was emptied is its beginning", "", { text: "", startByte: 0, isRestarted: true }],
+  ])("after the end of a log that %s", async (_, now, expected) => {
+    for (const hasLength of [true, false]) {
+      const log = await startLog("one\ntwo\n", hasLength);
+      const { endCursor } = await readWindowOf(log);
+      log.write(now);
+      expect(await readWindowOf(log, { after: endCursor })).toEqual({
+        ...expected,
+        lines: expect.any(Array),
+        endCursor: opaque(`byte:${Buffer.byteLength(now)}`),
+        hasMore: false,
+      });
+    }
   });
+
+  test.each([true, false])(
+    "after the end of a log that began anew goes on (known length: %s)",
+    async (hasLength) => {
+      const log = await startLog("x".repeat(1_000), hasLength);
+      const { endCursor } = await readWindowOf(log);
+      log.write("one\ntwo\nthree\n");
+      const first = await readWindowOf(log, { after: endCursor, maxBytes: 4 });
+      expect(first).toMatchObject({ text: "one\n", hasMore: true, isRestarted: true });
+      const second = await readWindowOf(log, { after: first.endCursor, maxBytes: 99 });
+      expect(second).toMatchObject({
+        text: "two\nthree\n",
+        startByte: 4,
+        hasMore: false,
+        isRestarted: false,
+      });
+      expect(log.calls()).toHaveLength(3);
+    },
+  );
 
   test("of nothing but line ends has as many lines", async () => {
     const log = await startLog("\n".repeat(50_000));
@@ -202,7 +227,7 @@ describe("a window holds little more than its bytes", () => {
     [
       "behind the end of the log",
       { fromByte: 1e12, maxBytes: 8 },
-      { text: "", startByte: 64 * MEGABYTE, endByte: 64 * MEGABYTE },
+      { text: "lin\nlin\n", startByte: 0, endByte: 8, hasMore: true, isRestarted: true },
     ],
     [
       "at the end of a long log",

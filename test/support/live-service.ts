@@ -4,6 +4,7 @@ import { type GatewayOptions, startGateway } from "./gateway.ts";
 import { handClock } from "./hand-clock.ts";
 import { globalId } from "./ids.ts";
 import { PATIENT } from "./patience.ts";
+import { quiet } from "./quiet.ts";
 import { subscribe, type Subscription } from "./subscriber.ts";
 import { reaches } from "./figures.ts";
 
@@ -84,6 +85,8 @@ export async function startLive(
       await vi.waitUntil(() => service.seen().length >= count, PATIENT);
       return service.seen().map(onWire);
     },
+    /** Waits until what is under way has come to its end, so that all polls have timers again. */
+    settle: () => quiet(() => service.seen().length),
   };
 }
 

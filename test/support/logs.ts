@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import fc from "fast-check";
@@ -13,6 +14,7 @@ export interface LogWindow {
   readonly endCursor: string;
   readonly hasMore: boolean;
   readonly startByte: number;
+  readonly isRestarted: boolean;
 }
 
 export type LogAnswer = Answer<{ experiment: { logs: LogWindow | null } | null }>;
@@ -20,7 +22,7 @@ export type LogAnswer = Answer<{ experiment: { logs: LogWindow | null } | null }
 export const READ_LOG = `query ($after: String, $maxBytes: Int, $tailLines: Int) {
   experiment(id: "ada.mnist.42") {
     logs(after: $after, maxBytes: $maxBytes, tailLines: $tailLines) {
-      text lines endCursor hasMore startByte
+      text lines endCursor hasMore startByte isRestarted
     }
   }
 }`;
@@ -47,14 +49,19 @@ export const inPiecesOf = (pieces: Iterable<Buffer>): LogResponse => ({
   bodyHeaders: {},
 });
 
+/** A response without a length. */
+export const chunked = (body: string | Buffer) => (response: ServerResponse) => {
+  response.writeHead(200, { "content-type": "text/plain" }).write(body);
+  response.end();
+};
+
 /** A gateway before a service that has one log, sent as known servers send it. `write` replaces it. */
-export async function startLog(text: string | Buffer = "") {
+export async function startLog(text: string | Buffer = "", hasLength = true) {
   let log = text;
-  const service = await startFake(({ path }) =>
-    path.endsWith("/logs/")
-      ? { text: log, headers: { "content-type": "text/html; charset=utf-8" } }
-      : { json: { id: 42 } },
-  );
+  const service = await startFake(({ path }) => {
+    if (!path.endsWith("/logs/")) return { json: { id: 42 } };
+    return hasLength ? { text: log, headers: { "content-type": "text/html; charset=utf-8" } } : chunked(log);
+  });
   const gateway = await startGateway({ upstream: service });
   return { ...gateway, calls: service.calls, write: (next: string | Buffer) => void (log = next) };
 }

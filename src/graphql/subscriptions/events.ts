@@ -1,11 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
+import { heapOf } from "../../held.ts";
+import type { StateSource } from "../../live/state-poll.ts";
+import { runs } from "../../rest/api/kinds.ts";
 import { KNOWN_KEYS, type RunnableRecord, type TrackedRecord } from "../../rest/api/records.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import type { Server } from "../../rest/api/server.ts";
 import type { Session } from "../../rest/session/session.ts";
-import { Fault, type LiveStream } from "../../live/stream.ts";
+import type { LiveStream, StreamEvent } from "../../live/stream.ts";
 import { type Resource, toResource } from "../core/resource.ts";
 import { derived, enumType, objectType } from "../core/builder.ts";
+import { keyOf } from "../core/ids.ts";
 import { Run } from "../core/refs.ts";
-import { RunStatusEnum, statusOf } from "../types/status.ts";
+import { isFinished, RunStatusEnum, statusOf } from "../types/status.ts";
 import type { Context, StreamContext } from "../core/context.ts";
 import { ownCopy } from "../../util/own-copy.ts";
 
@@ -17,6 +23,25 @@ export const readRun = <R extends TrackedRecord>(
   { kind, address }: Resource<R>,
   session: Session,
 ): Promise<Partial<R>> => kind.fetch(toResource(kind, address), KEYS, session);
+
+/** The record of a run, which is polled once for all subscriptions to the run, its log and its metrics. */
+export function runSource<R extends TrackedRecord>(
+  run: Resource<R>,
+  server: Server,
+): StateSource<Partial<R>> {
+  const { kind, address } = run;
+  const endpoint = kind.run?.endpoints.read ?? runs.experiment.endpoints.job;
+  // Safe: only kinds of run, which have such addresses, have batches.
+  const covering = server.batchOf(endpoint)?.common({ at: address as RunAddress, keys: KEYS });
+  return {
+    key: `run ${keyOf(run)}`,
+    batchKey: covering && `${kind.name} ${covering}`,
+    endpoint,
+    read: async (session, before) => latestOf(before, await readRun(run, session)),
+    isFinal: isFinished,
+    bytesOf: heapOf,
+  };
+}
 
 /** The record of before when it is equal in all known keys that both have, otherwise the new one. */
 export function latestOf<Record extends object>(before: Record | null | undefined, now: Record): Record {
@@ -42,9 +67,14 @@ export type UpdateReason = typeof RunUpdateReason.$inferType;
 export interface Update {
   readonly reason: UpdateReason;
   readonly run: Resource<RunnableRecord>;
-  /** The record of the subscriber's previous event; null at the beginning. */
-  readonly before: Partial<RunnableRecord> | null;
+  /** What the subscriber's previous event of the run showed; null at the beginning. */
+  readonly before: Shown | null;
 }
+
+/** The part of a record that the next event of its run needs. */
+export type Shown = Pick<Partial<RunnableRecord>, "last_status">;
+
+export const shownOf = ({ last_status }: Partial<RunnableRecord>): Shown => ({ last_status });
 
 export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (t) => ({
   reason: t.field(derived(RunUpdateReason, "Why it was sent.", ({ reason }) => reason)),
@@ -62,7 +92,7 @@ export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (
 export const updateOf = (
   { kind, address }: Resource<RunnableRecord>,
   record: Partial<RunnableRecord>,
-  before: Partial<RunnableRecord> | null,
+  before: Shown | null,
   reason: UpdateReason = before ? "CHANGED" : "APPEARED",
 ): Update => ({ reason, run: toResource(kind, address, record), before });
 
@@ -77,9 +107,9 @@ export const eventsOf = <Event, Args>(open: (args: Args, context: StreamContext)
     // The arguments are kept by polls, which outlive the document that they may be cut from.
     return open(ownCopy(args), context as StreamContext);
   },
-  resolve: (event: Event | Fault): Event => {
-    if (event instanceof Fault) throw event.error;
-    return event;
+  resolve: ({ value, error }: StreamEvent<Event>): Event => {
+    if (value === undefined) throw error;
+    return value;
   },
 });
 

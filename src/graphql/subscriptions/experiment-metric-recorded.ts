@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+import { heapOf } from "../../held.ts";
 import { runs } from "../../rest/api/kinds.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import { endOf, slice } from "../../rest/session/pages.ts";
@@ -7,8 +9,7 @@ import { arg, root } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
 import { identify, recordIdIn, withId, keyOf } from "../core/ids.ts";
 import { Experiment, MetricRecord } from "../core/refs.ts";
-import { isFinished } from "../types/status.ts";
-import { eventsOf, readRun, type TailArgs } from "./events.ts";
+import { eventsOf, runSource, type TailArgs } from "./events.ts";
 
 interface Position {
   /** Cursor of the last record that was read; null at the beginning of the list. */
@@ -19,35 +20,49 @@ interface Position {
   readonly afterRecord: number | null;
 }
 
-function tailMetrics({ id, after = null }: TailArgs, { live, session, gateway }: StreamContext) {
+function tailMetrics({ id, after = null }: TailArgs, { live, server, gateway }: StreamContext) {
   const run = identify(Experiment.kind, "id", id);
   const { metrics: endpoint } = runs.experiment.endpoints;
   const list = { endpoint, address: run.address, sortedBy: ["created_at"] };
   const maxSize = gateway.maxPageSize;
   const last = after === null ? null : recordIdIn("MetricRecord", after, run);
-  if (after !== null && last === null)
-    parseCursor(after, markOf(list), session.server.profile.paging, maxSize);
+  if (after !== null && last === null) parseCursor(after, markOf(list), server.profile.paging, maxSize);
 
   return live.tail<Position, { readonly parent: typeof run; readonly record: MetricRow }>(
     {
       key: `metrics ${keyOf(run)}`,
-      read: async (tick, { cursor, isSeeking, afterRecord }) => {
-        const end = isSeeking && cursor === null ? await endOf(tick, list) : null;
-        if (end !== null)
-          return { items: [], position: { cursor: end, isSeeking: false, afterRecord }, hasMore: false };
+      endpoint: list.endpoint,
+      run: runSource(run, server),
+      read: async (poll, { cursor, isSeeking, afterRecord }) => {
+        const end = isSeeking && cursor === null ? await endOf(poll, list) : null;
+        const position = { cursor: end, isSeeking: false, afterRecord };
+        if (end !== null) return { items: [], bytes: 0, position, hasMore: false };
         const request = { first: null, maxSize, after: cursor };
-        const { items, endCursor, hasNext } = await slice(tick, list, request);
+        const { items, endCursor, hasNext } = await slice(poll, list, request);
         const wanted = isSeeking ? [] : items.filter(({ id: record }) => record > (afterRecord ?? -1));
         return {
           items: wanted.map((record) => ({ parent: run, record })),
+          bytes: await bytesIn(wanted),
           position: { cursor: endCursor() ?? cursor, isSeeking: isSeeking && hasNext, afterRecord },
           hasMore: hasNext,
         };
       },
-      isFinal: async (tick) => isFinished(await readRun(run, tick)),
     },
     { cursor: last === null ? after : null, isSeeking: after === null, afterRecord: last },
   );
+}
+
+/** Records that are measured without a pause. */
+const STRIDE = 1_000;
+
+/** About how much memory records take, in bytes. */
+async function bytesIn(records: readonly MetricRow[]): Promise<number> {
+  let bytes = 0;
+  for (const [index, record] of records.entries()) {
+    if (index % STRIDE === STRIDE - 1) await setImmediate();
+    bytes += heapOf(record);
+  }
+  return bytes;
 }
 
 root.subscription("experimentMetricRecorded", {

@@ -1,20 +1,22 @@
 import type { TrackedRecord } from "../../rest/api/records.ts";
-import type { Appended } from "../../live/append-poll.ts";
+import type { Appended } from "../../live/tail-poll.ts";
 import type { LogWindow } from "../../rest/session/log-window.ts";
 import { arg, root } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
 import { ALL, type Candidates, identifyAmong, keyOf } from "../core/ids.ts";
 import { nullIfNotFound, type Resource } from "../core/resource.ts";
 import { LogChunk, parseCursor } from "../types/logs.ts";
-import { isFinished } from "../types/status.ts";
-import { eventsOf, readRun, type TailArgs } from "./events.ts";
+import { eventsOf, runSource, type TailArgs } from "./events.ts";
 
 /** Maximum size of the text of one event, in bytes. */
 const MAX_CHUNK_BYTES = 262_144;
 
+/** About how much memory an event takes besides its text, in bytes. */
+const CHUNK_BYTES = 500;
+
 const LOGGED: Candidates = { kinds: ALL.kinds.filter(({ logs }) => logs), one: "run with a log" };
 
-function tailLog({ id, after }: TailArgs, { live, gateway }: StreamContext) {
+function tailLog({ id, after }: TailArgs, { live, server, gateway }: StreamContext) {
   // Safe: what has a log has a status.
   const run = identifyAmong(LOGGED, "id", id) as Resource<TrackedRecord>;
   const { kind, address } = run;
@@ -25,23 +27,25 @@ function tailLog({ id, after }: TailArgs, { live, gateway }: StreamContext) {
   return live.tail<number, LogWindow>(
     {
       key: `log ${keyOf(run)}`,
+      endpoint: logs,
+      run: runSource(run, server),
       read: async (session, fromByte) => {
         const window = session.window(logs, address, { fromByte, maxBytes, isContinued: true });
-        // There is no log yet. Whether there is a run is known when its status is read.
+        // There is no log yet. The poll of the run shows whether there is a run.
         return appendedOf(await window.catch(nullIfNotFound), fromByte);
       },
-      isFinal: async (session) => isFinished(await readRun(run, session)),
     },
     after == null ? 0 : parseCursor(after),
   );
 }
 
 function appendedOf(window: LogWindow | null, fromByte: number): Appended<number, LogWindow> {
-  // A log that is shorter than before is not read twice: its end is behind what was sent.
-  if (!window || window.text === "") return { items: [], position: fromByte, hasMore: false };
-  const { endByte, hasMore, rest } = window;
+  if (!window || (window.text === "" && !window.isRestarted))
+    return { items: [], bytes: 0, position: fromByte, hasMore: false };
+  const { startByte, endByte, hasMore, rest } = window;
   return {
     items: [window],
+    bytes: endByte - startByte + CHUNK_BYTES,
     position: endByte,
     hasMore,
     rest: rest && {

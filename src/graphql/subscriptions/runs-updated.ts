@@ -13,29 +13,22 @@ import { toResource } from "../core/resource.ts";
 import type { IsMatch } from "../types/scan.ts";
 import { divide, RunFilterInput } from "../types/run-filter.ts";
 import { RunKind, runListOf } from "../types/run-list.ts";
-import { isFinished } from "../types/status.ts";
-import { eventsOf, latestOf, readRun, RunUpdate, updateOf } from "./events.ts";
-import { createTeller, type FirstPage, type ListState, readList } from "./watched-list.ts";
+import { eventsOf, readRun, RunUpdate, runSource, type Shown, shownOf, updateOf } from "./events.ts";
+import { bytesOfList, createReporter, type FirstPage, type ListState, readList } from "./watched-list.ts";
 
 /* The changes of one run, and of the runs of a list. */
 
-function watchRun({ id }: { readonly id: string }, { live }: StreamContext) {
+function watchRun({ id }: { readonly id: string }, { live, server }: StreamContext) {
   const run = identifyRun("id", id);
-  let sent: Partial<RunnableRecord> | null = null;
-  return live.watch(
-    {
-      key: `run ${keyOf(run)}`,
-      read: async (session, before: Partial<RunnableRecord> | null) =>
-        latestOf(before, await readRun(run, session)),
-      isFinal: isFinished,
-    },
-    (record) => {
-      if (record === sent) return null;
-      const update = updateOf(run, record, sent);
-      sent = record;
-      return update;
-    },
-  );
+  let sent = 0;
+  let before: Shown | null = null;
+  return live.watch(runSource(run, server), (record, version) => {
+    if (version === sent) return null;
+    const update = updateOf(run, record, before);
+    sent = version;
+    before = shownOf(record);
+    return update;
+  });
 }
 
 root.subscription("runUpdated", {
@@ -100,7 +93,6 @@ function watchRuns(args: InputShapeFromFields<typeof watchedArgs>, context: Stre
   const { server } = session;
   const { target, endpoint } = runListOf(args.kind);
   const { kind } = target;
-  server.offered(endpoint);
   const { conditions, isMatch } = divide(args.filter, { kind, project: at }, server);
   // Where the server has the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
@@ -112,19 +104,22 @@ function watchRuns(args: InputShapeFromFields<typeof watchedArgs>, context: Stre
   return live.watch(
     {
       key: `runs ${keyOf(runAt(""))} ${JSON.stringify([list.base, request.first, isMatch && args.filter])}`,
-      read: (tick, before: ListState | null) =>
+      endpoint,
+      read: (poll, before: ListState | null, isSeen) =>
         readList(
           {
             isFiltered,
             isNewestFirst: order !== null,
-            readPage: () => (isMatch ? scanFirst(tick, list, request, isMatch) : slice(tick, list, request)),
-            readRun: (id) => readRun(runAt(id), tick),
+            readPage: () => (isMatch ? scanFirst(poll, list, request, isMatch) : slice(poll, list, request)),
+            readRun: (id) => readRun(runAt(id), poll),
           },
           before,
+          isSeen,
         ),
       isFinal: () => false,
+      bytesOf: bytesOfList,
     },
-    createTeller(isFiltered, runAt),
+    createReporter(isFiltered, runAt),
   );
 }
 

@@ -1,28 +1,40 @@
-import { isDeepStrictEqual } from "node:util";
-import { isPassing, Failure, isFailure } from "../../errors.ts";
+import { setImmediate } from "node:timers/promises";
+import { isPassing, Failure } from "../../errors.ts";
+import { heapOf } from "../../held.ts";
 import { millisecondsOf } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pages.ts";
-import { latestOf, type Update, updateOf, type UpdateReason } from "./events.ts";
+import { latestOf, type Shown, shownOf, type Update, updateOf, type UpdateReason } from "./events.ts";
 
-/* What a poll of a list of runs knows, and what it reports to a subscriber: also which runs have left the list. */
+/* The state of a polled list of runs, and its events for a subscriber: also the runs that have left the list. */
 
 type Known = Partial<RunnableRecord>;
-type Records = ReadonlyMap<string, Known>;
+
+/** A run of the list. Rows of two states are the same object where the run has not changed. */
+interface Row {
+  readonly record: Known;
+  /** Another number for each change. */
+  readonly version: number;
+  /** About how much memory the record takes, in bytes. */
+  readonly bytes: number;
+}
+type Rows = ReadonlyMap<string, Row>;
 
 /** A run that has left the list, as it was read afterwards. */
-type Left = { readonly record: Known; readonly reason: UpdateReason };
+interface Left {
+  readonly row: Row;
+  readonly reason: UpdateReason;
+}
 
 export interface ListState {
-  readonly records: Records;
+  readonly version: number;
+  readonly rows: Rows;
   /** Runs that were on the page and have not been read since, as they were then. */
-  readonly leaving: Records;
-  /** Runs that have left, for subscribers that have not heard of it. */
+  readonly leaving: Rows;
+  /** Runs that have left, for subscribers that have not received that event. */
   readonly left: ReadonlyMap<string, Left>;
   /** Whether a matching run with this record would be on the page. */
   readonly covers: (record: Known) => boolean;
-  /** Whether there were too few requests to read those that are leaving. */
-  readonly isShort: boolean;
 }
 
 /** The first page of a list, or what is found in it. */
@@ -40,30 +52,58 @@ export interface Watched {
   readonly readRun: (id: string) => Promise<Known>;
 }
 
-/** How many runs are remembered that left, and how many a subscriber remembers besides those of the page. */
+/** Maximum runs that have left and are kept for slow subscribers, and that a subscriber keeps a status of besides those of the page. */
 const MAX_REMEMBERED = 500;
 
+/** Rows that are compared without a pause. */
+const STRIDE = 100;
+
+/** About how much memory a state takes, in bytes. */
+export function bytesOfList({ rows, leaving, left }: ListState): number {
+  let bytes = 0;
+  for (const row of [...rows.values(), ...leaving.values()]) bytes += row.bytes;
+  for (const { row } of left.values()) bytes += row.bytes;
+  return bytes;
+}
+
 /** Reads a list once more, and the runs that have left it since. Returns the same state when nothing has changed. */
-export async function readList(watched: Watched, before: ListState | null): Promise<ListState> {
-  // With few requests the list and those that leave it take turns.
-  const listed = before?.isShort ? before : listedAfter(before, await watched.readPage(), watched);
+export async function readList(
+  watched: Watched,
+  before: ListState | null,
+  isSeen: boolean,
+): Promise<ListState> {
+  const listed = await listedAfter(before, await watched.readPage(), watched, isSeen);
   const state = await settled(listed, watched);
   return before && isSame(before, state) ? before : state;
 }
 
-function listedAfter(before: ListState | null, page: FirstPage, watched: Watched): ListState {
-  const records = new Map(
-    page.items.map((item) => [`${item.id}`, latestOf<Known>(before?.records.get(`${item.id}`), item)]),
-  );
-  const covers = coverageOf(page, watched);
-  const leaving = new Map([...(before?.leaving ?? []), ...(before?.records ?? [])]);
-  for (const [id, record] of leaving) {
-    // Without a filter, what newer changes push off the page has not left the list.
-    if (records.has(id) || !(watched.isFiltered || covers(record))) leaving.delete(id);
+async function listedAfter(
+  before: ListState | null,
+  page: FirstPage,
+  watched: Watched,
+  isSeen: boolean,
+): Promise<ListState> {
+  const version = (before?.version ?? 0) + 1;
+  const rows = new Map<string, Row>();
+  for (const [index, item] of page.items.entries()) {
+    if (index % STRIDE === STRIDE - 1) await setImmediate();
+    const id = `${item.id}`;
+    const last = before?.rows.get(id) ?? before?.leaving.get(id);
+    const record = latestOf<Known>(last?.record, item);
+    rows.set(id, last?.record === record ? last : rowOf(record, version));
   }
-  const left = new Map([...(before?.left ?? [])].filter(([id]) => !records.has(id)));
-  return { records, leaving, left, covers, isShort: false };
+  const covers = coverageOf(page, watched);
+  const leaving = new Map([...(before?.leaving ?? []), ...(before?.rows ?? [])]);
+  for (const [id, { record }] of leaving) {
+    // Without a filter, what newer changes push off the page has not left the list.
+    if (rows.has(id) || !(watched.isFiltered || covers(record))) leaving.delete(id);
+  }
+  const left = new Map(isSeen ? [] : before?.left);
+  for (const id of rows.keys()) left.delete(id);
+  return { version, rows, leaving, left, covers };
 }
+
+const rowOf = (record: Known, version: number): Row => ({ record, version, bytes: heapOf(record) });
 
 function coverageOf({ items, hasNext, last = items.at(-1) }: FirstPage, { isNewestFirst }: Watched) {
   if (!hasNext) return () => true;
@@ -75,63 +115,68 @@ const timeOf = ({ updated_at }: Known): number => millisecondsOf(updated_at ?? "
 
 /** Reads the runs that are leaving, each once. Those that cannot be read for now are read by a later poll. */
 async function settled(state: ListState, { readRun }: Watched): Promise<ListState> {
-  const { covers } = state;
+  const { covers, version } = state;
   const leaving = new Map(state.leaving);
   const left = new Map(state.left);
-  let isShort = false;
   const leave = (id: string, last: Left) => {
     leaving.delete(id);
     left.delete(id);
     left.set(id, last);
   };
   await Promise.all(
-    [...leaving].map(async ([id, known]) => {
+    [...leaving].map(async ([id, row]) => {
       try {
-        const record = latestOf(known, await readRun(id));
-        leave(id, { record, reason: covers(record) ? "LEFT" : "DISPLACED" });
+        const record = latestOf(row.record, await readRun(id));
+        leave(id, { row: rowOf(record, version), reason: covers(record) ? "LEFT" : "DISPLACED" });
       } catch (error) {
-        if (isFailure(error, "REQUEST_LIMIT_EXCEEDED")) isShort = true;
-        else if (endsPoll(error)) throw error;
-        else if (!isPassing(error)) leave(id, { record: known, reason: "GONE" });
+        if (endsPoll(error)) throw error;
+        else if (!isPassing(error)) leave(id, { row, reason: "GONE" });
       }
     }),
   );
   for (const id of [...left.keys()].slice(0, -MAX_REMEMBERED)) left.delete(id);
-  return { ...state, leaving, left, isShort };
+  return { ...state, leaving, left };
 }
 
 /** Whether an error concerns more than the run that was read. */
-const endsPoll = (error: unknown): boolean => !(error instanceof Failure) || error.code === "UNAUTHENTICATED";
+const endsPoll = (error: unknown): boolean =>
+  !(error instanceof Failure) || error.code === "UNAUTHENTICATED" || error.code === "REQUEST_LIMIT_EXCEEDED";
 
-/** Records that are equal are the same: none is looked into. */
-const isSame = (one: ListState, other: ListState): boolean =>
-  isDeepStrictEqual({ ...one, covers: null }, { ...other, covers: null });
+/** Whether a later state has nothing that the earlier one has not. */
+const isSame = (before: ListState, now: ListState): boolean =>
+  now.rows.size === before.rows.size &&
+  now.leaving.size === before.leaving.size &&
+  [...now.rows].every(([id, row]) => before.rows.get(id) === row) &&
+  [...now.leaving].every(([id, row]) => before.leaving.get(id) === row) &&
+  [...now.left].every(([id, last]) => before.left.get(id) === last);
 
-/** Tells one subscriber what it has not heard: one run at a time, null when it has heard all. */
-export function createTeller(isFiltered: boolean, runAt: (id: string) => Update["run"]) {
-  const told = new Map<string, { readonly record: Known; readonly isListed: boolean }>();
-  const tell = (id: string, record: Known, reason: UpdateReason): Update => {
-    const before = told.get(id)?.record ?? null;
-    told.delete(id);
-    told.set(id, { record, isListed: reason === "APPEARED" || reason === "CHANGED" });
+/** Creates the function that returns the next event for one subscriber: one run at a time, null when it has received all. */
+export function createReporter(isFiltered: boolean, runAt: (id: string) => Update["run"]) {
+  const reported = new Map<
+    string,
+    { readonly version: number; readonly shown: Shown; readonly isListed: boolean }
+  >();
+  const report = (id: string, { record, version }: Pick<Row, "record" | "version">, reason: UpdateReason) => {
+    const before = reported.get(id)?.shown ?? null;
+    const isListed = reason === "APPEARED" || reason === "CHANGED";
+    reported.delete(id);
+    reported.set(id, { version, shown: shownOf(record), isListed });
     return updateOf(runAt(id), record, before, reason);
   };
 
-  return ({ records, leaving, left }: ListState): Update | null => {
-    for (const [id, record] of records) {
-      const last = told.get(id);
-      if (!last?.isListed) return tell(id, record, "APPEARED");
-      if (latestOf(last.record, record) !== last.record) return tell(id, record, "CHANGED");
+  return ({ rows, leaving, left }: ListState): Update | null => {
+    for (const [id, row] of rows) {
+      const last = reported.get(id);
+      if (!last?.isListed) return report(id, row, "APPEARED");
+      if (last.version !== row.version) return report(id, row, "CHANGED");
     }
-    for (const [id, { record, isListed }] of told) {
-      if (records.has(id) || leaving.has(id)) continue;
-      // Of a slow subscriber it may be forgotten how it left.
-      if (isListed && (isFiltered || left.has(id))) {
-        const { record: now, reason } = left.get(id) ?? { record, reason: "DISPLACED" as const };
-        return tell(id, now, reason);
-      }
-      if (isListed) told.set(id, { record, isListed: false });
-      else if (told.size > records.size + MAX_REMEMBERED) told.delete(id);
+    for (const [id, last] of reported) {
+      if (rows.has(id) || leaving.has(id)) continue;
+      const { row = { record: {}, version: 0 }, reason = "DISPLACED" as const } = left.get(id) ?? {};
+      // For a slow subscriber it may be forgotten how it left.
+      if (last.isListed && (isFiltered || left.has(id))) return report(id, row, reason);
+      if (last.isListed) reported.set(id, { ...last, isListed: false });
+      else if (reported.size > rows.size + MAX_REMEMBERED) reported.delete(id);
     }
     return null;
   };

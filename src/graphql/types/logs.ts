@@ -25,6 +25,12 @@ export const LogChunk = objectType<LogWindow>("LogChunk", "A part of a log.", (t
   }),
   hasMore: t.boolean(shown("hasMore", "Whether more text followed.")),
   startByte: t.float(shown("startByte", "Where it begins, in bytes.")),
+  isRestarted: t.boolean(
+    shown(
+      "isRestarted",
+      "Whether the log is shorter than `after`, as it began anew: this is its beginning, and what was read before is of an older log.",
+    ),
+  ),
 }));
 
 const MAX_LINES = 5_000;

@@ -17,6 +17,8 @@ export interface LogWindow {
   /** Position at which to continue reading. */
   readonly endByte: number;
   readonly hasMore: boolean;
+  /** Whether the log is shorter than the requested position: it began anew, and this is its beginning. */
+  readonly isRestarted: boolean;
   /** The open response after the window; null when it was not requested, or at the end of the log. */
   readonly rest: OpenLog | null;
 }
@@ -25,8 +27,8 @@ export interface LogWindow {
 export type LogResponse = Pick<StreamedResponse, "stream" | "bodyHeaders">;
 
 /**
- * Reads a window of a streamed log. Reads no further than needed, buffers at most twice `maxBytes`, and nothing before
- * the window. Never splits a character: an incomplete one at the end belongs to the next window.
+ * Reads a window of a streamed log. Reads no further than needed, and buffers at most twice `maxBytes`. Never splits a
+ * character: an incomplete one at the end belongs to the next window.
  */
 export async function readWindow(response: LogResponse, request: WindowRequest): Promise<LogWindow> {
   if ("tailLines" in request) return readTail(response, request);
@@ -44,11 +46,14 @@ class OpenLog {
   readonly #response: LogResponse;
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #maxBytes: number;
-  /** Whether the log is known to end before the position, by its length: nothing is read then. */
-  readonly #isBehind: boolean;
+  /** Length of the log in bytes; infinite when it is not known. */
+  readonly #length: number;
   #position: number;
   /** Bytes before the next window that have not been received yet. */
   #toSkip: number;
+  #isRestarted: boolean;
+  /** Whether nothing more is received, because the rest is known or not needed. */
+  #isAtEnd: boolean;
   /** Received bytes after the last window. */
   #ahead = EMPTY;
 
@@ -57,41 +62,68 @@ class OpenLog {
     // Safe: no encoding is set, so the chunks are buffers.
     this.#chunks = (response.stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
     this.#maxBytes = maxBytes;
-    const length = Number(response.bodyHeaders["content-length"] ?? Number.POSITIVE_INFINITY);
-    this.#isBehind = fromByte > 0 && fromByte >= length;
-    this.#position = this.#isBehind ? length : fromByte;
-    this.#toSkip = this.#isBehind ? 0 : fromByte;
+    this.#length = Number(response.bodyHeaders["content-length"] ?? Number.POSITIVE_INFINITY);
+    this.#isRestarted = fromByte > this.#length;
+    this.#isAtEnd = fromByte > 0 && fromByte === this.#length;
+    this.#position = this.#isRestarted ? 0 : fromByte;
+    this.#toSkip = this.#isAtEnd ? 0 : this.#position;
   }
 
   /** Reads the next window. Rejects when the response fails. */
   async next(): Promise<LogWindow> {
     const maxLength = this.#maxBytes + MAX_CHARACTER_BYTES;
+    const isCut = await this.#skip(maxLength);
     const held = new Collector(maxLength);
     for (let chunk = await this.#nextChunk(); chunk; chunk = await this.#nextChunk()) {
-      const skipped = Math.min(this.#toSkip, chunk.length);
-      this.#toSkip -= skipped;
-      const end = skipped + maxLength - held.length;
-      held.add(chunk.subarray(skipped, end));
+      const end = maxLength - held.length;
+      held.add(chunk.subarray(0, end));
       this.#ahead = chunk.subarray(end);
       if (held.length === maxLength) break;
     }
     const bytes = held.bytes();
     // A window smaller than its first character contains that character, so that reading makes progress.
     const end = wholeCharacters(bytes, this.#maxBytes) || wholeCharacters(bytes, lengthFrom(bytes[0]));
-    // A log that ends before `fromByte` has been truncated: reading continues at its end.
-    const startByte = this.#position - this.#toSkip;
-    this.#position = startByte + end;
-    this.#toSkip = 0;
+    const startByte = this.#position;
+    const isRestarted = this.#isRestarted;
+    this.#position += end;
+    this.#isRestarted = false;
     this.#ahead = Buffer.concat([bytes.subarray(end), this.#ahead]);
     const hasMore = bytes.length === maxLength || end < wholeCharacters(bytes, bytes.length);
-    if (!hasMore) this.close();
+    const hasRest = hasMore && !isCut;
+    if (!hasRest) this.close();
     return {
       text: bytes.toString("utf8", 0, end),
       startByte,
       endByte: this.#position,
       hasMore,
-      rest: hasMore ? this : null,
+      isRestarted,
+      rest: hasRest ? this : null,
     };
+  }
+
+  /**
+   * Receives what is before the window. A log that ends before is a new one: its beginning becomes the window. Returns whether there is
+   * more of it than was kept.
+   */
+  async #skip(maxLength: number): Promise<boolean> {
+    const kept = Number.isFinite(this.#length) ? 0 : maxLength;
+    const head = new Collector(kept);
+    let skipped = 0;
+    while (this.#toSkip > 0) {
+      const chunk = await this.#nextChunk();
+      if (!chunk) {
+        this.#isRestarted = this.#isAtEnd = true;
+        this.#position = this.#toSkip = 0;
+        this.#ahead = head.bytes();
+        return skipped > head.length;
+      }
+      const length = Math.min(this.#toSkip, chunk.length);
+      skipped += length;
+      head.add(chunk.subarray(0, Math.min(length, kept - head.length)));
+      this.#toSkip -= length;
+      this.#ahead = chunk.subarray(length);
+    }
+    return false;
   }
 
   /** Ends the response, so that the rest of the log is not sent. */
@@ -104,7 +136,7 @@ class OpenLog {
     const ahead = this.#ahead;
     this.#ahead = EMPTY;
     if (ahead.length > 0) return ahead;
-    if (this.#isBehind) return null;
+    if (this.#isAtEnd) return null;
     const { done, value } = await this.#chunks.next();
     return done ? null : value;
   }
@@ -127,6 +159,7 @@ async function readTail(
     startByte: total - bytes.length + start,
     endByte: total - bytes.length + end,
     hasMore: false,
+    isRestarted: false,
     rest: null,
   };
 }

@@ -1,0 +1,258 @@
+import type { Clock } from "../clock.ts";
+import { Failure, isPassing } from "../errors.ts";
+import type { Rate } from "../rate.ts";
+import type { Session } from "../rest/session/session.ts";
+import type { LiveStream } from "./stream.ts";
+
+/** Something that is read again and again for its subscribers. */
+export interface Poll {
+  /** Polls with an equal key can be read by one upstream request, and are read together when they are due. */
+  readonly batchKey?: string | null | undefined;
+  /** Whether a subscriber needs a read. */
+  readonly isWanted: () => boolean;
+  /**
+   * Reads once. Resolves with whether anything has changed. `latenessMs` returns how long ago the read was due, in milliseconds.
+   */
+  readonly read: (session: Session, latenessMs: () => number) => Promise<boolean>;
+  /** The streams that its errors concern. */
+  readonly streams: () => Iterable<Pick<LiveStream<unknown>, "fail">>;
+}
+
+export type PollTiming = ReturnType<PollScheduler["add"]>;
+
+/** Opens a session whose upstream requests are passed to `acquire`, which calls `send` when the rate limit allows it. */
+export type OpenSession = (acquire: (send: () => void) => void) => {
+  readonly session: Session;
+  readonly end: () => void;
+};
+
+/** The interval after a change, and the longest one, in milliseconds. It doubles while nothing changes. */
+const FIRST_INTERVAL_MS = 1_000;
+const MAX_INTERVAL_MS = 5_000;
+
+/** The shortest pause between two reads, where the first one was late, in milliseconds. */
+const MIN_PAUSE_MS = 500;
+
+/** The longest interval while reads fail, in milliseconds. */
+const MAX_BACKOFF_MS = 15_000;
+
+/** How long a new poll waits for others to join its request, in milliseconds: a page subscribes to many runs at once. */
+const GATHER_MS = 20;
+
+/** How long reads may fail until subscribers receive the error, in milliseconds. */
+const SURVIVED_MS = 60_000;
+
+/** Reads that fail, or do not begin because upstream asked for a pause. */
+interface Outage {
+  readonly since: number;
+  readonly error: Failure;
+}
+
+interface ScheduledPoll {
+  readonly poll: Poll;
+  /** When the next read is due; infinite while one is under way, unless another one is needed after it. */
+  dueAt: number;
+  isReading: boolean;
+  intervalMs: number;
+  /** Whether it is read before all others that are due. */
+  isUrgent: boolean;
+  outage: Outage | null;
+  /** Whether the subscribers have received the error of the present outage. */
+  isReported: boolean;
+}
+
+interface QueuedRequest {
+  readonly send: () => void;
+  /** Whether a subscriber still needs the read. */
+  readonly isWanted: () => boolean;
+  readonly cancel: () => void;
+}
+
+/**
+ * Reads the polls of one token that upstream counts by one rate limit. A poll begins when it is due and the sliding window
+ * has room for a request; the one that has been due longest goes first, whatever became of its last read. Further requests of
+ * polls that have begun wait in a queue, which goes before polls that have not. So nothing is read twice because the limit is reached.
+ * Intervals end on multiples of their length since the start: polls with the same interval are due together.
+ */
+export class PollScheduler {
+  readonly #clock: Clock;
+  readonly #rate: Rate;
+  readonly #open: OpenSession;
+  readonly #polls = new Set<ScheduledPoll>();
+  readonly #queue: QueuedRequest[] = [];
+  readonly #start: number;
+  /** No poll begins before: upstream asked for a pause. */
+  #pausedUntil: number;
+  /** Since when upstream has asked for pauses and no read has succeeded. */
+  #pause: Outage | null = null;
+  #cancelTimer = (): void => {};
+
+  constructor(clock: Clock, rate: Rate, open: OpenSession) {
+    this.#clock = clock;
+    this.#rate = rate;
+    this.#open = open;
+    this.#start = this.#pausedUntil = clock.now();
+  }
+
+  /** Counts an upstream request that is sent without waiting for the rate limit. */
+  recordSent(): void {
+    this.#rate.spend(this.#clock.now());
+  }
+
+  /** Adds a poll, which is read soon. */
+  add(poll: Poll) {
+    const scheduled: ScheduledPoll = {
+      poll,
+      dueAt: this.#clock.now() + GATHER_MS,
+      isReading: false,
+      intervalMs: FIRST_INTERVAL_MS,
+      isUrgent: false,
+      outage: null,
+      isReported: false,
+    };
+    this.#polls.add(scheduled);
+    this.#advance();
+    const readSoon = (isUrgent: boolean): void => {
+      scheduled.isUrgent ||= isUrgent;
+      scheduled.dueAt = Math.min(scheduled.dueAt, this.#clock.now());
+      this.#advance();
+    };
+    return {
+      /** Reads the poll when it is due, now that a subscriber needs a read. */
+      wake: () => this.#advance(),
+      /** Makes the poll due now instead of after its interval. */
+      readSoon: () => readSoon(false),
+      /** Makes the poll due now, before all others. */
+      readFirst: () => readSoon(true),
+      /** Whether its last read has failed. */
+      isFailing: () => scheduled.outage !== null,
+      /** Whether it has failed for good: nobody can join it any more. */
+      isOver: () => !this.#polls.has(scheduled),
+      remove: () => {
+        this.#polls.delete(scheduled);
+        this.#advance();
+      },
+    };
+  }
+
+  /** Sends the requests and begins the polls that the rate limit allows now, and sets the timer for the next ones. */
+  #advance(): void {
+    const now = this.#clock.now();
+    while (this.#rate.nextAt(now) <= now) {
+      const request = this.#queue.shift();
+      if (request && !request.isWanted()) request.cancel();
+      else if (request) {
+        this.#rate.spend(now);
+        request.send();
+      } else if (!this.#beginNext(now)) break;
+    }
+    const nextAt = Math.min(this.#nextReadAt(now), this.#reportOutages(now));
+    this.#cancelTimer();
+    if (nextAt < Number.POSITIVE_INFINITY)
+      this.#cancelTimer = this.#clock.after(Math.ceil(nextAt - now), () => this.#advance());
+  }
+
+  /** When the next request can be sent, or the next poll can begin. */
+  #nextReadAt(now: number): number {
+    const allowedAt = this.#rate.nextAt(now);
+    if (this.#queue.length > 0) return allowedAt;
+    let dueAt = Number.POSITIVE_INFINITY;
+    for (const each of this.#polls)
+      if (!each.isReading && each.poll.isWanted()) dueAt = Math.min(dueAt, each.dueAt);
+    return Math.max(dueAt, allowedAt, this.#pausedUntil);
+  }
+
+  /** Begins the poll that has been due longest, with the others of its batch. Returns false when none is due. */
+  #beginNext(now: number): boolean {
+    if (now < this.#pausedUntil) return false;
+    const due = [...this.#polls].filter(
+      ({ dueAt, isReading, poll }) => dueAt <= now && !isReading && poll.isWanted(),
+    );
+    const [next] = due.toSorted(
+      (one, other) => Number(other.isUrgent) - Number(one.isUrgent) || one.dueAt - other.dueAt,
+    );
+    if (!next) return false;
+    const key = next.poll.batchKey;
+    const batch = due.filter((each) => each === next || (key != null && each.poll.batchKey === key));
+    // The first request needs not wait.
+    this.#rate.spend(now);
+    let isPaid = true;
+    const { session, end } = this.#open((send) => {
+      if (!isPaid) {
+        this.#queue.push({ send, isWanted: () => batch.some((each) => this.#polls.has(each)), cancel: end });
+        return this.#advance();
+      }
+      isPaid = false;
+      send();
+    });
+    void Promise.all(batch.map((each) => this.#read(each, session))).then(end);
+    return true;
+  }
+
+  async #read(scheduled: ScheduledPoll, session: Session): Promise<void> {
+    const { poll, dueAt } = scheduled;
+    Object.assign(scheduled, { dueAt: Number.POSITIVE_INFINITY, isReading: true, isUrgent: false });
+    try {
+      const isChanged = await poll.read(session, () => this.#clock.now() - dueAt);
+      if (this.#clock.now() >= this.#pausedUntil) this.#pause = null;
+      Object.assign(scheduled, { outage: null, isReported: false });
+      this.#setInterval(scheduled, isChanged ? FIRST_INTERVAL_MS : 2 * scheduled.intervalMs, MAX_INTERVAL_MS);
+    } catch (error) {
+      if (this.#polls.has(scheduled)) this.#fail(scheduled, dueAt, error);
+    }
+    scheduled.isReading = false;
+    this.#advance();
+  }
+
+  #setInterval(scheduled: ScheduledPoll, ms: number, maxMs: number): void {
+    const interval = (scheduled.intervalMs = Math.min(ms, maxMs));
+    const elapsed = this.#clock.now() - this.#start;
+    const dueAt = this.#start + (Math.floor((elapsed + MIN_PAUSE_MS) / interval) + 1) * interval;
+    // It may have been made due meanwhile.
+    scheduled.dueAt = Math.min(scheduled.dueAt, dueAt);
+  }
+
+  #fail(scheduled: ScheduledPoll, wasDueAt: number, error: unknown): void {
+    if (!isPassing(error)) {
+      this.#polls.delete(scheduled);
+      for (const stream of scheduled.poll.streams()) stream.fail(error, true);
+      return;
+    }
+    const now = this.#clock.now();
+    scheduled.outage ??= { since: now, error };
+    // An upstream service that is away names the time when it may be back, which is no request to pause.
+    const { retryAfterSeconds = 0, upstream } = error.code === "RATE_LIMITED" ? error.facts : {};
+    // A rate limit that is reached without a refusal holds for a moment.
+    const pauseMs = Math.min(retryAfterSeconds * 1_000, upstream?.status ? Infinity : MAX_BACKOFF_MS);
+    if (pauseMs > 0) {
+      this.#pause ??= { since: now, error };
+      this.#pausedUntil = Math.max(this.#pausedUntil, now + pauseMs);
+    }
+    // After a pause it keeps its age.
+    if (this.#pausedUntil > now) scheduled.dueAt = wasDueAt;
+    else this.#setInterval(scheduled, 2 * scheduled.intervalMs, MAX_BACKOFF_MS);
+  }
+
+  /** Reports each outage once it lasts for a minute to the subscribers of a poll. Returns when the next report is due. */
+  #reportOutages(now: number): number {
+    const isPaused = now < this.#pausedUntil;
+    let nextAt = Number.POSITIVE_INFINITY;
+    for (const scheduled of this.#polls) {
+      const outage = scheduled.outage ?? (isPaused ? this.#pause : null);
+      if (!outage || scheduled.isReported || !scheduled.poll.isWanted()) continue;
+      const reportAt = outage.since + SURVIVED_MS;
+      if (now < reportAt) nextAt = Math.min(nextAt, reportAt);
+      else this.#report(scheduled, outage.error, now);
+    }
+    return nextAt;
+  }
+
+  #report(scheduled: ScheduledPoll, error: Failure, now: number): void {
+    scheduled.isReported = true;
+    const { code, message, facts } = error;
+    const retryAfterSeconds = Math.ceil((this.#pausedUntil - now) / 1_000);
+    const isPause = code === "RATE_LIMITED" && retryAfterSeconds > 0;
+    const reported = isPause ? new Failure(code, message, { ...facts, retryAfterSeconds }) : error;
+    for (const stream of scheduled.poll.streams()) stream.fail(reported, false);
+  }
+}

@@ -1,0 +1,234 @@
+import type { Clock } from "../clock.ts";
+import type { Session } from "../rest/session/session.ts";
+import type { Poll } from "./poll-scheduler.ts";
+import type { ChargeKept, Source, StateSource } from "./state-poll.ts";
+import { LiveStream } from "./stream.ts";
+
+/** The result of one read from a position on. */
+export interface Appended<Position, Item> {
+  readonly items: readonly Item[];
+  /** About how much memory the items take, in bytes. */
+  readonly bytes: number;
+  /** The position behind the items. */
+  readonly position: Position;
+  /** Whether there is more behind that position already. */
+  readonly hasMore: boolean;
+  /** The open response in which that follows; null or absent when it takes another request. */
+  readonly rest?: Rest<Appended<Position, Item>> | null;
+}
+
+interface Rest<Part> {
+  /** Reads the next part. Rejects when the response fails. */
+  readonly next: () => Promise<Part>;
+  /** Ends the response. */
+  readonly close: () => void;
+}
+
+/** Something of a run to which items are only appended: a log, a list of metrics. */
+export interface TailSource<Position, Item> extends Source {
+  /** Reads what is behind a position. Equal reads of one session share a request. */
+  readonly read: (session: Session, position: Position) => Promise<Appended<Position, Item>>;
+  /** The run: nothing is appended after its final state. */
+  readonly run: StateSource<object>;
+}
+
+/** The items of one read, which several subscribers take, each at its pace. */
+interface Batch<Item> {
+  readonly items: readonly Item[];
+  readonly bytes: number;
+  readonly latenessMs: number;
+  /** Number of subscribers that have not taken all of them. */
+  readers: number;
+}
+
+/** A subscriber and its position: it loses nothing, however slowly it reads. */
+interface Member<Position, Item> {
+  position: Position;
+  /** Null when all that was read is taken. */
+  batch: Batch<Item> | null;
+  /** Number of items of the batch that it has taken. */
+  taken: number;
+  latenessMs: number;
+  /** Whether there is more behind the position already. */
+  hasMore: boolean;
+  /** The open response from which it reads on; null when it is read by the poll. */
+  rest: {
+    readonly wait: (member: Member<Position, Item>) => void;
+    readonly leave: (member: Member<Position, Item>) => void;
+  } | null;
+  readonly stream: LiveStream<Item>;
+}
+
+/** How long the others wait for a subscriber that takes no part, in milliseconds. It then reads on by itself. */
+const PATIENCE_MS = 5_000;
+
+/**
+ * Creates the poll of something that is appended to. It reads for waiting subscribers, each from its own position, once its
+ * run was read. `onWait` is called when one waits; `isDue`: for what is there already, or for the end.
+ */
+export function createTailPoll<Position, Item>(
+  read: TailSource<Position, Item>["read"],
+  chargeKept: ChargeKept,
+  clock: Clock,
+  onWait: (isDue: boolean) => void,
+) {
+  type Subscriber = Member<Position, Item>;
+  const members = new Set<Subscriber>();
+  let keptBytes = 0;
+  /** Whether the run has ended; null before it was read. */
+  let isRunOver: boolean | null = null;
+
+  /** The subscribers that wait for the poll, by their positions. */
+  const waiting = (): Map<Position, Subscriber[]> => {
+    const groups = new Map<Position, Subscriber[]>();
+    for (const member of members) {
+      if (member.rest || !member.stream.isWaiting()) continue;
+      const group = groups.get(member.position);
+      if (group) group.push(member);
+      else groups.set(member.position, [member]);
+    }
+    return groups;
+  };
+
+  /** Passes what was read to the subscribers that are still there. `isLast`: whether its end is the end of all. */
+  const deliver = (
+    group: readonly Subscriber[],
+    { items, bytes, position, hasMore, rest = null }: Appended<Position, Item>,
+    isLast: boolean,
+    latenessMs: number,
+  ): void => {
+    const present = group.filter((member) => members.has(member));
+    if (present.length === 0) return rest?.close();
+    const batch = items.length > 0 ? { items, bytes, latenessMs, readers: present.length } : null;
+    try {
+      keep(batch ? bytes : 0);
+    } catch (error) {
+      rest?.close();
+      keep(-bytes);
+      throw error;
+    }
+    const shared = rest && shareRest(rest, present, isLast);
+    for (const member of present) Object.assign(member, { position, hasMore, batch, taken: 0, rest: shared });
+    for (const { stream } of present) {
+      if (batch) stream.wake();
+      if (isLast && !hasMore) stream.end();
+    }
+  };
+
+  /** Records that a subscriber takes no more items of its batch. */
+  const release = (member: Subscriber): void => {
+    const { batch } = member;
+    member.batch = null;
+    if (batch && --batch.readers === 0) keep(-batch.bytes);
+  };
+
+  const keep = (bytes: number): void => {
+    keptBytes += bytes;
+    chargeKept(keptBytes);
+  };
+
+  /**
+   * Lets several subscribers read on together in an open response. Its next part is read when all of them have taken the
+   * last one, so that it is sent once and one part of it is held. Nobody holds it open for long without reading.
+   */
+  const shareRest = (
+    rest: Rest<Appended<Position, Item>>,
+    group: readonly Subscriber[],
+    isLast: boolean,
+  ): NonNullable<Subscriber["rest"]> => {
+    const reading = new Set(group);
+    const ready = new Set<Subscriber>();
+    let isReading = false;
+    const readWhenAllWait = (): void => {
+      if (isReading || ready.size < reading.size) return;
+      isReading = true;
+      cancelTimer();
+      // The poll reads on from there, and reports what keeps failing.
+      rest
+        .next()
+        .then(passOn)
+        .catch(() => pollFor([...reading], true));
+    };
+    const passOn = (appended: Appended<Position, Item>): void => {
+      const present = [...reading];
+      deliver(present, appended, isLast, 0);
+      if (appended.items.length === 0) pollFor(present, appended.hasMore);
+    };
+    const leave = (member: Subscriber): void => {
+      if (!reading.delete(member)) return;
+      ready.delete(member);
+      member.rest = null;
+      if (reading.size > 0) return readWhenAllWait();
+      cancelTimer();
+      rest.close();
+    };
+    const cancelTimer = clock.after(PATIENCE_MS, () => {
+      for (const member of group) if (!ready.has(member)) leave(member);
+    });
+    const wait = (member: Subscriber): void => {
+      ready.add(member);
+      readWhenAllWait();
+    };
+    return { wait, leave };
+  };
+
+  const pollFor = (group: readonly Subscriber[], isDue: boolean): void => {
+    for (const member of group) member.rest = null;
+    onWait(isDue);
+  };
+
+  /** Subscribes from a position. */
+  const subscribe = (position: Position, onEnd: () => void): LiveStream<Item> => {
+    const take = (): Item | null => {
+      const item = member.batch?.items[member.taken++];
+      member.latenessMs = member.batch?.latenessMs ?? 0;
+      if (member.taken >= (member.batch?.items.length ?? 0)) release(member);
+      return item ?? null;
+    };
+    const stream = new LiveStream<Item>({
+      take,
+      latenessMs: () => member.latenessMs,
+      onWait: () => {
+        if (member.rest) member.rest.wait(member);
+        else onWait(member.hasMore || isRunOver === true);
+      },
+      onEnd: () => {
+        members.delete(member);
+        release(member);
+        member.rest?.leave(member);
+        onEnd();
+      },
+    });
+    const state = { position, batch: null, taken: 0, latenessMs: 0, hasMore: false, rest: null };
+    const member: Subscriber = { ...state, stream };
+    members.add(member);
+    return stream;
+  };
+
+  const poll: Poll = {
+    isWanted: () => isRunOver !== null && waiting().size > 0,
+    read: async (session, latenessMs) => {
+      // What is read after the run has ended is read to its end: something may have been added before.
+      const isLast = isRunOver === true;
+      const readFor = async ([position, group]: [Position, Subscriber[]]): Promise<boolean> => {
+        let appended = await read(session, position);
+        while (appended.items.length === 0 && appended.hasMore) {
+          for (const member of group) member.position = appended.position;
+          appended = await read(session, appended.position);
+        }
+        deliver(group, appended, isLast, latenessMs());
+        return appended.items.length > 0;
+      };
+      // What was read for some is not lost where it fails for others.
+      const gains = await Promise.allSettled([...waiting()].map(readFor));
+      for (const gain of gains) if (gain.status === "rejected") throw gain.reason;
+      return gains.some((gain) => gain.status === "fulfilled" && gain.value);
+    },
+    streams: () => [...members].map(({ stream }) => stream),
+  };
+  /** Records whether the run has ended. */
+  const setRunOver = (isOver: boolean): void => {
+    isRunOver ||= isOver;
+  };
+  return { ...poll, subscribe, setRunOver };
+}
