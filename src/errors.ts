@@ -107,6 +107,16 @@ export class OneOfSeveral extends Failure {
   }
 }
 
+/** A response, or a list in it, that is longer than what is read of one. The same read fails again; one for fewer items may succeed. */
+export class TooLarge extends Error {
+  constructor(limit: number, unit: "bytes" | "items" = "bytes") {
+    super(`longer than ${limit} ${unit}`);
+  }
+}
+
+export const isTooLarge = (error: unknown): boolean =>
+  error instanceof TooLarge || (error instanceof Failure && isTooLarge(error.cause));
+
 /** The deadline of the caller's request passed, or will pass before it can be sent. It shows nothing about the service. */
 export class DeadlineError extends Failure {}
 
@@ -146,7 +156,8 @@ export const serviceShownBy = (error: unknown): ServiceState =>
 export const retryOf = (error: unknown): ErrorCodeRow["retry"] | null => rowOf(error)?.retry ?? null;
 
 /** Whether the same read may succeed later. */
-export const isPassing = (error: unknown): error is Failure => rowOf(error)?.passes === true;
+export const isPassing = (error: unknown): error is Failure =>
+  rowOf(error)?.passes === true && !isTooLarge(error);
 
 /** Whether the service gives no usable response for now, so that the last known one may answer. */
 export const isForNow = (error: unknown): boolean => isPassing(error) && error.code !== "SERVICE_OVERLOADED";

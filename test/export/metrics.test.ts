@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BROKEN, PROJECT, query, readable, row, startExports } from "../support/exported.ts";
+import { PROJECT, query, readable, row, startExports } from "../support/exported.ts";
 import { pageOf, type Seen, type Told } from "../support/fake.ts";
 import RECORDED from "./recorded-metrics.json" with { type: "json" };
 
@@ -21,13 +21,13 @@ test("metrics are a row for each value, with its step and time within its run", 
   const response = await get(`${PROJECT}/metrics.csv`);
   expect(await response.text()).toBe(
     [
-      "uniqueName,metric,step,recordedAt,secondsSinceStart,value",
-      "ada.mnist.1,accuracy,0,2026-01-01T00:00:10Z,5,0.1",
-      "ada.mnist.1,loss,0,2026-01-01T00:00:10Z,5,2",
-      "ada.mnist.1,loss,1,2026-01-01T00:00:20Z,15,1",
-      "ada.mnist.1,accuracy,1,2026-01-01T00:00:30Z,25,0.5",
-      "ada.mnist.1,loss,2,2026-01-01T00:00:30Z,25,",
-      "ada.mnist.2,loss,0,2026-01-01T00:00:05Z,,3",
+      "uniqueName,metric,step,recordedAt,secondsSinceStart,value,error",
+      "ada.mnist.1,accuracy,0,2026-01-01T00:00:10Z,5,0.1,",
+      "ada.mnist.1,loss,0,2026-01-01T00:00:10Z,5,2,",
+      "ada.mnist.1,loss,1,2026-01-01T00:00:20Z,15,1,",
+      "ada.mnist.1,accuracy,1,2026-01-01T00:00:30Z,25,0.5,",
+      "ada.mnist.1,loss,2,2026-01-01T00:00:30Z,25,,",
+      "ada.mnist.2,loss,0,2026-01-01T00:00:05Z,,3,",
       "",
     ].join("\r\n"),
   );
@@ -73,17 +73,6 @@ test("metrics of a diverged run are numbers or null, never strings", async () =>
       "",
     ].join("\n"),
   );
-});
-
-test("metrics that cannot be read break the file off, and are an answer where it has not begun", async () => {
-  const failing = (id: number) =>
-    startExports((seen) => (seen.path.includes(`/${id}/metrics`) ? { status: 500, json: {} } : answer(seen)));
-  const atFirst = await failing(1);
-  expect((await atFirst.get(`${PROJECT}/metrics.csv`)).status).toBe(502);
-  const { get, logged } = await failing(5);
-  const body = get(`${PROJECT}/metrics.csv`).then((response) => response.text());
-  await expect(body).rejects.toThrow(BROKEN);
-  await expect.poll(logged).toContain('"what":"metrics","code":"UPSTREAM_ERROR"');
 });
 
 test("metrics of more runs than an operation may send requests are told where the list does not tell when a run started", async () => {

@@ -154,9 +154,10 @@ async function findListed(
   session: Session,
 ): Promise<records.ProjectRecord> {
   const endpoint = project.optional.list;
-  const walk = new Walk(session, { endpoint, address: { owner }, sortedBy: ["updated_at"] }, START);
+  const list = { endpoint, address: { owner }, sortedBy: ["updated_at"] as const };
+  const walk = new Walk(list, START, PROJECTS);
   do {
-    const { rest } = await walk.next(PROJECTS);
+    const { rest } = await walk.next(session, PROJECTS);
     const found = rest.find((row) => row.name === name);
     if (found) return found;
   } while (!walk.isDone());

@@ -35,5 +35,5 @@ export const runsUrl = exportUrl(
 
 export const metricsUrl = exportUrl(
   "metrics",
-  "URL of the metrics of all experiments as a table, one row per value; the query parameter `names` selects metrics.",
+  "URL of the metrics of all experiments as a table, one row per value, or one with its `error` for a run that cannot be read; the query parameter `names` selects metrics.",
 );

@@ -1,7 +1,7 @@
 import type { InputShapeFromFields } from "@pothos/core";
 import { runs } from "../../rest/api/kinds.ts";
-import { pagesOf } from "../../rest/session/pages.ts";
-import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
+import { Walk } from "../../rest/session/pages.ts";
+import { START } from "../../rest/session/position.ts";
 import { type ByName, valueAt } from "../../rest/api/record.ts";
 import { InputError } from "../../errors.ts";
 import { arg, builder, derivedOrNull, objectType, root, shown, shownOrNull } from "../core/builder.ts";
@@ -80,6 +80,9 @@ function metricsOf({ address, listedIn, loaded: { experiment_group } }: Experime
   return { endpoint, address, sortedBy: ["created_at"], part: { at: address, group } };
 }
 
+/** Metric records of a page, where all of a run are too large: some megabytes. */
+const METRICS_PAGE = 40_000;
+
 const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
   description: "One metric over time, in parallel columns.",
   fields: (t) => ({
@@ -112,8 +115,9 @@ const seriesArgs = {
   }),
 };
 
-export const metricPages = (resource: ExperimentResource, { session }: Pick<Context, "session">) =>
-  pagesOf(session, metricsOf(resource));
+/** All metric records of an experiment, page by page. */
+export const openMetrics = (resource: ExperimentResource) =>
+  new Walk(metricsOf(resource), START, METRICS_PAGE);
 
 /** What is made of the columns of an experiment's metrics, or of some of them: once for all places with the same arguments. */
 export async function fromColumns<Made>(
@@ -123,9 +127,12 @@ export async function fromColumns<Made>(
   context: Context,
   make: (columns: readonly Column[]) => Steps<Made>,
 ): Promise<Made> {
-  const pages: (readonly MetricRow[])[] = [];
-  for await (const page of metricPages(resource, context)) pages.push(page);
-  const source = pages[0] ?? pages;
+  const metrics = openMetrics(resource);
+  const next = () => metrics.nextOfAll(context.session);
+  const first = await next();
+  const pages = [first.rest];
+  while (!metrics.isDone()) pages.push((await next()).rest);
+  const source = first.page;
   const columns = await context.once(source, ["columns", pages.length], () => columnsOf(pages));
   const wanted = names && new Set(names);
   const some = wanted ? columns.filter(({ name }) => wanted.has(name)) : columns;

@@ -93,11 +93,11 @@ export async function readWhole<At, Item extends object>(
   list: List<At, Item>,
   { most, maxSize, find }: Pick<PageRequest<Item>, "maxSize" | "find"> & { readonly most: number },
 ): Promise<Omit<WholeList<unknown, Item>, "nodeAt">> {
-  const walk = new Walk(session, list, START);
+  const walk = new Walk(list, START, maxSize);
   const rows: Item[] = [];
   let [read, total]: [number, number | null] = [0, null];
   do {
-    const step = await walk.next(Math.min(maxSize, most - read)).catch((error: unknown) => {
+    const step = await walk.next(session, Math.min(maxSize, most - read)).catch((error: unknown) => {
       // The limits of the operation are no fault of the service.
       if (read > 0 && isFailure(error, "REQUEST_LIMIT_EXCEEDED", "PAGE_LIMIT_REACHED")) return null;
       throw error;

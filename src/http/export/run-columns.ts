@@ -141,16 +141,15 @@ function othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): Cell {
   return others.length > 0 ? Object.fromEntries(others) : null;
 }
 
-/** Loads what the rows of lists do not tell. */
-export function loadFor(
-  columns: readonly NamedColumn<never>[],
-  runs: readonly ExportedRun[],
+/** The keys of records that columns need. */
+export const keysOf = (columns: readonly NamedColumn<never>[]): readonly (keyof ExperimentRecord)[] => [
+  ...new Set(columns.flatMap((column) => column.keys)),
+];
+
+/** Loads keys that the row of a list does not tell. */
+export const loadFor = async (
+  keys: readonly (keyof ExperimentRecord)[],
+  run: ExportedRun,
   { session }: Context,
-): Promise<ExportedRun[]> {
-  const keys = [...new Set(columns.flatMap((column) => column.keys))];
-  return Promise.all(
-    runs.map(async (run) =>
-      isLoaded(run, keys, session.server) ? run : { ...run, loaded: await load(run, keys, session) },
-    ),
-  );
-}
+): Promise<ExportedRun> =>
+  isLoaded(run, keys, session.server) ? run : { ...run, loaded: await load(run, keys, session) };

@@ -4,7 +4,7 @@ import type { RunsParent } from "../../graphql/core/ids.ts";
 import { kinds } from "../../graphql/core/kinds.ts";
 import { Experiment } from "../../graphql/core/refs.ts";
 import { fetchMore, toResource } from "../../graphql/core/resource.ts";
-import { metricPages } from "../../graphql/types/metrics.ts";
+import { openMetrics } from "../../graphql/types/metrics.ts";
 import { type RunListArgs, readRuns, runListOf } from "../../graphql/types/run-list.ts";
 import { finite } from "../../graphql/types/series.ts";
 import { loopError } from "../../rest/session/steps.ts";
@@ -12,7 +12,8 @@ import { millisecondsOf } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import type { Cell, Format } from "./formats.ts";
 import type { ExportParameters } from "./parameters.ts";
-import { type Columns, columnsIn, columnsOf, type ExportedRun, loadFor } from "./run-columns.ts";
+import { createLeftOut, ERROR, type LeftOut } from "./left-out.ts";
+import { type Columns, columnsIn, columnsOf, type ExportedRun, keysOf, loadFor } from "./run-columns.ts";
 
 /** A part of the list of runs. */
 interface RunPage {
@@ -59,12 +60,20 @@ export interface Part {
 
 type Row = readonly Cell[];
 
+/** What a part has read: rows, and how the next part reads those that follow for the same runs; null if none do. */
+interface PartRows {
+  readonly rows: Iterator<Row, undefined>;
+  readonly more: ((context: Context) => Promise<PartRows>) | null;
+}
+
 /** How the rows of a table are made: those of some runs by a part, and by some parts at the same time. */
 interface Rows {
   readonly columns: readonly string[];
   readonly runsOfPart: number;
   readonly partsAtOnce: number;
-  readonly read: (runs: readonly ExportedRun[], context: Context) => Promise<Iterator<Row, undefined>>;
+  readonly read: (runs: readonly ExportedRun[], context: Context) => Promise<PartRows>;
+  /** Called after the last row. Throws where the table lacks what no column tells. */
+  readonly end: () => void;
 }
 
 /**
@@ -87,7 +96,7 @@ export async function openTable(
     }
   };
   const first = await readPage(null);
-  const { columns, runsOfPart, partsAtOnce, read } = rowsOf(first);
+  const { columns, runsOfPart, partsAtOnce, read, end: endRows } = rowsOf(first);
 
   /** The rows of the runs from some on, which parts read at the same time. What a part has read is let go with it. */
   async function* piecesOf(runs: readonly ExportedRun[], start: number): AsyncGenerator<string, undefined> {
@@ -97,15 +106,21 @@ export async function openTable(
     });
     // What fails ends the scope of the export, and with it all parts.
     const all = await Promise.all(parts.map(({ own, context }) => read(own, context)));
-    for (const [index, { context, end }] of parts.entries()) {
-      const rows = all[index] ?? [].values();
-      const next = () => context.inTurns(nextPiece(rows, columns, format));
-      for (let piece = await next(); piece !== ""; piece = await next()) {
-        yield piece;
-        // Others have their turns.
-        await nextTurn();
+    for (const [index, begun] of parts.entries()) {
+      let [part, known]: [Part, PartRows | undefined] = [begun, all[index]];
+      while (known) {
+        const { rows, more } = known;
+        const { context, end } = part;
+        const next = () => context.inTurns(nextPiece(rows, columns, format));
+        for (let piece = await next(); piece !== ""; piece = await next()) {
+          yield piece;
+          // Others have their turns.
+          await nextTurn();
+        }
+        end();
+        if (more) part = openPart();
+        known = await more?.(part.context);
       }
-      end();
     }
   }
   async function* textOf(): AsyncGenerator<string, undefined> {
@@ -121,6 +136,7 @@ export async function openTable(
       if (seen.has(page.next)) throw loopError(list.endpoint.path);
       seen.add(page.next);
     }
+    endRows();
     if (head !== "") yield head;
   }
   return { count: first.count, text: textOf() };
@@ -153,15 +169,16 @@ interface Point {
 }
 
 /** The columns of points. All others are those of their run. */
-const POINT: Columns<Point> = {
-  metric: { keys: [], cellOf: (_, { metric }) => metric },
-  step: { keys: [], cellOf: (_, { step }) => step },
-  recordedAt: { keys: [], cellOf: (_, { recordedAt }) => recordedAt },
+const POINT: Columns<Partial<Point> & LeftOut> = {
+  metric: { keys: [], cellOf: (_, { metric = null }) => metric },
+  step: { keys: [], cellOf: (_, { step = null }) => step },
+  recordedAt: { keys: [], cellOf: (_, { recordedAt = null }) => recordedAt },
   secondsSinceStart: {
     keys: ["started_at"],
-    cellOf: ({ loaded }, { recordedAt }) => secondsBetween(loaded.started_at ?? null, recordedAt),
+    cellOf: ({ loaded }, { recordedAt = null }) => secondsBetween(loaded.started_at ?? null, recordedAt),
   },
-  value: { keys: [], cellOf: (_, { value }) => value },
+  value: { keys: [], cellOf: (_, { value = null }) => value },
+  ...ERROR,
 };
 
 const DEFAULT = ["uniqueName", ...Object.keys(POINT)];
@@ -172,20 +189,19 @@ function secondsBetween(from: string | null, to: string | null): number | null {
   return Number.isFinite(seconds) ? seconds : null;
 }
 
-/** The points of a run: its records in the order of the service, the values of each by name. */
+/** The points of records of a run, in the order of the service, the values of each by name. `steps`: how many each metric has had. */
 function* pointsOf(
-  pages: readonly (readonly MetricRecord[])[],
+  records: readonly MetricRecord[],
   wanted: ReadonlySet<string> | null,
+  steps: Map<string, number>,
 ): Generator<Point> {
-  const steps = new Map<string, number>();
-  for (const page of pages)
-    for (const { created_at: recordedAt = null, values } of page)
-      for (const metric of Object.keys(values ?? {}).toSorted()) {
-        if (wanted && !wanted.has(metric)) continue;
-        const step = steps.get(metric) ?? 0;
-        steps.set(metric, step + 1);
-        yield { metric, step, recordedAt, value: finite(values?.[metric]) };
-      }
+  for (const { created_at: recordedAt = null, values } of records)
+    for (const metric of Object.keys(values ?? {}).toSorted()) {
+      if (wanted && !wanted.has(metric)) continue;
+      const step = steps.get(metric) ?? 0;
+      steps.set(metric, step + 1);
+      yield { metric, step, recordedAt, value: finite(values?.[metric]) };
+    }
 }
 
 /** Makes each when it is asked for. */
@@ -200,15 +216,40 @@ const AT_ONCE = 4;
 export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): () => Rows {
   const columns = columnsOf(chosen ?? DEFAULT, POINT);
   const wanted = names && new Set(names);
-  async function read(listed: readonly ExportedRun[], context: Context) {
-    const [run] = await loadFor(columns, listed, context);
-    if (!run) return [].values();
-    const pages: (readonly MetricRecord[])[] = [];
-    for await (const page of metricPages(run, context)) pages.push(page);
-    const now = context.session.upstreamTime();
-    return mapped(pointsOf(pages, wanted), (point) => columns.map(({ cellOf }) => cellOf(run, point, now)));
+  const leftOut = createLeftOut(columns);
+  const rowsOf = (run: ExportedRun, points: Iterable<Partial<Point> & LeftOut>, now: number) =>
+    mapped(points, (point) => columns.map(({ cellOf }) => cellOf(run, point, now)));
+  const keys = keysOf(columns);
+  async function read([listed]: readonly ExportedRun[], context: Context): Promise<PartRows> {
+    if (!listed) return { rows: [].values(), more: null };
+    let run = listed;
+    const metrics = openMetrics(run);
+    const steps = new Map<string, number>();
+    const readPage = async ({ session }: Context): Promise<PartRows> => {
+      const { rest } = await metrics.nextOfAll(session);
+      return {
+        rows: rowsOf(run, pointsOf(rest, wanted, steps), session.upstreamTime()),
+        more: metrics.isDone() ? null : readOn,
+      };
+    };
+    const leaveOut = (failure: unknown): PartRows => ({
+      rows: rowsOf(run, leftOut.rowsOf(failure), context.session.upstreamTime()),
+      more: null,
+    });
+    const readOn = (next: Context) => readPage(next).catch(leaveOut);
+    const begin = async () => {
+      run = await loadFor(keys, run, context);
+      return readPage(context);
+    };
+    return begin().catch(leaveOut);
   }
-  return () => ({ columns: columns.map(({ name }) => name), runsOfPart: 1, partsAtOnce: AT_ONCE, read });
+  return () => ({
+    columns: columns.map(({ name }) => name),
+    runsOfPart: 1,
+    partsAtOnce: AT_ONCE,
+    read,
+    end: leftOut.end,
+  });
 }
 
 /** Most runs that are loaded together, and their share of the upstream requests that a part may send. */
@@ -219,18 +260,28 @@ export function rowsOfRuns(
   { columns: names }: ExportParameters,
   { maxUpstreamRequests }: GatewayFacts,
 ): (first: RunPage) => Rows {
-  const given = names && columnsOf(names);
+  const given = names && columnsOf(names, ERROR);
   return (first) => {
     const columns = given ?? columnsIn(first.runs, first.next === null);
+    const leftOut = createLeftOut(columns);
+    const keys = keysOf(columns);
+    const rowOf = (run: ExportedRun, left: LeftOut, now: number) =>
+      columns.map(({ cellOf }) => cellOf(run, left, now));
+    const readRow = (listed: ExportedRun, context: Context): Promise<readonly (() => Row)[]> =>
+      loadFor(keys, listed, context).then(
+        (run) => [() => rowOf(run, {}, context.session.upstreamTime())],
+        (failure: unknown) =>
+          leftOut.rowsOf(failure).map((left) => () => rowOf(listed, left, context.session.upstreamTime())),
+      );
     return {
       columns: columns.map(({ name }) => name),
       runsOfPart: Math.min(LOADED.most, Math.ceil(maxUpstreamRequests * LOADED.share)),
       partsAtOnce: 1,
       read: async (runs, context) => {
-        const loaded = await loadFor(columns, runs, context);
-        const now = context.session.upstreamTime();
-        return mapped(loaded, (run) => columns.map(({ cellOf }) => cellOf(run, null, now)));
+        const rows = await Promise.all(runs.map((run) => readRow(run, context)));
+        return { rows: mapped(rows.flat(), (row) => row()), more: null };
       },
+      end: leftOut.end,
     };
   };
 }

@@ -1,4 +1,4 @@
-import { Failure } from "../../errors.ts";
+import { Failure, TooLarge } from "../../errors.ts";
 
 /*
  * The checks of single values. None converts its value: a record whose known keys all pass is used as it was received,
@@ -79,12 +79,18 @@ export const textOrObject = (
 export const list = (value: unknown): value is readonly unknown[] | null | undefined =>
   value == null || (Array.isArray(value) && unstated(value));
 
-/** Longest list of records that is read. This many real records would exceed the maximum size of a response. */
+/** Longest list of records that is read. */
 export const MAX_RECORDS = 100_000;
 
-/** A list of records, which are read one by one. A list that is too long is a single fault. */
-export const requiredRecords = (value: unknown): value is readonly unknown[] =>
-  Array.isArray(value) && value.length <= MAX_RECORDS && value.every(isObject);
+/** Whether a value is a list of such items. Throws `TooLarge` for one that is longer than any that is read. */
+function isListOf(isItem: (item: unknown) => boolean, value: unknown): value is readonly unknown[] {
+  if (!Array.isArray(value)) return false;
+  if (value.length > MAX_RECORDS) throw new TooLarge(MAX_RECORDS, "items");
+  return value.every(isItem);
+}
+
+/** A list of records, which are read one by one. */
+export const requiredRecords = (value: unknown): value is readonly unknown[] => isListOf(isObject, value);
 export const records = (value: unknown): value is readonly unknown[] | null | undefined =>
   value == null || requiredRecords(value);
 
@@ -100,7 +106,7 @@ const isFile = (value: unknown): boolean => {
 };
 
 export const files = (value: unknown): value is readonly FileEntry[] | null | undefined =>
-  value == null || (Array.isArray(value) && value.length <= MAX_RECORDS && value.every(isFile));
+  value == null || isListOf(isFile, value);
 
 /** An object of named values. Names such as `__proto__` come from users: only own keys may be read. */
 export type ByName = Readonly<Record<string, unknown>>;

@@ -1,11 +1,6 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createBrotliDecompress, createUnzip } from "node:zlib";
-
-export class TooLarge extends Error {
-  constructor(limit: number) {
-    super(`longer than ${limit} bytes`);
-  }
-}
+import { TooLarge } from "../../errors.ts";
 
 /** An unsupported response: an unknown encoding, an invalid status, a protocol upgrade. */
 export class NotUnderstood extends Error {}

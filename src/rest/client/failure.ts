@@ -1,6 +1,6 @@
 import errors from "undici/lib/core/errors.js";
-import { TooLarge, NotUnderstood } from "./body.ts";
-import { Cancelled, DeadlineError, OVERLOADED, Failure, isFailure } from "../../errors.ts";
+import { NotUnderstood } from "./body.ts";
+import { Cancelled, DeadlineError, OVERLOADED, Failure, isFailure, TooLarge } from "../../errors.ts";
 import type { EndpointName } from "../api/endpoint.ts";
 import type { Life } from "./order.ts";
 import { type Mapped, MAX_RETRY_AFTER_SECONDS, THROTTLED } from "./error-mapping.ts";

@@ -1,7 +1,8 @@
-import { Failure } from "../../errors.ts";
+import { Failure, isTooLarge } from "../../errors.ts";
 import { formatCursor, parseCursor, type Position, positionAt, serialize, START } from "./position.ts";
 import { type List, loopError, markOf, readStep, type Step } from "./steps.ts";
 import type { Session } from "./session.ts";
+import { areTied } from "./ties.ts";
 
 export interface Slice<Item> {
   readonly items: readonly Item[];
@@ -63,7 +64,7 @@ export async function slice<At, Item>(
     after === null
       ? { ...positionAt(offset ?? 0, paging), isNumbered: offset !== null }
       : parseCursor(after, markOf(list), paging, maxSize);
-  const walk = new Walk(session, list, start);
+  const walk = new Walk(list, start, maxSize);
   // Most lists are read without a cursor.
   let mark: string | null = null;
   const cursorOf = (position: Position) => formatCursor(position, (mark ??= markOf(list)));
@@ -79,7 +80,7 @@ export async function slice<At, Item>(
   let [rowsRead, matches] = [0, 0];
   do {
     const missing = first === null ? Number.POSITIVE_INFINITY : first - items.length;
-    const step = await walk.next(find ? Math.min(maxSize, maxRows - rowsRead) : missing);
+    const step = await walk.next(session, find ? Math.min(maxSize, maxRows - rowsRead) : missing);
     const { rest } = step;
     const found = find && (await find(rest));
     pages.push({ from: items.length, step, found });
@@ -125,25 +126,17 @@ export async function endOf<At, Item>(session: Session, list: List<At, Item>): P
   return formatCursor(positionAt(page.count, paging), markOf(list));
 }
 
-export async function* pagesOf<At, Item>(
-  session: Session,
-  list: List<At, Item>,
-): AsyncGenerator<readonly Item[]> {
-  const walk = new Walk(session, list, START);
-  do yield (await walk.next(Number.POSITIVE_INFINITY)).rest;
-  while (!walk.isDone());
-}
-
 export class Walk<At, Item> {
-  readonly #session: Session;
   readonly #list: List<At, Item>;
+  readonly #pageSize: number;
   readonly #seen = new Set<string>();
   #position: Position | null;
 
-  constructor(session: Session, list: List<At, Item>, start: Position) {
-    this.#session = session;
+  /** `pageSize`: how many items a page has where the server's own one is too large. */
+  constructor(list: List<At, Item>, start: Position, pageSize: number) {
     this.#list = list;
     this.#position = start;
+    this.#pageSize = pageSize;
   }
 
   /** Whether the last page was read. */
@@ -151,8 +144,8 @@ export class Walk<At, Item> {
     return this.#position === null;
   }
 
-  /** Reads the next page, up to `wanted` items where the page size can be chosen. */
-  async next(wanted: number): Promise<Step<Item>> {
+  /** Reads the next page, up to `wanted` items where the page size can be chosen: fewer if it is too large. */
+  async next(session: Session, wanted: number): Promise<Step<Item>> {
     const position = this.#position ?? START;
     const { path: route } = this.#list.endpoint;
     const query = serialize(position.query);
@@ -162,8 +155,46 @@ export class Walk<At, Item> {
       throw new Failure("PAGE_LIMIT_REACHED", message, { upstream: { method: "GET", route } });
     }
     this.#seen.add(query);
-    const step = await readStep(this.#session, this.#list, position, wanted);
+    const step = await this.#readFitting(session, position, wanted);
     this.#position = step.next;
     return step;
+  }
+
+  /**
+   * Reads the next page of a list that is read to its end. Leaves out the rows at the end of the page that are tied: the next page
+   * begins with them, because the tie may go on there in another order.
+   */
+  async nextOfAll(session: Session): Promise<Step<Item>> {
+    const step = await this.next(session, Number.POSITIVE_INFINITY);
+    const { rest } = step;
+    const { sortedBy = [] } = this.#list;
+    const count = 1 + rest.findLastIndex((row) => !areTied(row, rest.at(-1), sortedBy));
+    const isCut = !this.isDone() && session.server.profile.paging.by === "offset";
+    if (!isCut || count === 0 || sortedBy.length === 0) return step;
+    this.#position = step.positionAfter(count - 1);
+    return { ...step, rest: rest.slice(0, count) };
+  }
+
+  /** Reads a page, with fewer items as long as it is too large. */
+  async #readFitting(session: Session, position: Position, wanted: number): Promise<Step<Item>> {
+    const { largePages, server } = session;
+    const { paging } = server.profile;
+    const known = largePages.find(() => markOf(this.#list));
+    let most = known === undefined ? Number.POSITIVE_INFINITY : this.#below(known);
+    for (;;) {
+      try {
+        return await readStep(session, this.#list, position, wanted, most);
+      } catch (error) {
+        const size = Math.min(wanted, most);
+        if (!isTooLarge(error) || paging.by !== "offset" || paging.size === null || size <= 1) throw error;
+        largePages.add(markOf(this.#list), size);
+        most = this.#below(size);
+      }
+    }
+  }
+
+  /** The page size to try after one that was too large. */
+  #below(size: number): number {
+    return Math.min(this.#pageSize, Math.max(1, Math.floor(size / 4)));
   }
 }

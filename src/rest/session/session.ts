@@ -8,6 +8,7 @@ import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions } from "./batches.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { Journal } from "../../journal.ts";
+import { LargePages } from "./large-pages.ts";
 import type { Read, Reader } from "./reads.ts";
 import type { CallerReads, SharedReads } from "./shared-reads.ts";
 
@@ -42,6 +43,7 @@ export function openSession(client: SessionClient, scope: RequestScope, settings
 
 class TokenSession {
   readonly server: Server;
+  readonly largePages: LargePages;
   readonly #reader: Reader;
   readonly #own: CallerReads;
   readonly #settings: SessionSettings;
@@ -59,6 +61,7 @@ class TokenSession {
     this.#own = reads.own.of(scope.caller);
     // The caller belongs to the token of the request. With another token nothing is shared.
     const shared = token === scope.token ? this.#own : null;
+    this.largePages = shared?.largePages ?? new LargePages();
     const started: Read[] = [];
     this.#reader = { client, requester, token, shared, isFresh: settings.isFresh, started };
     this.#settings = settings;
@@ -162,6 +165,7 @@ export type ForPlace = <Value>(act: () => Value, isAhead?: boolean) => Value;
 /** The session of an operation with notes at one place of its result, for which it reads and sends. */
 export const sessionFor = (session: Session, forPlace: ForPlace): Session => ({
   server: session.server,
+  largePages: session.largePages,
   requireToken: () => session.requireToken(),
   read: (endpoint, at, wants) => forPlace(() => session.read(endpoint, at, wants)),
   prefetchList: (endpoint, run) => forPlace(() => session.prefetchList(endpoint, run), true),

@@ -7,6 +7,7 @@ import type { AnyEndpoint } from "../api/endpoint.ts";
 import { cluster } from "../api/kinds.ts";
 import { isObject } from "../api/record.ts";
 import type { Entry } from "./entry.ts";
+import { LargePages } from "./large-pages.ts";
 
 export interface SharingSettings {
   /** How long a response is kept after its request began, in milliseconds; 0: not at all. */
@@ -68,6 +69,7 @@ export class CallerReads {
    * may be the input or the rights of this caller, and servers are updated.
    */
   readonly refused = new Map<Batch, number>();
+  readonly largePages = new LargePages();
   readonly #all: SharedReads;
   readonly #caller: Caller;
   /** What was kept in an earlier one has other keys, and is found no more. */

@@ -48,19 +48,25 @@ export interface Step<Item> {
   readonly next: Position | null;
 }
 
-/** Reads the page at a position in the way this server pages: up to `wanted` items where the page size can be chosen. */
+/**
+ * Reads the page at a position in the way this server pages: up to `wanted` items where the page size can be chosen. No response has
+ * more than `most` items then: one that had more was too large.
+ */
 export function readStep<At, Item>(
   session: Session,
   list: List<At, Item>,
   position: Position,
   wanted: number,
+  most = Number.POSITIVE_INFINITY,
 ) {
-  const { paging } = session.server.profile;
-  if (paging.by === "link") return stepByLink(session, list, position, paging);
+  const { paging: usual } = session.server.profile;
+  if (usual.by === "link") return stepByLink(session, list, position, usual);
+  const maxSize = Math.min(most, usual.maxSize ?? Number.POSITIVE_INFINITY);
+  const paging = Number.isFinite(most) ? { ...usual, maxSize } : usual;
   const isBlock =
     list.areTiesSorted || (position.isNumbered && list.sortedBy?.length && Number.isFinite(wanted));
   const step = isBlock && paging.size !== null ? stepInBlock : stepByOffset;
-  return step(session, list, position, paging, wanted);
+  return step(session, list, position, paging, Math.min(wanted, most));
 }
 
 type PagingBy<By extends Paging["by"]> = Extract<Paging, { readonly by: By }>;

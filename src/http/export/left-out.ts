@@ -1,0 +1,47 @@
+import { type ErrorCode, type Failure, isFailure } from "../../errors.ts";
+import type { Columns } from "./run-columns.ts";
+
+/* The runs of a table that cannot be read: one does not end an export of many. */
+
+/** Why a run, or the rest of it, is left out; absent where it is not. */
+export interface LeftOut {
+  readonly error?: string;
+}
+
+/** The column that tells it. */
+export const ERROR = {
+  error: { keys: [], cellOf: (_, { error = null }) => error },
+} satisfies Columns<LeftOut>;
+
+/** Failures that are due to one run: others may still be read. */
+const OF_ONE_RUN: readonly ErrorCode[] = [
+  "NOT_FOUND",
+  "FORBIDDEN",
+  "UPSTREAM_ERROR",
+  "UPSTREAM_BAD_RESPONSE",
+  "UPSTREAM_TIMEOUT",
+  "PAGE_LIMIT_REACHED",
+  "REQUEST_LIMIT_EXCEEDED",
+];
+
+/**
+ * Creates what a table does with the failures of runs. With the column `error`, each is a row. Without it, the file breaks off after
+ * the rows of all other runs, so that it does not look whole.
+ */
+export function createLeftOut(columns: readonly { readonly name: string }[]) {
+  const isTold = columns.some(({ name }) => Object.hasOwn(ERROR, name));
+  let untold: Failure | null = null;
+  return {
+    /** The row of a failure, if any. Throws a failure that is not due to one run. */
+    rowsOf: (failure: unknown): readonly LeftOut[] => {
+      if (!isFailure(failure, ...OF_ONE_RUN)) throw failure;
+      if (isTold) return [{ error: `${failure.code}: ${failure.message}` }];
+      untold ??= failure;
+      return [];
+    },
+    /** Called after the last row. Throws the first failure that is in no row. */
+    end: (): void => {
+      if (untold) throw untold;
+    },
+  };
+}

@@ -1,0 +1,19 @@
+/** How many lists are remembered, and for how long, in milliseconds. */
+const MAX_LISTS = 100;
+const REMEMBERED_MS = 600_000;
+
+/** The page sizes that were too large for lists of a caller, so that its next reads of the lists begin with smaller ones. */
+export class LargePages {
+  readonly #known = new Map<string, { readonly size: number; readonly until: number }>();
+
+  /** The page size that was too large for a list; undefined for none, Infinity for the server's own. */
+  find(markOf: () => string): number | undefined {
+    const known = this.#known.size > 0 ? this.#known.get(markOf()) : undefined;
+    return known && known.until > Date.now() ? known.size : undefined;
+  }
+
+  add(mark: string, size: number): void {
+    if (this.#known.size >= MAX_LISTS) this.#known.clear();
+    this.#known.set(mark, { size, until: Date.now() + REMEMBERED_MS });
+  }
+}
