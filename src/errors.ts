@@ -156,11 +156,11 @@ export const serviceShownBy = (error: unknown): ServiceState =>
 export const retryOf = (error: unknown): ErrorCodeRow["retry"] | null => rowOf(error)?.retry ?? null;
 
 /** Whether the same read may succeed later. */
-export const isPassing = (error: unknown): error is Failure =>
-  rowOf(error)?.passes === true && !isTooLarge(error);
+export const isPassing = (error: unknown): error is Failure => rowOf(error)?.passes === true;
 
 /** Whether the service gives no usable response for now, so that the last known one may answer. */
-export const isForNow = (error: unknown): boolean => isPassing(error) && error.code !== "SERVICE_OVERLOADED";
+export const isForNow = (error: unknown): boolean =>
+  isPassing(error) && error.code !== "SERVICE_OVERLOADED" && !isTooLarge(error);
 
 /** Whether a failure is the operation's own: its end, or one of its limits. The request may succeed for others. */
 export const isOwnFault = (error: unknown): boolean =>

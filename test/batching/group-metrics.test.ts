@@ -56,16 +56,19 @@ describe("metrics of the experiments of a group", () => {
   });
 
   /** A service with the experiments 1 and 2 in group 5, whose list of the group's metrics answers as told. */
-  async function startGroup(told: Told) {
+  async function startGroup(told: Told, env: Record<string, string> = {}) {
     const recorded = (id: number, experiment: number) => ({ id, experiment, values: { loss: id } });
-    const { service, ...gateway } = await startBefore(({ path }) => {
-      if (path.endsWith("/groups/5/metrics")) return told;
-      const experiment = Number(/experiments\/(\d)\/metrics/.exec(path)?.[1] ?? 0);
-      const results = experiment
-        ? [recorded(experiment, experiment), recorded(10 + experiment, experiment)]
-        : [1, 2].map((id) => ({ id, experiment_group: "ada.mnist.5" }));
-      return { json: { count: 2, next: null, previous: null, results } };
-    }, RELEASE_04);
+    const { service, ...gateway } = await startBefore(
+      ({ path }) => {
+        if (path.endsWith("/groups/5/metrics")) return told;
+        const experiment = Number(/experiments\/(\d)\/metrics/.exec(path)?.[1] ?? 0);
+        const results = experiment
+          ? [recorded(experiment, experiment), recorded(10 + experiment, experiment)]
+          : [1, 2].map((id) => ({ id, experiment_group: "ada.mnist.5" }));
+        return { json: { count: 2, next: null, previous: null, results } };
+      },
+      { ...RELEASE_04, ...env },
+    );
     return {
       ...gateway,
       calls: () =>
@@ -98,5 +101,18 @@ describe("metrics of the experiments of a group", () => {
     const ofNobody = { count: 1, next: null, results: [{ id: 1, values: { loss: 1 } }] };
     for (const json of [cut, { ...cut, count: null, next: "http://service/?page=2" }, ofNobody])
       expect(await (await startGroup({ json })).ask(series)).toEqual({ data: wholeSeries });
+  });
+
+  test("are asked for one by one from then on where those of the group are too large for one response", async () => {
+    const results = Array.from({ length: 200 }, (_, id) => ({ id, experiment: 1, values: { loss: id } }));
+    const { ask, calls } = await startGroup(
+      { json: { count: 200, next: null, results } },
+      { MAX_JSON_BYTES: "5000" },
+    );
+    const single = ["experiments/1/metrics", "experiments/2/metrics", "experiments?group=5"];
+    expect(await ask(series)).toEqual({ data: wholeSeries });
+    expect(calls()).toEqual([...single, "groups/5/metrics"]);
+    expect(await ask(series)).toEqual({ data: wholeSeries });
+    expect(calls()).toEqual(single);
   });
 });

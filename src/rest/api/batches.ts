@@ -20,7 +20,7 @@ export interface RunRead {
 export type Find = (read: RunRead) => unknown;
 
 /** One list request that covers several reads, and how to find the response for each in it. */
-interface ListRead {
+export interface ListRead {
   readonly endpoint: Get<RunAddress, unknown>;
   readonly at: RunAddress;
   readonly query: Query;

@@ -1,6 +1,6 @@
 import DataLoader from "dataloader";
-import { batchFaultOf } from "../../errors.ts";
-import type { Batch, Find, Query, RunRead } from "../api/batches.ts";
+import { batchFaultOf, isTooLarge } from "../../errors.ts";
+import type { Batch, Find, ListRead, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { ReadPart } from "../client/client.ts";
@@ -118,6 +118,7 @@ export class Batches {
     const part = this.#partOf(endpoint, run);
     if (!part) return;
     const list = part.batch.list([run]);
+    if (this.#isTooLarge(list)) return;
     // The reads that need the list report its failure.
     this.load(list.endpoint, list.at, { query: list.query }).catch(() => {});
   }
@@ -208,10 +209,12 @@ export class Batches {
    */
   #startList({ batch, members }: Group): readonly Read[] {
     const [{ read: only, run: first }, ...others] = members;
-    const { endpoint, at, query, find } = batch.list([first, ...others.map(({ run }) => run)]);
+    const covering = batch.list([first, ...others.map(({ run }) => run)]);
+    const { endpoint, at, query, find } = covering;
     const target = this.#targetOf(endpoint, at, { query });
     const requested = this.#reads.get(target.key);
-    if (others.length === 0 && !requested) return [only];
+    if (!requested && (others.length === 0 || this.#isTooLarge(covering)))
+      return [only, ...others.map(({ read }) => read)];
     const list = requested ?? this.#open(target, target.key);
     for (const { read } of members) {
       list.answers(read);
@@ -220,7 +223,7 @@ export class Batches {
     if (!requested) list.start();
     const found = list.response.then(find);
     for (const member of members) member.read.resolve(this.#pick(found, member));
-    this.#learnRefusal(found, batch, members).catch(() => {});
+    this.#learn(found, covering, batch, members).catch(() => {});
     return [];
   }
 
@@ -234,15 +237,31 @@ export class Batches {
     }
   }
 
-  /** A list is refused itself only if every single read succeeds. */
-  async #learnRefusal(found: Promise<Find>, batch: Batch, members: readonly Member[]): Promise<void> {
-    const fault = await found.then(() => null, batchFaultOf);
-    if (fault !== "refused") return;
+  /** Whether the list was too large for one response before. */
+  #isTooLarge(list: ListRead): boolean {
+    return this.#reader.largePages.find(() => markOf(list)) !== undefined;
+  }
+
+  /** Learns from the failure of a list. It is refused itself only if every single read succeeds. */
+  async #learn(
+    found: Promise<Find>,
+    list: ListRead,
+    batch: Batch,
+    members: readonly Member[],
+  ): Promise<void> {
+    const error = await found.then(
+      () => null,
+      (cause: unknown) => cause,
+    );
+    if (isTooLarge(error)) this.#reader.largePages.add(markOf(list), Number.POSITIVE_INFINITY);
+    if (batchFaultOf(error) !== "refused") return;
     await Promise.all(members.map(({ read }) => read.response));
     this.#refused.set(batch, Date.now() + REFUSED_MS);
     this.#settings.shared.onRefused(batch.endpoint.path);
   }
 }
+
+const markOf = ({ endpoint, at, query }: ListRead): string => JSON.stringify([endpoint.path, at, query]);
 
 const inPart = (key: string): string => `${key} in part`;
 

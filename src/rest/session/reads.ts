@@ -5,6 +5,7 @@ import { endedError } from "../client/failure.ts";
 import type { Requester } from "../client/order.ts";
 import type { UpstreamRequest } from "../client/request.ts";
 import { Entry, type ReadTarget } from "./entry.ts";
+import type { LargePages } from "./large-pages.ts";
 import type { CallerReads } from "./shared-reads.ts";
 
 export interface Reader {
@@ -15,6 +16,7 @@ export interface Reader {
   readonly shared: CallerReads | null;
   /** Whether it uses nothing that was requested before. Others do not wait for its requests, which may yield to them. */
   readonly isFresh: boolean;
+  readonly largePages: LargePages;
   /** The reads that it has started. They are left when it ends. */
   readonly started: Read[];
 }

@@ -63,7 +63,8 @@ class TokenSession {
     const shared = token === scope.token ? this.#own : null;
     this.largePages = shared?.largePages ?? new LargePages();
     const started: Read[] = [];
-    this.#reader = { client, requester, token, shared, isFresh: settings.isFresh, started };
+    const { largePages } = this;
+    this.#reader = { client, requester, token, shared, isFresh: settings.isFresh, largePages, started };
     this.#settings = settings;
     this.#batches = new Batches(this.#reader, settings);
     scope.onEnd(() => {
