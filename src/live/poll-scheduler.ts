@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { Failure, isPassing } from "../errors.ts";
+import { Failure, isFailure, isPassing } from "../errors.ts";
 import type { Rate } from "../rate.ts";
 import type { Session } from "../rest/session/session.ts";
 import type { LiveStream } from "./stream.ts";
@@ -213,11 +213,8 @@ export class PollScheduler {
   }
 
   #fail(scheduled: ScheduledPoll, wasDueAt: number, error: unknown): void {
-    if (!isPassing(error)) {
-      this.#polls.delete(scheduled);
-      for (const stream of scheduled.poll.streams()) stream.fail(error, true);
-      return;
-    }
+    // The memory of a caller is also used up by other operations, for a while.
+    if (!isPassing(error) && !isFailure(error, "REQUEST_LIMIT_EXCEEDED")) return this.#end(scheduled, error);
     const now = this.#clock.now();
     scheduled.outage ??= { since: now, error };
     // An upstream service that is away names the time when it may be back, which is no request to pause.
@@ -247,7 +244,14 @@ export class PollScheduler {
     return nextAt;
   }
 
+  /** Ends the streams of a poll with an error. */
+  #end(scheduled: ScheduledPoll, error: unknown): void {
+    this.#polls.delete(scheduled);
+    for (const stream of scheduled.poll.streams()) stream.fail(error, true);
+  }
+
   #report(scheduled: ScheduledPoll, error: Failure, now: number): void {
+    if (error.code === "REQUEST_LIMIT_EXCEEDED") return this.#end(scheduled, error);
     scheduled.isReported = true;
     const { code, message, facts } = error;
     const retryAfterSeconds = Math.ceil((this.#pausedUntil - now) / 1_000);

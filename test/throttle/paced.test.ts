@@ -15,6 +15,7 @@ import {
   upTo,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
+import { quiet } from "../support/quiet.ts";
 import { subscribe, type Subscriber } from "../support/subscriber.ts";
 import { refusal, startThrottling } from "../support/throttling.ts";
 
@@ -207,22 +208,20 @@ describe("a service that answers 20 requests a minute", () => {
     expect(paced.length).toBeGreaterThanOrEqual(4 * polls - 1);
   });
 
-  test("is polled too late for a subscription then, which says so once", async () => {
+  test("is polled late for a subscription then, and its event says so", async () => {
     const record = { ...RUNNING_RECORD };
     const { hand, gateway } = await startPaced({}, undefined, record);
-    const watchers = await Promise.all([41, 42, 43].map((id) => watch(gateway, id)));
+    const watcher = await watch(gateway, 42);
     await hand.reach(20);
-    await Promise.all(watchers.map(firstData));
+    await firstData(watcher);
     await settle(gateway.ask(statusesOf(upTo(40))), hand, gateway);
     record.last_status = "succeeded";
-    const codes = watchers.map(async ({ next }) => {
-      const told: unknown[] = [];
-      for (let event = await next(); event; event = await next())
-        told.push(event.errors?.[0]?.extensions["code"] ?? "an event");
-      return told;
+    const event = await settle(watcher.next(), hand, gateway);
+    expect(event).toEqual({
+      data: { runUpdated: { run: { status: "SUCCEEDED" } } },
+      extensions: { live: { lateBySeconds: expect.any(Number) } },
     });
-    const all = await settle(Promise.all(codes), hand, gateway);
-    expect(all).toEqual(watchers.map(() => ["RATE_LIMITED", "an event"]));
+    expect(await watcher.next()).toBe(null);
   });
 
   test("is asked for what waits for a connection when there is one: until then it does not count", async () => {
@@ -267,14 +266,27 @@ describe("a service that answers 20 requests a minute", () => {
     // The fourth would go after one of those that wait.
     { polls: "wait", timeoutMs: "300000", answered: 3 },
     { polls: "cannot wait", timeoutMs: "12000", answered: 4 },
-  ])("is polled less than it is asked, and queries find a quarter of it left: $polls", async (each) => {
+  ])("is not polled with the last quarter of it, which queries find: $polls", async (each) => {
     const { hand, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: each.timeoutMs });
+    // Of the 15 that may be sent at once, all but four.
+    await gateway.ask(statusesOf(upTo(11)));
     await Promise.all(upTo(20).map((id) => watch(gateway, id)));
-    // The first poll of all: each of the 15 that may be sent at once, but for four.
     await hand.reach(20);
-    await vi.waitUntil(() => service.seen().length === 11, PATIENT);
     for (const id of upTo(each.answered)) expect(firstCodeOf(await askFor(gateway, statusOf(id)))).toBe("ok");
     expect([service.seen().length, service.refused()]).toEqual([11 + each.answered, 0]);
+  });
+
+  test("is polled with half of it, whatever LIVE_REQUESTS_PER_MINUTE is", async () => {
+    const { hand, service, gateway } = await startPaced({ LIVE_REQUESTS_PER_MINUTE: "1000" });
+    await Promise.all(upTo(20).map((id) => watch(gateway, id)));
+    for (let count = 2; count <= 10; count++) {
+      await vi.waitUntil(() => (hand.advance(100), service.seen().length >= count), PATIENT);
+      await quiet(() => service.seen().length);
+    }
+    expect(hand.clock.now()).toBeLessThan(60_000);
+    hand.advance(60_000 - hand.clock.now());
+    await quiet(() => service.seen().length);
+    expect(service.seen()).toHaveLength(10);
   });
 });
 

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { createTailPoll } from "../../src/live/tail-poll.ts";
+import { handClock } from "../support/hand-clock.ts";
+import { globalId } from "../support/ids.ts";
+import { experimentId, FIRST_POLL, rowOf, startLive } from "../support/live-service.ts";
+
+/*
+ * What polls keep between their reads counts against MAX_UPSTREAM_BYTES of their caller, as long as its subscriptions last.
+ */
+
+const LONG = "x".repeat(50_000);
+
+test.each([
+  ["the record of a run", (id: number) => `runUpdated(id: "${experimentId(id)}") { reason }`],
+  ["a list of runs", (id: number) => `runsUpdated(of: "${globalId(`Project:ada/p${id}`)}") { reason }`],
+])("a poll keeps %s only while its caller's memory has room", async (_, field) => {
+  const { subscribe, advance, settle, subscriptions } = await startLive([], {
+    // A response and a kept record of it, but not another kept one.
+    env: { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_UPSTREAM_BYTES: "125000" },
+    answer: ({ path }) => {
+      const record = { ...rowOf({ id: 1, last_status: "running" }), description: LONG };
+      return { json: path.includes("?") ? { count: 1, next: null, results: [record] } : record };
+    },
+  });
+  const watch = (id: number) => subscribe({ query: `subscription { ${field(id)} }` });
+  const first = await watch(1);
+  advance(FIRST_POLL);
+  expect(await first.next()).toMatchObject({ data: expect.anything() });
+  const second = await watch(2);
+  let isReported = false;
+  const event = second.next().finally(() => (isReported = true));
+  advance(FIRST_POLL);
+  await settle();
+  expect(isReported).toBe(false);
+  first.leave();
+  await subscriptions(1);
+  while (!isReported) {
+    await settle();
+    advance(1_000);
+  }
+  expect(await event).toMatchObject({ data: expect.anything() });
+});
+
+test("a poll that finds no memory for a minute ends its stream", async () => {
+  const { watch, advance, settle } = await startLive([], {
+    env: { MAX_UPSTREAM_BYTES: "60000" },
+    answer: () => ({ json: { ...rowOf({ id: 1, last_status: "running" }), description: LONG } }),
+  });
+  const watcher = await watch(1);
+  for (let seconds = 0; seconds < 62; seconds++) {
+    advance(1_000);
+    await settle();
+  }
+  expect(await watcher.next()).toMatchObject({
+    data: null,
+    errors: [{ path: ["runUpdated"], extensions: { code: "REQUEST_LIMIT_EXCEEDED" } }],
+  });
+  expect(await watcher.next()).toBe(null);
+});
+
+// Not through the door: buffers of the system take more than the items of a test.
+test("items that were read count until all subscribers have taken them or left", async () => {
+  const kept: number[] = [];
+  let items = ["one", "two"];
+  const read = async () => ({ items, bytes: 100 * items.length, position: "end", hasMore: false });
+  const poll = createTailPoll(
+    read,
+    (bytes) => kept.push(bytes),
+    handClock().clock,
+    () => {},
+  );
+  poll.setRunOver(false);
+  const [slow, quick] = [poll.subscribe("start", () => {}), poll.subscribe("start", () => {})];
+  const first = [slow.next(), quick.next()];
+  // Safe: the source reads without it.
+  const session = {} as Parameters<typeof poll.read>[0];
+  expect(await poll.read(session, () => 0)).toBe(true);
+  expect((await Promise.all(first)).map(({ value }) => value?.value)).toEqual(["one", "one"]);
+  expect((await quick.next()).value?.value).toBe("two");
+  expect(kept).toEqual([200]);
+  items = ["three"];
+  const third = quick.next();
+  await poll.read(session, () => 0);
+  expect((await third).value?.value).toBe("three");
+  expect(kept).toEqual([200, 300, 200]);
+  await slow.return();
+  expect(kept.at(-1)).toBe(0);
+});
