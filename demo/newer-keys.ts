@@ -27,7 +27,7 @@ export const frameworkOf = ({ config }: Experiment): string | null =>
 /** What the code of an experiment reports when it starts; null before that. */
 export function runEnvOf({ config, statuses }: Experiment) {
   if (!statuses.some(({ status }) => status === "running")) return null;
-  const installed = config.steps.flatMap((step) => /pip install (.*)$/.exec(step)?.[1]?.split(" ") ?? []);
+  const installed = config.steps.flatMap((step) => /pip install (.*)/.exec(step)?.[1]?.split(" ") ?? []);
   return {
     os: "Linux-4.15.0-x86_64",
     python_version: "3.6.6",

@@ -145,7 +145,7 @@ export function createGateway(options: GatewayOptions) {
     facts,
     live,
     lookAhead,
-    publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
+    publicUrl: config.PUBLIC_URL?.href.replace(/(?<!\/)\/+$/, ""),
     prefix,
     origins: exampleToken === undefined ? config.CORS_ORIGINS : [...config.CORS_ORIGINS, LOCAL_PAGES],
     identify: createIdentify(callers, config),

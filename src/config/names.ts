@@ -8,7 +8,7 @@ const OURS =
   /^(?:UPSTREAM|MAX|LIVE|TRUSTED)_|^(?:APQ|RELOAD_INTERVAL_MS|WORKERS|READ_TIMEOUT_MS|(?:DOCUMENT_)?CACHE_BYTES|REDIS_(?:URL|URL_FILE|CA_FILE|PREFIX|TIMEOUT_MS|SHARED_READS))$/i;
 
 /** What Kubernetes and Docker add for a service such as `upstream`; its address is a URL in `UPSTREAM_PORT`. */
-const SERVICE_LINK = /_SERVICE_HOST$|_SERVICE_PORT(?:_\w+)?$|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)?$/;
+const SERVICE_LINK = /_SERVICE_HOST$|_SERVICE_PORT(?:_|$)|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_|$)|$)/;
 
 /**
  * Gives each setting its value: any may come as `NAME_FILE` too, the path of a file that contains it. A name that is a

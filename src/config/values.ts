@@ -163,12 +163,13 @@ const pemFile = (expected: string, parse: (pem: string) => object) =>
     return tryTo(() => parse(pem)) ? pem : refuse(context, expected);
   });
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs;
+const BEGIN_CERTIFICATE = "-----BEGIN CERTIFICATE-----";
 
 /** Throws when there are none or one is invalid. */
-export const certificateFile = pemFile("expected certificates in PEM", (pem) =>
-  (pem.match(CERTIFICATE) ?? [""]).map((text) => new X509Certificate(text)),
-);
+export const certificateFile = pemFile("expected certificates in PEM", (pem) => {
+  const [, first = "", ...others] = pem.split(BEGIN_CERTIFICATE);
+  return [first, ...others].map((rest) => new X509Certificate(BEGIN_CERTIFICATE + rest));
+});
 export const keyFile = pemFile("expected a private key in PEM without a passphrase", (pem) =>
   createPrivateKey(pem),
 );

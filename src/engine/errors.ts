@@ -9,6 +9,7 @@ import {
   statusOf,
   type FailureFacts,
 } from "../errors.ts";
+import { locationsOf } from "./documents/source.ts";
 
 /** Receives an unexpected error and the path of the field that failed with it. */
 export type OnUnexpected = (error: unknown, path: GraphQLError["path"]) => void;
@@ -106,12 +107,12 @@ function isOfGraphQL(cause: unknown): boolean {
 }
 
 function at(place: GraphQLError | null, message: string, extensions: GraphQLErrorExtensions): GraphQLError {
-  const { nodes = null, source = null, positions = null, path = null } = place ?? {};
   // Nobody reads the stack of an error that is sent, and taking it is nearly all that an error costs.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
-    return new GraphQLError(withoutMiddle(message), { nodes, source, positions, path, extensions });
+    const error = new GraphQLError(withoutMiddle(message), { path: place?.path ?? null, extensions });
+    return Object.assign(error, { locations: place ? locationsOf(place) : undefined });
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i;
+const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/is;
 
 /**
  * Brings a target in absolute form (`http://host/path`), which some proxies send, into origin form (`/path`). Its host

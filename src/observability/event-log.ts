@@ -65,7 +65,7 @@ function reportOf(error: unknown, path: readonly (string | number)[] = []) {
 }
 
 function placeOf(line: string): string[] {
-  const place = /^ {4}at .*?([^\s()]+:\d+:\d+)\)?$/.exec(line)?.[1]?.replace("file://", "");
+  const place = /^ {4}at (?:.*[ (])?([^ ()]+:\d+:\d+)\)?$/.exec(line)?.[1]?.replace("file://", "");
   if (!place) return [];
   if (place.startsWith("node:")) return [place];
   if (place.startsWith(ROOT)) return [place.slice(ROOT.length)];

@@ -1,9 +1,12 @@
 import { expect, onTestFinished, test } from "vitest";
+import { startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { post } from "../support/raw-requests.ts";
 
 /** In characters. Linear work over so many takes a fraction of a second, quadratic work longer than any test may take. */
 const LENGTH = 3_000_000;
+
+const PLACES = 1_000;
 
 const repeated = (words: string) => words.repeat(LENGTH / words.length);
 const inString = (words: string) => ({ query: `{ a "${repeated(words)}" }` });
@@ -28,16 +31,23 @@ test.each<[what: string, body: object, error: object]>([
   [
     "a type like an unknown one",
     { query: `{ ...F } type ${as} { id: ID } fragment F on ${as.slice(LENGTH / 4)}b { id }` },
-    errorOf(
-      "Expected a document of operations and fragments, got a definition of a schema.",
-      "GRAPHQL_VALIDATION_FAILED",
-      10,
-    ),
+    errorOf(ends(`The "${as}" definition is not executable.`), "GRAPHQL_VALIDATION_FAILED", 10),
   ],
   [
     "an unknown field",
     { query: `{ b${as}b }` },
     errorOf(ends(`Cannot query field "b${as}b" on type "Query".`), "GRAPHQL_VALIDATION_FAILED", 3),
+  ],
+  [
+    "many places of an error behind many lines",
+    { query: `${"\n".repeat(LENGTH / 2)}{ run(${'id: "1" '.repeat(PLACES)}) { id } }` },
+    {
+      ...errorOf('There can be only one argument named "id".', "GRAPHQL_VALIDATION_FAILED", 0),
+      locations: Array.from({ length: PLACES }, (_, index) => ({
+        line: 1 + LENGTH / 2,
+        column: 7 + 8 * index,
+      })),
+    },
   ],
   [
     "a variable with reasons",
@@ -55,4 +65,15 @@ test.each<[what: string, body: object, error: object]>([
   onTestFinished(gateway.kill);
   const response = await post(`${gateway.url}/graphql`, body);
   expect(await response.json()).toEqual({ errors: [error] });
+});
+
+test("a cell of a table that is nearly a long number is written in linear time", async () => {
+  const description = `-${"1".repeat(LENGTH)}x`;
+  const results = [{ id: 42, unique_name: "ada.mnist.42", description }];
+  const service = await startFake(() => ({ json: { count: 1, next: null, results } }));
+  const gateway = await startGatewayProcess(service.url, { UPSTREAM_PROFILE: "polyaxon-0.4" });
+  onTestFinished(gateway.kill);
+  const headers = { authorization: "token t0ken" };
+  const response = await fetch(`${gateway.url}/export/ada.mnist/runs.csv?columns=description`, { headers });
+  expect(await response.text()).toBe(`description\r\n'${description}\r\n`);
 });

@@ -13,6 +13,7 @@ import {
   visit,
 } from "graphql";
 import { fragmentsOf, rootNodesOf } from "../limits.ts";
+import { textOf } from "./source.ts";
 
 /** Whether a directive never has an effect. */
 function isOff({ arguments: given = [] }: DirectiveNode): boolean {
@@ -83,7 +84,7 @@ const numbered = (number: number): ArgumentNode => ({
 export const streamedOnceRule: ValidationRule = (context) => ({
   Document(document) {
     // As in the plan: most documents have no directive.
-    if (document.loc?.source.body.includes("@") === false) return;
+    if (textOf(document)?.includes("@") === false) return;
     let streams = 0;
     const changed = visit(document, {
       Field: (node) =>

@@ -15,6 +15,7 @@ import {
   type SelectionSetNode,
   TypeNameMetaFieldDef,
 } from "graphql";
+import { textOf } from "../documents/source.ts";
 import type {
   FieldExtensions,
   KeysOf,
@@ -177,7 +178,7 @@ function objectFactory(keys: readonly string[]): () => Slots {
 /** The arguments of the first of the nodes, as they are written. */
 function argumentsText([node]: readonly FieldNode[]): string {
   const given = node?.arguments ?? [];
-  return node?.loc?.source.body.slice(given[0]?.loc?.start ?? 0, given.at(-1)?.loc?.end ?? 0) ?? "";
+  return textOf(node)?.slice(given[0]?.loc?.start ?? 0, given.at(-1)?.loc?.end ?? 0) ?? "";
 }
 
 function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): SelectionNeeds {

@@ -12,6 +12,7 @@ import {
   type SelectionNode,
   visit,
 } from "graphql";
+import { textOf } from "../documents/source.ts";
 import type { PlacedContext, Variables } from "../field-source.ts";
 import { type Fragments, fragmentsOf } from "../limits.ts";
 import type { Meter } from "../meter.ts";
@@ -150,7 +151,7 @@ function directivesOf(document: DocumentNode) {
   const conditions = new Set<string>();
   const found = new Set<string>();
   // Most documents have no directive. Visiting one takes longer than parsing it.
-  if (document.loc?.source.body.includes("@") !== false)
+  if (textOf(document)?.includes("@") !== false)
     visit(document, {
       Directive: ({ name, arguments: given = [] }) => {
         if (!CONDITIONAL.has(name.value)) return;

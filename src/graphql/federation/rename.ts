@@ -14,6 +14,7 @@ const rootsOf = (schema: GraphQLSchema) =>
 export function wordsOf(schema: GraphQLSchema, renames: Renames): ReadonlyMap<string, string> {
   // The longest match wins: `stopBuildJob` is about `BuildJob`, not `Job`.
   const subjects = [...kindsByName.keys(), ...Object.keys(renames)].toSorted((a, b) => b.length - a.length);
+  // oxlint-disable-next-line linear/regexp -- alternatives without a repetition, over names of the schema
   const pattern = new RegExp(`(?:${subjects.join("|")})(?![a-z])`, "g");
   const plurals = new Map(Object.entries(renames).map(([from, to]) => [plural(from), plural(to)]));
   const renamed = (name: string) =>

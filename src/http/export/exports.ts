@@ -11,6 +11,7 @@ import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
 import { openTable, type Part, rowsOfMetrics, rowsOfRuns } from "./table.ts";
 
+// oxlint-disable-next-line linear/regexp -- the formats are words: each part ends where the next begins
 const ROUTE = new RegExp(
   `^/export/([^/?]+)/(runs|metrics)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`,
   "s",

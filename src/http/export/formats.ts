@@ -7,7 +7,7 @@ export type Cell = unknown;
 const EXECUTED = /^[=+\-@\t\r\n＝＋－＠]/;
 /** The same behind what separates cells where a comma does not: there quotation marks in the middle of a cell are text. */
 const EXECUTED_BEHIND = /([;\t\r\n]["' ]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
  * Formats a cell by RFC 4180. A text that a spreadsheet would execute gets an apostrophe, unless it is a number. Null is

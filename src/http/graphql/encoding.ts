@@ -131,14 +131,16 @@ export function resultTypeFor(accept: string | undefined): ResultType | null {
   return null;
 }
 
-/** As Apollo Client's `Defer20220824Handler` and `GraphQL17Alpha9Handler` write it, or without a version of the pieces. */
-const MULTIPART =
-  /^multipart\/mixed(?=(?:.*;(?:deferspec="?20220824|incrementalspec="?v0\.2)"?(?:;|$)|(?!.*;\w+spec=)))/;
+/** Versions of pieces as Apollo Client's `Defer20220824Handler` and `GraphQL17Alpha9Handler` name them. */
+const KNOWN_SPEC = /;(?:deferspec="?20220824|incrementalspec="?v0\.2)"?(?:;|$)/;
+
+const isMultipart = (range: string): boolean =>
+  range.startsWith("multipart/mixed") && (KNOWN_SPEC.test(range) || !/;\w+spec=/.test(range));
 
 /** The form in which a caller accepts results in pieces; null when it accepts none. */
 export function streamFormFor(accept: string | undefined): StreamForm | null {
   if (!accept || !/multipart\/mixed|text\/event-stream/i.test(accept)) return null;
-  const multipart = rangesOf(accept).find((range) => MULTIPART.test(range));
+  const multipart = rangesOf(accept).find(isMultipart);
   if (multipart) return { type: "multipart/mixed", isOlder: multipart.includes(";deferspec=") };
   return acceptsEvents(accept) ? { type: "text/event-stream", isOlder: false } : null;
 }

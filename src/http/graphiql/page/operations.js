@@ -17,7 +17,8 @@ const RECENT = "recent";
 const MAX_RECENT = 12;
 
 /** @param {string} query */
-const nameIn = (query) => /^\s*(?:query|mutation|subscription)\s+(\w+)/m.exec(query)?.[1] ?? "without a name";
+const nameIn = (query) =>
+  /^[ \t]*(?:query|mutation|subscription)\s+(\w+)/m.exec(query)?.[1] ?? "without a name";
 
 /**
  * Those that have the most of some words, and among them first those that have the most in their names: people ask in whole

@@ -115,7 +115,7 @@ onSubmit("#sign-in", async (fields) => {
 });
 onSubmit("#give-token", async (fields) => {
   // People paste the whole header, also out of code: with its quotes.
-  const around = /^.*\b(?:authorization|token|bearer)\b["']?[:\s]+["']?|^["']|["'}]+$/gi;
+  const around = /^.*\b(?:authorization|token|bearer)\b["']?[:\s]+["']?|^["']|(?<!["'}])["'}]+$/gi;
   const given = String(fields.get("token")).trim().replace(around, "");
   if (!/^[!-~]+$/.test(given)) return showSignIn("A token is one word of letters, digits and signs.");
   const { errors = [] } = await whoIs(given);

@@ -8,7 +8,7 @@
  * @param {Written} written @param {string | null} chosen @returns {Sent}
  */
 function sentOf({ query, variables }, chosen) {
-  const operations = [...query.matchAll(/^\s*(query|mutation|subscription)\b\s*(\w*)/gm)];
+  const operations = [...query.matchAll(/^[ \t]*(query|mutation|subscription)\b\s*(\w*)/gm)];
   const named = operations.find(([, , name]) => name === chosen) ?? operations[0];
   return {
     query,

@@ -1,0 +1,34 @@
+import { type ASTNode, type DocumentNode, type GraphQLError, parse, Source } from "graphql";
+
+/** The text of a document, which `body` has only while it is parsed. */
+class DocumentSource extends Source {
+  readonly text: string;
+
+  constructor(text: string) {
+    super(text);
+    this.text = text;
+  }
+}
+
+/**
+ * Parses a document. Throws `GraphQLError`. graphql-js counts the lines before each node of an error, which is as much as errors
+ * times lines: so it finds no text to count in. `locationsOf` reads the line of a node from its first token.
+ */
+export function parseDocument(text: string, maxTokens: number): DocumentNode {
+  const source = new DocumentSource(text);
+  const document = parse(source, { maxTokens });
+  source.body = "";
+  return document;
+}
+
+/** The text of the document of a node; undefined when it is not known. */
+export function textOf(node: ASTNode | undefined): string | undefined {
+  const source = node?.loc?.source;
+  return source instanceof DocumentSource ? source.text : source?.body;
+}
+
+/** Where an error is in its document; undefined when it is in none. */
+export function locationsOf({ nodes = [], locations }: GraphQLError): GraphQLError["locations"] {
+  const tokens = nodes.flatMap(({ loc }) => loc?.startToken ?? []);
+  return tokens.length > 0 ? tokens.map(({ line, column }) => ({ line, column })) : locations;
+}

@@ -1,0 +1,34 @@
+import { checkSync } from "recheck";
+
+/** The same on a fast and on a slow machine: the steps of its search are counted. The slowest expression takes 2 to 8 s. */
+const PARAMETERS = { timeout: 600_000, attackTimeout: null, incubationTimeout: null };
+
+/** What is wrong with an expression of this source and these flags; null when it is linear. */
+function faultOf({ pattern, flags }) {
+  const { status, complexity, attack } = checkSync(pattern, flags, PARAMETERS);
+  if (status === "safe") return null;
+  return attack ? `${complexity.summary} for ${attack.pattern}` : status;
+}
+
+/**
+ * A rule of oxlint: every regular expression takes linear time on any text, also where its search begins again at each
+ * position. An exception says beside the expression why its text is short. Own code: `eslint-plugin-regexp` finds the repetition
+ * of a character, but not that of a word, as `/(Expected [^:]*): .*$/` has it.
+ */
+const regexp = {
+  create: (context) => {
+    const report = (node, got) =>
+      context.report({ node, message: `Expected an expression that is linear in its text, got ${got}.` });
+    return {
+      Literal: (node) => {
+        const fault = node.regex && faultOf(node.regex);
+        if (fault) report(node, fault);
+      },
+      NewExpression: (node) => {
+        if (node.callee.name === "RegExp") report(node, "one that is only known at run time");
+      },
+    };
+  },
+};
+
+export default { meta: { name: "linear" }, rules: { regexp } };
