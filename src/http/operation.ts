@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { GraphQLError, GraphQLSchema } from "graphql";
 import type { Engine, Execution, OperationFacts } from "../engine/engine.ts";
@@ -109,6 +110,16 @@ interface OperationState {
   work: Promise<unknown>;
 }
 
+const keys = new WeakMap<object, string>();
+
+/** An argument as a short text: a list of names may be as long as a request, and the argument of many fields. */
+function keyOf(arg: unknown): string {
+  if (typeof arg !== "object" || arg === null) return JSON.stringify([arg]);
+  const key = keys.get(arg) ?? hash("sha256", JSON.stringify(arg), "base64url");
+  keys.set(arg, key);
+  return key;
+}
+
 /**
  * The context of one operation; with a journal, at one place of its result. A class, because the getters of an object literal
  * would give each object a hidden class of its own, which lives until the next full garbage collection, and with it all that
@@ -163,7 +174,7 @@ export class OperationContext implements Context {
   once<Result>(source: object, args: readonly unknown[], steps: () => Steps<Result>): Promise<Result> {
     const made = this.#state.made.get(source) ?? new Map<string, Promise<unknown>>();
     this.#state.made.set(source, made);
-    const key = JSON.stringify(args);
+    const key = args.map(keyOf).join();
     // Safe: work of one source with equal arguments has one type of result.
     const result = (made.get(key) as Promise<Result> | undefined) ?? this.inTurns(steps());
     made.set(key, result);

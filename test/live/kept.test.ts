@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createTailPoll } from "../../src/live/tail-poll.ts";
 import { handClock } from "../support/hand-clock.ts";
 import { globalId } from "../support/ids.ts";
@@ -27,14 +27,14 @@ test.each([
   advance(FIRST_POLL);
   expect(await first.next()).toMatchObject({ data: expect.anything() });
   const second = await watch(2);
-  let isReported = false;
-  const event = second.next().finally(() => (isReported = true));
+  const reported = vi.fn<() => void>();
+  const event = second.next().finally(reported);
   advance(FIRST_POLL);
   await settle();
-  expect(isReported).toBe(false);
+  expect(reported).not.toHaveBeenCalled();
   first.leave();
   await subscriptions(1);
-  while (!isReported) {
+  while (reported.mock.calls.length === 0) {
     await settle();
     advance(1_000);
   }

@@ -2,7 +2,7 @@ import { type GraphQLError, locatedError } from "graphql";
 import { hasOutcome, OneOfSeveral } from "../../errors.ts";
 import type { Recorded } from "../field-source.ts";
 import { isSliceOver } from "../turns.ts";
-import type { Container, Run, Selection, Site, Slots } from "./types.ts";
+import type { Container, PlannedField, Run, Selection, Site, Slots } from "./types.ts";
 
 /*
  * Runs a plan. Each value is written into its slot of the result, promises when they resolve; a counter of pending
@@ -23,7 +23,25 @@ export function runFields(
   slots: Slots,
   run: Run,
 ): void {
-  for (const field of writePlain(selection, parent, slots, run) ? selection.others : selection.fields) {
+  const fields = writePlain(selection, parent, slots, run) ? selection.others : selection.fields;
+  resolveFields(fields, parent, container, slots, run);
+}
+
+function resolveFields(
+  fields: readonly PlannedField[],
+  parent: unknown,
+  container: Container,
+  slots: Slots,
+  run: Run,
+): void {
+  let resolved = 0;
+  for (const field of fields) {
+    // An argument may be a list as long as a request, and that of hundreds of fields.
+    if (field.argsFor && resolved > 0 && isSliceOver())
+      return defer(run, () => {
+        if (!container.isNulled) resolveFields(fields.slice(resolved), parent, container, slots, run);
+      });
+    resolved++;
     if (!run.meter.count(1, field.keyBytes)) return;
     if (field.child && !run.meter.hold(CHILD_BYTES)) return;
     const { variables, context } = run;
@@ -52,14 +70,25 @@ export function writePlain(
   // Safe: fields with a property have such parents.
   const source = isOfRecord ? (parent as Recorded).loaded : (parent as Recorded["loaded"]);
   let bytes = 0;
+  let counted = 0;
   for (const { key, keyBytes, property, isAsIs, isNullable } of plain) {
     const value = source[property];
-    if (value === null ? !isNullable : !isAsIs(value)) return false;
+    if (value === null ? !isNullable : !isAsIs(value)) {
+      meter.count(0, -counted);
+      return false;
+    }
     slots[key] = value;
     bytes += keyBytes + (value === null ? 0 : meter.sizeOf(value));
+    if (bytes - counted < LONG) continue;
+    // To measure a long text for each of hundreds of fields takes seconds.
+    if (!meter.count(0, bytes - counted)) return true;
+    counted = bytes;
   }
-  return meter.count(plain.length, bytes);
+  return meter.count(plain.length, bytes - counted);
 }
+
+/** Bytes of plain fields that are counted before further ones are measured. */
+const LONG = 1_000_000;
 
 /** Completes a value, now or when its promise resolves, with the behaviour and messages of graphql-js. */
 export function settle(

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { InputError, Failure } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { arg, builder, flag, root, shown } from "../core/builder.ts";
@@ -7,6 +6,7 @@ import { type Context, type MadeBy, makeEach } from "../core/context.ts";
 import { identify } from "../core/ids.ts";
 import { Experiment, type ExperimentResource } from "../core/refs.ts";
 import { load, nullIfNotFound, unverified } from "../core/resource.ts";
+import { isEqual } from "../core/steps.ts";
 import { finite } from "../types/series.ts";
 import { type Column, columnsOf, type Row } from "./run-figures.ts";
 
@@ -75,14 +75,17 @@ const KEYS = [...Object.values(ORIGIN), "declarations", "last_metric"] as const;
 const comparedIn = (
   columns: readonly Column[],
   { of, onlyDifferences }: { readonly of: number; readonly onlyDifferences: boolean },
+  valueOf: (value: unknown) => unknown = (value) => value,
 ) =>
-  makeEach(columns, function* ({ name, values, rows }) {
+  makeEach(columns, function* ({ name, values: given, rows }) {
+    yield;
+    const values = given.map(valueOf);
     let differs = rows.length > 0 && rows.length < of;
     for (const value of values) {
       if (differs) break;
-      // A list may be long.
+      if (Object.is(value, values[0])) continue;
+      differs = !(yield* isEqual(value, values[0]));
       yield;
-      differs = !isDeepStrictEqual(value, values[0]);
     }
     return differs || !onlyDifferences ? { name, values, rows, of, differs } : null;
   });
@@ -113,14 +116,14 @@ async function compare(ids: readonly string[], onlyDifferences: boolean, context
   });
   const rows = runs.map(({ loaded }) => loaded);
   const options = { of: runs.length, onlyDifferences };
-  const compared = (columns: readonly Column[]) => context.inTurns(comparedIn(columns, options));
-  const metrics = await columnsOf(rows, "last_metric", context);
+  const compared = (columns: readonly Column[], valueOf?: typeof finite) =>
+    context.inTurns(comparedIn(columns, options, valueOf));
   return {
     runs,
     missing: ids.filter((_id, index) => !records[index]),
     origin: await compared(originOf(rows)),
     parameters: await compared(await columnsOf(rows, "declarations", context)),
-    metrics: await compared(metrics.map((each) => ({ ...each, values: each.values.map(finite) }))),
+    metrics: await compared(await columnsOf(rows, "last_metric", context), finite),
   };
 }
 

@@ -1,5 +1,5 @@
 import { builder, objectType, shown, shownOrNull } from "../core/builder.ts";
-import { type MadeBy, makeEach } from "../core/context.ts";
+import { forEach, type MadeBy, makeEach } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import { fromColumns, type NamesArgs, namesArg } from "../types/metrics.ts";
@@ -37,12 +37,12 @@ const summariesOf = (columns: readonly Column[]) =>
     yield SUMMARY_BYTES;
     const moments = new Moments();
     let [min, max] = [points[0], points[0]];
-    for (const step of points) {
+    yield* forEach(points, (step) => {
       const value = values[step] ?? 0;
       moments.add(value);
       if (value < (values[min ?? 0] ?? 0)) min = step;
       if (value > (values[max ?? 0] ?? 0)) max = step;
-    }
+    });
     const pointAt = (step: number | undefined) => {
       const value = step === undefined ? null : values[step];
       return step === undefined || value == null ? null : { step, value, recordedAt: times[step] ?? null };

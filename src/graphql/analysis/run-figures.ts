@@ -1,7 +1,8 @@
 import { entriesOf, valueAt } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { type Context, forEach, makeEach, type Steps } from "../core/context.ts";
-import { declared } from "../types/experiment.ts";
+import { byName, sorted } from "../core/steps.ts";
+import { isNamedIn } from "../types/metrics.ts";
 import { finite } from "../types/series.ts";
 import { type RunStatus, statusOf } from "../types/status.ts";
 import { medianOf, Moments, rankCorrelation } from "./statistics.ts";
@@ -45,7 +46,7 @@ function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Colu
       columns.set(name, column);
       return BYTES.value + BYTES.column + name.length;
     });
-  return [...columns.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  return yield* sorted([...columns.values()], byName);
 }
 
 /** Memory of a figure, counted as bytes of JSON. */
@@ -88,10 +89,8 @@ export const parametersIn = (
 
 const rangeOf = ({ count, min, max }: Moments) => (count > 0 ? { min, max } : { min: null, max: null });
 
-export function statisticsOf(columns: readonly Column[], wanted: readonly string[] | null | undefined) {
-  const names = wanted && new Set(wanted);
-  return makeEach(columns, function* ({ name, values }) {
-    if (names && !names.has(name)) return null;
+export const statisticsOf = (columns: readonly Column[], names: readonly string[] | null | undefined) =>
+  makeEach(columns.filter(isNamedIn(names)), function* ({ name, values }) {
     yield FIGURE_BYTES;
     const moments = new Moments();
     const numbers: number[] = [];
@@ -112,7 +111,6 @@ export function statisticsOf(columns: readonly Column[], wanted: readonly string
       median: medianOf(numbers),
     };
   });
-}
 
 /**
  * The keys besides parameters by which runs are grouped: the values of a run, under each of which it counts. Undefined where it has
@@ -137,27 +135,48 @@ function valuesBy(name: string, row: Row): readonly unknown[] {
 /** The runs with each combination of values, the most frequent first. */
 export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly records: Row[] }>();
+  /** The different values by their JSON. Their numbers tell combinations apart, however long the values are. */
+  const ordinals = new Map<string | undefined, number>();
+  let made = 0;
+  const ordinalOf = (value: unknown): number => {
+    const text: string | undefined = JSON.stringify(value);
+    const known = ordinals.get(text);
+    if (known !== undefined) return known;
+    made += FIGURE_BYTES + (text?.length ?? 0);
+    ordinals.set(text, ordinals.size);
+    return ordinals.size - 1;
+  };
   for (const row of rows) {
-    let combinations: readonly (readonly unknown[])[] = [[]];
-    for (const name of by) {
-      const values = valuesBy(name, row);
-      combinations = combinations.flatMap((before) => values.map((value) => [...before, value]));
-    }
-    yield* forEach(combinations, (values) => {
-      const key = JSON.stringify(values.map((value) => (value === undefined ? value : [value])));
-      const group = groups.get(key) ?? { values, records: [] };
-      if (group.records.push(row) > 1) return 0;
-      groups.set(key, group);
-      return (by.length + 3) * FIGURE_BYTES + key.length;
+    const choices = by.map((name) => valuesBy(name, row));
+    const firsts = choices.map(([first]) => first);
+    const key = firsts.map(ordinalOf);
+    // Of these only the tags can be several.
+    const several = Math.max(
+      0,
+      choices.findIndex(({ length }) => length > 1),
+    );
+    yield* forEach(choices[several] ?? [], (value) => {
+      const combination = key.with(several, ordinalOf(value)).join();
+      const group = groups.get(combination) ?? { values: firsts.with(several, value), records: [] };
+      if (group.records.push(row) === 1) {
+        groups.set(combination, group);
+        made += (by.length + 3) * FIGURE_BYTES;
+      }
+      const taken = made;
+      made = 0;
+      return taken;
     });
   }
-  return [...groups.values()]
-    .map(({ values, records }) => ({
-      values: declared(by, (_name, index) => values[index]),
-      count: records.length,
-      records,
-    }))
-    .toSorted(mostFrequentFirst);
+  const inOrder = yield* sorted(
+    [...groups.values()],
+    (one, other) => other.records.length - one.records.length,
+  );
+  return yield* makeEach(inOrder, function* ({ values, records }) {
+    yield;
+    const named = by.map((name, index) => ({ name, value: values[index] }));
+    // Null is a value.
+    return { values: named.filter(({ value }) => value !== undefined), count: records.length, records };
+  });
 }
 
 /** A number, or what stands for one. */
@@ -168,18 +187,23 @@ const measured = (row: Row, metric: string): number | null => finite(valueAt(row
 
 /** How a metric goes with each parameter that has numbers, the strongest first. */
 export function* importanceOf(columns: readonly Column[], rows: readonly Row[], metric: string) {
+  const measures: (number | null)[] = [];
+  yield* forEach(rows, (row) => void measures.push(measured(row, metric)));
   const all = yield* makeEach(columns, function* ({ name, values, rows: indexes }) {
     const [xs, ys]: [number[], number[]] = [[], []];
     yield* forEach(values, (value, place) => {
       const x = numberOf(value);
-      const y = x === null ? null : measured(rows[indexes[place] ?? 0] ?? {}, metric);
+      const y = measures[indexes[place] ?? 0] ?? null;
       if (x === null || y === null) return;
       xs.push(x);
       ys.push(y);
     });
     return xs.length === 0 ? null : { name, count: xs.length, correlation: rankCorrelation(xs, ys) };
   });
-  return all.toSorted((one, other) => Math.abs(other.correlation ?? 0) - Math.abs(one.correlation ?? 0));
+  return yield* sorted(
+    all,
+    (one, other) => Math.abs(other.correlation ?? 0) - Math.abs(one.correlation ?? 0),
+  );
 }
 
 /** The index of the row with the smallest or largest value, the first of equal ones; null when none has a finite one. */

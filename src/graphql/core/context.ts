@@ -75,7 +75,7 @@ export function* makeEach<Item, Made>(
   return all;
 }
 
-export type MadeBy<Make> = Make extends (...args: never) => Steps<(infer Made)[]> ? Made : never;
+export type MadeBy<Make> = Make extends (...args: never) => Steps<readonly (infer Made)[]> ? Made : never;
 
 /** The context in which a subscription begins. Its events are executed in contexts of their own. */
 export interface StreamContext extends Context {

@@ -115,7 +115,12 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
     computed: <const Key extends keyof R & string, Out, Args = object>(
       keys: readonly Key[],
       description: string,
-      compute: (record: Partial<Pick<R, Key>>, resource: From, args: Args, context: Context) => Out,
+      compute: (
+        record: Partial<Pick<R, Key>>,
+        resource: From,
+        args: Args,
+        context: Context,
+      ) => Out | Promise<Out>,
     ) => ({ description, ...from<Out, Args>({ keys }, fromRecord(keys, compute as unknown as FromRecord)) }),
 
     /** A value computed from the address. Never causes a request. */

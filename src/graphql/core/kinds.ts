@@ -208,6 +208,15 @@ export const viewer: typeof User = {
   },
 };
 
+const summaries = new WeakMap<readonly records.NodeRecord[], ReadonlyMap<string, records.NodeRecord>>();
+
+/** The machines of a cluster by their names, once for all that refer to one. Of two with one name the first counts. */
+function summariesIn(nodes: readonly records.NodeRecord[]): ReadonlyMap<string, records.NodeRecord> {
+  const known = summaries.get(nodes) ?? new Map(nodes.toReversed().map((node) => [node.name, node]));
+  summaries.set(nodes, known);
+  return known;
+}
+
 /**
  * The service addresses a machine by sequence number but refers to it by name, so the record is fetched in two steps: its
  * summary from the cluster, then its details.
@@ -224,7 +233,7 @@ const Node: Kind<records.NodeRecord, { readonly name: string }> = {
   fetch: async ({ address, loaded }, _, session) => {
     if (loaded.sequence != null) return session.read(cluster.node, { sequence: String(loaded.sequence) });
     const { nodes } = await session.read(cluster.read, {});
-    const summary = nodes?.find(({ name }) => name === address.name);
+    const summary = nodes && summariesIn(nodes).get(address.name);
     if (summary) return summary;
     throw new Failure("NOT_FOUND", "The cluster lists no machine of this name.");
   },

@@ -10,7 +10,7 @@ import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
 import { ANY_KIND, identifyParent, identifyRun, keyOf } from "../core/ids.ts";
 import { toResource } from "../core/resource.ts";
-import type { IsMatch } from "../types/scan.ts";
+import { findMatching, type IsMatch } from "../types/scan.ts";
 import { divide, RunFilterInput } from "../types/run-filter.ts";
 import { RunKind, runListOf } from "../types/run-list.ts";
 import { eventsOf, readRun, RunUpdate, runSource, type Shown, shownOf, updateOf } from "./events.ts";
@@ -59,8 +59,19 @@ const watchedArgs = {
   }),
 };
 
-/** Rows that are compared without a pause. */
-const STRIDE = 100;
+/** Time for which rows are compared without a pause, in milliseconds. */
+const SLICE_MS = 3;
+
+/** Finds the rows that match. Others share the poll: the context of none of them has the turns. */
+async function findIn(rows: readonly RunnableRecord[], isMatch: IsMatch): Promise<readonly number[]> {
+  const steps = findMatching(rows, isMatch);
+  for (let [step, begun] = [steps.next(), performance.now()]; ; step = steps.next()) {
+    if (step.done) return step.value;
+    if (performance.now() - begun < SLICE_MS) continue;
+    await setImmediate();
+    begun = performance.now();
+  }
+}
 
 /** Finds the runs that the gateway looks for among the rows of one page of the greatest size. */
 async function scanFirst<At>(
@@ -70,15 +81,9 @@ async function scanFirst<At>(
   isMatch: IsMatch,
 ): Promise<FirstPage> {
   let last: RunnableRecord | undefined;
-  const find = async (rows: readonly RunnableRecord[]) => {
+  const find = (rows: readonly RunnableRecord[]) => {
     last = rows.at(-1);
-    const found: number[] = [];
-    for (const [index, row] of rows.entries()) {
-      // Others share the poll: the context of none of them has the turns.
-      if (index % STRIDE === STRIDE - 1) await setImmediate();
-      if (isMatch(row)) found.push(index);
-    }
-    return found;
+    return findIn(rows, isMatch);
   };
   const page = await slice(session, list, request, { maxRows: request.maxSize, find });
   return page.items.length < (request.first ?? request.maxSize) ? { ...page, last } : page;

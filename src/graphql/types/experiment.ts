@@ -12,9 +12,9 @@ import { Experiment, ExperimentJob, type ExperimentResource, Group, resourceType
 import { arg, builder, derivedOrNull, objectType, root, shown, shownOrNull } from "../core/builder.ts";
 import { lookUp, requires, withId } from "../core/ids.ts";
 import { cloned, payloadOf, targetOf } from "../core/mutations.ts";
-import { createSorter, type NamesArgs, namesArg } from "./metrics.ts";
+import { createSorter, namedIn, type NamesArgs, namesArg } from "./metrics.ts";
 import { nodeScheduled, resources, workloadFields } from "./workload.ts";
-import { isInRows, valueOf as rowValue } from "./scan.ts";
+import { type IsMatch, isInRows, valueOf as rowValue } from "./scan.ts";
 import { runList } from "./run-list.ts";
 
 const { endpoints, optional } = runs.experiment;
@@ -44,14 +44,7 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
   }),
 });
 
-/** Values by their names, without those that runs do not have, which are undefined: null is a value. */
-export const declared = (names: readonly string[], valueOf: (name: string, index: number) => unknown) =>
-  names.flatMap((name, index) => {
-    const value = valueOf(name, index);
-    return value === undefined ? [] : [{ name, value }];
-  });
-
-export const DeclarationValue = objectType<ReturnType<typeof declared>[number]>(
+export const DeclarationValue = objectType<{ readonly name: string; readonly value: unknown }>(
   "DeclarationValue",
   "A parameter and its value.",
   (t) => ({
@@ -63,7 +56,7 @@ export const DeclarationValue = objectType<ReturnType<typeof declared>[number]>(
   }),
 );
 
-const inOrder = createSorter();
+const sortParameters = createSorter();
 
 /** The parameters that are given, if any. Throws what `errorOf` makes of a fault where they are no object. */
 function parametersIn(declarations: unknown, errorOf: (fault: string) => Error) {
@@ -77,7 +70,8 @@ const unreadable = (fault: string) => new Failure("UPSTREAM_BAD_RESPONSE", `${fa
 /** Narrows a list to the experiments that name one as their original, found by a scan: servers have no filter for it. */
 function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
   if (!isInRows(server, runs.experiment.records, "original")) throw notOffered("clones of experiments");
-  const isMatch = (row: object): boolean => {
+  const isMatch: IsMatch = function* (row) {
+    yield;
     const name = rowValue(row, "original");
     const original = typeof name === "string" ? Experiment.kind.parseName(name) : null;
     return original?.id === id && original.owner === owner && original.project === project;
@@ -86,6 +80,8 @@ function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
 }
 
 /** Source: service document, "Experiment". */
+const toNamed = (name: string, value: unknown) => ({ name, value });
+
 resourceType(Experiment, "A training run.", (t) => ({
   ...workloadFields(t, Experiment),
   clones: t.field(
@@ -99,10 +95,9 @@ resourceType(Experiment, "A training run.", (t) => ({
   declarations: t.field({
     type: [DeclarationValue],
     args: namesArg,
-    ...computed(["declarations"], "Parameters, by name.", ({ declarations }, _, { names }: NamesArgs) => {
+    ...computed(["declarations"], "Parameters, by name.", ({ declarations }, _, args: NamesArgs, context) => {
       const parameters = parametersIn(declarations, unreadable);
-      if (!parameters) return null;
-      return declared(inOrder(names ?? Object.keys(parameters)), (name) => valueAt(parameters, name));
+      return parameters && namedIn(parameters, { ...args, toNamed, sort: sortParameters }, context);
     }),
   }),
   declaration: t.field({

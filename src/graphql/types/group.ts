@@ -1,11 +1,12 @@
-import { byName, type ByName, integer, isObject, object, unstated } from "../../rest/api/record.ts";
+import { anyObject, type ByName, integer, isObject, MAX_NAMES } from "../../rest/api/record.ts";
 import { GROUP_COUNTERS, type GroupRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder, derivedOrNull, known, objectType, shown, shownOrNull } from "../core/builder.ts";
+import { builder, derived, derivedOrNull, known, objectType, shown, shownOrNull } from "../core/builder.ts";
 import { isParameterValue } from "../core/scalars.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { Experiment, Group, resourceType } from "../core/refs.ts";
 import { metricsUrl, runsUrl } from "./export-urls.ts";
+import { createSorter } from "./metrics.ts";
 import { runList } from "./run-list.ts";
 import { finite } from "./series.ts";
 import { readme } from "./workload.ts";
@@ -43,20 +44,31 @@ const MatrixDefinition = builder.unionType("MatrixDefinition", {
     "values" in definition ? "MatrixValues" : "linspace" in definition ? "MatrixLinspace" : "MatrixOther",
 });
 
-/** A searched parameter: its values in one of the documented formats, or as received. */
-function parameterOf(name: string, raw: unknown) {
+/** The values of a searched parameter in one of the documented formats, or as received. */
+function definitionOf(raw: unknown) {
   const { values, linspace }: ByName = isObject(raw) ? raw : {};
   const areKnown = Array.isArray(values) && values.every(isParameterValue);
-  const definition = areKnown ? { values } : isObject(linspace) ? { linspace } : { raw };
-  return { name, definition };
+  return areKnown ? { values } : isObject(linspace) ? { linspace } : { raw };
 }
 
-type Parameter = ReturnType<typeof parameterOf>;
+interface Parameter {
+  readonly name: string;
+  readonly raw: unknown;
+}
 
 const MatrixParameter = objectType<Parameter>("MatrixParameter", "A searched parameter.", (t) => ({
   name: t.string(shown("name", "Name of the parameter.")),
-  definition: t.field({ type: MatrixDefinition, ...shown("definition", "Its values.") }),
+  definition: t.field(derived(MatrixDefinition, "Its values.", ({ raw }) => definitionOf(raw))),
 }));
+
+const sortParameters = createSorter();
+
+/** The searched parameters, by name; null where there are none, or more than an object of values may have. */
+function parametersIn(matrix: unknown): Parameter[] | null {
+  if (!isObject(matrix)) return null;
+  const names = Object.keys(matrix);
+  return names.length > MAX_NAMES ? null : sortParameters(names).map((name) => ({ name, raw: matrix[name] }));
+}
 
 const RandomSearch = objectType<ByName>("RandomSearch", "Settings of a random search.", (t) => ({
   experimentCount: t.int(known("n_experiments", integer, "Number of experiments.")),
@@ -65,24 +77,18 @@ const RandomSearch = objectType<ByName>("RandomSearch", "Settings of a random se
 const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").implement({
   description: "Settings of a hyperparameter search.",
   fields: (t) => ({
-    earlyStopping: t.field({
-      type: "JSON",
-      ...known("early_stopping", unstated, "Rules of early stopping."),
-    }),
+    // The record was checked as a whole.
+    earlyStopping: t.field(
+      derivedOrNull("JSON", "Rules of early stopping.", ({ early_stopping: rules }) => rules ?? null),
+    ),
     concurrency: t.int(known("concurrency", integer, "Experiments that may run at a time.")),
-    seed: t.field({ type: "JSON", ...known("seed", unstated, "Random seed.") }),
+    seed: t.field(derivedOrNull("JSON", "Random seed.", ({ seed }) => seed ?? null)),
     matrix: t.field(
-      derivedOrNull([MatrixParameter], "Searched parameters, by name.", ({ matrix }) =>
-        byName(matrix) && matrix
-          ? Object.keys(matrix)
-              .toSorted()
-              .map((name) => parameterOf(name, matrix[name]))
-          : null,
-      ),
+      derivedOrNull([MatrixParameter], "Searched parameters, by name.", ({ matrix }) => parametersIn(matrix)),
     ),
     randomSearch: t.field({
       type: RandomSearch,
-      ...known("random_search", object, "Settings of a random search."),
+      ...known("random_search", anyObject, "Settings of a random search."),
     }),
     raw: t.field(derivedOrNull("JSON", "All of it, as received.", (settings) => settings)),
   }),

@@ -8,6 +8,7 @@ import { arg, builder, derivedOrNull, objectType, root, shown, shownOrNull } fro
 import { connectionOf, type PageArgs, pageArgs, readConnection, within } from "../core/connection.ts";
 import type { Context, Steps } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
+import { byName, compareText, sorted } from "../core/steps.ts";
 import { entryIds, pathOf, withId } from "../core/ids.ts";
 import { Experiment, type ExperimentResource, Group, MetricRecord } from "../core/refs.ts";
 import { targetOf } from "../core/mutations.ts";
@@ -29,27 +30,50 @@ const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its valu
   }),
 }));
 
-/** Sorts names, each once. It remembers the last ones: those of the records of a page are mostly the same. */
-export function createSorter(): (names: readonly string[]) => readonly string[] {
-  let [last, sorted]: [readonly string[], readonly string[]] = [[], []];
-  return (names) => {
-    const isSame = names.length === last.length && names.every((name, index) => name === last[index]);
-    if (!isSame) [last, sorted] = [names, [...new Set(names)].toSorted()];
-    return sorted;
+/** Sorts the keys of objects. It remembers the last ones: those of the records of a page are mostly the same. */
+export function createSorter(): (keys: readonly string[]) => readonly string[] {
+  let [last, inOrder]: [readonly string[], readonly string[]] = [[], []];
+  return (keys) => {
+    const isSame = keys.length === last.length && keys.every((key, index) => key === last[index]);
+    if (!isSame) [last, inOrder] = [keys, keys.toSorted()];
+    return inOrder;
   };
 }
 
-const [sortMetrics, sortGiven] = [createSorter(), createSorter()];
+/** Names that are sorted without a pause. */
+const MANY = 2_000;
 
-/** The values in order of their names, optionally only some names. Absent names are omitted. */
-function namedValues(values: ByName | null | undefined, names: NamesArgs["names"]): NamedValue[] {
-  if (!values) return [];
-  if (!names) return sortMetrics(Object.keys(values)).map((name) => valueOf(name, values[name]));
-  return sortGiven(names).flatMap((name) => {
-    const raw = valueAt(values, name);
-    return raw === undefined ? [] : [valueOf(name, raw)];
-  });
+/**
+ * What an object has, or has under some names, in order of the names, each once. Absent names are omitted. `sort` is that of objects
+ * like this one.
+ */
+export function namedIn<Named extends { readonly name: string }>(
+  values: ByName,
+  { names, toNamed, sort }: NamedIn<Named>,
+  context: Context,
+): Named[] | Promise<Named[]> {
+  if (names) {
+    const found = names.flatMap((name) => {
+      const value = valueAt(values, name);
+      return value === undefined ? [] : [toNamed(name, value)];
+    });
+    return found.toSorted(byName).filter(({ name }, index, all) => name !== all[index - 1]?.name);
+  }
+  const own = Object.keys(values);
+  const inOrder = (sortedNames: readonly string[]) => sortedNames.map((name) => toNamed(name, values[name]));
+  if (own.length <= MANY) return inOrder(sort(own));
+  return context.once(values, ["names"], () => sorted(own, compareText)).then(inOrder);
 }
+
+interface NamedIn<Named> extends NamesArgs {
+  readonly toNamed: (name: string, value: unknown) => Named;
+  readonly sort: ReturnType<typeof createSorter>;
+}
+
+const sortMetrics = createSorter();
+
+const metricsIn = (values: ByName | null | undefined, { names }: NamesArgs, context: Context) =>
+  values ? namedIn(values, { names, toNamed: valueOf, sort: sortMetrics }, context) : [];
 
 export const namesArg = { names: arg.stringList({ description: "Names to include. Default: all." }) };
 export type NamesArgs = InputShapeFromFields<typeof namesArg>;
@@ -66,7 +90,7 @@ MetricRecord.implement({
       nullable: false,
       description: "Values, by name.",
       args: namesArg,
-      resolve: ({ record }, { names }) => namedValues(record.values, names),
+      resolve: ({ record }, args, context) => metricsIn(record.values, args, context),
     }),
     experiment: t.field(derivedOrNull(Experiment, "Its run.", ({ parent }) => parent)),
   }),
@@ -119,6 +143,15 @@ const seriesArgs = {
 export const openMetrics = (resource: ExperimentResource) =>
   new Walk(metricsOf(resource), START, METRICS_PAGE);
 
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+/** Whether a column has one of some names; without names every column. The set of the names is made once for an argument. */
+export function isNamedIn(names: readonly string[] | null | undefined) {
+  const wanted = names && (sets.get(names) ?? new Set(names));
+  if (names && wanted) sets.set(names, wanted);
+  return ({ name }: { readonly name: string }): boolean => wanted?.has(name) ?? true;
+}
+
 /** What is made of the columns of an experiment's metrics, or of some of them: once for all places with the same arguments. */
 export async function fromColumns<Made>(
   resource: ExperimentResource,
@@ -134,9 +167,7 @@ export async function fromColumns<Made>(
   while (!metrics.isDone()) pages.push((await next()).rest);
   const source = first.page;
   const columns = await context.once(source, ["columns", pages.length], () => columnsOf(pages));
-  const wanted = names && new Set(names);
-  const some = wanted ? columns.filter(({ name }) => wanted.has(name)) : columns;
-  return context.once(source, [...args, names], () => make(some));
+  return context.once(source, [...args, names], () => make(columns.filter(isNamedIn(names))));
 }
 
 function readSeries(
@@ -157,7 +188,8 @@ builder.objectFields(Experiment, (t) => ({
     ...computed(
       ["last_metric"],
       "Latest value of each metric that the run has, by name.",
-      ({ last_metric }, _, { names }: NamesArgs) => (last_metric ? namedValues(last_metric, names) : null),
+      ({ last_metric }, _, args: NamesArgs, context) =>
+        last_metric ? metricsIn(last_metric, args, context) : null,
     ),
   }),
   lastMetricValue: t.float({

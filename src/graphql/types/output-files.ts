@@ -1,11 +1,12 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { isPlainPath, plainPath } from "../../rest/api/endpoint.ts";
 import { Failure } from "../../errors.ts";
-import { arg, builder, objectType, shown, shownOrNull } from "../core/builder.ts";
-import type { Context } from "../core/context.ts";
+import { arg, builder, derivedOrNull, objectType, shown, shownOrNull } from "../core/builder.ts";
+import { type Context, forEach, type MadeBy, type Steps } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
 import { nullIfMissing, type Resource } from "../core/resource.ts";
+import { byName, sorted } from "../core/steps.ts";
 import { fileUrl } from "./logs.ts";
 
 /** A name in a folder, and its path below the outputs; null when the name cannot stand in one. */
@@ -16,22 +17,19 @@ function entryOf(name: string, folder: string | null | undefined) {
 
 type Entry = ReturnType<typeof entryOf>;
 type Folder = NonNullable<Awaited<ReturnType<typeof readFolder>>>;
+type File = MadeBy<typeof filesIn>;
 
 const NO_PATH = "null if its name cannot be part of a path";
 
-const OutputFile = objectType<NonNullable<Folder["files"]>[number]>(
-  "OutputFile",
-  "A file of the outputs of a run.",
-  (t) => ({
-    name: t.string(shown("name", "Name.")),
-    path: t.string(shownOrNull("path", `Path below the outputs; ${NO_PATH}.`)),
-    bytes: t.float(shownOrNull("bytes", "Size in bytes.")),
-    url: t.string({
-      description: `URL of the file; ${NO_PATH}. Send the \`Authorization\` header of GraphQL.`,
-      resolve: ({ run, path }, _, context) => (path === null ? null : fileUrl(run, path, context)),
-    }),
+const OutputFile = objectType<File>("OutputFile", "A file of the outputs of a run.", (t) => ({
+  name: t.string(shown("name", "Name.")),
+  path: t.string(shownOrNull("path", `Path below the outputs; ${NO_PATH}.`)),
+  bytes: t.float(shownOrNull("bytes", "Size in bytes.")),
+  url: t.string({
+    description: `URL of the file; ${NO_PATH}. Send the \`Authorization\` header of GraphQL.`,
+    resolve: ({ run, path }, _, context) => (path === null ? null : fileUrl(run, path, context)),
   }),
-);
+}));
 
 const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
   description: "A folder in a folder of the outputs of a run.",
@@ -41,12 +39,34 @@ const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
   }),
 });
 
-const OutputFolder = objectType<Folder>("OutputFolder", "A folder of the outputs of a run.", (t) => ({
-  folders: t.field({ type: [OutputSubfolder], ...shownOrNull("folders", "The folders in it, by name.") }),
-  files: t.field({ type: [OutputFile], ...shownOrNull("files", "The files in it, by name.") }),
-}));
+function* foldersIn({ dirs, path }: Folder): Steps<readonly Entry[]> {
+  const folders: Entry[] = [];
+  yield* forEach(dirs ?? [], (name) => void folders.push(entryOf(name, path)));
+  return yield* sorted(folders, byName);
+}
 
-const byName = (a: Entry, b: Entry) => (a.name < b.name ? -1 : Number(a.name > b.name));
+function* filesIn({ files, path, run }: Folder) {
+  const entries: (Entry & { readonly run: Resource; readonly bytes: number | null })[] = [];
+  yield* forEach(
+    files ?? [],
+    ([name, bytes = null]) => void entries.push({ ...entryOf(name, path), run, bytes }),
+  );
+  return yield* sorted(entries, byName);
+}
+
+/** In steps, and once for all fields that show a folder: it may have as many files as there are records in a list. */
+const OutputFolder = objectType<Folder>("OutputFolder", "A folder of the outputs of a run.", (t) => ({
+  folders: t.field(
+    derivedOrNull([OutputSubfolder], "The folders in it, by name.", (folder, _, context) =>
+      folder.dirs ? context.once(folder.dirs, ["folders"], () => foldersIn(folder)) : null,
+    ),
+  ),
+  files: t.field(
+    derivedOrNull([OutputFile], "The files in it, by name.", (folder, _, context) =>
+      folder.files ? context.once(folder.files, ["files"], () => filesIn(folder)) : null,
+    ),
+  ),
+}));
 
 /** Reads a folder. A folder that is missing is null; a missing run is an error. */
 async function readFolder(
@@ -60,12 +80,7 @@ async function readFolder(
   const read = session.read(outputFolder, run.address, { query }).catch(nullIfNoFolder);
   const record = await nullIfMissing(run, read, session);
   if (!record) return null;
-  const { dirs, files } = record;
-  return {
-    folders: dirs?.map((name) => entryOf(name, path)).toSorted(byName) ?? null,
-    files:
-      files?.map(([name, bytes = null]) => ({ ...entryOf(name, path), run, bytes })).toSorted(byName) ?? null,
-  };
+  return { ...record, path, run };
 }
 
 /** Known servers find the run first, and answer 400 when it has no such folder. */

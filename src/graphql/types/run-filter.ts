@@ -1,6 +1,12 @@
 import type { InputShapeFromTypeParam, InputType } from "@pothos/core";
 import { InputError } from "../../errors.ts";
-import { type Condition, hasMetric, type ListRequest, splitGroup } from "../../rest/api/list-query.ts";
+import {
+  checkLength,
+  type Condition,
+  hasMetric,
+  type ListRequest,
+  splitGroup,
+} from "../../rest/api/list-query.ts";
 import type { RunKind } from "../../rest/api/kinds.ts";
 import { mapped } from "../../rest/api/record.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -210,8 +216,10 @@ function conditionsOf(filter: RunFilter, filtered: Filtered): readonly Condition
     if (value == null) return [];
     const argument = `filter.${name}`;
     if (key !== undefined) checkKind(argument, key, filtered);
-    if (Array.isArray(value) && value.length === 0)
-      throw new InputError(`${argument}: expected at least one value, got none`);
+    if (Array.isArray(value)) {
+      checkLength(argument, value, "values");
+      if (value.length === 0) throw new InputError(`${argument}: expected at least one value, got none`);
+    }
     // Safe: the value is that of the member.
     return conditions(value as never, argument, filtered);
   });
@@ -231,9 +239,10 @@ function checkKind(argument: string, key: string, { kind }: Filtered): void {
 export function divide(filter: RunFilter | null | undefined, filtered: Filtered, server: Server) {
   const all = filter ? conditionsOf(filter, filtered) : [];
   const compared = comparedOf(all, server, filtered.kind.run.records);
+  const own = new Set(compared);
   const isMatch = both(conditionTest(compared), wordsTest(filter?.words, "filter.words"));
   return {
-    conditions: all.filter((each) => !compared.includes(each)),
+    conditions: all.filter((each) => !own.has(each)),
     isMatch,
     compared: [
       ...compared.map(({ argument }) => argument),

@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from "node:util";
 import { InputError, Failure, isFailure } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import { checkLength, type Condition, isSayable, meaningOf } from "../../rest/api/list-query.ts";
-import { valueAt } from "../../rest/api/record.ts";
+import { checkLength, type Condition, isSayable, MAX_LENGTH, meaningOf } from "../../rest/api/list-query.ts";
+import { isInner, valueAt } from "../../rest/api/record.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { slice, type SliceRequest, Walk } from "../../rest/session/pages.ts";
 import { START } from "../../rest/session/position.ts";
@@ -14,19 +13,23 @@ import { finite } from "./series.ts";
 
 /* What the gateway itself looks for in the rows of a list, because the server cannot be asked for it. */
 
-export type IsMatch = (row: object) => boolean;
+/** Tests a row in steps: its values may be long. */
+export type IsMatch = (row: object) => Steps<boolean>;
 
 /** Whether a row matches both; null where there is nothing to look for. */
 export function both(one: IsMatch | null, other: IsMatch | null): IsMatch | null {
-  return one && other ? (row) => one(row) && other(row) : (one ?? other);
+  if (!one || !other) return one ?? other;
+  return function* (row) {
+    return (yield* one(row)) && (yield* other(row));
+  };
 }
 
-/** Finds the indexes of the rows that match. A pause after each: its texts may be long. */
-function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<readonly number[]> {
+/** Finds the indexes of the rows that match. */
+export function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<readonly number[]> {
   const found: number[] = [];
   for (const [index, row] of rows.entries()) {
     yield;
-    if (isMatch(row)) found.push(index);
+    if (yield* isMatch(row)) found.push(index);
   }
   return found;
 }
@@ -181,26 +184,65 @@ export function comparedOf(
 
 /** Whether a row meets all conditions; null without one. */
 export function conditionTest(conditions: readonly Condition[]): IsMatch | null {
-  const tests = conditions.map(testOf);
-  return tests.length === 0 ? null : (row) => tests.every((isMet) => isMet(row));
+  const setOf = createSetOf();
+  const tests = conditions.map((condition) => testOf(condition, setOf));
+  if (tests.length === 0) return null;
+  return function* (row) {
+    for (const isMet of tests) {
+      if (!isMet(row)) return false;
+      yield;
+    }
+    return true;
+  };
 }
 
-function testOf({ key, name, operator, operands }: Condition): IsMatch {
+/** The values of a list. It remembers the last ones: many conditions may be about the tags of a row. */
+function createSetOf(): (values: readonly unknown[]) => ReadonlySet<unknown> {
+  let [last, set]: [readonly unknown[] | null, ReadonlySet<unknown>] = [null, new Set()];
+  return (values) => {
+    if (values !== last) [last, set] = [values, new Set(values)];
+    return set;
+  };
+}
+
+function testOf({ key, name, operator, operands }: Condition, setOf: ReturnType<typeof createSetOf>) {
   const isMet =
     operator === "anyOf" || operator === "noneOf" ? isOneOf(key, operands) : isWithin(operator, operands);
-  return (row) => {
+  return (row: object): boolean => {
     const value = valueOf(row, ROW_KEYS[key] ?? "");
     const found = name === undefined ? value : valueAt(value, name);
-    const values = name === undefined && Array.isArray(found) ? found : [found];
-    return values.some((each) => each !== undefined && isMet(each)) !== (operator === "noneOf");
+    const isFound =
+      name === undefined && Array.isArray(found)
+        ? operands.some((each) => setOf(found).has(each))
+        : found !== undefined && isMet(found);
+    return isFound !== (operator === "noneOf");
   };
 }
 
 function isOneOf(key: Condition["key"], operands: readonly string[]) {
   const wanted = new Set<unknown>(operands);
-  const meanings = key === "declaration" ? operands.map(meaningOf).filter((each) => each !== undefined) : [];
+  const meanings = new Set(
+    operands.flatMap((operand) => {
+      const meaning = key === "declaration" ? meaningOf(operand) : undefined;
+      return meaning === undefined ? [] : (textOf(meaning) ?? []);
+    }),
+  );
   return (value: unknown): boolean =>
-    wanted.has(value) || meanings.some((meaning) => isDeepStrictEqual(value, meaning));
+    wanted.has(value) || (meanings.size > 0 && meanings.has(textOf(value) ?? ""));
+}
+
+/** JSON of a value, the same for any order of its keys; null where it has more values than a filter has characters. */
+function textOf(value: unknown): string | null {
+  let left = MAX_LENGTH;
+  const take = (count: number): boolean => (left -= count + 1) >= 0;
+  const write = (each: unknown): string => {
+    if (Array.isArray(each)) return take(each.length) ? `[${each.map(write).join()}]` : "";
+    if (!isInner(each)) return typeof each === "number" ? `${each}` : JSON.stringify(each);
+    const keys = Object.keys(each);
+    return take(keys.length) ? JSON.stringify(keys.toSorted().map((key) => [key, write(each[key])])) : "";
+  };
+  const text = write(value);
+  return left < 0 ? null : text;
 }
 
 const isWithin =
@@ -225,14 +267,30 @@ export function wordsTest(text: string | null | undefined, argument: string): Is
   if (text == null) return null;
   if (text.length > MAX_WORDS_LENGTH)
     throw new InputError(`${argument}: expected at most ${MAX_WORDS_LENGTH} characters, got ${text.length}`);
-  const words = fold(text).split(/\s+/u).filter(Boolean);
+  const words = [...new Set(fold(text).split(/\s+/u))].filter(Boolean);
   if (words.length === 0) throw new InputError(`${argument}: expected at least one word, got none`);
-  return (row) => {
+  return function* (row) {
     // Safe: any object has properties by name.
     const { name, description, tags } = row as Readonly<Record<string, unknown>>;
-    const texts = [name, description, ...(Array.isArray(tags) ? tags : [])].map((each) =>
-      typeof each === "string" ? fold(each.slice(0, MAX_TEXT)) : "",
-    );
-    return words.every((word) => texts.some((each) => each.includes(word)));
+    const texts: string[] = [];
+    for (const each of [name, description, joined(tags)]) {
+      if (typeof each === "string") texts.push(fold(each.slice(0, MAX_TEXT)));
+      yield;
+    }
+    for (const word of words) {
+      if (!texts.some((each) => each.includes(word))) return false;
+      yield;
+    }
+    return true;
   };
+}
+
+/** The first tags as one text, as far as that is looked at: no word is in two of them. */
+function joined(tags: unknown): string {
+  let text = "";
+  for (const tag of Array.isArray(tags) ? tags : []) {
+    if (typeof tag === "string") text += `${tag}\n`;
+    if (text.length >= MAX_TEXT) break;
+  }
+  return text;
 }

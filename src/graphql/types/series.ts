@@ -2,6 +2,7 @@ import { roundedOf } from "../../rest/api/reader.ts";
 import { isObject, isRawJSON, mapped } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import { forEach, makeEach, type Steps } from "../core/context.ts";
+import { byName, sorted } from "../core/steps.ts";
 
 export interface Series {
   readonly name: string;
@@ -57,7 +58,7 @@ export function* columnsOf(pages: readonly (readonly MetricRecord[])[]): Steps<r
       }
       return names.length * VALUE_BYTES + (columns.size - known) * COLUMN_BYTES;
     });
-  return [...columns.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  return yield* sorted([...columns.values()], byName);
 }
 
 const emptyColumn = (name: string) => ({

@@ -25,26 +25,33 @@ function csvCell(cell: Cell): string {
 }
 
 /** A line of CSV. One of a single cell is never blank: many readers leave blank lines out. */
-const csvLine = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(",") || '""'}\r\n`;
+const csvLine = (cells: readonly string[]): string => `${cells.join(",") || '""'}\r\n`;
 
 export interface Format {
   readonly contentType: string;
-  /** What a file begins with. */
+  /** The beginning of a file, by the names of its columns. */
   readonly head: (columns: readonly string[]) => string;
+  /** Formats a cell of the column with this name. */
+  readonly cellOf: (cell: Cell, column: string) => string;
+  /** The same for a cell that is JSON already. */
+  readonly jsonOf: (json: string, column: string) => string;
   /** Formats a row, with its cells in the order of the columns. */
-  readonly lineOf: (cells: readonly Cell[], columns: readonly string[]) => string;
+  readonly lineOf: (cells: readonly string[]) => string;
 }
 
 export const FORMATS = {
   csv: {
     contentType: "text/csv; charset=utf-8; header=present",
-    head: csvLine,
+    head: (columns) => csvLine(columns.map(csvCell)),
+    cellOf: csvCell,
+    jsonOf: csvCell,
     lineOf: csvLine,
   },
   ndjson: {
     contentType: "application/x-ndjson; charset=utf-8",
     head: () => "",
-    lineOf: (cells, columns) =>
-      `${JSON.stringify(Object.fromEntries(columns.map((name, index) => [name, cells[index]])))}\n`,
+    cellOf: (cell, column) => `${JSON.stringify(column)}:${JSON.stringify(cell ?? null)}`,
+    jsonOf: (json, column) => `${JSON.stringify(column)}:${json}`,
+    lineOf: (cells) => `{${cells.join()}}\n`,
   },
 } satisfies Record<Extension, Format>;

@@ -1,8 +1,9 @@
 import { InputError } from "../../errors.ts";
-import type { Context } from "../../graphql/core/context.ts";
+import { type Context, forEach, type Steps } from "../../graphql/core/context.ts";
 import { idOf, quote } from "../../graphql/core/ids.ts";
 import type { Experiment } from "../../graphql/core/refs.ts";
 import { isLoaded, load } from "../../graphql/core/resource.ts";
+import { compareText, firstOf } from "../../graphql/core/steps.ts";
 import { finite } from "../../graphql/types/series.ts";
 import { durationSeconds, STATE, statusOf } from "../../graphql/types/status.ts";
 import { receivedConfig } from "../../rest/api/run-config.ts";
@@ -15,7 +16,9 @@ export type ExportedRun = typeof Experiment.$inferType;
 /** A column: the keys of the runs' records that it needs, and its cells, which may be of a part of a run. `now` is in milliseconds. */
 interface Column<Part = unknown> {
   readonly keys: readonly (keyof ExperimentRecord)[];
-  readonly cellOf: (run: ExportedRun, part: Part, now: number) => Cell;
+  cellOf(run: ExportedRun, part: Part, now: number): Cell;
+  /** Writes the cell as JSON in steps, where it may be as long as the record; null where there is none. */
+  readonly jsonOf?: (run: ExportedRun) => Steps<string | null>;
 }
 
 export type NamedColumn<Part = unknown> = Column<Part> & { readonly name: string };
@@ -99,21 +102,23 @@ const MOST_NAMED = 500;
 const MOST_CHARACTERS = 16_384;
 
 /** The names of the parameters and metrics of some runs, each sorted: all, or those that most runs have. */
-function namesIn(runs: readonly ExportedRun[]) {
+function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[]; areAll: boolean }> {
+  const names: string[] = [];
   let areAll = true;
-  const names = Object.entries(NAMED).flatMap(([prefix, named]) => {
+  for (const [prefix, { key }] of Object.entries(NAMED)) {
     const counts = new Map<string, number>();
-    for (const run of runs)
-      for (const [name] of entriesOf(run.loaded[named.key])) counts.set(name, (counts.get(name) ?? 0) + 1);
-    const own = [...counts.keys()].toSorted();
+    for (const { loaded } of runs)
+      yield* forEach(entriesOf(loaded[key]), ([name]) => void counts.set(name, (counts.get(name) ?? 0) + 1));
+    const frequent = yield* firstOf(counts, MOST_NAMED, ([one, ofOne], [other, ofOther]) =>
+      ofOne === ofOther ? compareText(one, other) : ofOther - ofOne,
+    );
     let characters = 0;
-    const fitting = own
-      .toSorted((one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0))
-      .slice(0, MOST_NAMED)
-      .filter(({ length }) => (characters += length) <= MOST_CHARACTERS);
-    if (fitting.length < own.length) areAll = false;
-    return fitting.toSorted().map((name) => prefix + name);
-  });
+    const fitting = frequent.flatMap(([name]) =>
+      (characters += name.length) <= MOST_CHARACTERS ? [prefix + name] : [],
+    );
+    if (fitting.length < counts.size) areAll = false;
+    names.push(...fitting.toSorted());
+  }
   return { names, areAll };
 }
 
@@ -121,24 +126,33 @@ function namesIn(runs: readonly ExportedRun[]) {
  * The columns when the caller names none: those that the first rows of the list tell, and their parameters and metrics. What runs
  * have besides stands in the last one, as one JSON object, where the list goes on or has more names than columns may have.
  */
-export function columnsIn(first: readonly ExportedRun[], isWhole: boolean): NamedColumn[] {
+export function* columnsIn(first: readonly ExportedRun[], isWhole: boolean): Steps<readonly NamedColumn[]> {
   const fixed = Object.entries(FIXED).flatMap(([name, { keys }]) =>
     first.every(({ loaded }) => keys.every((key) => key in loaded)) ? [name] : [],
   );
-  const { names, areAll } = namesIn(first);
+  const { names, areAll } = yield* namesIn(first);
   const columns = columnsOf([...fixed, ...names]);
   if (isWhole && areAll) return columns;
   const known = new Set(names);
-  return [...columns, { name: "others", keys: [], cellOf: (run) => othersOf(run, known) }];
+  return [
+    ...columns,
+    { name: "others", keys: [], cellOf: () => null, jsonOf: (run) => othersOf(run, known) },
+  ];
 }
 
-function othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): Cell {
-  const others = Object.entries(NAMED).flatMap(([prefix, { key, cellOf }]) =>
-    [...entriesOf(loaded[key])].flatMap(([name, value]) =>
-      known.has(prefix + name) ? [] : [[prefix + name, cellOf(value)] as const],
-    ),
-  );
-  return others.length > 0 ? Object.fromEntries(others) : null;
+function* othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): Steps<string | null> {
+  const others = new Map<string, string>();
+  for (const [prefix, { key, cellOf }] of Object.entries(NAMED))
+    yield* forEach(entriesOf(loaded[key]), ([rest, value]) => {
+      const name = prefix + rest;
+      if (!known.has(name) && !others.has(name)) others.set(name, JSON.stringify(cellOf(value)));
+    });
+  if (others.size === 0) return null;
+  let json = "";
+  yield* forEach(others, ([name, cell]) => {
+    json += `${json === "" ? "" : ","}${JSON.stringify(name)}:${cell}`;
+  });
+  return `{${json}}`;
 }
 
 /** The keys of records that columns need. */

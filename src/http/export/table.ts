@@ -10,10 +10,18 @@ import { finite } from "../../graphql/types/series.ts";
 import { loopError } from "../../rest/session/steps.ts";
 import { millisecondsOf } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
-import type { Cell, Format } from "./formats.ts";
+import type { Format } from "./formats.ts";
 import type { ExportParameters } from "./parameters.ts";
 import { createLeftOut, ERROR, type LeftOut } from "./left-out.ts";
-import { type Columns, columnsIn, columnsOf, type ExportedRun, keysOf, loadFor } from "./run-columns.ts";
+import {
+  type Columns,
+  columnsIn,
+  columnsOf,
+  type ExportedRun,
+  keysOf,
+  loadFor,
+  type NamedColumn,
+} from "./run-columns.ts";
 
 /** A part of the list of runs. */
 interface RunPage {
@@ -58,7 +66,13 @@ export interface Part {
   readonly end: () => void;
 }
 
-type Row = readonly Cell[];
+/** A row: a run, and the part of the run that it shows, where a run has several rows. */
+interface Row {
+  readonly run: ExportedRun;
+  readonly part: unknown;
+  /** When it was read, by the clock of the upstream service, in milliseconds since 1970. */
+  readonly now: number;
+}
 
 /** What a part has read: rows, and how the next part reads those that follow for the same runs; null if none do. */
 interface PartRows {
@@ -68,13 +82,15 @@ interface PartRows {
 
 /** How the rows of a table are made: those of some runs by a part, and by some parts at the same time. */
 interface Rows {
-  readonly columns: readonly string[];
+  readonly columns: readonly NamedColumn[];
   readonly runsOfPart: number;
   readonly partsAtOnce: number;
   readonly read: (runs: readonly ExportedRun[], context: Context) => Promise<PartRows>;
   /** Called after the last row. Throws where the table lacks what no column tells. */
   readonly end: () => void;
 }
+
+type RowsOf = (first: RunPage, context: Context) => Promise<Rows>;
 
 /**
  * Opens a table, which reads one page of the list of runs after the other. Each is a part of its own. `count` is the number of
@@ -85,18 +101,25 @@ export async function openTable(
   args: RunListArgs,
   format: Format,
   openPart: () => Part,
-  rowsOf: (first: RunPage) => Rows,
+  rowsOf: RowsOf,
 ) {
-  const readPage = async (after: string | null): Promise<RunPage> => {
+  const inPart = async <Result>(act: (context: Context) => Promise<Result>): Promise<Result> => {
     const { context, end } = openPart();
     try {
-      return await readRunPage(source, args, after, context);
+      return await act(context);
     } finally {
       end();
     }
   };
+  const readPage = (after: string | null) => inPart((context) => readRunPage(source, args, after, context));
   const first = await readPage(null);
-  const { columns, runsOfPart, partsAtOnce, read, end: endRows } = rowsOf(first);
+  const {
+    columns,
+    runsOfPart,
+    partsAtOnce,
+    read,
+    end: endRows,
+  } = await inPart((context) => rowsOf(first, context));
 
   /** The rows of the runs from some on, which parts read at the same time. What a part has read is let go with it. */
   async function* piecesOf(runs: readonly ExportedRun[], start: number): AsyncGenerator<string, undefined> {
@@ -124,7 +147,7 @@ export async function openTable(
     }
   }
   async function* textOf(): AsyncGenerator<string, undefined> {
-    let head = format.head(columns);
+    let head = format.head(columns.map(({ name }) => name));
     const seen = new Set<string>();
     for (let page = first; ; page = await readPage(page.next)) {
       for (let from = 0; from < page.runs.length; from += runsOfPart * partsAtOnce)
@@ -148,16 +171,37 @@ const PIECE = 500_000;
 /** Writes rows until a piece of the file is full, with pauses. Gives an empty one after the last row. */
 function* nextPiece(
   rows: Iterator<Row, undefined>,
-  columns: readonly string[],
-  { lineOf }: Format,
+  columns: readonly NamedColumn[],
+  format: Format,
 ): Steps<string> {
   let piece = "";
   for (let row = rows.next(); !row.done; row = rows.next()) {
-    piece += lineOf(row.value, columns);
+    piece += yield* lineOf(row.value, columns, format);
     if (piece.length >= PIECE) break;
     yield;
   }
   return piece;
+}
+
+/** Characters of the cells of a row that are written without a pause. */
+const LONG = 20_000;
+
+function* lineOf({ run, part, now }: Row, columns: readonly NamedColumn[], format: Format): Steps<string> {
+  const cells: string[] = [];
+  let written = 0;
+  for (const column of columns) {
+    const json = column.jsonOf ? yield* column.jsonOf(run) : null;
+    const cell =
+      json === null
+        ? format.cellOf(column.cellOf(run, part, now), column.name)
+        : format.jsonOf(json, column.name);
+    cells.push(cell);
+    written += cell.length;
+    if (written < LONG) continue;
+    yield;
+    written = 0;
+  }
+  return format.lineOf(cells);
 }
 
 interface Point {
@@ -212,13 +256,14 @@ function* mapped<From, To>(all: Iterable<From>, convert: (one: From) => To): Gen
 /** The runs whose metrics are read at the same time. */
 const AT_ONCE = 4;
 
+const rowsWith = (run: ExportedRun, points: Iterable<Partial<Point> & LeftOut>, now: number) =>
+  mapped(points, (part) => ({ run, part, now }));
+
 /** A table with a row for each value of each metric of each run. */
-export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): () => Rows {
+export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): RowsOf {
   const columns = columnsOf(chosen ?? DEFAULT, POINT);
   const wanted = names && new Set(names);
   const leftOut = createLeftOut(columns);
-  const rowsOf = (run: ExportedRun, points: Iterable<Partial<Point> & LeftOut>, now: number) =>
-    mapped(points, (point) => columns.map(({ cellOf }) => cellOf(run, point, now)));
   const keys = keysOf(columns);
   async function read([listed]: readonly ExportedRun[], context: Context): Promise<PartRows> {
     if (!listed) return { rows: [].values(), more: null };
@@ -228,12 +273,12 @@ export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): () 
     const readPage = async ({ session }: Context): Promise<PartRows> => {
       const { rest } = await metrics.nextOfAll(session);
       return {
-        rows: rowsOf(run, pointsOf(rest, wanted, steps), session.upstreamTime()),
+        rows: rowsWith(run, pointsOf(rest, wanted, steps), session.upstreamTime()),
         more: metrics.isDone() ? null : readOn,
       };
     };
     const leaveOut = (failure: unknown): PartRows => ({
-      rows: rowsOf(run, leftOut.rowsOf(failure), context.session.upstreamTime()),
+      rows: rowsWith(run, leftOut.rowsOf(failure), context.session.upstreamTime()),
       more: null,
     });
     const readOn = (next: Context) => readPage(next).catch(leaveOut);
@@ -243,8 +288,8 @@ export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): () 
     };
     return begin().catch(leaveOut);
   }
-  return () => ({
-    columns: columns.map(({ name }) => name),
+  return async () => ({
+    columns,
     runsOfPart: 1,
     partsAtOnce: AT_ONCE,
     read,
@@ -259,27 +304,25 @@ const LOADED = { most: 100, share: 1 / 2 };
 export function rowsOfRuns(
   { columns: names }: ExportParameters,
   { maxUpstreamRequests }: GatewayFacts,
-): (first: RunPage) => Rows {
+): RowsOf {
   const given = names && columnsOf(names, ERROR);
-  return (first) => {
-    const columns = given ?? columnsIn(first.runs, first.next === null);
+  return async (first, context) => {
+    const columns = given ?? (await context.inTurns(columnsIn(first.runs, first.next === null)));
     const leftOut = createLeftOut(columns);
     const keys = keysOf(columns);
-    const rowOf = (run: ExportedRun, left: LeftOut, now: number) =>
-      columns.map(({ cellOf }) => cellOf(run, left, now));
-    const readRow = (listed: ExportedRun, context: Context): Promise<readonly (() => Row)[]> =>
-      loadFor(keys, listed, context).then(
-        (run) => [() => rowOf(run, {}, context.session.upstreamTime())],
+    const readRow = (listed: ExportedRun, own: Context): Promise<readonly Row[]> =>
+      loadFor(keys, listed, own).then(
+        (run) => [{ run, part: {}, now: own.session.upstreamTime() }],
         (failure: unknown) =>
-          leftOut.rowsOf(failure).map((left) => () => rowOf(listed, left, context.session.upstreamTime())),
+          leftOut.rowsOf(failure).map((part) => ({ run: listed, part, now: own.session.upstreamTime() })),
       );
     return {
-      columns: columns.map(({ name }) => name),
+      columns,
       runsOfPart: Math.min(LOADED.most, Math.ceil(maxUpstreamRequests * LOADED.share)),
       partsAtOnce: 1,
-      read: async (runs, context) => {
-        const rows = await Promise.all(runs.map((run) => readRow(run, context)));
-        return { rows: mapped(rows.flat(), (row) => row()), more: null };
+      read: async (runs, own) => {
+        const rows = await Promise.all(runs.map((run) => readRow(run, own)));
+        return { rows: rows.flat().values(), more: null };
       },
       end: leftOut.end,
     };

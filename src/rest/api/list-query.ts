@@ -86,10 +86,14 @@ function metricOrderQuery(
   );
 }
 
-/** Longest filter or name, in characters, since servers limit their URLs. */
-const MAX_LENGTH = 2_000;
+/** Longest filter or name, in characters, since servers limit their URLs. A list in a filter has no more values. */
+export const MAX_LENGTH = 2_000;
 
-export function checkLength(argument: string, { length }: string, unit = "characters"): void {
+export function checkLength(
+  argument: string,
+  { length }: { readonly length: number },
+  unit = "characters",
+): void {
   if (length <= MAX_LENGTH) return;
   throw new InputError(`${argument}: expected at most ${MAX_LENGTH} ${unit}, got ${length}`);
 }

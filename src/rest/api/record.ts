@@ -45,7 +45,8 @@ export const { rawJSON, isRawJSON } = JSON as {
 };
 
 /** Whether a value has values of its own. An integer that is kept as its text has none. */
-const isInner = (value: unknown): value is Record<string, unknown> => isObject(value) && !isRawJSON?.(value);
+export const isInner = (value: unknown): value is Record<string, unknown> =>
+  isObject(value) && !isRawJSON?.(value);
 
 const isString = (value: unknown) => typeof value === "string";
 
@@ -72,6 +73,9 @@ export const millisecondsOf = (time: string): number =>
 export const unstated = (value: unknown): value is unknown => !isDeeper(value, MAX_NESTING);
 export const object = (value: unknown): value is Readonly<Record<string, unknown>> | null | undefined =>
   value == null || (isObject(value) && unstated(value));
+/** An object of which single values are shown: none looks through all of it. */
+export const anyObject = (value: unknown): value is Readonly<Record<string, unknown>> | null | undefined =>
+  value == null || isObject(value);
 export const textOrObject = (
   value: unknown,
 ): value is string | Readonly<Record<string, unknown>> | null | undefined => text(value) || isObject(value);
@@ -112,7 +116,7 @@ export const files = (value: unknown): value is readonly FileEntry[] | null | un
 export type ByName = Readonly<Record<string, unknown>>;
 
 /** Maximum keys of one object of named values. Runs have some dozens. */
-const MAX_NAMES = 10_000;
+export const MAX_NAMES = 10_000;
 
 export function byName(value: unknown): value is ByName | null | undefined {
   if (value == null) return true;
@@ -122,17 +126,32 @@ export function byName(value: unknown): value is ByName | null | undefined {
   return true;
 }
 
+/** Levels of objects whose values have names of their own. A deeper object is itself the value of its name. */
+const MAX_LEVELS = 8;
+
+/** Maximum keys that are looked up on the way to one value: a name of eight keys without dots needs 28. */
+const MAX_LOOKUPS = 128;
+
 /**
- * The value that an object has under a name: the key of that name, else what the dots in it lead to through inner objects. Undefined
- * where there is none, which no JSON is.
+ * The value that an object has under a name: the key of that name, else what the dots in it lead to through inner objects. Of several
+ * ways the one with the longest first key counts. Undefined where there is none, which no JSON is.
  */
 export function valueAt(values: unknown, name: string): unknown {
   if (!isObject(values)) return undefined;
   if (Object.hasOwn(values, name)) return values[name];
-  for (const key in values) {
-    const inner = values[key];
-    if (!name.startsWith(`${key}.`) || !isInner(inner)) continue;
-    const found = valueAt(inner, name.slice(key.length + 1));
+  return name.includes(".") ? valueBelow(values, name, 2, { lookups: MAX_LOOKUPS }) : undefined;
+}
+
+/** Splits the name at its dots: the work depends on the name alone, however many keys there are. */
+function valueBelow(values: ByName, name: string, level: number, left: { lookups: number }): unknown {
+  for (let dot = name.lastIndexOf("."); dot >= 0; dot = dot > 0 ? name.lastIndexOf(".", dot - 1) : -1) {
+    if (left.lookups-- === 0) return undefined;
+    const key = name.slice(0, dot);
+    const inner = Object.hasOwn(values, key) ? values[key] : null;
+    if (!isInner(inner)) continue;
+    const rest = name.slice(dot + 1);
+    if (Object.hasOwn(inner, rest)) return inner[rest];
+    const found = level < MAX_LEVELS ? valueBelow(inner, rest, level + 1, left) : undefined;
     if (found !== undefined) return found;
   }
   return undefined;
@@ -141,17 +160,46 @@ export function valueAt(values: unknown, name: string): unknown {
 /** Longest name that is made for a value in an object. */
 const MAX_PATH = 500;
 
-/** The values of an object and of its inner objects, by the names under which `valueAt` finds them. None of what is no object. */
+/** An object whose values are listed. */
+interface OpenObject {
+  readonly values: ByName;
+  readonly keys: readonly string[];
+  /** The beginning of the names of its values. */
+  readonly prefix: string;
+  /** The objects around it that have keys with dots, which may be the name of a value further below. */
+  readonly around: readonly OpenObject[];
+  readonly hasDots: boolean;
+  next: number;
+}
+
+function openObject(values: ByName, prefix = "", outer: OpenObject | null = null): OpenObject {
+  const own = Object.keys(values);
+  const dotted = own.filter((key) => key.includes("."));
+  const ways = dotted.filter((key) => isInner(values[key])).toSorted((a, b) => b.length - a.length);
+  const keys = ways.length === 0 ? own : [...new Set([...ways, ...own])];
+  const around = outer?.hasDots ? [...outer.around, outer] : (outer?.around ?? []);
+  return { values, keys, prefix, around, hasDots: dotted.length > 0, next: 0 };
+}
+
+/**
+ * The values of an object and of its inner objects, down to eight levels, by the names under which `valueAt` finds them. None of what is no
+ * object. A name that two ways lead to comes twice: the first one counts.
+ */
 export function* entriesOf(values: unknown): Generator<[string, unknown]> {
-  if (!isObject(values)) return;
-  for (const key in values) {
-    const inner = values[key];
-    if (!isInner(inner) || Object.keys(inner).length === 0) yield [key, inner];
-    else
-      for (const [rest, value] of entriesOf(inner)) {
-        const name = `${key}.${rest}`;
-        if (name.length <= MAX_PATH && !Object.hasOwn(values, name)) yield [name, value];
-      }
+  const open = isObject(values) ? [openObject(values)] : [];
+  for (let last = open.at(-1); last; last = open.at(-1)) {
+    const key = last.keys[last.next++];
+    if (key === undefined) {
+      open.pop();
+      continue;
+    }
+    const name = last.prefix + key;
+    const value = last.values[key];
+    if (open.length > 1 && name.length > MAX_PATH) continue;
+    const inner = open.length < MAX_LEVELS && isInner(value) ? openObject(value, `${name}.`, last) : null;
+    if (inner && inner.keys.length > 0) open.push(inner);
+    else if (!last.around.some((each) => Object.hasOwn(each.values, name.slice(each.prefix.length))))
+      yield [name, value];
   }
 }
 
@@ -176,7 +224,7 @@ export type RecordOf<Keys> = {
 export const keysOf = <Keys extends Table>(table: Keys) => Object.keys(table) as (keyof Keys & string)[];
 
 /**
- * Reads a record: as received, without a copy, when it fits, otherwise key by key. A value of the wrong type reads as
+ * Reads a record: as received, without a copy, when it fits and has no more keys than records have, otherwise key by key. A value of the wrong type reads as
  * null and its place is added to `faults`. Returns null for a value that is not an object, and for a record in which a
  * wrong value may not be null: the last fault is the cause.
  */
@@ -194,7 +242,8 @@ export function recordOf<Keys extends Table>(
 ): Read<RecordOf<Keys>> {
   const fields = fieldsOf(table);
   return (value, faults, parent = "", key = "") => {
-    const read = fit(fields, value) ? value : readFields(fields, value, faults, placeOf(parent, key));
+    const read =
+      fit(fields, value) && !isWide(value) ? value : readFields(fields, value, faults, placeOf(parent, key));
     // Safe: each value has passed its check, or is a null that the check allows.
     const record = read as RecordOf<Keys> | null;
     return record && convert ? convert(record) : record;
@@ -229,6 +278,16 @@ function fit(fields: readonly Field[], value: unknown): boolean {
     if (received == null ? !isNullable : typeof received !== passes && !check(received)) return false;
   }
   return true;
+}
+
+/** Most keys of a record that is used as it was received. Those of known servers have some dozens. */
+const MAX_KEYS = 1_000;
+
+/** Whether a record has so many keys that to copy it for each field that adds one would take long. */
+function isWide(value: unknown): boolean {
+  let keys = 0;
+  for (const _ in value as object) if (++keys > MAX_KEYS) return true;
+  return false;
 }
 
 function readFields(
