@@ -76,13 +76,19 @@ export interface FailureFacts {
   readonly unsentRequests?: number;
 }
 
-/** A failure that callers see with its own code: of the service, or of a limit. Its message and facts are safe to expose to them. */
+/**
+ * A failure that callers see with its own code: of the service, or of a limit. Its message and facts are safe to expose to them. It has
+ * no stack, as errors by `withoutStack`.
+ */
 export class Failure extends Error {
   readonly code: ErrorCode;
   readonly facts: FailureFacts;
 
   constructor(code: ErrorCode, message: string, facts: FailureFacts = {}, cause?: unknown) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message, cause === undefined ? undefined : { cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.facts = facts;
   }
@@ -122,6 +128,20 @@ export class DeadlineError extends Failure {}
 
 /** The caller closed the connection before the response. */
 export class Cancelled extends Error {}
+
+/**
+ * Creates an error without a stack. Nobody reads that of one that is sent, and it is nearly all that an error costs: an operation may have
+ * thousands.
+ */
+export function withoutStack<Created extends Error>(create: () => Created): Created {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return create();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
 
 /** The code of an error of Node or OpenSSL: `EADDRINUSE`. */
 export const systemCodeOf = (error: unknown): string =>

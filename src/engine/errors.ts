@@ -8,6 +8,7 @@ import {
   OVERLOADED,
   statusOf,
   type FailureFacts,
+  withoutStack,
 } from "../errors.ts";
 import { locationsOf } from "./documents/source.ts";
 
@@ -107,15 +108,10 @@ function isOfGraphQL(cause: unknown): boolean {
 }
 
 function at(place: GraphQLError | null, message: string, extensions: GraphQLErrorExtensions): GraphQLError {
-  // Nobody reads the stack of an error that is sent, and taking it is nearly all that an error costs.
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  try {
-    const error = new GraphQLError(withoutMiddle(message), { path: place?.path ?? null, extensions });
-    return Object.assign(error, { locations: place ? locationsOf(place) : undefined });
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
+  const error = withoutStack(
+    () => new GraphQLError(withoutMiddle(message), { path: place?.path ?? null, extensions }),
+  );
+  return Object.assign(error, { locations: place ? locationsOf(place) : undefined });
 }
 
 /** What failed in an operation, for logs. */

@@ -1,5 +1,5 @@
 import { GraphQLError, type GraphQLSchema, Kind } from "graphql";
-import { Failure } from "../errors.ts";
+import { Failure, withoutStack } from "../errors.ts";
 import type { FieldExtensions } from "./field-source.ts";
 import { rootNodesOf } from "./limits.ts";
 import type { Plan } from "./plan/plan.ts";
@@ -111,10 +111,11 @@ function errorOf({ first, failure, references, paths }: Group): GraphQLError {
   const [reference, ...others] = references;
   const { nodes = null } = first;
   const [path, ...otherPaths] = paths.values();
-  return new GraphQLError(failure.message, {
+  const options = {
     nodes,
     path: path ?? null,
     originalError: reference !== undefined && others.length === 0 ? failure.of(reference) : failure,
     ...(otherPaths.length > 0 && { extensions: { paths: [path, ...otherPaths] } }),
-  });
+  };
+  return withoutStack(() => new GraphQLError(failure.message, options));
 }

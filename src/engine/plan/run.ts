@@ -1,5 +1,5 @@
 import { type GraphQLError, locatedError } from "graphql";
-import { hasOutcome, OneOfSeveral } from "../../errors.ts";
+import { hasOutcome, OneOfSeveral, withoutStack } from "../../errors.ts";
 import type { Recorded } from "../field-source.ts";
 import { isSliceOver } from "../turns.ts";
 import type { Container, PlannedField, Run, Selection, Site, Slots } from "./types.ts";
@@ -183,7 +183,7 @@ export function isDropped(above: Container): boolean {
 }
 
 const locate = (error: unknown, nodes: Site["nodes"], at: string | number, above: Container): GraphQLError =>
-  locatedError(error, [...nodes], [...pathOf(above), at]);
+  withoutStack(() => locatedError(error, [...nodes], [...pathOf(above), at]));
 
 export function pathOf(place: Container): (string | number)[] {
   const path: (string | number)[] = [];

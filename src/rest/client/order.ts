@@ -19,7 +19,7 @@ export interface Life {
 export interface Asker extends Demand {
   readonly life: Life;
   /** Keeps those who may wait so long for the pace, in milliseconds; of several, the others get the error. False if nobody may. */
-  keepWaiting(msFor: (requester: Requester) => number, late: () => Error): boolean;
+  keepWaiting(msFor: (requester: Requester) => number, late: (requester: Requester) => Error): boolean;
   /** Counts a request that is about to be sent. Throws `Failure` above the limit of all who wait for it. */
   charge(): void;
   /** While it waits for its pace, it holds no place of the gateway. */

@@ -37,6 +37,8 @@ export class Pacer {
   readonly #lines = new WeakMap<Requester, Line<Waiter>>();
   /** Operations of which not all requests will be allowed in time: they wait for nothing here, and end at once. */
   readonly #late = new WeakSet<Requester>();
+  /** The error of each operation whose reads come too late: one for all of them, of which there may be thousands. */
+  readonly #errors = new WeakMap<Requester, Error>();
   readonly #clock: Clock;
   readonly #rate: Rate | null;
   readonly #reserved: number;
@@ -68,8 +70,9 @@ export class Pacer {
       this.letPass();
       return null;
     }
+    const wasLate = this.#late.has(requester);
     if (!this.#keepWaiting(order)) {
-      this.#refuseLate();
+      if (!wasLate) this.#refuseLate();
       throw this.#lateFor(order);
     }
     const line = this.#lines.get(requester) ?? new Line(yields ? this.#polls : this.#operations);
@@ -180,12 +183,16 @@ export class Pacer {
     const { requester, asker } = order;
     const ms = this.waitMs(requester.yields);
     const msFor = (each: Requester) => (ms > 0 && this.#late.has(each) ? Infinity : ms);
-    if (asker.keepWaiting(msFor, () => this.#lateFor(order))) return true;
+    if (asker.keepWaiting(msFor, (each) => this.#lateFor(order, each))) return true;
     if (!requester.yields) this.#late.add(requester);
     return false;
   }
 
-  #lateFor({ request, requester }: Order): Error {
-    return throttledError(request.endpoint, this.waitMs(requester.yields));
+  /** The error of an operation, by default the one that sends the request. Of subscriptions, which last, each has its own. */
+  #lateFor({ request, requester: sender }: Order, requester = sender): Error {
+    const { yields } = requester;
+    const error = this.#errors.get(requester) ?? throttledError(request.endpoint, this.waitMs(yields));
+    if (!yields) this.#errors.set(requester, error);
+    return error;
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import DataLoader from "dataloader";
 import { batchFaultOf, isTooLarge } from "../../errors.ts";
 import type { Batch, Find, ListRead, Query, RunRead } from "../api/batches.ts";
@@ -47,6 +48,9 @@ interface BatchSettings {
 
 /** How long a refusal of a batch is believed, in milliseconds. */
 const REFUSED_MS = 600_000;
+
+/** Reads that are started in one turn of the event loop. An operation may ask for thousands, although most would not be sent. */
+const AT_ONCE = 200;
 
 interface Member {
   readonly read: Read;
@@ -178,7 +182,8 @@ export class Batches {
     try {
       const groups = new Map<string, Group[]>();
       const singles: Read[] = [];
-      for (const read of reads) {
+      for (const [index, read] of reads.entries()) {
+        if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
         const { part, key } = read.target;
         if (!part) read.start();
         else if (this.#reads.has(key)) singles.push(read);

@@ -149,7 +149,7 @@ export class Entry implements Asker, Life, Waiter {
     this.#last?.reject(error);
   }
 
-  keepWaiting(msFor: (requester: Requester) => number, late: () => Error): boolean {
+  keepWaiting(msFor: (requester: Requester) => number, late: (requester: Requester) => Error): boolean {
     const now = Date.now();
     const inTime = this.#waiting.filter(
       (read) => now + msFor(read.requester) < read.requester.life.deadline && !read.findStale(),
@@ -157,7 +157,7 @@ export class Entry implements Asker, Life, Waiter {
     if (inTime.length === 0) return false;
     for (const read of this.#waiting.filter((each) => !inTime.includes(each))) {
       this.#drop(read);
-      read.fail(late());
+      read.fail(late(read.requester));
     }
     return true;
   }
