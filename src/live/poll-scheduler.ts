@@ -10,6 +10,8 @@ export interface Poll {
   readonly batchKey?: string | null | undefined;
   /** Whether a subscriber needs a read. */
   readonly isWanted: () => boolean;
+  /** Whether its subscribers only take what was read last. Later ones have a poll of their own: runs are resumed. */
+  readonly isOver: () => boolean;
   /**
    * Reads once. Resolves with whether anything has changed. `latenessMs` returns how long ago the read was due, in milliseconds.
    */
@@ -126,8 +128,8 @@ export class PollScheduler {
       readFirst: () => readSoon(true),
       /** Whether its last read has failed. */
       isFailing: () => scheduled.outage !== null,
-      /** Whether it has failed for good: nobody can join it any more. */
-      isOver: () => !this.#polls.has(scheduled),
+      /** Whether it has failed for good or is over: nobody can join it any more. */
+      isOver: () => !this.#polls.has(scheduled) || poll.isOver(),
       remove: () => {
         this.#polls.delete(scheduled);
         this.#advance();
@@ -174,7 +176,7 @@ export class PollScheduler {
     if (!next) return false;
     const key = next.poll.batchKey;
     const batch = due.filter((each) => each === next || (key != null && each.poll.batchKey === key));
-    // The first request needs not wait.
+    // For its first request.
     this.#rate.spend(now);
     let isPaid = true;
     const { session, end } = this.#open((send) => {

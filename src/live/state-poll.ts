@@ -92,6 +92,7 @@ export function createStatePoll<State extends object>(source: StateSource<State>
     batchKey: source.batchKey,
     // Subscribers may take their time to read the final state.
     isWanted: () => followers.size > 0 && !isDone,
+    isOver: () => isDone,
     read: async (session, latenessNow) => {
       const before = state;
       try {

@@ -207,6 +207,7 @@ export function createTailPoll<Position, Item>(
 
   const poll: Poll = {
     isWanted: () => isRunOver !== null && waiting().size > 0,
+    isOver: () => isRunOver === true,
     read: async (session, latenessMs) => {
       // What is read after the run has ended is read to its end: something may have been added before.
       const isLast = isRunOver === true;

@@ -159,6 +159,33 @@ test("who comes after the error of a run that others have not read yet is told b
   expect(await second.next()).toMatchObject({ errors: [error("NOT_FOUND")] });
 });
 
+test("a run that is resumed is watched anew, although others have not read its end", async () => {
+  // More than the system buffers of a connection take.
+  const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
+  const { subscribe, watch, advance, reach, requests, ...gateway } = await startLive([run], {
+    env: { READ_TIMEOUT_MS: "600000" },
+  });
+  // Reads nothing.
+  await subscribe({
+    query: `subscription ($id: ID!) { runUpdated(id: $id) { run { status description } } }`,
+    variables: { id: experimentId(1) },
+  });
+  advance(FIRST_POLL);
+  await requests(1);
+  run.last_status = "succeeded";
+  await reach(1_000);
+  await requests(2);
+  await reaches(gateway, "rungraph_upstream_requests_running", 0);
+  await gateway.settle();
+  run.last_status = "resuming";
+  const second = await watch(1);
+  await reach(1_000 + FIRST_POLL);
+  expect(await second.next()).toEqual(update(1, "RESUMING"));
+  run.last_status = "running";
+  await reach(2_000);
+  expect(await second.next()).toEqual(update(1, "RUNNING", "RESUMING"));
+});
+
 test("a pause that the service asks for holds for all polls of the token, and for no other token", async () => {
   const runs = [1, 2, 3].map((id) => ({ id, last_status: "running" }));
   let isThrottled = false;
