@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { BROKEN, PROJECT, query, readable, row, startExports } from "../support/exported.ts";
 import { pageOf, type Seen, type Told } from "../support/fake.ts";
+import { withDeadline } from "../support/patience.ts";
 
 /* Runs that cannot be read: one does not end an export of many. */
 
@@ -139,7 +140,29 @@ describe("an export of metrics", () => {
     ]);
   });
 
-  test("tells where the metrics of a run end too early", async () => {
+  test("breaks off when the service answers nothing any more, and not for one run that takes too long", async () => {
+    await withDeadline(async (deadlineMs) => {
+      const hanging = (...ids: number[]) =>
+        startExports(
+          (seen) => {
+            const id = measuredIn(seen);
+            if (id === null) return pageOf(RUNS, seen);
+            return ids.includes(id) ? new Promise<never>(() => {}) : pageOf(recordings(1), seen);
+          },
+          { UPSTREAM_TIMEOUT_MS: `${deadlineMs}` },
+        );
+      const one = await (await (await hanging(3)).get(`${PROJECT}/metrics.csv`)).text();
+      expect(one.split("\r\n").filter((line) => line.includes("UPSTREAM_TIMEOUT"))).toEqual([
+        "ada.mnist.3,,,,,,UPSTREAM_TIMEOUT: The service did not answer in time.",
+      ]);
+      expect(one).toContain(valueOf(5));
+      const { get } = await hanging(1, 2, 3, 4, 5);
+      const body = get(`${PROJECT}/metrics.csv`).then((response) => response.text());
+      await expect(body).rejects.toThrow(BROKEN);
+    });
+  });
+
+  test("reports where the metrics of a run end too early", async () => {
     const rows = recordings(3_000);
     const list = listed(rows);
     const { get } = await startMeasured(

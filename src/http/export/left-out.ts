@@ -8,7 +8,7 @@ export interface LeftOut {
   readonly error?: string;
 }
 
-/** The column that tells it. */
+/** The column that reports it. */
 export const ERROR = {
   error: { keys: [], cellOf: (_, { error = null }) => error },
 } satisfies Columns<LeftOut>;
@@ -24,24 +24,33 @@ const OF_ONE_RUN: readonly ErrorCode[] = [
   "REQUEST_LIMIT_EXCEEDED",
 ];
 
+/** After so many timeouts in a row it is not the runs: with each, the file would wait for another one. */
+const MAX_TIMEOUTS = 4;
+
 /**
  * Creates what a table does with the failures of runs. With the column `error`, each is a row. Without it, the file breaks off after
  * the rows of all other runs, so that it does not look whole.
  */
 export function createLeftOut(columns: readonly { readonly name: string }[]) {
-  const isTold = columns.some(({ name }) => Object.hasOwn(ERROR, name));
-  let untold: Failure | null = null;
+  const isReported = columns.some(({ name }) => Object.hasOwn(ERROR, name));
+  let unreported: Failure | null = null;
+  let timeouts = 0;
   return {
+    /** Counts what was read of a run. */
+    countRead: (): void => {
+      timeouts = 0;
+    },
     /** The row of a failure, if any. Throws a failure that is not due to one run. */
     rowsOf: (failure: unknown): readonly LeftOut[] => {
       if (!isFailure(failure, ...OF_ONE_RUN)) throw failure;
-      if (isTold) return [{ error: `${failure.code}: ${failure.message}` }];
-      untold ??= failure;
+      if (failure.code === "UPSTREAM_TIMEOUT" && ++timeouts > MAX_TIMEOUTS) throw failure;
+      if (isReported) return [{ error: `${failure.code}: ${failure.message}` }];
+      unreported ??= failure;
       return [];
     },
     /** Called after the last row. Throws the first failure that is in no row. */
     end: (): void => {
-      if (untold) throw untold;
+      if (unreported) throw unreported;
     },
   };
 }

@@ -86,7 +86,7 @@ interface Rows {
   readonly runsOfPart: number;
   readonly partsAtOnce: number;
   readonly read: (runs: readonly ExportedRun[], context: Context) => Promise<PartRows>;
-  /** Called after the last row. Throws where the table lacks what no column tells. */
+  /** Called after the last row. Throws where the table lacks a run that no column reports. */
   readonly end: () => void;
 }
 
@@ -272,6 +272,7 @@ export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): Row
     const steps = new Map<string, number>();
     const readPage = async ({ session }: Context): Promise<PartRows> => {
       const { rest } = await metrics.nextOfAll(session);
+      leftOut.countRead();
       return {
         rows: rowsWith(run, pointsOf(rest, wanted, steps), session.upstreamTime()),
         more: metrics.isDone() ? null : readOn,
@@ -312,7 +313,10 @@ export function rowsOfRuns(
     const keys = keysOf(columns);
     const readRow = (listed: ExportedRun, own: Context): Promise<readonly Row[]> =>
       loadFor(keys, listed, own).then(
-        (run) => [{ run, part: {}, now: own.session.upstreamTime() }],
+        (run) => {
+          leftOut.countRead();
+          return [{ run, part: {}, now: own.session.upstreamTime() }];
+        },
         (failure: unknown) =>
           leftOut.rowsOf(failure).map((part) => ({ run: listed, part, now: own.session.upstreamTime() })),
       );
