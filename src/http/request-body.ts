@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { GraphQLError } from "graphql";
 import { rejection } from "../engine/errors.ts";
-import { Collector } from "../rest/client/body.ts";
+import { Collector, IN_SHORT_CHUNKS } from "../rest/client/body.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
@@ -15,21 +15,21 @@ const READ_BEFORE = rejection(
 /**
  * Reads the body of a request. Calls back once with it, with why it is rejected, or with null when the caller disconnects before
  * it is complete. A body is JSON (a page of another origin can send forms and text without a CORS preflight, but not JSON), and
- * not longer than `maxBytes`.
+ * not longer than `maxBytes`, nor in short chunks.
  */
 export function readBody(
   request: IncomingMessage,
   maxBytes: number,
   onBody: (body: Buffer | GraphQLError | null) => void,
 ): void {
-  const tooLong = () =>
-    rejection(`Expected a body of at most ${maxBytes} bytes.`, "OPERATION_TOO_LARGE", { status: 413 });
+  const tooLarge = (got = "") =>
+    rejection(`Expected a body of at most ${maxBytes} bytes${got}.`, "OPERATION_TOO_LARGE", { status: 413 });
   const { "content-type": type = "", "content-length": length = 0 } = request.headers;
   if (!JSON_TYPE.test(type)) return onBody(NOT_JSON);
-  if (Number(length) > maxBytes) return onBody(tooLong());
+  if (Number(length) > maxBytes) return onBody(tooLarge());
   if (request.readableEnded) {
     const given = readBefore(request);
-    return onBody(given && given.length > maxBytes ? tooLong() : (given ?? READ_BEFORE));
+    return onBody(given && given.length > maxBytes ? tooLarge() : (given ?? READ_BEFORE));
   }
   if (request.headers["content-encoding"]) return onBody(NOT_PLAIN);
   const received = new Collector(maxBytes);
@@ -41,8 +41,9 @@ export function readBody(
     onBody(body);
   };
   const add = (chunk: Buffer) => {
-    if (received.total + chunk.length > maxBytes) settle(tooLong());
-    else received.add(chunk);
+    if (received.total + chunk.length > maxBytes) return settle(tooLarge());
+    received.add(chunk);
+    if (received.isInShortChunks()) settle(tooLarge(`, got one ${IN_SHORT_CHUNKS}`));
   };
   request.on("data", add);
   request.once("end", () => settle(received.bytes()));
@@ -50,6 +51,21 @@ export function readBody(
   request.on("error", () => {});
   // A middleware in front may have paused it.
   request.resume();
+}
+
+/** Whether a body has been announced that is not read yet. */
+export const hasBody = ({ headers, readableEnded }: IncomingMessage): boolean =>
+  !readableEnded &&
+  (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
+
+/** Discards the body of a request that needs none. Destroys its connection where `readBody` would reject the body. */
+export function discardBody(request: IncomingMessage, maxBytes: number): void {
+  const received = new Collector(1, "last");
+  request.on("data", (chunk: Buffer) => {
+    received.add(chunk);
+    if (received.total > maxBytes || received.isInShortChunks()) request.socket.destroy();
+  });
+  request.on("error", () => {});
 }
 
 /** The body that a parser in front of the gateway has read, such as `express.json()`: it leaves the value at `body`. */

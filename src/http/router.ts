@@ -5,8 +5,8 @@ import { rejection } from "../engine/errors.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
-import { readBody } from "./request-body.ts";
-import { MAX_UNANSWERED, onceOver, responsesOn, unanswered, watch } from "./sockets.ts";
+import { discardBody, hasBody, readBody } from "./request-body.ts";
+import { closeBehind, MAX_UNANSWERED, onceOver, responsesOn, unanswered, watch } from "./sockets.ts";
 import { Place } from "./doors.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
 import { codeOf, type Protocol, reject, sendText } from "./rejection.ts";
@@ -33,6 +33,8 @@ const MAX_MESSAGE_BYTES = 65_536;
 const OTHER_ORIGIN = rejection("Expected no Origin or one of CORS_ORIGINS, got another.", "BAD_REQUEST", {
   status: 403,
 });
+
+const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?? "";
 
 /** Routes requests: GraphQL by POST, probes and metrics, downloads, exports, the page, and the rest. Applies CORS, load and body limits. */
 export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
@@ -113,6 +115,9 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
 
   const serveMessage = mcp && serve("mcp", mcp, Math.min(maxBodyBytes, MAX_MESSAGE_BYTES));
 
+  /** Where the body of a POST is read. */
+  const readers = new Set(serveMessage ? ["/graphql", "/mcp"] : ["/graphql"]);
+
   const serveMcp: Listener = (request, response) => {
     const { origin, host } = request.headers;
     // A page that no setting names may be one that rebinds DNS.
@@ -124,7 +129,7 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
   };
 
   const route: Listener = (request, response) => {
-    const [path] = (request.url ?? "").split("?", 1);
+    const path = pathOf(request);
     if (path === "/graphql" && request.method === "POST") return serveGraphql(request, response);
     if (path === "/healthz") return sendText(response, 200, "alive\n");
     if (path === "/readyz")
@@ -150,6 +155,10 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
     });
     if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
     readTarget(request);
+    if (hasBody(request) && !(request.method === "POST" && readers.has(pathOf(request)))) {
+      closeBehind(response);
+      discardBody(request, maxBodyBytes);
+    }
     // Once Node has declined the offer of another protocol, it drops what follows in the same packet.
     if (request.headers.upgrade !== undefined) response.setHeader("connection", "close");
     if (draining) closeAfter(response);

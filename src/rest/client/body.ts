@@ -44,6 +44,15 @@ export async function readWhole(stream: Readable, limit: number): Promise<Buffer
 export const EMPTY: Buffer = Buffer.alloc(0);
 
 /**
+ * A chunk costs a microsecond or two, however short it is. A body may have one for each 16 bytes, and 10,000 more: Node reads as many
+ * of one byte before it can be stopped.
+ */
+const MAX_SHORT_CHUNKS = 10_000;
+const SHORT_CHUNK_BYTES = 16;
+
+export const IN_SHORT_CHUNKS = `in more than ${MAX_SHORT_CHUNKS} chunks of fewer than ${SHORT_CHUNK_BYTES} bytes`;
+
+/**
  * Concatenates chunks up to `size` bytes, or so many of the last ones at least, at most twice as many. All but the first are
  * copied: they can be small views of large buffers, or a million of one byte.
  */
@@ -51,6 +60,7 @@ export class Collector {
   /** Bytes that were added, and that are kept. */
   total = 0;
   length = 0;
+  #chunks = 0;
   readonly #size: number;
   readonly #keeps: "all" | "last";
   #memory = EMPTY;
@@ -63,6 +73,7 @@ export class Collector {
   /** Adds a chunk. Throws `TooLarge` where all are kept and there are too many. */
   add(chunk: Buffer): void {
     this.total += chunk.length;
+    this.#chunks++;
     if (this.#keeps === "all" && this.total > this.#size) throw new TooLarge(this.#size);
     const added = chunk.length > this.#size ? chunk.subarray(-this.#size) : chunk;
     if (this.length === 0) this.#memory = added;
@@ -80,6 +91,10 @@ export class Collector {
       this.#memory = Buffer.allocUnsafeSlow(Math.min(2 * size, Math.max(2 * this.#memory.length, needed)));
     kept.copy(this.#memory);
     this.length = kept.length;
+  }
+
+  isInShortChunks(): boolean {
+    return this.#chunks > MAX_SHORT_CHUNKS + this.total / SHORT_CHUNK_BYTES;
   }
 
   bytes(): Buffer {
