@@ -69,10 +69,9 @@ describe("bodies in many short chunks", () => {
     }
     const [first] = await statuses(1, status === 200 ? ANSWER : END);
     expect(first?.slice(0, 3)).toBe(`${status}`);
-    if (status === 413)
-      expect(read()).toContain(
-        "Expected a body of at most 256000 bytes, got one in more than 10000 chunks of fewer than 16 bytes.",
-      );
+    const refusal =
+      "Expected a body of at most 256000 bytes, got one in more than 10000 chunks of fewer than 16 bytes.";
+    expect(read().includes(refusal)).toBe(status === 413);
   });
 
   test("of a response of the upstream service are refused", async () => {

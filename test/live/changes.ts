@@ -14,7 +14,7 @@ export interface Change {
   readonly expected: Partial<Record<Field, string | null>>;
 }
 
-export const metric = (at: number, id: number, record: number): Change => ({
+const metric = (at: number, id: number, record: number): Change => ({
   at,
   id,
   act: (project) => project.record(id, record),

@@ -104,7 +104,16 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   live: {
     holds: "polling for subscriptions: what is read when, with which token, for whom",
-    imports: ["errors.ts", "clock.ts", "rate.ts", "caller.ts", "request-scope.ts", "rest/session"],
+    imports: [
+      "errors.ts",
+      "clock.ts",
+      "rate.ts",
+      "caller.ts",
+      "held.ts",
+      "request-scope.ts",
+      "rest/api",
+      "rest/session",
+    ],
   },
   "graphql/core": {
     holds: "builder, kinds, ids, resources, the sources of fields, commands, prefetching",
@@ -120,7 +129,16 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "graphql/subscriptions": {
     holds: "the fields of `Subscription`: what each reads, and its events",
-    imports: ["util", "errors.ts", "rest/api", "rest/session", "live", "graphql/core", "graphql/types"],
+    imports: [
+      "util",
+      "errors.ts",
+      "held.ts",
+      "rest/api",
+      "rest/session",
+      "live",
+      "graphql/core",
+      "graphql/types",
+    ],
   },
   "graphql/federation": {
     holds: "entities for routers, renamed types",

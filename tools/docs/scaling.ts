@@ -66,8 +66,8 @@ export const scale = (): string =>
 /** Builds and groups that the measured list of 50 links to. */
 const LINKED = 8;
 /** Defaults of subscriptions: requests of one token a minute, and ticks a minute of a poll that finds nothing new. */
-const LIVE_BUDGET = 30;
-const QUIET_TICKS = 4;
+const LIVE_BUDGET = 60;
+const QUIET_TICKS = 12;
 
 /** What changes the load of 100,000 dashboards. */
 export function scaleOfChanges(): string {

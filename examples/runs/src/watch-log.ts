@@ -7,6 +7,7 @@ const watchLogSubscription = graphql(`
     runLogAppended(id: $id, after: $after) {
       text
       endCursor
+      isRestarted
     }
   }
 `);
@@ -31,7 +32,10 @@ export function useLogText({ id, isFinished, ...read }: Watched): string {
     isOver: isFinished,
     variables: () => ({ id, after: endCursor }),
     onEvent: ({ runLogAppended: chunk }) =>
-      setLog((log) => ({ text: endOf(log.text + chunk.text), endCursor: chunk.endCursor })),
+      setLog((log) => ({
+        text: endOf((chunk.isRestarted ? "" : log.text) + chunk.text),
+        endCursor: chunk.endCursor,
+      })),
   });
   return text;
 }

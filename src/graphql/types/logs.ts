@@ -28,7 +28,7 @@ export const LogChunk = objectType<LogWindow>("LogChunk", "A part of a log.", (t
   isRestarted: t.boolean(
     shown(
       "isRestarted",
-      "Whether the log is shorter than `after`, as it began anew: this is its beginning, and what was read before is of an older log.",
+      "Whether the log is shorter than `after`: it began anew, and this is its beginning.",
     ),
   ),
 }));
