@@ -80,8 +80,9 @@ export interface OperationLimits {
 /** Maximum fields with the same response name that have arguments or selections. */
 const MAX_REPEATS = 150;
 
-/** Maximum names of fragments, whether defined or spread. */
+/** Maximum names of fragments, whether defined or spread, and maximum operations: each may use all fragments. */
 const MAX_FRAGMENTS = 100;
+const MAX_OPERATIONS = 100;
 
 /** Parses a document. Throws `GraphQLError` when it is larger than allowed or too costly to validate. */
 export function parseBounded(text: string, schema: GraphQLSchema, limits: OperationLimits): DocumentNode {
@@ -137,6 +138,9 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
   );
   if (fragmentNames.size > MAX_FRAGMENTS)
     throw tooLarge(`Expected at most ${MAX_FRAGMENTS} fragments, got ${fragmentNames.size}.`);
+  const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION).length;
+  if (operations > MAX_OPERATIONS)
+    throw tooLarge(`Expected at most ${MAX_OPERATIONS} operations, got ${operations}.`);
   const most = Math.max(0, ...repeats.values());
   if (most > MAX_REPEATS)
     throw tooLarge(

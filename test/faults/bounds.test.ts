@@ -239,6 +239,7 @@ describe("validation is bounded", () => {
       "Expected at most 100 fragments, got 300.",
       `{ project(id: "ada.mnist") { ${times(300, (index) => `...F${index}`)} } } ${times(300, (index) => `fragment F${index} on Project { id }`)}`,
     ],
+    ["Expected at most 100 operations, got 300.", times(300, (index) => `query Q${index} { __typename }`)],
   ])("%s", async (message, query) => {
     const { ask } = await startEmpty({ MAX_TOKENS: "4000" });
     expect(await ask(query)).toEqual({ errors: tooLarge(message) });

@@ -43,7 +43,7 @@ test.each<[what: string, body: object, error: object]>([
     { query: `${"\n".repeat(LENGTH / 2)}{ run(${'id: "1" '.repeat(PLACES)}) { id } }` },
     {
       ...errorOf('There can be only one argument named "id".', "GRAPHQL_VALIDATION_FAILED", 0),
-      locations: Array.from({ length: PLACES }, (_, index) => ({
+      locations: Array.from({ length: 10 }, (_, index) => ({
         line: 1 + LENGTH / 2,
         column: 7 + 8 * index,
       })),

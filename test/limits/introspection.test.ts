@@ -30,6 +30,16 @@ describe("the schema through introspection", () => {
     expect(calls()).toEqual([]);
   });
 
+  test("that is hidden is not told by a guess in an export", async () => {
+    const { url } = await startDemoGateway({ env: { INTROSPECTION: "off" } });
+    const { text } = await sendTo(`${url}/export/ada.mnist/runs.csv?filter={"statuse":[]}`, {
+      method: "GET",
+    });
+    expect(JSON.parse(text)).toMatchObject({
+      errors: [{ message: 'filter: Field "statuse" is not defined by type "RunFilter".' }],
+    });
+  });
+
   test.each([getIntrospectionQuery(), "{ __schema { types { name } } }", `{ __type(name: "Job") { name } }`])(
     "that is hidden is not shown",
     async (query) => {

@@ -24,6 +24,8 @@ function isOff({ arguments: given = [] }: DirectiveNode): boolean {
 /** Where `@defer` and `@stream` may stand, and their labels, as in the draft of the specification. Own code until graphql-js 17. */
 export const laterRule: ValidationRule = (context) => {
   const labels = new Set<string>();
+  /** Whether a fragment has one: several operations may spread it. */
+  const known = new Map<ASTNode, boolean>();
   const report = (message: string, nodes: ASTNode): void =>
     context.reportError(new GraphQLError(message, { nodes }));
 
@@ -36,11 +38,14 @@ export const laterRule: ValidationRule = (context) => {
           operation,
         );
       if (operation.operation !== "subscription") return;
-      let hasLater = false;
-      const enter = (node: ASTNode): void => void (hasLater ||= "directives" in node && isLater(node));
-      for (const part of [operation, ...context.getRecursivelyReferencedFragments(operation)])
-        visit(part, { enter });
-      if (hasLater)
+      const hasLater = (part: ASTNode): boolean => {
+        let isFound = known.get(part) ?? false;
+        const enter = (node: ASTNode): void => void (isFound ||= "directives" in node && isLater(node));
+        if (!known.has(part)) visit(part, { enter });
+        known.set(part, isFound);
+        return isFound;
+      };
+      if ([operation, ...context.getRecursivelyReferencedFragments(operation)].some(hasLater))
         report("Expected no @defer or @stream in a subscription: each of its results is whole.", operation);
     },
     Directive(node) {

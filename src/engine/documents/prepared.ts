@@ -5,6 +5,7 @@ import {
   getOperationAST,
   type GraphQLError,
   type GraphQLSchema,
+  isExecutableDefinitionNode,
   Kind,
   KnownDirectivesRule,
   NoSchemaIntrospectionCustomRule,
@@ -150,14 +151,17 @@ export function createDocuments({
     /** Validates a document and caches it if it is sent again. Throws `InvalidDocument`. */
     validate: (text: string, prepared: PreparedDocument): void => {
       const options = { maxErrors: MAX_VALIDATION_ERRORS, hideSuggestions: !isIntrospectable };
-      const check = (those: readonly ValidationRule[]) =>
-        validate(schema, prepared.document, those, options).map((error) =>
-          documentError(error, "GRAPHQL_VALIDATION_FAILED"),
-        );
-      // First: others compare unknown types with those that a document defines by their edit distance, which is quadratic.
-      const definitions = check([ExecutableDefinitionsRule]);
-      const errors = definitions.length > 0 ? definitions : check(rulesFor(text));
-      if (errors.length > 0) throw new InvalidDocument(errors);
+      const { document } = prepared;
+      // Other rules would compare unknown types with those that a document defines, by their edit distance, which is quadratic.
+      const isExecutable = document.definitions.every(isExecutableDefinitionNode);
+      const errors = validate(
+        schema,
+        document,
+        isExecutable ? rulesFor(text) : [ExecutableDefinitionsRule],
+        options,
+      );
+      if (errors.length > 0)
+        throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
       // Some clients write each document differently: they would take the places of documents that are sent again.
       if (readOnce.has(prepared.hash)) cache.set(text, prepared);
       else readOnce.set(prepared.hash, true);

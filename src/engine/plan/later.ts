@@ -180,15 +180,20 @@ export function deliverLater(
   });
 }
 
-const beginsWith = (path: Path, above: Path): boolean => above.every((key, index) => path[index] === key);
-
 /** Only what it has itself: response names may be those of what every object inherits, which belongs to the process. */
 const below = (value: unknown, key: string | number): unknown =>
   Object.hasOwn(Object(value), key) ? Reflect.get(Object(value), key) : undefined;
 
+/** A key of paths to nulls. */
+interface NullPath {
+  /** Whether the value there is null. */
+  isNull: boolean;
+  readonly below: Map<string | number, NullPath>;
+}
+
 /** Where an error has made a part of a result null. It stays null, whatever other parts have there. */
 class NullPlaces {
-  readonly #places: Path[] = [];
+  readonly #root: NullPath = { isNull: false, below: new Map() };
 
   /** Enters those of an object or list at a path, and makes it null there where others are. */
   enter(errors: readonly GraphQLError[], container: unknown, at: Path): void {
@@ -196,18 +201,40 @@ class NullPlaces {
       if (!path) continue;
       let value = container;
       const last = path.findIndex((key, index) => index >= at.length && (value = below(value, key)) === null);
-      if (last >= 0) this.#places.push(path.slice(0, last + 1));
+      if (last >= 0) this.#add(path.slice(0, last + 1));
     }
-    for (const place of this.#places) {
-      if (place.length <= at.length || !beginsWith(place, at)) continue;
-      const key = place.at(-1) ?? "";
-      const parent = place.slice(at.length, -1).reduce<unknown>(below, container);
-      if (below(parent, key) !== undefined) Reflect.set(Object(parent), key, null);
-    }
+    let node: NullPath | undefined = this.#root;
+    for (const key of at) node = node?.below.get(key);
+    if (node) setNulls(node, container);
   }
 
   /** Whether a path leads through one. */
   cover(path: Path): boolean {
-    return this.#places.some((place) => beginsWith(path, place));
+    let node: NullPath | undefined = this.#root;
+    for (const key of path) {
+      node = node.below.get(key);
+      if (!node) return false;
+      if (node.isNull) return true;
+    }
+    return false;
+  }
+
+  #add(path: Path): void {
+    let node = this.#root;
+    for (const key of path) {
+      const next = node.below.get(key) ?? { isNull: false, below: new Map() };
+      node.below.set(key, next);
+      node = next;
+    }
+    node.isNull = true;
+  }
+}
+
+function setNulls({ below: paths }: NullPath, value: unknown): void {
+  for (const [key, path] of paths) {
+    const inner = below(value, key);
+    if (inner === undefined) continue;
+    if (path.isNull) Reflect.set(Object(value), key, null);
+    else setNulls(path, inner);
   }
 }

@@ -27,7 +27,7 @@ const TABLES = {
  * after the other, as the caller reads the file. Returns false for other paths. `schema` has no renamed types.
  */
 export function createExports(parts: Parts, schema: GraphQLSchema) {
-  const readParameters = createParameters(schema);
+  const readParameters = createParameters(schema, !parts.config.INTROSPECTION);
 
   const openPart = (request: IncomingMessage, scope: RequestScope): Part => {
     // It has no deadline: unlike a download it may wait for the pace of its token.

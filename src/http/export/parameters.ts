@@ -36,9 +36,9 @@ type NameList = Exclude<keyof ExportParameters, "args">;
 
 /**
  * Creates the reader of the query of an export's URL. It takes the arguments of `Project.experiments`: enums and texts as they
- * are, others as JSON. Throws `InputError`.
+ * are, others as JSON. Throws `InputError`, which suggests names of the schema unless `hideSuggestions` is set.
  */
-export function createParameters(schema: GraphQLSchema) {
+export function createParameters(schema: GraphQLSchema, hideSuggestions: boolean) {
   const project = schema.getType("Project");
   const { experiments } = isObjectType(project) ? project.getFields() : {};
   if (!experiments) throw new TypeError("expected a schema with the experiments of projects");
@@ -53,7 +53,7 @@ export function createParameters(schema: GraphQLSchema) {
       if (others.length > 0) throw new InputError(`${name}: expected one query parameter, got several`);
       const type = types.get(name);
       const list = lists.find((each) => each === name);
-      if (type) given[name] = valueOf(name, text, type);
+      if (type) given[name] = valueOf(name, text, type, hideSuggestions);
       else if (list) named[list] = namesIn(list, text);
       else {
         const known = [...types.keys(), ...lists].join(", ");
@@ -65,15 +65,16 @@ export function createParameters(schema: GraphQLSchema) {
   };
 }
 
-function valueOf(name: string, text: string, type: GraphQLInputType): unknown {
+function valueOf(name: string, text: string, type: GraphQLInputType, hideSuggestions: boolean): unknown {
   const value = isJson(type) ? tryTo(() => JSON.parse(text) as unknown) : text;
   if (value === undefined)
     throw new InputError(`${name}: expected JSON such as ${EXAMPLES[name]}, got ${quote(text)}`);
-  return coerceInputValue(value, type, (path, _, { message }) => {
+  const onError = (path: readonly (string | number)[], _: unknown, { message }: Error): never => {
     // Without the value, which can be long.
     const fault = message.replace(/, found .*$/s, "");
     throw new InputError(`${[name, ...path].join(".")}: ${fault}`);
-  });
+  };
+  return coerceInputValue(value, type, onError, hideSuggestions);
 }
 
 const isJson = (type: GraphQLInputType): boolean =>

@@ -35,6 +35,9 @@ import {
 /** Longest GraphQL result of a tool: its agent reads all of it, about 25,000 tokens. */
 const MAX_TOOL_BYTES = 100_000;
 
+/** Longest name that an error repeats, in characters. */
+const MAX_REPEATED = 200;
+
 /** What agents read about the server when they connect. */
 const INSTRUCTIONS = [
   "Records of machine-learning runs: experiments, jobs, build jobs, groups, users, and the nodes of the cluster.",
@@ -84,13 +87,19 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
     server.setRequestHandler("tools/call", ({ params: { name, arguments: given = {} } }) => {
       const tool = tools.get(name);
       if (tool) return callTool(tool, given, execute);
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `Tool ${name.slice(0, MAX_REPEATED)} not found`,
+      );
     });
     if (sdl === null) return server;
     server.setRequestHandler("resources/list", () => ({ resources: [SDL] }));
     server.setRequestHandler("resources/read", ({ params: { uri } }) => {
       if (uri === SDL.uri) return { contents: [{ uri, mimeType: SDL.mimeType, text: sdl }] };
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource ${uri} not found`);
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `Resource ${uri.slice(0, MAX_REPEATED)} not found`,
+      );
     });
     return server;
   };
