@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import Pool from "undici/lib/dispatcher/pool.js";
-import { Collector, decodeBody, EMPTY, IN_SHORT_CHUNKS, NotUnderstood } from "./body.ts";
+import { Collector, decodeBody, EMPTY, NotUnderstood } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
 import type { Asker } from "./order.ts";
 
@@ -152,7 +152,7 @@ class ResponseHandler {
   onData(chunk: Buffer): boolean {
     try {
       this.#body?.add(chunk);
-      if (this.#body?.isInShortChunks()) throw new NotUnderstood(IN_SHORT_CHUNKS);
+      if (this.#body?.isInShortChunks()) throw new NotUnderstood();
       this.#asker.hold(chunk.length);
     } catch (error) {
       if (this.#head && this.#head.status >= 300) this.#succeed({ body: EMPTY, ...this.#head });
