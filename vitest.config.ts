@@ -36,7 +36,7 @@ const LONG = [
   "limits/plans",
   "live/long-logs",
   "logs/windows",
-  "memory/worst",
+  "memory/{parsed,worst}",
   "package/{closed,installed}",
   "schema-care",
   "../examples/runs/test/*",

@@ -117,7 +117,7 @@ export function createActors(gateway: Running, service: Service): readonly Actor
     { name: "ordinary", width: 4, pauseMs: 250, act: ordinary },
     { name: "heavy token", width: 40, pauseMs: 50, act: async () => wordOf(await post(heavyBody, "heavy")) },
     asking("gzip, closed behind", () => recordOf("gzip-closed"), { width: 2 }),
-    asking("br, until close", () => recordOf("br-until-close")),
+    asking("deflate, until close", () => recordOf("deflate-until-close")),
     asking("cut answers", () => recordOf("cut"), { pauseMs: 1_000 }),
     asking("wrong types", () => recordOf("types"), { pauseMs: 1_000 }),
     asking("YAML, unasked", () => statusOf("yaml"), { pauseMs: 1_000 }),

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline, Readable } from "node:stream";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { deflateSync, gzipSync } from "node:zlib";
 import { answerOf, token } from "./demo-answers.ts";
 
 /**
@@ -15,7 +15,7 @@ const hexadecimal = (length: number) => randomBytes(length / 2).toString("hex");
 /** Random, so that compression leaves half of it. */
 const LONG = record({ description: hexadecimal(1_000_000) });
 const GZIP = gzipSync(LONG);
-const BROTLI = brotliCompressSync(LONG, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
+const DEFLATED = deflateSync(LONG);
 const YAML = Array.from({ length: 10_000 }, (_, key) => `key_${key}: { value: ${key} }`).join("\n");
 const LINES = Buffer.from(`${hexadecimal(126)}\n`.repeat(8_000));
 const ROWS = Array.from({ length: 5_000 }, (_, id) => ({
@@ -40,10 +40,10 @@ function stream(response: ServerResponse, times: number): void {
 
 const SHAPES: Readonly<Record<string, (response: ServerResponse, url: string) => void>> = {
   "gzip-closed": (response) => json(response, GZIP, { "content-encoding": "gzip", connection: "close" }),
-  "br-until-close": (response) =>
+  "deflate-until-close": (response) =>
     void response
-      .writeHead(200, { "content-encoding": "br", connection: "close", "transfer-encoding": "identity" })
-      .end(BROTLI),
+      .writeHead(200, { "content-encoding": "deflate", connection: "close", "transfer-encoding": "identity" })
+      .end(DEFLATED),
   cut: (response) => {
     response.writeHead(200, { "content-length": LONG.length });
     response.write(LONG.subarray(0, LONG.length / 2), () => response.socket?.end());

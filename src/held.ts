@@ -6,10 +6,10 @@ import type { RequestScope } from "./request-scope.ts";
 /** The limit for all callers, as a multiple of the limit for one. Above it, callers with more than an equal share fail. */
 const TOTAL_FACTOR = 4;
 
-/**
- * The parts of the heap that all callers, and one of them, may hold. Counted are bytes of JSON; what is parsed from them
- * mostly takes up to twice as much.
- */
+/** The budget counts bytes of JSON. A value that is parsed from ordinary JSON takes at most so many bytes of heap for each. */
+export const HEAP_PER_HELD_BYTE = 2;
+
+/** The parts of the heap that may be held by all callers, and by one of them, at `HEAP_PER_HELD_BYTE`. */
 const HEAP_SHARES = { total: 1 / 4, caller: 1 / 6 };
 
 /**
@@ -48,10 +48,10 @@ const LITTLE = 32_768;
 /** A value takes at most so many bytes of memory with its place: `{}` does. */
 const BYTES_PER_VALUE = 64;
 
-/** About the memory that parsed JSON takes, in bytes: of a list of `{}` twenty times as much as its text. */
-export function heapOf(value: unknown): number {
+/** Estimates the heap of a value that is kept between reads, in bytes: the JSON that it was parsed from is gone. */
+export function estimateHeapBytes(value: unknown): number {
   let bytes = 0;
-  // Not by recursion: callers nest as deep as they like.
+  // Not by recursion: values may be nested 200 levels deep.
   const rest = [value];
   while (rest.length > 0) {
     const next = rest.pop();

@@ -32,7 +32,7 @@ export function readBody(
     return onBody(given && given.length > maxBytes ? tooLarge() : (given ?? READ_BEFORE));
   }
   if (request.headers["content-encoding"]) return onBody(NOT_PLAIN);
-  const received = new Collector(maxBytes);
+  const received = new Collector(maxBytes, null);
   let isSettled = false;
   const settle = (body: Buffer | GraphQLError | null) => {
     if (isSettled) return;
@@ -60,7 +60,7 @@ export const hasBody = ({ headers, readableEnded }: IncomingMessage): boolean =>
 
 /** Discards the body of a request that needs none. Destroys its connection where `readBody` would reject the body. */
 export function discardBody(request: IncomingMessage, maxBytes: number): void {
-  const received = new Collector(1, "last");
+  const received = new Collector(1, null, "last");
   request.on("data", (chunk: Buffer) => {
     received.add(chunk);
     if (received.total > maxBytes || received.isInShortChunks()) request.socket.destroy();

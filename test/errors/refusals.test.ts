@@ -75,7 +75,6 @@ test.each([
   ["x-gzip", gzipSync(RECORD_TEXT)],
   ["GZIP", gzipSync(RECORD_TEXT)],
   ["deflate", deflateSync(RECORD_TEXT)],
-  ["br", brotliCompressSync(RECORD_TEXT)],
   ["identity", recordTextOf(1_000)],
 ])("an answer in the encoding %s is read, although nobody asked for it", async (encoding, body) => {
   expect((await askOf(jsonText(body, encoding), LIMIT)).answer).toEqual(RUNNING_ANSWER);
@@ -89,7 +88,7 @@ const PART = gzipSync(recordTextOf(900));
 test.each([
   ["a record beyond MAX_JSON_BYTES", jsonText(recordTextOf(1_001)), TOO_LONG],
   ["one that is compressed to less", jsonText(LONG_GZIP, "gzip"), TOO_LONG],
-  ["compressed otherwise to less", jsonText(brotliCompressSync(recordTextOf(1_001)), "br"), TOO_LONG],
+  ["compressed as no known server does", jsonText(brotliCompressSync(RECORD_TEXT), "br"), UNDECODED],
   ["a part of gzip", jsonText(PART.subarray(0, -12), "gzip"), UNDECODED],
   ["damaged gzip", jsonText(Buffer.from(PART).fill(7, 12, 30), "gzip"), UNDECODED],
   ["deflate that was never compressed", jsonText(RECORD_TEXT, "deflate"), UNDECODED],

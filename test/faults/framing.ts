@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { promisify } from "node:util";
-import { brotliCompress, constants, deflate, gzip } from "node:zlib";
+import { deflate, gzip } from "node:zlib";
 import { onTestFinished } from "vitest";
 
 /*
@@ -11,7 +11,7 @@ import { onTestFinished } from "vitest";
 
 /** How the end of a body is told. */
 export const FRAMINGS = ["content-length", "chunked", "until close"] as const;
-export const ENCODINGS = ["none", "gzip", "deflate", "br"] as const;
+export const ENCODINGS = ["none", "gzip", "deflate"] as const;
 /** What becomes of the connection behind an answer. */
 export const CONNECTIONS = ["kept", "closed"] as const;
 
@@ -32,7 +32,6 @@ const ENCODERS: Readonly<Record<Shape["encoding"], (body: Buffer) => Promise<Buf
   none: async (body) => body,
   gzip: (body) => promisify(gzip)(body, { level: 1 }),
   deflate: (body) => promisify(deflate)(body, { level: 1 }),
-  br: (body) => promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
 };
 
 /** The bytes of an answer. */

@@ -1,6 +1,6 @@
 import dns from "node:dns";
 import { readFileSync } from "node:fs";
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { everyNth, tableIn } from "../support/cases.ts";
 import { lookUp, lostHosts, MATRIX_OPERATIONS, type MatrixFault, observe } from "./fault-matrix.ts";
@@ -106,7 +106,6 @@ const FAULTS: Readonly<Record<string, MatrixFault>> = {
   "`next` that is no link": nextIs(() => "http://[c4nary"),
   "`next` to itself": nextIs(() => "?limit=1"),
   "gzip, unasked": encoded("gzip", gzipSync),
-  "br, unasked": encoded("br", brotliCompressSync),
   "deflate, unasked": encoded("deflate", deflateSync),
   "gzip that is none": encoded("gzip", (body) => body),
   "an encoding that nobody knows": encoded("martian", gzipSync),

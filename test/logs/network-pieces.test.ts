@@ -31,7 +31,7 @@ describe("however the network cuts a log", () => {
         async ({ bytes, parts }, tailLines, maxBytes) => {
           const lines = Buffer.byteLength(lastLines(bytes.toString(), tailLines));
           const start = characterFrom(bytes, bytes.length - Math.min(lines, maxBytes));
-          expect(await readWindow(inPiecesOf(parts), { tailLines, maxBytes })).toEqual({
+          expect(await readWindow(inPiecesOf(parts), { tailLines, maxBytes }, null)).toEqual({
             text: bytes.toString("utf8", start),
             startByte: start,
             endByte: bytes.length,
@@ -53,7 +53,7 @@ describe("however the network cuts a log", () => {
           let end = Math.min(fromByte + maxBytes, bytes.length);
           while (characterFrom(bytes, end) !== end) end--;
           end = Math.max(end, next);
-          expect(await readWindow(inPiecesOf(parts), { fromByte, maxBytes })).toEqual({
+          expect(await readWindow(inPiecesOf(parts), { fromByte, maxBytes }, null)).toEqual({
             text: bytes.toString("utf8", fromByte, end),
             startByte: fromByte,
             endByte: end,
@@ -64,8 +64,8 @@ describe("however the network cuts a log", () => {
           fromByte = end;
         }
         // A log that is shorter than a position is read as from its beginning.
-        const first = await readWindow(inPiecesOf(parts), { fromByte: 0, maxBytes });
-        const anew = await readWindow(inPiecesOf(parts), { fromByte: bytes.length + 1, maxBytes });
+        const first = await readWindow(inPiecesOf(parts), { fromByte: 0, maxBytes }, null);
+        const anew = await readWindow(inPiecesOf(parts), { fromByte: bytes.length + 1, maxBytes }, null);
         expect(anew).toEqual({ ...first, isRestarted: true });
       }),
       { numRuns: cases(100, 500) },

@@ -208,7 +208,7 @@ async function watch(count: number, pieceAt: (index: number) => Buffer, wanted: 
       yield pieceAt(index);
     }
   }
-  const window = await readWindow(inPiecesOf(pieces()), wanted);
+  const window = await readWindow(inPiecesOf(pieces()), wanted, null);
   return { window, megabytes: most / MEGABYTE };
 }
 

@@ -1,5 +1,9 @@
 /**
  * Tests that run on all supported versions of Node.js, which `test/nodes` has as packages. They start what was built, and import
- * nothing of `src`: that would take each worker seconds.
+ * hardly anything of `src`: that would take each worker seconds.
  */
-export const SMOKE: readonly string[] = ["test/config/built-demo.test.ts", "test/http/drain.test.ts"];
+export const SMOKE: readonly string[] = [
+  "test/config/built-demo.test.ts",
+  "test/http/drain.test.ts",
+  "test/memory/json-heap.test.ts",
+];

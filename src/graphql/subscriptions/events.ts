@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { heapOf } from "../../held.ts";
+import { estimateHeapBytes } from "../../held.ts";
 import type { StateSource } from "../../live/state-poll.ts";
 import { runs } from "../../rest/api/kinds.ts";
 import { KNOWN_KEYS, type RunnableRecord, type TrackedRecord } from "../../rest/api/records.ts";
@@ -39,7 +39,7 @@ export function runSource<R extends TrackedRecord>(
     endpoint,
     read: async (session, before) => latestOf(before, await readRun(run, session)),
     isFinal: isFinished,
-    bytesOf: heapOf,
+    bytesOf: estimateHeapBytes,
   };
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { heapOf } from "../../held.ts";
+import { estimateHeapBytes } from "../../held.ts";
 import { runs } from "../../rest/api/kinds.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import { endOf, slice } from "../../rest/session/pages.ts";
@@ -60,7 +60,7 @@ async function bytesIn(records: readonly MetricRow[]): Promise<number> {
   let bytes = 0;
   for (const [index, record] of records.entries()) {
     if (index % STRIDE === STRIDE - 1) await setImmediate();
-    bytes += heapOf(record);
+    bytes += estimateHeapBytes(record);
   }
   return bytes;
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { isPassing, Failure } from "../../errors.ts";
-import { heapOf } from "../../held.ts";
+import { estimateHeapBytes } from "../../held.ts";
 import { millisecondsOf } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pages.ts";
@@ -103,7 +103,11 @@ async function listedAfter(
   return { version, rows, leaving, left, covers };
 }
 
-const rowOf = (record: Known, version: number): Row => ({ record, version, bytes: heapOf(record) });
+const rowOf = (record: Known, version: number): Row => ({
+  record,
+  version,
+  bytes: estimateHeapBytes(record),
+});
 
 function coverageOf({ items, hasNext, last = items.at(-1) }: FirstPage, { isNewestFirst }: Watched) {
   if (!hasNext) return () => true;

@@ -1,4 +1,4 @@
-import { anyObject, type ByName, integer, isObject, MAX_NAMES } from "../../rest/api/record.ts";
+import { object, type ByName, integer, isObject, MAX_NAMES } from "../../rest/api/record.ts";
 import { GROUP_COUNTERS, type GroupRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, derived, derivedOrNull, known, objectType, shown, shownOrNull } from "../core/builder.ts";
@@ -88,7 +88,7 @@ const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").i
     ),
     randomSearch: t.field({
       type: RandomSearch,
-      ...known("random_search", anyObject, "Settings of a random search."),
+      ...known("random_search", object, "Settings of a random search."),
     }),
     raw: t.field(derivedOrNull("JSON", "All of it, as received.", (settings) => settings)),
   }),

@@ -1,4 +1,4 @@
-import { anyObject, type ByName, integer, text, texts } from "../../rest/api/record.ts";
+import { object, type ByName, integer, text, texts } from "../../rest/api/record.ts";
 import type { CloneableRecord, JobRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { openConfig } from "../../rest/api/run-config.ts";
@@ -43,8 +43,8 @@ const RunConfig = builder.objectRef<ByName>("RunConfig").implement({
   fields: (t) => ({
     version: t.int(known("version", integer, "Version of the format.")),
     kind: t.string(known("kind", text, "`experiment`, `job`, `build` or `group`.")),
-    build: t.field({ type: BuildConfig, ...known("build", anyObject, "How the image is built.") }),
-    run: t.field({ type: RunCommand, ...known("run", anyObject, "What runs; null for a build.") }),
+    build: t.field({ type: BuildConfig, ...known("build", object, "How the image is built.") }),
+    run: t.field({ type: RunCommand, ...known("run", object, "What runs; null for a build.") }),
     raw: t.field(derivedOrNull("JSON", "All of it, as received.", (config) => config)),
   }),
 });

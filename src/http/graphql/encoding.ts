@@ -3,6 +3,7 @@ import type { ExecutionResult, GraphQLError, GraphQLFormattedError } from "graph
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { rejection } from "../../engine/errors.ts";
 import { tryTo, isErrorCode, statusOf } from "../../errors.ts";
+import { type JsonScan, MAX_NESTING, scanJson } from "../../rest/api/json-scan.ts";
 import { ownCopy } from "../../util/own-copy.ts";
 
 /*
@@ -26,25 +27,38 @@ const EXPECTED: Record<ParamType, string> = { string: "a string", object: "a JSO
 
 const badRequest = (message: string) => rejection(message, "BAD_REQUEST");
 
+/** Counts the heap that a value will take, in bytes, before it is parsed. Throws `Failure` above the limit of the caller. */
+export type Hold = (heapBytes: number) => void;
+
 /** Parses the parameters of a request: from the body of a POST, or from the query string of a GET. Throws `GraphQLError`. */
-export function parseParams({ method, url = "" }: IncomingMessage, body: Buffer | null): object {
-  if (body) return parseObject(body);
-  if (method === "GET") return parseQueryString(url.split("?")[1] ?? "");
+export function parseParams({ method, url = "" }: IncomingMessage, body: Buffer | null, hold: Hold): object {
+  if (body) return parseObject(body, hold);
+  if (method === "GET") return parseQueryString(url.split("?")[1] ?? "", hold);
   const http = { status: 405, headers: { Allow: "GET, POST" } };
   throw rejection("Expected GET or POST, got another method.", "BAD_REQUEST", http);
 }
 
 /** Parses `query=…&variables={…}`. Ignores other parameters: proxies and caches add their own. */
-function parseQueryString(text: string): object {
+function parseQueryString(text: string, hold: Hold): object {
   if (tryTo(() => decodeURIComponent(text)) === undefined)
     throw badRequest("Expected a query string in percent-encoded UTF-8.");
   const search = new URLSearchParams(text);
-  const params = Object.entries(PARAMS).map(([name, type]) => {
+  const given = Object.entries(PARAMS).map(([name, type]) => {
     const [value, ...more] = search.getAll(name);
     if (more.length > 0) throw badRequest(`${name}: expected one value, got ${more.length + 1}`);
     // An empty parameter counts as absent.
     // Persisted: a document is kept, and the URL is not.
-    if (!value || type === "string") return [name, value ? ownCopy(value) : undefined];
+    return { name, type, value: value ? ownCopy(value) : undefined };
+  });
+  hold(
+    given.reduce(
+      (bytes, { type, value = "" }) =>
+        bytes + (type === "string" ? value.length : heapOf(scanJson(Buffer.from(value)))),
+      0,
+    ),
+  );
+  const params = given.map(({ name, type, value }) => {
+    if (value === undefined || type === "string") return [name, value];
     const parsed = tryTo(() => JSON.parse(value) as unknown);
     if (parsed !== undefined) return [name, parsed];
     throw badRequest(`${name}: expected ${EXPECTED[type]}, got text that is no JSON`);
@@ -52,12 +66,20 @@ function parseQueryString(text: string): object {
   return Object.fromEntries(params);
 }
 
+/** The heap that JSON of a caller takes. Throws `GraphQLError` where it is nested too deeply. */
+export function heapOf({ heapBytes, isTooDeep }: JsonScan): number {
+  if (isTooDeep) throw badRequest(`Expected JSON nested at most ${MAX_NESTING} levels deep, got deeper.`);
+  return heapBytes;
+}
+
 /** Parses a body that is one JSON object. Throws `GraphQLError`. */
-export function parseObject(bytes: Uint8Array): object {
+export function parseObject(bytes: Buffer, hold: Hold): object {
+  const scan = scanJson(bytes);
+  hold(heapOf(scan));
   const expected = "Expected a JSON object as the body, got";
   let value: unknown;
   try {
-    value = JSON.parse(UTF8.decode(bytes));
+    value = JSON.parse(scan.ascii ?? UTF8.decode(bytes));
   } catch (error) {
     throw badRequest(
       error instanceof SyntaxError ? `${expected} text that is no JSON` : "Expected a body in UTF-8.",

@@ -1,13 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import type { ExecutionResult } from "graphql";
 import { noteErrors, rejection } from "../../engine/errors.ts";
-import { heapOf } from "../../held.ts";
+import type { Held } from "../../held.ts";
 import { type OpenedOperation, openOperation, openStream, type Parts } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import {
   acceptsEvents,
   checkParams,
   headOf,
+  type Hold,
   jsonOf,
   NEWER,
   parseParams,
@@ -43,7 +44,7 @@ export async function operate(
   parts: Parts,
   request: IncomingMessage,
   operation: OpenedOperation,
-  read: () => object,
+  read: (hold: Hold) => object,
   { isReadOnly, takesEvents, pieces: form, status }: Manner,
   onEnd = () => {},
 ): Promise<Outcome> {
@@ -55,9 +56,9 @@ export async function operate(
     isStream,
   });
   try {
-    const params = checkParams(read(), (names) => telemetry.unknownParameters(scope.requestId, names));
-    // Before it waits for a turn, as many others may.
-    const held = heldBytes.hold(scope, heapOf(params));
+    let held: Held | null = null;
+    const given = read((heapBytes) => void (held = heldBytes.hold(scope, heapBytes)));
+    const params = checkParams(given, (names) => telemetry.unknownParameters(scope.requestId, names));
     if (takesEvents && (await engine.typeOf(params, scope)) === "subscription") {
       const open = () => openStream(parts, request, scope, held);
       const opened = await engine.subscribe({ scope, params, facts, openStream: open });
@@ -98,8 +99,8 @@ export function createGraphqlHandler(parts: Parts) {
     const type = resultTypeFor(accept);
     const form = streamFormFor(accept);
     const operation = openOperation(parts, request, scope);
-    const read = () => {
-      if (type || form) return parseParams(request, body);
+    const read = (hold: Hold) => {
+      if (type || form) return parseParams(request, body, hold);
       throw NOT_ACCEPTABLE;
     };
     const [isReadOnly, takesEvents] = [body === null, acceptsEvents(accept)];

@@ -6,11 +6,12 @@ import { WebSocket, WebSocketServer } from "ws";
 import type { Caller } from "../../caller.ts";
 import { InputError, statusOf, Failure } from "../../errors.ts";
 import { RequestScope } from "../../request-scope.ts";
+import { type JsonScan, scanJson } from "../../rest/api/json-scan.ts";
 import { openOperation, type Parts } from "../operation.ts";
 import { isAmong, type Origins } from "../target.ts";
 import type { Place } from "../doors.ts";
 import { refuse } from "../server.ts";
-import { jsonOf, toJson } from "./encoding.ts";
+import { heapOf, type Hold, jsonOf, toJson } from "./encoding.ts";
 import { operate } from "./handler.ts";
 
 /** Stands for every operation: the engine has read the document when `graphql-ws` asks what it is. */
@@ -49,6 +50,8 @@ const BAD_REQUEST = 4_400;
 class Client extends WebSocket {
   /** The headers and the socket that count for its operations. */
   request!: Pick<IncomingMessage, "headers" | "socket">;
+  /** The scan of the last message. */
+  received!: JsonScan;
   #parts!: Parts;
   #place!: Place;
   #unanswered = 0;
@@ -66,6 +69,8 @@ class Client extends WebSocket {
     // Each ping and message has an answer, which waits in memory for a client that does not read.
     const onReceived = () => this.bufferedAmount > MAX_UNREAD_BYTES && this.terminate();
     this.on("ping", onReceived).on("message", onReceived);
+    // Safe: so is the `binaryType` of a connection.
+    this.on("message", (data) => void (this.received = scanJson(data as Buffer)));
     this.once("close", () => {
       this.#cancelIdle();
       this.#place.release();
@@ -175,6 +180,8 @@ export function createWebSockets(parts: Parts) {
       },
       onSubscribe: ({ extra, subscriptions }, id, { query, ...params }) => {
         const client = extra.socket as Client;
+        // `graphql-ws` calls this in the turn of the message.
+        const { received } = client;
         if (id.length > MAX_ID_LENGTH)
           return [
             publicError(new InputError(`id: expected at most ${MAX_ID_LENGTH} characters, got ${id.length}`)),
@@ -189,8 +196,12 @@ export function createWebSockets(parts: Parts) {
           subscriptions[id] = leftBy(() => scope.end("left"));
           // The protocol requires a text, also where a hash stands for the document.
           const asked = { ...params, query: query === "" ? null : query };
+          const read = (hold: Hold) => {
+            hold(heapOf(received));
+            return asked;
+          };
           const { messages, result } = await operation.run(() =>
-            operate(parts, request, operation, () => asked, MANNER, end),
+            operate(parts, request, operation, read, MANNER, end),
           );
           if (messages) return { schema, document: READ, contextValue: messages };
           operation.end(null);

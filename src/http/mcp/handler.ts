@@ -13,11 +13,11 @@ import { lexicographicSortSchema } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { Execution } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
-import { heapOf } from "../../held.ts";
 import { nextTurn } from "../../engine/turns.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
 import { version } from "../../installation.ts";
 import { isObject } from "../../rest/api/record.ts";
+import { estimateHeapBytes } from "../../held.ts";
 import { parseObject, PRIVATE, resultTypeFor } from "../graphql/encoding.ts";
 import { openOperation, type Parts } from "../operation.ts";
 import { reject } from "../rejection.ts";
@@ -118,7 +118,7 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
     const { req: request } = response;
     const execute: RunOperation = async (...given) => {
       // Strings of JSON are parsed by now.
-      parts.heldBytes.hold(scope, heapOf(given));
+      parts.heldBytes.hold(scope, estimateHeapBytes(given));
       const operation = openOperation(parts, request, scope);
       const result = await operation.run(() => resultOf(operation, ...given));
       operation.end(200);
@@ -126,8 +126,8 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
     };
     let answer: Response;
     try {
-      const message = parseObject(asked ?? Buffer.alloc(0));
-      parts.heldBytes.hold(scope, heapOf(message));
+      const hold = (heapBytes: number) => void parts.heldBytes.hold(scope, heapBytes);
+      const message = parseObject(asked ?? Buffer.alloc(0), hold);
       answer = await answerMessage(message, request.headers, () => openServer(execute));
     } catch (error) {
       return reject(response, "mcp", parts.publicError(error), requestId);

@@ -2,7 +2,8 @@ import { InputError } from "../../errors.ts";
 import type { Query } from "./batches.ts";
 import { notOffered } from "./endpoint.ts";
 import type { MetricDirection, Order, Profile } from "./profile.ts";
-import { parseJson, roundedOf } from "./reader.ts";
+import { parseJson } from "./parse-json.ts";
+import { roundedOf } from "./reader.ts";
 
 /** An order of experiments by the last value of a metric. */
 interface MetricOrder {

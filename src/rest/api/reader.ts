@@ -122,8 +122,6 @@ export const bookmarksOf = <Item>(read: Read<Item>) =>
     return item === null ? null : { content_object: item };
   });
 
-/** The fewest digits of an integer that a number may not keep. */
-const LONG = 16;
 const LONG_INTEGER = /^-?\d{16,}$/;
 
 /**
@@ -138,50 +136,3 @@ export function roundedOf(value: unknown): number | null {
   const digits = isRawJSON?.(value) ? value.rawJSON : rawJSON ? null : value;
   return typeof digits === "string" && LONG_INTEGER.test(digits) ? Number(digits) : null;
 }
-
-/**
- * A text, one of the words that Python's encoder writes, or a long integer. A text that is not closed is one as well: it is
- * read once.
- */
-const EXTENDED = /"[^"\\]*(?:(?:\\.)+[^"\\]*)*"?|-?(?:NaN|Infinity)|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/gs;
-
-/**
- * Parses JSON in UTF-8. `NaN` and `Infinity`, which Python's encoder writes, read as null, and integers by `integerOf`. Throws
- * `SyntaxError`, or `RangeError` where one of them stands beside a text with millions of escapes.
- */
-export function parseJson(bytes: Buffer): unknown {
-  const received = bytes.toString("utf8");
-  const isLong = hasLongInteger(bytes);
-  const isExtended = received.includes("NaN") || received.includes("Infinity") || (isLong && !rawJSON);
-  const plain = isExtended ? received.replace(EXTENDED, plainOf) : received;
-  const reviver = isLong && rawJSON ? exactly : undefined;
-  return JSON.parse(plain.startsWith("\uFEFF") ? plain.slice(1) : plain, reviver);
-}
-
-const plainOf = (found: string): string => {
-  if (found.startsWith('"')) return found;
-  return /\d/.test(found) ? JSON.stringify(integerOf(found)) : "null";
-};
-
-/** A number as it was written. */
-const exactly = (_key: string, value: unknown, { source = "" }: { source?: string } = {}): unknown =>
-  LONG_INTEGER.test(source) ? integerOf(source) : value;
-
-/** Whether there is an integer of so many digits: one of any so many bytes is a digit of it. */
-function hasLongInteger(bytes: Buffer): boolean {
-  for (let at = LONG - 1; at < bytes.length; at += LONG) {
-    if (!isDigit(bytes[at])) continue;
-    let start = at;
-    while (isDigit(bytes[start - 1])) start--;
-    const before = bytes[start - 1] ?? 0;
-    // Most are of a fraction, or of a text such as a hash.
-    const isPart = before === DOT || before === QUOTE || (before >= LETTER && before !== BRACKET);
-    if (isPart && !isDigit(bytes[at + LONG])) continue;
-    while (isDigit(bytes[at])) at++;
-    if (!isPart && at - start >= LONG) return true;
-  }
-  return false;
-}
-
-const [QUOTE, DOT, LETTER, BRACKET] = [0x22, 0x2e, 0x41, 0x5b];
-const isDigit = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;

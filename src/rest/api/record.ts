@@ -26,13 +26,7 @@ export const mapped = <Name extends string, Row, Result>(
     (Object.keys(table) as Name[]).map((name) => [name, replace(table[name], name)]),
   ) as Readonly<Record<Name, Result>>;
 
-/**
- * Maximum nesting of JSON from callers and from the service, whose documented responses have six levels. Deep values overflow
- * the stack of recursive code.
- */
-export const MAX_NESTING = 200;
-
-/** Whether a value is nested more than `levels` deep. */
+/** Whether a value is nested more than `levels` deep. For values that no JSON had: YAML, and literals of documents. */
 export const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === "object" &&
   value !== null &&
@@ -69,19 +63,16 @@ export const timestamp = passing("string", (value: unknown) => typeof value === 
 /** Milliseconds since 1970 of a timestamp; NaN when it is none. Without an offset it is UTC, not of the gateway's time zone. */
 export const millisecondsOf = (time: string): number =>
   Date.parse(/^\d{4}-\d\d-\d\d[T ][\d:.]+$/.test(time) ? `${time}Z` : time);
-/** A value whose type the document does not show. One that is nested too deep is none. */
-export const unstated = (value: unknown): value is unknown => !isDeeper(value, MAX_NESTING);
+/** A value whose type the document does not show: any JSON. */
+export const unstated = (value: unknown): value is unknown => typeof value !== "function";
 export const object = (value: unknown): value is Readonly<Record<string, unknown>> | null | undefined =>
-  value == null || (isObject(value) && unstated(value));
-/** An object of which single values are shown: none looks through all of it. */
-export const anyObject = (value: unknown): value is Readonly<Record<string, unknown>> | null | undefined =>
   value == null || isObject(value);
 export const textOrObject = (
   value: unknown,
 ): value is string | Readonly<Record<string, unknown>> | null | undefined => text(value) || isObject(value);
 /** A list whose items have no documented type. */
 export const list = (value: unknown): value is readonly unknown[] | null | undefined =>
-  value == null || (Array.isArray(value) && unstated(value));
+  value == null || Array.isArray(value);
 
 /** Longest list of records that is read. */
 export const MAX_RECORDS = 100_000;
@@ -122,7 +113,7 @@ export function byName(value: unknown): value is ByName | null | undefined {
   if (value == null) return true;
   if (!isObject(value)) return false;
   let names = 0;
-  for (const name in value) if (++names > MAX_NAMES || isDeeper(value[name], MAX_NESTING - 1)) return false;
+  for (const _ in value) if (++names > MAX_NAMES) return false;
   return true;
 }
 

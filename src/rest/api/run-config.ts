@@ -1,7 +1,8 @@
 import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
 import { Failure } from "../../errors.ts";
-import { type ByName, type Check, isDeeper, isObject, MAX_NESTING, textOrObject } from "./record.ts";
+import { MAX_NESTING } from "./json-scan.ts";
+import { type ByName, type Check, isDeeper, isObject, textOrObject } from "./record.ts";
 import { integerOf } from "./reader.ts";
 
 const require = createRequire(import.meta.url);

@@ -1,5 +1,5 @@
 import { pipeline, Readable, type Transform } from "node:stream";
-import { createBrotliDecompress, createUnzip } from "node:zlib";
+import { createUnzip } from "node:zlib";
 import { TooLarge } from "../../errors.ts";
 
 /** An unsupported response: an unknown encoding, an invalid status, a protocol upgrade. */
@@ -7,27 +7,36 @@ export class NotUnderstood extends Error {}
 
 type Decoder = () => Transform;
 
-/** `createUnzip` decodes gzip and the zlib format, which `deflate` means. */
+/** `createUnzip` decodes gzip, which a known server sends unasked, and the zlib format, which `deflate` means. */
 const DECODERS: ReadonlyMap<string, Decoder | null> = new Map([
   ["", null],
   ["identity", null],
   ["gzip", createUnzip],
   ["x-gzip", createUnzip],
   ["deflate", createUnzip],
-  ["br", createBrotliDecompress],
 ]);
 
 /** The decoder for a `content-encoding`: null where the body is as it is, undefined for an unknown one. */
 export const decoderOf = (header: string | null): Decoder | null | undefined =>
   DECODERS.get((header ?? "").trim().toLowerCase());
 
+/** Receives the number of bytes that are about to be kept in memory. Throws `Failure` above a limit. */
+export interface Holder {
+  hold(bytes: number): void;
+}
+
 /** Decodes a whole body. Rejects with `TooLarge` as soon as the output exceeds `limit` bytes. */
-export async function decodeBody(body: Buffer, encoding: string, limit: number): Promise<Buffer> {
+export async function decodeBody(
+  body: Buffer,
+  encoding: string,
+  limit: number,
+  holder: Holder,
+): Promise<Buffer> {
   const decoder = decoderOf(encoding);
   if (decoder === undefined) throw new NotUnderstood();
   // A response without a body may still have an encoding header.
   if (!decoder || body.length === 0) return body;
-  return readWhole(decodeStream(Readable.from([body]), decoder), limit);
+  return readWhole(decodeStream(Readable.from([body]), decoder), limit, holder);
 }
 
 /** Decodes a stream. The returned stream ends, fails and is destroyed together with the source. */
@@ -35,8 +44,8 @@ export const decodeStream = (source: Readable, decoder: Decoder | null): Readabl
   decoder ? pipeline(source, decoder(), () => {}) : source;
 
 /** Reads a whole stream. Rejects with `TooLarge` and destroys the stream when it exceeds `limit` bytes. */
-export async function readWhole(stream: Readable, limit: number): Promise<Buffer> {
-  const collector = new Collector(limit);
+export async function readWhole(stream: Readable, limit: number, holder: Holder): Promise<Buffer> {
+  const collector = new Collector(limit, holder);
   for await (const chunk of stream as AsyncIterable<Buffer>) collector.add(chunk);
   return collector.bytes();
 }
@@ -62,19 +71,24 @@ export class Collector {
   length = 0;
   #chunks = 0;
   readonly #size: number;
+  readonly #holder: Holder | null;
   readonly #keeps: "all" | "last";
   #memory = EMPTY;
 
-  constructor(size: number, keeps: "all" | "last" = "all") {
+  /** Without a holder its bytes count elsewhere. */
+  constructor(size: number, holder: Holder | null, keeps: "all" | "last" = "all") {
     this.#size = size;
+    this.#holder = holder;
     this.#keeps = keeps;
   }
 
-  /** Adds a chunk. Throws `TooLarge` where all are kept and there are too many. */
+  /** Adds a chunk. Throws `TooLarge` where all are kept and there are too many, and `Failure` where the holder does. */
   add(chunk: Buffer): void {
+    const kept = Math.min(this.total, 2 * this.#size);
     this.total += chunk.length;
     this.#chunks++;
     if (this.#keeps === "all" && this.total > this.#size) throw new TooLarge(this.#size);
+    this.#holder?.hold(Math.min(this.total, 2 * this.#size) - kept);
     const added = chunk.length > this.#size ? chunk.subarray(-this.#size) : chunk;
     if (this.length === 0) this.#memory = added;
     else if (this.length + added.length > this.#memory.length) this.#makeRoom(added.length);

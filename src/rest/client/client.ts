@@ -3,6 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { AttemptSettings, Exchange } from "./attempt.ts";
+import type { Holder } from "./body.ts";
 import { createBreaker } from "./breaker.ts";
 import { Connections, type ConnectionSettings } from "./connections.ts";
 import { type ConnectorSettings, createConnector } from "./connector.ts";
@@ -32,8 +33,8 @@ export interface ClientSettings
   readonly retries: number;
 }
 
-/** Reads part of a stream, and ends it unless that is kept. Calls `hold` with the number of bytes that it keeps. */
-export type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) => void) => Promise<Part>;
+/** Reads part of a stream, and ends it unless that is kept. The holder counts what it keeps. */
+export type ReadPart<Part> = (response: StreamedResponse, holder: Holder) => Promise<Part>;
 
 /** The load of the upstream queue and the state of the circuit. */
 export type Pressure = ReturnType<Client["pressure"]>;
@@ -102,11 +103,16 @@ export function createClient(settings: ClientSettings) {
     part: <Part>(order: Order, isConnected: boolean, read: ReadPart<Part>): Promise<Part> =>
       ask(road, order, isConnected, async (_, wire, watch) => {
         const response = await stream(order, wire, watch);
-        // Whatever ends the reading destroys the stream.
-        return read(response, (bytes) => {
+        const hold = (bytes: number): void => {
           watch.bytes += bytes;
           order.asker.hold(bytes);
-        });
+        };
+        try {
+          return await read(response, { hold });
+        } catch (error) {
+          response.stream.destroy();
+          throw error;
+        }
       }),
 
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {

@@ -3,9 +3,8 @@ import type { Order } from "./order.ts";
 import type { UpstreamRequest } from "./request.ts";
 import type { ResponseHead } from "./transport.ts";
 import { httpDateMs } from "./upstream-clock.ts";
-import { parseJson } from "../api/reader.ts";
+import { parseJson } from "../api/parse-json.ts";
 import { type EndpointName, spellingOf } from "../api/endpoint.ts";
-import { isDeeper, MAX_NESTING } from "../api/record.ts";
 
 interface ErrorResponse extends ResponseHead {
   /** The filled path of the request, with its query. */
@@ -131,7 +130,6 @@ const MAX_MESSAGE_LENGTH = 300;
 function upstreamMessage(response: ErrorResponse): string {
   if (isHtml(response)) return "";
   const body = tryTo(() => parseJson(Buffer.from(response.text)));
-  if (isDeeper(body, MAX_NESTING)) return "";
   let message = "";
   for (const sentence of sentences(body, [])) {
     message += message === "" ? sentence : ` ${sentence}`;

@@ -1,12 +1,14 @@
 import type { Caller } from "../../caller.ts";
 import { Failure } from "../../errors.ts";
-import { parseJson } from "../api/reader.ts";
+import { HEAP_PER_HELD_BYTE } from "../../held.ts";
+import { type JsonScan, MAX_NESTING, scanJson } from "../api/json-scan.ts";
+import { parseJson } from "../api/parse-json.ts";
 import type { Reading } from "../api/record.ts";
 import { EMPTY, NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
 import type { Order } from "./order.ts";
 import type { Dialect } from "./request.ts";
-import { MAX_ERROR_BYTES, type StreamedResponse, type WholeResponse } from "./transport.ts";
+import { MAX_ERROR_BYTES, type StreamedResponse, TransportError, type WholeResponse } from "./transport.ts";
 
 export interface ReadSettings {
   /** Receives the place of each value that reads as null because its type is wrong. */
@@ -20,14 +22,15 @@ export interface ReadSettings {
 export function readResponse(
   order: Order,
   response: WholeResponse,
-  { onFault, dialect, takeTurn }: ReadSettings,
+  settings: ReadSettings,
   { resolve, reject }: { resolve(answer: unknown): void; reject(error: unknown): void },
 ): void {
   const { caller } = order.requester.scope;
+  const { onFault, takeTurn } = settings;
   let steps: Steps | null = null;
   const advance = (): void => {
     try {
-      const step = (steps ??= stepsOf(order, response, dialect)).next();
+      const step = (steps ??= stepsOf(order, response, settings)).next();
       if (!step.done) return takeTurn(caller, advance);
       for (const place of step.value.faults) onFault(order.request.endpoint.path, place);
       resolve(step.value.answer);
@@ -40,50 +43,37 @@ export function readResponse(
 
 type Steps = Iterator<undefined, Reading<unknown>>;
 
-function stepsOf(order: Order, response: WholeResponse, { secrets }: Dialect): Steps {
+function stepsOf(order: Order, response: WholeResponse, { dialect, onFault }: ReadSettings): Steps {
   const { status, body } = response;
-  if (status >= 300) throw mapErrorResponse(order, response, body, secrets);
-  const { method, answer: reader } = order.request.endpoint;
+  if (status >= 300) throw mapErrorResponse(order, response, body, dialect.secrets);
+  const { path, answer: reader } = order.request.endpoint;
   // The body is ignored: the document describes none.
   if (reader.form !== "json") return { next: () => ({ done: true, value: NOTHING }) };
-  if (body.length > SHORT_BYTES && method === "GET") order.asker.hold(excessOf(body));
-  return reader.steps(parse(body));
+  const scan = scanJson(body);
+  holdValue(order, scan, body);
+  if (scan.isTooDeep) onFault(path, TOO_DEEP);
+  return reader.steps(parse(body, scan));
 }
 
 const NOTHING = { answer: undefined, faults: [] };
 
-/** Heap of an object or list besides its JSON, and of a name that no other object has, in bytes. Measured: 40 to 64, 60 to 110. */
-const BYTES_PER = { object: 64, name: 80 };
-/** Of the hashes of names. Random, so that nobody finds names with one hash. */
-const FACTOR = 2 * Math.floor(Math.random() * 2 ** 19) + 1;
-/** Marks the hashes of the names of one response: made once, as a new one for each takes longer than to count. */
-const known = new Uint8Array(2 ** 20);
-/** Of shorter responses nobody gets enough at a time to fill the heap. */
-const SHORT_BYTES = 16_384;
+/** Reported as the place of values that read as null because of their nesting. */
+const TOO_DEEP = `(nested more than ${MAX_NESTING} levels deep)`;
 
-/** What is parsed from JSON takes about twice its bytes, which count; the more objects and different names there are, the more it takes. */
-function excessOf(json: Buffer): number {
-  let bytes = 0;
-  known.fill(0);
-  // An iterator would take as long as parsing.
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at];
-    if (byte === 0x5b || byte === 0x7b) bytes += BYTES_PER.object;
-    if (byte !== 0x3a || json[at - 1] !== 0x22) continue;
-    // A name is a text with a colon behind it. It counts once, by the hash of its last letters.
-    let name = 0;
-    for (let letter = at - 2; letter > at - 50 && json[letter] !== 0x22; letter--)
-      name = Math.imul(name, FACTOR) + (json[letter] ?? 0);
-    const slot = name & (known.length - 1);
-    if (known[slot] === 0) bytes += BYTES_PER.name;
-    known[slot] = 1;
+/** Counts the memory that the value of a response will take, where that is more than its bytes stand for. */
+function holdValue({ asker }: Order, { heapBytes }: JsonScan, body: Buffer): void {
+  const excess = Math.ceil(heapBytes / HEAP_PER_HELD_BYTE) - body.length;
+  try {
+    if (excess > 0) asker.hold(excess);
+  } catch (error) {
+    // The upstream service may have done what it was sent.
+    throw new TransportError(error, true);
   }
-  return Math.max(0, Math.ceil((bytes - json.length) / 2));
 }
 
-function parse(body: Buffer): unknown {
+function parse(body: Buffer, scan: JsonScan): unknown {
   try {
-    return parseJson(body);
+    return parseJson(body, scan);
   } catch {
     // The parser's own message quotes the body.
     throw new Failure("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.");
@@ -99,7 +89,7 @@ export async function checkStream(
   const { status, stream, bodyHeaders, isHandedOver } = response;
   const { range } = order.request;
   if (status >= 300 && !(status === 416 && range)) {
-    const body = await readWhole(stream, MAX_ERROR_BYTES).catch(() => EMPTY);
+    const body = await readWhole(stream, MAX_ERROR_BYTES, order.asker).catch(() => EMPTY);
     throw mapErrorResponse(order, response, body, secrets);
   }
   const isUnrequestedPart = status === 206 && !(range && bodyHeaders["content-range"]);

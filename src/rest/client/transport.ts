@@ -138,12 +138,12 @@ class ResponseHandler {
     // Informational: the final response follows.
     if (status < 200) return true;
     this.#head = headOf(status, rawHeaders);
-    if (status >= 300) this.#body = new Collector(MAX_ERROR_BYTES);
-    else if (this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes);
+    if (status >= 300) this.#body = new Collector(MAX_ERROR_BYTES, this.#asker);
+    else if (this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes, this.#asker);
     else {
       this.#succeed({ body: EMPTY, ...this.#head });
       // The ignored body may still arrive, and keeps the connection usable.
-      this.#body = new Collector(MAX_ERROR_BYTES);
+      this.#body = new Collector(MAX_ERROR_BYTES, this.#asker);
       this.#timer = setTimeout(() => this.#abort?.(), IGNORED_BODY_MS);
     }
     return true;
@@ -153,7 +153,6 @@ class ResponseHandler {
     try {
       this.#body?.add(chunk);
       if (this.#body?.isInShortChunks()) throw new NotUnderstood();
-      this.#asker.hold(chunk.length);
     } catch (error) {
       if (this.#head && this.#head.status >= 300) this.#succeed({ body: EMPTY, ...this.#head });
       this.#fail(error);
@@ -178,10 +177,9 @@ class ResponseHandler {
     try {
       const isError = head.status >= 300;
       const limit = isError ? MAX_ERROR_BYTES : (this.#maxBytes ?? MAX_ERROR_BYTES);
-      const decoding = decodeBody(body, encoding, limit);
+      const decoding = decodeBody(body, encoding, limit, this.#asker);
       // The status of an error is used even when its body cannot be decoded.
       const decoded = await (isError ? decoding.catch(() => EMPTY) : decoding);
-      this.#asker.hold(decoded.length);
       this.#succeed({ body: decoded, ...head });
     } catch (error) {
       this.#fail(error);

@@ -1,4 +1,4 @@
-import { Collector, EMPTY } from "../client/body.ts";
+import { Collector, EMPTY, type Holder } from "../client/body.ts";
 import type { StreamedResponse } from "../client/transport.ts";
 
 /**
@@ -30,9 +30,13 @@ export type LogResponse = Pick<StreamedResponse, "stream" | "bodyHeaders">;
  * Reads a window of a streamed log. Reads no further than needed, and buffers at most twice `maxBytes`. Never splits a
  * character: an incomplete one at the end belongs to the next window.
  */
-export async function readWindow(response: LogResponse, request: WindowRequest): Promise<LogWindow> {
-  if ("tailLines" in request) return readTail(response, request);
-  const window = await new OpenLog(response, request).next();
+export async function readWindow(
+  response: LogResponse,
+  request: WindowRequest,
+  holder: Holder | null,
+): Promise<LogWindow> {
+  if ("tailLines" in request) return readTail(response, request, holder);
+  const window = await new OpenLog(response, request).next(holder);
   if (request.isContinued) return window;
   window.rest?.close();
   return { ...window, rest: null };
@@ -70,10 +74,10 @@ class OpenLog {
   }
 
   /** Reads the next window. Rejects when the response fails. */
-  async next(): Promise<LogWindow> {
+  async next(holder: Holder | null = null): Promise<LogWindow> {
     const maxLength = this.#maxBytes + MAX_CHARACTER_BYTES;
-    const isCut = await this.#skip(maxLength);
-    const held = new Collector(maxLength);
+    const isCut = await this.#skip(maxLength, holder);
+    const held = new Collector(maxLength, holder);
     for (let chunk = await this.#nextChunk(); chunk; chunk = await this.#nextChunk()) {
       const end = maxLength - held.length;
       held.add(chunk.subarray(0, end));
@@ -105,9 +109,9 @@ class OpenLog {
    * Receives what is before the window. A log that ends before is a new one: its beginning becomes the window. Returns whether there is
    * more of it than was kept.
    */
-  async #skip(maxLength: number): Promise<boolean> {
+  async #skip(maxLength: number, holder: Holder | null): Promise<boolean> {
     const kept = Number.isFinite(this.#length) ? 0 : maxLength;
-    const head = new Collector(kept);
+    const head = new Collector(kept, holder);
     let skipped = 0;
     while (this.#toSkip > 0) {
       const chunk = await this.#nextChunk();
@@ -145,8 +149,9 @@ class OpenLog {
 async function readTail(
   { stream }: LogResponse,
   { tailLines, maxBytes }: { tailLines: number; maxBytes: number },
+  holder: Holder | null,
 ): Promise<LogWindow> {
-  const held = new Collector(maxBytes + MAX_CHARACTER_BYTES, "last");
+  const held = new Collector(maxBytes + MAX_CHARACTER_BYTES, holder, "last");
   for await (const chunk of stream as AsyncIterable<Buffer>) held.add(chunk);
   const { total } = held;
   const bytes = held.bytes();

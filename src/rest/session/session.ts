@@ -153,9 +153,8 @@ class TokenSession {
 
 const partOf =
   (window: WindowRequest): ReadPart<LogWindow> =>
-  async (response, hold) => {
-    const part = await readWindow(response, window);
-    hold(part.endByte - part.startByte);
+  async (response, holder) => {
+    const part = await readWindow(response, window, holder);
     if (part.rest) response.keep();
     return part;
   };

@@ -1,0 +1,168 @@
+import { readFileSync } from "node:fs";
+import { runInNewContext } from "node:vm";
+import { setFlagsFromString } from "node:v8";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { scanJson } from "../../src/rest/api/json-scan.ts";
+import { cases } from "../support/cases.ts";
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+const heap = (): number => {
+  collect();
+  return process.memoryUsage().heapUsed;
+};
+
+/** The heap that the parsed value takes, in bytes. */
+function heapOf(text: string): number {
+  const kept: unknown[] = [];
+  const before = heap();
+  kept.push(JSON.parse(text));
+  const after = heap();
+  expect(kept).toHaveLength(1);
+  return after - before;
+}
+
+/** Length of a sample, in characters, and what else may come into the heap meanwhile, in bytes. */
+const LENGTH = 200_000;
+const NOISE = 20_000;
+
+/** JSON that depends on the number of its item in a list: names and strings may be new in each. */
+type Part = (item: number) => string;
+
+/** In all samples of a run another one: a hidden class of one sample is there for the next. */
+let samples = 0;
+
+const fixed =
+  (text: string): Part =>
+  () =>
+    text;
+const quoted = (text: string) => JSON.stringify(text);
+
+const scalar: fc.Arbitrary<Part> = fc.oneof(
+  fc
+    .constantFrom(
+      "null",
+      "true",
+      "0",
+      "7",
+      "-1",
+      "12345",
+      "1e9",
+      "3e9",
+      "0.5",
+      "-0",
+      "12345678901",
+      '""',
+      '"a"',
+    )
+    .map(fixed),
+  fc.string({ maxLength: 30, unit: "grapheme" }).map((text) => fixed(quoted(text))),
+  fc.constantFrom('"\\u20ac euro"', '"\\n\\n\\n"', '"pässe"', '"中文字符"').map(fixed),
+  fc.nat({ max: 40 }).map((length) => (item: number) => quoted(`${item}`.padStart(length, "s"))),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => fixed(JSON.stringify(value))),
+  fc.constant((item: number) => `${item / 7}`),
+);
+
+const name: fc.Arbitrary<Part> = fc.oneof(
+  fc.nat({ max: 1_000 }).map((index) => fixed(`"${index}"`)),
+  fc.stringMatching(/^[a-z]{1,12}$/).map((text) => fixed(`"${text}"`)),
+  fc.constantFrom<Part>(
+    (item) => `"n${samples}_${item}"`,
+    (item) => `"é€${samples}_${item}"`,
+    (item) => `"n${samples}_${item % 50}"`,
+    (item) => `"${item}"`,
+  ),
+);
+
+const part = fc.letrec<{ any: Part }>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    scalar,
+    fc
+      .array(tie("any"), { maxLength: 5 })
+      .map((parts) => (item: number) => `[${parts.map((each) => each(item)).join()}]`),
+    fc
+      .array(fc.tuple(name, tie("any")), { maxLength: 6 })
+      .map(
+        (entries) => (item: number) =>
+          `{${entries.map(([key, value]) => `${key(item)}:${value(item)}`).join()}}`,
+      ),
+    fc
+      .tuple(fc.integer({ min: 7, max: 200 }), fc.boolean(), scalar)
+      .map(([count, isNew, value]) => (item: number) => {
+        const names = Array.from(
+          { length: count },
+          (_, index) => `"k${isNew ? `${samples}_${item}_` : ""}${index}"`,
+        );
+        return `{${names.map((each) => `${each}:${value(item)}`).join()}}`;
+      }),
+  ),
+})).any;
+
+/** A list, or an object, of so many parts that its heap can be measured. */
+function textOf(each: Part, isList: boolean): string {
+  samples++;
+  const items: string[] = [];
+  for (let length = 0; length < LENGTH;) {
+    const item = isList ? each(items.length) : `"i${samples}_${items.length}":${each(items.length)}`;
+    items.push(item);
+    length += item.length;
+  }
+  return isList ? `[${items.join()}]` : `{${items.join()}}`;
+}
+
+/** How much more heap JSON takes than the estimate, in bytes. */
+function excessOf(text: string): number {
+  const { heapBytes } = scanJson(Buffer.from(text));
+  return heapOf(text) - heapBytes;
+}
+
+test("the estimate for JSON of any shape is never below the heap", () => {
+  fc.assert(
+    fc.property(part, fc.boolean(), (each, isList) => {
+      const measure = () => excessOf(textOf(each, isList));
+      const first = measure();
+      // Once more, because anything else in the process may have taken it.
+      expect(first < NOISE ? first : measure()).toBeLessThan(NOISE);
+    }),
+    { numRuns: cases(25, 400) },
+  );
+});
+
+interface Recorded {
+  readonly json: { readonly results?: readonly object[] } | null;
+  readonly path: string;
+}
+
+/** The items of the lists that known servers gave, by the last name of their path. */
+function recordedLists(): Map<string, object[]> {
+  const lists = new Map<string, object[]>();
+  for (const release of ["0.2.0-reads", "0.4.4-beyond", "0.4.4-samples", "0.4.4-further"]) {
+    const lines = readFileSync(new URL(`../recordings/${release}.jsonl`, import.meta.url), "utf8")
+      .trim()
+      .split("\n");
+    for (const line of lines) {
+      // Safe: it is one of the recordings.
+      const { json, path } = JSON.parse(line) as Recorded;
+      const kind = /(\w+)\/?(?:\?|$)/.exec(path)?.[1] ?? "";
+      lists.set(kind, [...(lists.get(kind) ?? []), ...(json?.results ?? [])]);
+    }
+  }
+  return lists;
+}
+
+test.each(["experiments", "metrics", "statuses", "jobs", "builds", "groups", "nodes"])(
+  "the estimate for a page of recorded %s is at most twice the heap",
+  (kind) => {
+    const recorded = (recordedLists().get(kind) ?? []).map((item) => JSON.stringify(item));
+    expect(recorded).not.toEqual([]);
+    const items = Array.from({ length: 5_000 }, (_, index) => recorded[index % recorded.length]);
+    const text = `{"count":${items.length},"next":null,"results":[${items.join()}]}`;
+    const { heapBytes } = scanJson(Buffer.from(text));
+    const real = heapOf(text);
+    expect(heapBytes).toBeGreaterThan(real);
+    expect(heapBytes).toBeLessThan(2 * real);
+  },
+);

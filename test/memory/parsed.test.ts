@@ -1,0 +1,94 @@
+import { gzipSync } from "node:zlib";
+import { readFileSync } from "node:fs";
+import { expect, onTestFinished, test } from "vitest";
+import { BUILT } from "../support/built.ts";
+import { type Told, startFake } from "../support/fake.ts";
+import { startGatewayProcess } from "../support/gateway-process.ts";
+import { mainIn } from "../support/main-process.ts";
+import { jsonText } from "../support/one-read.ts";
+import { sendPlainly } from "../support/raw-requests.ts";
+
+/** Heap of the process and memory of its container, as the files of `deploy` give them, in megabytes. */
+const HEAP = 384;
+const CONTAINER = 768;
+
+/** A gateway with that heap, in front of an upstream service that has a record of so many bytes for each id. */
+async function start(recordOf: (id: number) => Told) {
+  const records = new Map<string, Told>();
+  const service = await startFake(({ path }) => {
+    const [, id = ""] = /experiments\/(\d+)/.exec(path) ?? [];
+    const told = records.get(id) ?? recordOf(Number(id));
+    records.set(id, told);
+    return told;
+  });
+  const program = [`--max-old-space-size=${HEAP}`, "--max-semi-space-size=32", mainIn(BUILT)];
+  // The process is slow on a slow machine, and must not be spared by its deadlines.
+  const env = { REQUEST_TIMEOUT_MS: "600000", UPSTREAM_TIMEOUT_MS: "600000", UPSTREAM_RATE_LIMIT: "off" };
+  const gateway = await startGatewayProcess(service.url, env, program);
+  onTestFinished(gateway.kill);
+  return {
+    ...gateway,
+    /** Sends operations of some callers that each read so many records. Resolves with their statuses. */
+    read: (count: number, callers: number) => {
+      const reads = Array.from(
+        { length: count },
+        (_, id) => `r${id}: experiment(id: "ada.mnist.${id}") { name }`,
+      );
+      const body = JSON.stringify({ query: `{ ${reads.join(" ")} }` });
+      const send = async (_: unknown, token: number) => {
+        const headers = { "content-type": "application/json", authorization: `token ${token}` };
+        const { status } = await sendPlainly(`${gateway.url}/graphql`, { method: "POST", headers }, body);
+        return status;
+      };
+      return Promise.all(Array.from({ length: callers }, send)).catch(() => []);
+    },
+    /** The most memory that it had so far, in megabytes. */
+    peak: () =>
+      Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.pid}/status`, "utf8"))?.[1]) / 1_000,
+  };
+}
+
+/** A record with so many bytes of items. */
+function record(bytes: number, itemAt: (index: number) => string): string {
+  const items: string[] = [];
+  for (let length = 0; length < bytes; length += (items.at(-1) ?? "").length + 1)
+    items.push(itemAt(items.length));
+  return `{"id": 1, "name": "a", "declarations": [null,${items.join()}]}`;
+}
+
+/** Twelve names in an order that no other index has. */
+function shuffled(prefix: number, index: number): string {
+  const names = Array.from({ length: 12 }, (_, name) => `"${name.toString(36)}_${prefix}":0`);
+  let rest = index;
+  const order = Array.from({ length: 12 }, () => {
+    const [name = ""] = names.splice(rest % names.length, 1);
+    rest = Math.floor(rest / (names.length + 1));
+    return name;
+  });
+  return `{${order.join()}}`;
+}
+
+const MEGABYTE = 1_000_000;
+
+/** What ended 1.0.0: records of so many bytes that are read at a time, by so many callers. */
+const WORST = [
+  { of: "names that are numbers", bytes: 9.5 * MEGABYTE, records: 1, callers: 1, item: () => '{"34":0}' },
+  { of: "fewer of them, six times", bytes: 2.4 * MEGABYTE, records: 6, callers: 1, item: () => '{"34":0}' },
+  { of: "numbers beside null", bytes: 9.5 * MEGABYTE, records: 5, callers: 3, item: () => "3e9" },
+  { of: "names in ever another order", bytes: 6 * MEGABYTE, records: 6, callers: 3, item: shuffled },
+] as const;
+
+test.each(WORST)("a process lives through responses of $of", async ({ bytes, records, callers, item }) => {
+  const { read, expectAlive } = await start((id) => jsonText(record(bytes, (index) => item(id, index))));
+  const statuses = await read(records, callers);
+  await expectAlive();
+  expect(statuses).toEqual(Array.from({ length: callers }, () => 200));
+});
+
+test("compressed responses count as they are decoded: two times 64 fit into a container", async () => {
+  const zipped = gzipSync(record(9.7 * MEGABYTE, () => `"${"a".repeat(1_000)}"`));
+  const { read, peak, expectAlive } = await start(() => jsonText(zipped, "gzip"));
+  await read(64, 2);
+  await expectAlive();
+  expect(peak()).toBeLessThan(CONTAINER);
+});
