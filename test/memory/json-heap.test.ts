@@ -131,6 +131,26 @@ test("the estimate for JSON of any shape is never below the heap", () => {
   );
 });
 
+const many = (length: number, nameAt: (index: number) => string) =>
+  `{${Array.from({ length }, (_, index) => `"${nameAt(index)}":0`).join()}}`;
+
+test.each<[string, Part]>([
+  ["empty objects", fixed("{}")],
+  ["empty lists", fixed("[]")],
+  ["names that are indices", fixed('{"34":0}')],
+  ["more of them", fixed('{"0":0,"1":0,"2":0,"3":0,"4":0,"142":0}')],
+  ["numbers beside null", (item) => (item === 0 ? "null" : "3e9")],
+  ["integers where another object has a fraction", (item) => `{"a":${item === 0 ? 0.5 : 0}}`],
+  ["names that no other object has", (item) => `{"n${samples}_${item}":0}`],
+  ["so many names that an object is a hash table", fixed(many(342, (index) => `n${index}`))],
+  ["a string with a character of two bytes", fixed(`"${"a".repeat(1_000)}€"`)],
+  ["one with an escape", fixed(`"${"a".repeat(1_000)}\\u20ac"`)],
+  ["short strings that differ", (item) => `"${item.toString(36)}"`],
+])("the estimate for JSON of %s is not below the heap", (_, each) => {
+  const text = textOf(each, true);
+  expect(scanJson(Buffer.from(text)).heapBytes + NOISE).toBeGreaterThan(heapOf(text));
+});
+
 interface Recorded {
   readonly json: { readonly results?: readonly object[] } | null;
   readonly path: string;

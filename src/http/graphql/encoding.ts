@@ -50,13 +50,8 @@ function parseQueryString(text: string, hold: Hold): object {
     // Persisted: a document is kept, and the URL is not.
     return { name, type, value: value ? ownCopy(value) : undefined };
   });
-  hold(
-    given.reduce(
-      (bytes, { type, value = "" }) =>
-        bytes + (type === "string" ? value.length : heapOf(scanJson(Buffer.from(value)))),
-      0,
-    ),
-  );
+  const objects = given.filter(({ type }) => type === "object");
+  hold(objects.reduce((bytes, { value = "" }) => bytes + heapOf(scanJson(Buffer.from(value))), text.length));
   const params = given.map(({ name, type, value }) => {
     if (value === undefined || type === "string") return [name, value];
     const parsed = tryTo(() => JSON.parse(value) as unknown);

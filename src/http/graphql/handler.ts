@@ -56,6 +56,7 @@ export async function operate(
     isStream,
   });
   try {
+    // Before it waits for a turn, as many others may. In full, because its variables are coerced to as much again.
     let held: Held | null = null;
     const given = read((heapBytes) => void (held = heldBytes.hold(scope, heapBytes)));
     const params = checkParams(given, (names) => telemetry.unknownParameters(scope.requestId, names));

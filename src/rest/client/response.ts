@@ -1,7 +1,7 @@
 import type { Caller } from "../../caller.ts";
 import { Failure } from "../../errors.ts";
 import { HEAP_PER_HELD_BYTE } from "../../held.ts";
-import { type JsonScan, MAX_NESTING, scanJson } from "../api/json-scan.ts";
+import { type JsonScan, scanJson } from "../api/json-scan.ts";
 import { parseJson } from "../api/parse-json.ts";
 import type { Reading } from "../api/record.ts";
 import { EMPTY, NotUnderstood, readWhole } from "./body.ts";
@@ -58,7 +58,7 @@ function stepsOf(order: Order, response: WholeResponse, { dialect, onFault }: Re
 const NOTHING = { answer: undefined, faults: [] };
 
 /** Reported as the place of values that read as null because of their nesting. */
-const TOO_DEEP = `(nested more than ${MAX_NESTING} levels deep)`;
+const TOO_DEEP = "(nested too deeply)";
 
 /** Counts the memory that the value of a response will take, where that is more than its bytes stand for. */
 function holdValue({ asker }: Order, { heapBytes }: JsonScan, body: Buffer): void {
