@@ -64,16 +64,28 @@ describe("values of a wrong type, however many,", () => {
   });
 });
 
-test("a list of more than 100,000 records or files is one fault", async () => {
+test("lists of more than 100,000 records or files are errors, and few smaller pages are tried", async () => {
   const [rows, files] = [times(100_001, "{}"), times(100_001, '["a"]')];
-  const { ask } = await startBefore(
+  const { ask, service } = await startBefore(
     ({ path }) => jsonText(path.includes("outputs") ? `{"files": [${files}]}` : `{"results": [${rows}]}`),
     { UPSTREAM_PROFILE: "polyaxon-0.4" },
   );
-  const query = `{ experiment(id: "ada.mnist.42") { outputFiles { files { name } } statuses { totalCount } } }`;
+  const query = `{ experiment(id: "ada.mnist.42") {
+    outputFiles { files { name } } statuses { totalCount } metricSeries { name }
+  } }`;
   const answer = (await ask(query)) as Answer<unknown>;
-  expect(answer.data).toEqual({ experiment: { outputFiles: { files: null }, statuses: null } });
-  expect(codesOf(answer)).toEqual([unusable("results")]);
+  expect(answer.data).toEqual({ experiment: { outputFiles: null, statuses: null, metricSeries: null } });
+  const tooLong = "The service's answer is longer than 100000 items.";
+  expect(answer.errors?.map(({ message }) => message)).toEqual([tooLong, tooLong, tooLong]);
+  const metrics = ["", ...["10000", "156", "2500", "40000", "625"].map((limit) => `?limit=${limit}`)];
+  const statuses = ["", "?limit=1", "?limit=31", "?limit=7"];
+  expect(service.calls()).toEqual(
+    [
+      ...metrics.map((page) => `GET ada/mnist/experiments/42/metrics${page}`),
+      "GET ada/mnist/experiments/42/outputs/tree",
+      ...statuses.map((page) => `GET ada/mnist/experiments/42/statuses${page}`),
+    ].toSorted(),
+  );
 });
 
 test("an object of values has at most 10,000 names; with more it reads as null", async () => {

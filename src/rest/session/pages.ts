@@ -49,6 +49,10 @@ interface ScanRequest<Item> {
 
 const MAX_PAGES = 100;
 
+/** How much smaller pages become, and at most in relation to the first ones: each try reads as much as a response may have. */
+const SMALLER = 4;
+const SMALLEST = SMALLER ** 4;
+
 /**
  * Reads the pages of a list until it has `first` items; with null only the first page, up to `maxSize` items. A scan takes of
  * each page the rows that match, and ends after so many rows as well. Throws `InputError` for a cursor of another list.
@@ -129,6 +133,7 @@ export async function endOf<At, Item>(session: Session, list: List<At, Item>): P
 export class Walk<At, Item> {
   readonly #list: List<At, Item>;
   readonly #pageSize: number;
+  readonly #smallest: number;
   readonly #seen = new Set<string>();
   #position: Position | null;
 
@@ -137,6 +142,7 @@ export class Walk<At, Item> {
     this.#list = list;
     this.#position = start;
     this.#pageSize = pageSize;
+    this.#smallest = Math.max(1, Math.floor(pageSize / SMALLEST));
   }
 
   /** Whether the last page was read. */
@@ -186,7 +192,8 @@ export class Walk<At, Item> {
         return await readStep(session, this.#list, position, wanted, most);
       } catch (error) {
         const size = Math.min(wanted, most);
-        if (!isTooLarge(error) || paging.by !== "offset" || paging.size === null || size <= 1) throw error;
+        const isSizable = paging.by === "offset" && paging.size !== null;
+        if (!isTooLarge(error) || !isSizable || size <= this.#smallest) throw error;
         largePages.add(markOf(this.#list), size);
         most = this.#below(size);
       }
@@ -195,6 +202,6 @@ export class Walk<At, Item> {
 
   /** The page size to try after one that was too large. */
   #below(size: number): number {
-    return Math.min(this.#pageSize, Math.max(1, Math.floor(size / 4)));
+    return Math.min(this.#pageSize, Math.max(this.#smallest, Math.floor(size / SMALLER)));
   }
 }
