@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { GraphQLError, GraphQLErrorExtensions } from "graphql";
 import { withExtensions } from "../engine/errors.ts";
 import { type ErrorCode, isErrorCode } from "../errors.ts";
-import { closeBehind } from "./sockets.ts";
+import { discardBody } from "./request-body.ts";
 import { headOf, NEWER, toJson } from "./graphql/encoding.ts";
 
 /** The body of an error in each protocol. That of JSON-RPC is about a message whose id is not read. */
@@ -34,7 +34,7 @@ export function reject(
   if (!request.headers.accept?.includes(NEWER)) headers["content-type"] = "application/json; charset=utf-8";
   const { retryAfterSeconds } = error.extensions;
   if (retryAfterSeconds !== undefined) headers["retry-after"] = `${retryAfterSeconds}`;
-  if (!request.complete) closeBehind(response);
+  if (!request.complete) discardBody(response);
   const { message, extensions = {} } = toJson(error);
   response.writeHead(status, headers).end(JSON.stringify(BODIES[protocol](message, extensions)));
 }

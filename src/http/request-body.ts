@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
 import { rejection } from "../engine/errors.ts";
 import { Collector, IN_SHORT_CHUNKS } from "../rest/client/body.ts";
@@ -58,12 +58,20 @@ export const hasBody = ({ headers, readableEnded }: IncomingMessage): boolean =>
   !readableEnded &&
   (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 
-/** Discards the body of a request that needs none. Destroys its connection where `readBody` would reject the body. */
-export function discardBody(request: IncomingMessage, maxBytes: number): void {
+/** Maximum bytes of a body that are discarded before its connection ends. */
+const MAX_DISCARDED_BYTES = 256_000;
+
+/**
+ * Closes the connection of a request behind its response, for which the rest of its body is not needed. What comes of that meanwhile is
+ * discarded, because a connection that closes with unread bytes may lose the response. Too much of it ends the connection at once.
+ */
+export function discardBody(response: ServerResponse): void {
+  response.setHeader("connection", "close");
+  const { req: request } = response;
   const received = new Collector(1, null, "last");
   request.on("data", (chunk: Buffer) => {
     received.add(chunk);
-    if (received.total > maxBytes || received.isInShortChunks()) request.socket.destroy();
+    if (received.total > MAX_DISCARDED_BYTES || received.isInShortChunks()) request.socket.destroy();
   });
   request.on("error", () => {});
 }

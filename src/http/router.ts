@@ -6,7 +6,7 @@ import { atEndOfTurn } from "../engine/turns.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
 import { discardBody, hasBody, readBody } from "./request-body.ts";
-import { closeBehind, MAX_UNANSWERED, onceOver, responsesOn, unanswered, watch } from "./sockets.ts";
+import { MAX_UNANSWERED, onceOver, responsesOn, unanswered, watch } from "./sockets.ts";
 import { Place } from "./doors.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
 import { codeOf, type Protocol, reject, sendText } from "./rejection.ts";
@@ -155,10 +155,8 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
     });
     if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
     readTarget(request);
-    if (hasBody(request) && !(request.method === "POST" && readers.has(pathOf(request)))) {
-      closeBehind(response);
-      discardBody(request, maxBodyBytes);
-    }
+    const isRead = request.method === "POST" && readers.has(pathOf(request));
+    if (!isRead && hasBody(request)) discardBody(response);
     // Once Node has declined the offer of another protocol, it drops what follows in the same packet.
     if (request.headers.upgrade !== undefined) response.setHeader("connection", "close");
     if (draining) closeAfter(response);

@@ -49,15 +49,6 @@ export function breakOff({ req: { httpVersion, socket } }: ServerResponse): void
   else socket.destroy();
 }
 
-/**
- * Closes the connection of a response as soon as that is sent, so that nothing is read of what is left of its request. Node would go
- * on reading until the other side has learned of the end.
- */
-export function closeBehind(response: ServerResponse): void {
-  response.setHeader("connection", "close");
-  response.once("finish", () => response.req.socket.destroy());
-}
-
 /** Closes a connection so that no response on it looks complete. */
 export function reset(socket: Socket): void {
   try {
