@@ -28,3 +28,11 @@ test("the gateway answers at the paths of the probes and of the metrics", async 
     expect((await fetch(`${url}${path}`)).status).toBe(200);
   expect(probes.map(({ httpGet }) => httpGet.port)).toEqual(Array(3).fill(container.ports[0].name));
 });
+
+test("the service and the network policy are for IPv4 and IPv6", () => {
+  expect(KUSTOMIZE.inBase("service").spec.ipFamilyPolicy).toBe("PreferDualStack");
+  const egress: { readonly to?: readonly { readonly ipBlock: { readonly cidr: string } }[] }[] =
+    KUSTOMIZE.inBase("network-policy").spec.egress;
+  const networks = egress.flatMap(({ to = [] }) => to.map(({ ipBlock }) => ipBlock.cidr));
+  expect(networks).toEqual(["0.0.0.0/0", "::/0"]);
+});
