@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import Pool from "undici/lib/dispatcher/pool.js";
-import { Collector, decodeBody, EMPTY, NotUnderstood } from "./body.ts";
+import { Failure } from "../../errors.ts";
+import { Collector, decodeBody, EMPTY, IN_SHORT_CHUNKS } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
 import type { Asker } from "./order.ts";
 
@@ -152,7 +153,7 @@ class ResponseHandler {
   onData(chunk: Buffer): boolean {
     try {
       this.#body?.add(chunk);
-      if (this.#body?.isInShortChunks()) throw new NotUnderstood();
+      if (this.#body?.isInShortChunks()) throw SHORT_CHUNKS;
     } catch (error) {
       if (this.#head && this.#head.status >= 300) this.#succeed({ body: EMPTY, ...this.#head });
       this.#fail(error);
@@ -205,6 +206,8 @@ class ResponseHandler {
     return true;
   }
 }
+
+const SHORT_CHUNKS = new Failure("UPSTREAM_BAD_RESPONSE", `The service's answer is ${IN_SHORT_CHUNKS}.`);
 
 /** How long an ignored body may occupy its connection, in milliseconds. */
 const IGNORED_BODY_MS = 1_000;
