@@ -95,6 +95,28 @@ test("what only a scan finds is looked for among the runs that have changed last
   expect(await requests(4)).toEqual([list, list, list, "GET ada/mnist/experiments/3/"]);
 });
 
+test("scans of one list for different conditions are one request for each poll", async () => {
+  const runs = experiments(3).map((run) => ({ ...run, name: run.id === 2 ? "base" : "other" }));
+  const live = await startLive(runs, { env: RELEASE_04, answer: listed(runs) });
+  const query = `subscription ($of: ID!, $words: String) {
+    runsUpdated(of: $of, filter: { words: $words }) { run { uniqueName } }
+  }`;
+  const of = globalId("Project:ada/mnist");
+  const watchers = await Promise.all(
+    ["base", "oth"].map((words) => live.subscribe({ query, variables: { of, words } })),
+  );
+  live.advance(FIRST_POLL);
+  for (const [index, id] of [2, 3].entries())
+    expect(await watchers[index]?.next()).toEqual({
+      data: { runsUpdated: { run: { uniqueName: `ada.mnist.${id}` } } },
+    });
+  await live.settle();
+  await live.reach(1_000);
+  await live.settle();
+  const list = "GET ada/mnist/experiments?limit=500";
+  expect(live.inOrder()).toEqual([list, list]);
+});
+
 test("what is running tells the end of each run: those that leave at a time are read by one list of ids", async () => {
   const runs = experiments(3);
   const { next, reach, requests } = await watchRuns(runs, RUNNING);

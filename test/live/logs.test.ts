@@ -113,6 +113,27 @@ test("a log that is not written yet is waited for, and one of a run that does no
   expect(await textOf(reader)).toBe("begun\n");
 });
 
+test("a log is followed although its run cannot be read, which is reported after a minute", async () => {
+  let text = "one\n";
+  const { subscribe, advance, settle } = await startLive([], {
+    answer: ({ path }) => (path.endsWith("/logs/") ? { text } : { status: 507, json: { detail: "no" } }),
+  });
+  const reader = await subscribe({ query: LOG_APPENDED, variables: { id: experimentId(1) } });
+  advance(FIRST_POLL);
+  expect(await textOf(reader)).toBe("one\n");
+  for (let seconds = 0; seconds < 62; seconds++) {
+    advance(1_000);
+    await settle();
+  }
+  expect(await reader.next()).toMatchObject({
+    data: null,
+    errors: [{ extensions: { code: "UPSTREAM_ERROR" } }],
+  });
+  text += "two\n";
+  advance(5_000);
+  expect(await textOf(reader)).toBe("two\n");
+});
+
 test.each([
   ["whose length is known", true, "2\n", "two\n"],
   ["whose length is not known", false, "2\n", "two\n"],

@@ -70,11 +70,11 @@ test("a typed filter of watched runs is checked before the first poll", async ()
   });
 });
 
-test("500 watched runs begin with a sixth of a minute's requests, then take turns", async () => {
-  const { watch, advance, reach, requests, timers } = await startLive(experiments(500), {
+test("200 watched runs begin with a sixth of a minute's requests, then take turns", async () => {
+  const { watch, advance, reach, requests, timers } = await startLive(experiments(200), {
     env: { LIVE_REQUESTS_PER_MINUTE: "30" },
   });
-  await Promise.all(experiments(500).map(({ id }) => watch(id)));
+  await Promise.all(experiments(200).map(({ id }) => watch(id)));
   advance(FIRST_POLL);
   let sent = 5;
   await requests(sent);

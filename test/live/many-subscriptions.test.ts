@@ -116,7 +116,7 @@ test("n polls at r requests a minute report everything within 120·n/r seconds",
       // A subscription is a poll, and so is the run of a log or of metrics.
       const polls = new Set([...watched.map(String), ...watched.map(([, id]) => `runUpdated,${id}`)]).size;
       // They have half of what the server allows.
-      const bound = 5_500 + (120_000 * polls) / Math.min(perMinute, 60);
+      const bound = 5_000 + (120_000 * polls) / Math.min(perMinute, 60);
       const changes = watched.slice(0, seconds.length).flatMap(([field, id], index): Change[] => {
         const at = (seconds[index] ?? 0) * 1_000 + index;
         if (field === "runLogAppended") return [line(at, id)];

@@ -110,6 +110,8 @@ function watchRuns(args: InputShapeFromFields<typeof watchedArgs>, context: Stre
     {
       key: `runs ${keyOf(runAt(""))} ${JSON.stringify([list.base, request.first, isMatch && args.filter])}`,
       endpoint,
+      // Scans of one list read the same pages.
+      batchKey: isMatch && `scan ${keyOf(runAt(""))} ${JSON.stringify(list.base)}`,
       read: (poll, before: ListState | null, isSeen) =>
         readList(
           {
