@@ -102,8 +102,24 @@ describe("an export of metrics", () => {
     ]);
   });
 
-  test.each([401, 503])("breaks off where all runs would fail alike: %i", async (status) => {
-    const { get } = await startMeasured({ 5: failing(status) }, { UPSTREAM_RETRIES: "0" });
+  test("breaks off where all runs would fail alike", async () => {
+    const { get } = await startMeasured({ 5: failing(401) });
+    const body = get(`${PROJECT}/metrics.csv`).then((response) => response.text());
+    await expect(body).rejects.toThrow(BROKEN);
+  });
+
+  test("names a run whose request breaks its server, and breaks off after five in a row", async () => {
+    const one = await startMeasured({ 5: failing(502) }, { UPSTREAM_RETRIES: "0" });
+    expect(await (await one.get(`${PROJECT}/metrics.csv`)).text()).toBe(
+      [
+        HEAD,
+        ...[1, 2, 3, 4].map((id) => valueOf(id)),
+        "ada.mnist.5,,,,,,UPSTREAM_UNAVAILABLE: The service is out of reach.",
+        "",
+      ].join("\r\n"),
+    );
+    const all = Object.fromEntries(RUNS.map(({ id }) => [id, failing(503)]));
+    const { get } = await startMeasured(all, { UPSTREAM_RETRIES: "0" });
     const body = get(`${PROJECT}/metrics.csv`).then((response) => response.text());
     await expect(body).rejects.toThrow(BROKEN);
   });

@@ -71,8 +71,8 @@ const told = (
   run: { uniqueName: `ada.mnist.${id}`, status, isFinished },
 });
 
-const query = (text: string) => `query=${encodeURIComponent(text)}`;
-const LIST_RUNNING = `GET ada/mnist/experiments?${query("status:running")}`;
+const queryOf = (text: string) => `query=${encodeURIComponent(text)}`;
+const LIST_RUNNING = `GET ada/mnist/experiments?${queryOf("status:running")}`;
 
 test("what only a scan finds is looked for among the runs that have changed last, in one request for each poll", async () => {
   const runs = experiments(3).map((run) => ({
@@ -129,7 +129,7 @@ test("what is running tells the end of each run: those that leave at a time are 
   expect(await requests(3)).toEqual([
     LIST_RUNNING,
     LIST_RUNNING,
-    `GET ada/mnist/experiments?${query("id:2|1")}&limit=100`,
+    `GET ada/mnist/experiments?${queryOf("id:2|1")}&limit=100`,
   ]);
 });
 

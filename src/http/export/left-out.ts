@@ -20,12 +20,13 @@ const OF_ONE_RUN: readonly ErrorCode[] = [
   "UPSTREAM_ERROR",
   "UPSTREAM_BAD_RESPONSE",
   "UPSTREAM_TIMEOUT",
+  "UPSTREAM_UNAVAILABLE",
   "PAGE_LIMIT_REACHED",
   "REQUEST_LIMIT_EXCEEDED",
 ];
 
-/** After so many timeouts in a row it is not the runs: with each, the file would wait for another one. */
-const MAX_TIMEOUTS = 4;
+/** Maximum runs in a row without a response: more are not due to the runs, and the file would wait for each of them. */
+const MAX_UNANSWERED = 4;
 
 /**
  * Creates what a table does with the failures of runs. With the column `error`, each is a row. Without it, the file breaks off after
@@ -34,16 +35,17 @@ const MAX_TIMEOUTS = 4;
 export function createLeftOut(columns: readonly { readonly name: string }[]) {
   const isReported = columns.some(({ name }) => Object.hasOwn(ERROR, name));
   let unreported: Failure | null = null;
-  let timeouts = 0;
+  let unanswered = 0;
   return {
     /** Counts what was read of a run. */
     countRead: (): void => {
-      timeouts = 0;
+      unanswered = 0;
     },
     /** The row of a failure, if any. Throws a failure that is not due to one run. */
     rowsOf: (failure: unknown): readonly LeftOut[] => {
       if (!isFailure(failure, ...OF_ONE_RUN)) throw failure;
-      if (failure.code === "UPSTREAM_TIMEOUT" && ++timeouts > MAX_TIMEOUTS) throw failure;
+      if (isFailure(failure, "UPSTREAM_TIMEOUT", "UPSTREAM_UNAVAILABLE") && ++unanswered > MAX_UNANSWERED)
+        throw failure;
       if (isReported) return [{ error: `${failure.code}: ${failure.message}` }];
       unreported ??= failure;
       return [];

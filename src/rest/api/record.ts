@@ -120,8 +120,11 @@ export function byName(value: unknown): value is ByName | null | undefined {
 /** Levels of objects whose values have names of their own. A deeper object is itself the value of its name. */
 const MAX_LEVELS = 8;
 
-/** Maximum keys that are looked up on the way to one value: a name of eight keys without dots needs 28. */
-const MAX_LOOKUPS = 128;
+/** Longest name of a value in an inner object. */
+const MAX_PATH = 500;
+
+/** Maximum characters of the keys that are looked up on the way to one value: a name of eight keys of ten characters needs 1,300. */
+const MAX_LOOKUP_CHARACTERS = 4_000;
 
 /**
  * The value that an object has under a name: the key of that name, else what the dots in it lead to through inner objects. Of several
@@ -130,13 +133,15 @@ const MAX_LOOKUPS = 128;
 export function valueAt(values: unknown, name: string): unknown {
   if (!isObject(values)) return undefined;
   if (Object.hasOwn(values, name)) return values[name];
-  return name.includes(".") ? valueBelow(values, name, 2, { lookups: MAX_LOOKUPS }) : undefined;
+  if (name.length > MAX_PATH || !name.includes(".")) return undefined;
+  return valueBelow(values, name, 2, { characters: MAX_LOOKUP_CHARACTERS });
 }
 
 /** Splits the name at its dots: the work depends on the name alone, however many keys there are. */
-function valueBelow(values: ByName, name: string, level: number, left: { lookups: number }): unknown {
+function valueBelow(values: ByName, name: string, level: number, left: { characters: number }): unknown {
   for (let dot = name.lastIndexOf("."); dot >= 0; dot = dot > 0 ? name.lastIndexOf(".", dot - 1) : -1) {
-    if (left.lookups-- === 0) return undefined;
+    left.characters -= dot;
+    if (left.characters < 0) return undefined;
     const key = name.slice(0, dot);
     const inner = Object.hasOwn(values, key) ? values[key] : null;
     if (!isInner(inner)) continue;
@@ -147,9 +152,6 @@ function valueBelow(values: ByName, name: string, level: number, left: { lookups
   }
   return undefined;
 }
-
-/** Longest name that is made for a value in an object. */
-const MAX_PATH = 500;
 
 /** An object whose values are listed. */
 interface OpenObject {

@@ -55,7 +55,7 @@ export function createClient(settings: ClientSettings) {
     new Promise((resolve, reject) => {
       transport.send(wire, order.asker, (failure, response) => {
         if (failure) return reject(failure);
-        clock.observe(response.date);
+        clock.observe(response);
         watch.status = response.status;
         watch.bytes = response.body.length;
         readResponse(order, response, settings, { resolve, reject });
@@ -66,7 +66,7 @@ export function createClient(settings: ClientSettings) {
   const stream: Exchange<StreamedResponse> = async (order, wire, watch) => {
     const response = await openResponse(wireSettings, wire, order.asker.life);
     watch.status = response.status;
-    clock.observe(response.date);
+    clock.observe(response);
     return checkStream(order, response, dialect);
   };
 

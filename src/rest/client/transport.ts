@@ -39,6 +39,8 @@ export interface ResponseHead {
   readonly encoding: string | null;
   readonly retryAfter: string | null;
   readonly date: string | null;
+  /** When the head arrived, in milliseconds since 1970. */
+  readonly receivedAt: number;
 }
 
 export interface WholeResponse extends ResponseHead {
@@ -213,7 +215,7 @@ const SHORT_CHUNKS = new Failure("UPSTREAM_BAD_RESPONSE", `The service's answer 
 const IGNORED_BODY_MS = 1_000;
 
 /** The headers that matter, by their names. */
-const FACTS: ReadonlyMap<string, keyof Omit<ResponseHead, "status">> = new Map([
+const FACTS: ReadonlyMap<string, keyof Omit<ResponseHead, "status" | "receivedAt">> = new Map([
   ["content-type", "contentType"],
   ["content-encoding", "encoding"],
   ["retry-after", "retryAfter"],
@@ -223,7 +225,14 @@ const LENGTHS = new Set([...FACTS.keys()].map(({ length }) => length));
 
 /** The head of a response from its names and values. What matters is looked for: to parse all takes as long as a short body. */
 export function headOf(status: number, raw: readonly (string | Buffer)[]): ResponseHead {
-  const head = { status, contentType: null, encoding: null, retryAfter: null, date: null } as {
+  const head = {
+    status,
+    contentType: null,
+    encoding: null,
+    retryAfter: null,
+    date: null,
+    receivedAt: Date.now(),
+  } as {
     -readonly [Fact in keyof ResponseHead]: ResponseHead[Fact];
   };
   for (let at = 1; at < raw.length; at += 2) {

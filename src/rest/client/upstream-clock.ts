@@ -7,6 +7,9 @@ export const httpDateMs = (value: string | null): number =>
 /** Differences that the precision of `Date` (a second) and the network explain, in milliseconds. */
 const TOLERANCE_MS = 2_000;
 
+/** A clock that is further off is not believed, in milliseconds: a day. */
+const MAX_SKEW_MS = 86_400_000;
+
 /** The clock of the upstream service, as the `Date` of its responses shows it. Without one it is the gateway's. */
 export class UpstreamClock {
   #date: string | null = null;
@@ -15,12 +18,13 @@ export class UpstreamClock {
   /** Milliseconds since 1970. */
   readonly now = (): number => Date.now() + this.#skewMs;
 
-  /** Compares the clocks by the `Date` of a response that has just arrived. */
-  observe(date: string | null): void {
+  /** Compares the clocks by the `Date` of a response, and by when its head arrived, in milliseconds since 1970. */
+  observe({ date, receivedAt }: { readonly date: string | null; readonly receivedAt: number }): void {
     // Many responses a second have the same one.
     if (date === this.#date) return;
     this.#date = date;
-    const skewMs = httpDateMs(date) - Date.now();
-    this.#skewMs = Math.abs(skewMs) > TOLERANCE_MS ? skewMs : 0;
+    const skewMs = httpDateMs(date) - receivedAt;
+    const isSkew = Math.abs(skewMs) > TOLERANCE_MS && Math.abs(skewMs) < MAX_SKEW_MS;
+    this.#skewMs = isSkew ? skewMs : 0;
   }
 }
