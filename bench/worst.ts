@@ -1,84 +1,99 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { costlyOperation, type Sent } from "./costly-operations.ts";
 import { startWatched } from "../test/support/watched-process.ts";
-import { startService } from "./processes.ts";
-import { megabytes, row, say } from "./sheet.ts";
+import { PRODUCT } from "./product.ts";
+import { type Shape, shape } from "./shapes.ts";
+import { row, say } from "./sheet.ts";
+import { answerOf, WALKS } from "./walks.ts";
 
 /*
- * Searches for operations that hold the event loop of a gateway or stay in its memory, and prints the worst.
- * WORST_RUNS: how many are tried. WORST_SEED: the same ones again.
+ * Draws shapes of records for each operation that walks one, and prints the shape with which it blocks the event loop of a gateway
+ * longest, beside the time in which JSON.parse reads the longest answer.
+ * `npm run bench:worst -- summary`: only the operations with a word. WORST_RUNS: shapes for each. WORST_SEED: the same ones again.
  */
 
-const RUNS = Number(process.env["WORST_RUNS"] ?? 300);
+const RUNS = Number(process.env["WORST_RUNS"] ?? 40);
 const SEED = Number(process.env["WORST_SEED"] ?? Date.now() % 1_000_000);
-const SHOWN = 10;
-const TRIES = 5;
+const [, , word = ""] = process.argv;
+const TRIES = 3;
+const TOKEN = "t0ken";
 
 interface Found {
-  readonly operation: Sent;
+  readonly shape: Shape;
   readonly blockedMs: number;
-  readonly heapBytes: number;
-  readonly ms: number;
+  readonly parseMs: number;
+  readonly tookMs: number;
   readonly bytes: number;
-  readonly codes: readonly string[];
 }
 
-const service = await startService();
-const gateway = await startWatched(service.url);
+let drawn: Shape | null = null;
+const answers = new Map<string, string | null>();
 
-async function measure(operation: Sent): Promise<Found> {
-  const { heapBytes: before } = await gateway.condition();
-  // The first look of the clock after a reset measures nothing.
-  await sleep(20);
+const answerTo = (path: string): string | null => {
+  if (!answers.has(path)) answers.set(path, drawn && answerOf(drawn, path));
+  return answers.get(path) ?? null;
+};
+
+const service = createServer((request, response) => {
+  const { pathname } = new URL(request.url ?? "", "http://service");
+  const text = answerTo(pathname);
+  const head = { "content-type": "application/json" };
+  if (text === null) response.writeHead(404, head).end('{"detail":"Not found."}');
+  else response.writeHead(200, head).end(text);
+});
+service.listen(0, "127.0.0.1");
+await once(service, "listening");
+// A server that listens on TCP has an address of this form.
+const { port } = service.address() as AddressInfo;
+const gateway = await startWatched(PRODUCT, `http://127.0.0.1:${port}`);
+
+const parseTime = (text: string): number => {
+  const begun = process.cpuUsage();
+  JSON.parse(text);
+  const { user, system } = process.cpuUsage(begun);
+  return (user + system) / 1_000;
+};
+
+async function measure(walk: (typeof WALKS)[string], next: Shape): Promise<Found> {
+  if (next !== drawn) answers.clear();
+  drawn = next;
+  const sent = walk(next);
+  gateway.watch();
   const began = performance.now();
-  const text = await (await gateway.post(operation, service.token)).text();
-  const ms = performance.now() - began;
-  await sleep(10);
-  const { blockedMs, heapBytes } = await gateway.condition();
-  const { errors = [] } = JSON.parse(text) as { errors?: { extensions: { code: string } }[] };
-  const codes = [...new Set(errors.map(({ extensions }) => extensions.code))];
-  return { operation, blockedMs, heapBytes: heapBytes - before, ms, bytes: text.length, codes };
-}
-
-const byBlocking = (a: Found, b: Found) => b.blockedMs - a.blockedMs;
-
-/** The best of some tries: what else runs on the machine is not the operation's fault. */
-async function measureAgain(operation: Sent): Promise<Found> {
-  let best = await measure(operation);
-  for (let attempt = 1; attempt < TRIES; attempt++) {
-    const next = await measure(operation);
-    if (next.blockedMs < best.blockedMs) best = next;
-  }
-  return best;
-}
-
-const found: Found[] = [];
-for (const operation of fc.sample(costlyOperation, { numRuns: RUNS, seed: SEED })) {
-  found.push(await measure(operation));
-}
-const worst: Found[] = [];
-for (const { operation } of found.toSorted(byBlocking).slice(0, SHOWN)) {
-  worst.push(await measureAgain(operation));
-}
-worst.sort(byBlocking);
-gateway.stop();
-service.stop();
-
-say(`${RUNS} operations, WORST_SEED=${SEED}`);
-say(row("blocked, ms", "kept, MB", "took, ms", "answer, kB", "codes", "characters"));
-for (const { blockedMs, heapBytes, ms, bytes, codes, operation } of worst) {
-  const { length } = operation.query;
-  say(
-    row(
-      Math.round(blockedMs),
-      megabytes(heapBytes),
-      Math.round(ms),
-      Math.round(bytes / 1000),
-      codes.join(" "),
-      length,
-    ),
+  const response = await ("path" in sent ? gateway.get(sent.path, TOKEN) : gateway.post(sent, TOKEN));
+  await response.text();
+  const tookMs = performance.now() - began;
+  await sleep(5);
+  const { blockedMs } = await gateway.condition();
+  const longest = [...answers.values()].reduce<string>(
+    (most, text) => (text && text.length > most.length ? text : most),
+    "null",
   );
+  return { shape: next, blockedMs, parseMs: parseTime(longest), tookMs, bytes: longest.length };
 }
-const [first] = worst;
-say(`The worst:\n${JSON.stringify(first?.operation).slice(0, 4_000)}`);
+
+/** The best of some tries: a collection of garbage may fall into one. */
+async function measureAgain(walk: (typeof WALKS)[string], { shape: again }: Found): Promise<Found> {
+  const tries: Found[] = [];
+  for (let attempt = 0; attempt < TRIES; attempt++) tries.push(await measure(walk, again));
+  return tries.reduce((best, next) => (next.blockedMs < best.blockedMs ? next : best));
+}
+
+const shapes = fc.sample(shape, { numRuns: RUNS, seed: SEED });
+say(`${RUNS} shapes, WORST_SEED=${SEED}`);
+say(row("operation", "blocked, ms", "parse, ms", "answer, kB", "took, ms", "shape"));
+for (const [name, walk] of Object.entries(WALKS).filter(([each]) => each.includes(word))) {
+  const found: Found[] = [];
+  for (const each of shapes) found.push(await measure(walk, each));
+  const worst = found.toSorted((one, other) => other.blockedMs - one.blockedMs)[0];
+  if (!worst) continue;
+  const { blockedMs, parseMs, bytes, tookMs, shape: of } = await measureAgain(walk, worst);
+  const figures = [blockedMs, parseMs, bytes / 1_000, tookMs].map(Math.round);
+  say(row(name, ...figures, JSON.stringify(of).replaceAll('"', "")));
+}
+gateway.stop();
+service.closeAllConnections();
+service.close();

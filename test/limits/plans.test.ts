@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { BUILT } from "../support/built.ts";
 import { startDemoService } from "../support/demo-gateway.ts";
 import { startWatched } from "../support/watched-process.ts";
 
@@ -19,7 +20,7 @@ const document = (number: number): string => `# ${number}
 /** A gateway in a process of its own, before the demo. */
 async function start() {
   const demo = await startDemoService();
-  const gateway = await startWatched(demo.url);
+  const gateway = await startWatched(BUILT, demo.url);
   onTestFinished(gateway.stop);
   return gateway;
 }

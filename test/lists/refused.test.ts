@@ -31,6 +31,7 @@ const TOO_LONG: readonly Row[] = (
       `order: {metric: "${"m".repeat(50_000)}", direction: ASC}`,
       "order.metric: expected at most 2000 characters, got 50000",
     ],
+    [`filter: {allTags: [${'"",'.repeat(2_001)}]}`, "filter.allTags: expected at most 2000 values, got 2001"],
     [`query: "${"x".repeat(2_001)}"`, "query: expected at most 2000 characters, got 2001"],
   ] as const
 ).map(([args, message]) => [`experiments(${args})`, message]);

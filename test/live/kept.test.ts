@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { createTailPoll } from "../../src/live/tail-poll.ts";
+import { tell } from "../support/fake.ts";
 import { handClock } from "../support/hand-clock.ts";
 import { globalId } from "../support/ids.ts";
 import { experimentId, FIRST_POLL, rowOf, startLive } from "../support/live-service.ts";
@@ -39,6 +40,33 @@ test.each([
     advance(1_000);
   }
   expect(await event).toMatchObject({ data: expect.anything() });
+});
+
+test("a read keeps nothing that ends after its last subscriber has left", async () => {
+  const answers: (() => void)[] = [];
+  const { watch, advance, subscriptions, requests, settle } = await startLive([], {
+    env: { MAX_UPSTREAM_BYTES: "150000" },
+    answer: () => (response) =>
+      void answers.push(() =>
+        tell(response, {
+          json: { ...rowOf({ id: 1, last_status: "running" }), description: LONG },
+        }),
+      ),
+  });
+  for (const id of [1, 2, 3, 4]) {
+    const watcher = await watch(id);
+    advance(FIRST_POLL);
+    await requests(id);
+    watcher.leave();
+    await subscriptions(0);
+    answers.at(-1)?.();
+    await settle();
+  }
+  const last = await watch(5);
+  advance(FIRST_POLL);
+  await requests(5);
+  answers.at(-1)?.();
+  expect(await last.next()).toMatchObject({ data: expect.anything() });
 });
 
 test("a poll that finds no memory for a minute ends its stream", async () => {

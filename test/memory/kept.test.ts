@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { once } from "node:events";
 import { Agent, get as httpGet } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
+import { BUILT } from "../support/built.ts";
 import { cases } from "../support/cases.ts";
 import { openSocket } from "../support/doors.ts";
 import { startFake } from "../support/fake.ts";
@@ -118,7 +119,7 @@ test.each(KINDS)("keeps $name without the text around them", async ({ padding, c
     post: postTo,
     condition,
     stop,
-  } = await startWatched(upstream.url, {
+  } = await startWatched(BUILT, upstream.url, {
     TRUSTED_PROXIES: "1",
     UPSTREAM_RATE_LIMIT: "off",
     CACHE_TTL_MS: "60000",

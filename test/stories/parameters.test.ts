@@ -70,3 +70,40 @@ test("a metric is found by its name, else by its path", async () => {
     },
   });
 });
+
+const nested = (levels: number, value: unknown) =>
+  Array.from({ length: levels }, (_, level) => `k${level}`).reduceRight<unknown>(
+    (inner, key) => ({ [key]: inner }),
+    value,
+  ) as object;
+const EIGHT = "k0.k1.k2.k3.k4.k5.k6.k7";
+
+test("names lead through eight levels of objects; a deeper object is a value", async () => {
+  const selection = `value: declaration(name: "${EIGHT}") deeper: declaration(name: "${EIGHT}.k8")
+    some: declarations(names: ["${EIGHT}", "${EIGHT}.k8", "k0.k1"]) { name }`;
+  expect(await ask({ declarations: nested(9, 1) }, selection)).toEqual({
+    data: {
+      experiment: { value: { k8: 1 }, deeper: null, some: [{ name: "k0.k1" }, { name: EIGHT }] },
+    },
+  });
+});
+
+test("parameters whose keys have dots are found; of two ways the longest first key counts", async () => {
+  const declarations = { a: { "b.c": 1, "b.d": { e: 2 } }, "a.b": { c: 3 }, "x.": { ".y": 4 }, "": { z: 5 } };
+  const names = ["a.b.c", "a.b.d.e", "a.b", "x...y", ".z", "a.b.d", "a.c"];
+  const selection = `declarations(names: ${JSON.stringify(names)}) { name value }`;
+  expect(await ask({ declarations }, selection)).toEqual({
+    data: {
+      experiment: {
+        declarations: [
+          { name: ".z", value: 5 },
+          { name: "a.b", value: { c: 3 } },
+          { name: "a.b.c", value: 3 },
+          { name: "a.b.d", value: { e: 2 } },
+          { name: "a.b.d.e", value: 2 },
+          { name: "x...y", value: 4 },
+        ],
+      },
+    },
+  });
+});

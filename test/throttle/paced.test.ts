@@ -221,7 +221,7 @@ describe("a service that answers 20 requests a minute", () => {
     const watcher = await watch(gateway, 42);
     await hand.reach(20);
     await firstData(watcher);
-    await settle(gateway.ask(statusesOf(upTo(40))), hand, gateway);
+    await settle(gateway.ask(statusesOf(upTo(80))), hand, gateway);
     record.last_status = "succeeded";
     const event = await settle(watcher.next(), hand, gateway);
     expect(event).toEqual({

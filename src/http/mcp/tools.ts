@@ -120,20 +120,18 @@ export const toolOfSchema = (schema: GraphQLSchema): Tool => {
   return {
     definition: { name, description, inputSchema: TYPE_NAMES, annotations: ANNOTATIONS.query },
     call: ({ types = "Query" }) => ({
-      content: [{ type: "text", text: definitionsOf(schema, [types].flat()) }],
+      content: [{ type: "text", text: definitionsOf(schema, [types].flat().map(String)) }],
     }),
   };
 };
 
 /** The definitions of some types, each once. Throws `InputError` for names that the schema does not have. */
-const definitionsOf = (schema: GraphQLSchema, names: readonly unknown[]): string =>
+const definitionsOf = (schema: GraphQLSchema, names: readonly string[]): string =>
   [...new Set(names)]
     .map((name) => {
-      const type = schema.getType(String(name));
+      const type = schema.getType(name);
       if (type) return printType(type);
-      throw new InputError(
-        `types: expected names of types of the schema, such as Query, got ${quote(String(name))}`,
-      );
+      throw new InputError(`types: expected names of types of the schema, such as Query, got ${quote(name)}`);
     })
     .join("\n\n");
 

@@ -24,6 +24,12 @@ export interface SharingSettings {
 
 const ENTRY_BYTES = 1_000;
 
+/** The path of a request stands in several strings of its entry. */
+const BYTES_PER_KEY_CHARACTER = 8;
+
+const sizeOf = ({ bytes, target }: Entry): number =>
+  bytes + ENTRY_BYTES + BYTES_PER_KEY_CHARACTER * target.key.length;
+
 const SELDOM_CHANGING: ReadonlySet<AnyEndpoint> = new Set<AnyEndpoint>([cluster.read, cluster.node]);
 
 /** How many times longer a response is kept: the cluster, its machines and the record of a run that has ended seldom change. */
@@ -120,8 +126,7 @@ export class CallerReads {
     if (!isLatest) return;
     if (ttlMs > 0) entry.freshUntil = began + ttlMs * freshnessOf(entry, value);
     const ttl = Math.floor(Math.max(entry.freshUntil, began + staleMs) - now());
-    if (ttl > 0)
-      this.#all.kept?.set(this.#keyOf(target.key), entry, { ttl, size: entry.bytes + ENTRY_BYTES });
+    if (ttl > 0) this.#all.kept?.set(this.#keyOf(target.key), entry, { ttl, size: sizeOf(entry) });
   }
 
   /** Ends the sharing after an error that shows that the token means nobody: it may come to mean somebody else. */

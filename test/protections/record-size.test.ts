@@ -1,0 +1,230 @@
+import { describe, expect, test } from "vitest";
+import { pathIn, startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { stopwatchRuns } from "../support/stopwatch.ts";
+import { longestShareOf, timesOf } from "../support/turns.ts";
+
+/* The work for a record is bounded by its bytes: what it has of one thing is not walked for each of another. */
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+const named = (count: number, name = "p") =>
+  Object.fromEntries(upTo(count).map((index) => [name + index, index]));
+const listsOf = (count: number) => upTo(count).map((index) => [index]);
+const times = (count: number, selection: string) =>
+  upTo(count)
+    .map((index) => `a${index}: ${selection}`)
+    .join(" ");
+
+/** A gateway before a service with these answers, by the ends of their paths. They are kept: what is measured is the rest. */
+async function start(answers: Readonly<Record<string, unknown>>) {
+  const service = await startFake(({ path }) => {
+    const [at = ""] = pathIn(path).split("?");
+    const found = Object.entries(answers).find(([end]) => at.endsWith(end));
+    return found && { json: found[1] };
+  });
+  const env = { UPSTREAM_PROFILE: "polyaxon-0.4", CACHE_TTL_MS: "3600000", CACHE_BYTES: "100000000" };
+  return startGateway({ upstream: service, env });
+}
+
+const SIGNED_IN = { headers: { authorization: "token t0ken" } };
+
+const page = (...results: readonly object[]) => ({ count: results.length, next: null, results });
+const row = (id: number, given: object) => ({ id, unique_name: `ada.mnist.${id}`, ...given });
+
+type Lists = Readonly<Record<string, readonly string[]>>;
+
+/** An operation that is sent with lists of names. */
+interface Sent {
+  readonly query: string;
+  readonly lists: Lists;
+}
+
+const query = (selection: string, lists: Lists = {}): Sent => {
+  const declared = Object.keys(lists).map((name) => `$${name}: [String!]!`);
+  return { query: `query ${declared.length > 0 ? `(${declared.join()})` : ""} { ${selection} }`, lists };
+};
+const ofRun = (selection: string, lists?: Lists) =>
+  query(`experiment(id: "ada.mnist.1") { ${selection} }`, lists);
+const ofTuning = (selection: string) => query(`group(id: "ada.mnist.1") { hptuning { ${selection} } }`);
+const ofList = (selection: string, lists?: Lists, project = "mnist") =>
+  query(`project(id: "ada.${project}") { experiments${selection} }`, lists);
+const summaryOf = (selection: string, lists?: Lists, project?: string) =>
+  ofList(` { summary { ${selection} } }`, lists, project);
+
+/** What costs little, and what may not cost much more, with these answers of the service. */
+type Story = readonly [answers: Readonly<Record<string, unknown>>, little: Sent, much: Sent];
+
+const run = (given: object) => ({ "experiments/1/": row(1, { last_status: "running", ...given }) });
+const rows = (...given: readonly object[]) => ({
+  experiments: page(...given.map((each, index) => row(index + 1, each))),
+});
+
+const many = (count: number, name: string) => upTo(count).map((index) => name + index);
+const nested = (levels: number, count: number) =>
+  upTo(levels).reduce<object>((values) => ({ k: values }), named(count));
+
+const STORIES: Readonly<Record<string, Story>> = {
+  "parameters that a run lacks": [
+    run({ declarations: named(2_000) }),
+    ofRun("declarations(names: $names) { name }", { names: many(2_000, "p") }),
+    ofRun("declarations(names: $names) { name }", { names: many(2_000, "none") }),
+  ],
+  "metrics that a run lacks": [
+    run({ last_metric: named(2_000) }),
+    ofRun("latestMetrics(names: $names) { name }", { names: many(2_000, "p") }),
+    ofRun("latestMetrics(names: $names) { name }", { names: many(2_000, "none.") }),
+  ],
+  "one parameter, by many fields": [
+    run({ declarations: named(20_000) }),
+    ofRun(times(100, 'declaration(name: "p1")')),
+    ofRun(times(100, 'declaration(name: "none")')),
+  ],
+  "series of names, by many fields": [
+    { ...run({}), "/metrics": page({ id: 1, values: named(1) }) },
+    ofRun(times(100, "metricSeries(names: $names) { name }"), { names: ["p0"] }),
+    ofRun(times(100, "metricSeries(names: $names) { name }"), { names: many(10_000, "p") }),
+  ],
+  "a long text, by fields whose result is too long": [
+    run({ readme: "\u0416".repeat(500_000) }),
+    ofRun(times(40, "readme")),
+    ofRun(times(800, "readme")),
+  ],
+  "a configuration, by many fields": [
+    run({ config: { build: { image: "a", lists: listsOf(20_000) } } }),
+    ofRun("config { build { image } }"),
+    ofRun(`config { ${times(100, "build { image }")} }`),
+  ],
+  "a matrix, by many fields": [
+    { "groups/1/": { id: 1, hptuning: { matrix: { lr: { values: upTo(50_000) } } } } },
+    ofTuning("matrix { name }"),
+    ofTuning(times(100, "matrix { name }")),
+  ],
+  "a random search, by many fields": [
+    { "groups/1/": { id: 1, hptuning: { random_search: { lists: listsOf(20_000) } } } },
+    ofTuning("randomSearch { experimentCount }"),
+    ofTuning(times(100, "randomSearch { experimentCount }")),
+  ],
+  "a folder of files, by many fields": [
+    { ...run({}), "outputs/tree": { dirs: [], files: many(5_000, "f").map((name) => [name, 1]) } },
+    ofRun("outputFiles { __typename }"),
+    ofRun(times(100, "outputFiles { __typename }")),
+  ],
+  "a key that a record of many unknown keys lacks, by many fields": [
+    run(named(20_000)),
+    ofRun("readme"),
+    ofRun(times(100, "readme")),
+  ],
+  "an object among many that are looked for": [
+    rows({ declarations: { p: named(20_000) } }),
+    ofList(`(filter: { declarations: [{ name: "p", values: $values }] }) { totalCount }`, { values: ["{}"] }),
+    ofList(`(filter: { declarations: [{ name: "p", values: $values }] }) { totalCount }`, {
+      values: many(200, "").map((index) => `{"a":${index}}`),
+    }),
+  ],
+  "all of many tags": [
+    rows({ tags: [...many(20_000, "t"), ...many(300, "a,")] }),
+    ofList("(filter: { allTags: $tags }) { totalCount }", { tags: ["a,1"] }),
+    ofList("(filter: { allTags: $tags }) { totalCount }", { tags: many(300, "a,") }),
+  ],
+  "groups by tags and by a long text": [
+    rows({ tags: upTo(2_000).map(() => "t"), declarations: { p: "x".repeat(100_000) }, last_metric: {} }),
+    summaryOf(`groups(by: ["tag"]) { count }`),
+    summaryOf(`groups(by: ["tag", "p"]) { count }`),
+  ],
+  "metrics of groups by name": [
+    rows(...upTo(200).map((p) => ({ declarations: { p }, last_metric: { p0: p } }))),
+    summaryOf(`groups(by: ["p"], metrics: $names) { metrics { name } }`, { names: ["p0"] }),
+    summaryOf(`groups(by: ["p"], metrics: $names) { metrics { name } }`, { names: many(10_000, "p") }),
+  ],
+  "the importance of parameters for a metric that runs lack": [
+    rows(...upTo(20).map(() => ({ declarations: named(200), last_metric: named(1_000) }))),
+    summaryOf('importance(metric: "p1") { count }'),
+    summaryOf('importance(metric: "none") { count }'),
+  ],
+  "parameters that are nested deeply": [
+    {
+      "mnist/experiments": page(row(1, { declarations: nested(3, 3_000) })),
+      "deep/experiments": page(row(1, { declarations: nested(190, 3_000) })),
+    },
+    summaryOf("parameters(onlyDifferences: false) { name }"),
+    summaryOf("parameters(onlyDifferences: false) { name }", {}, "deep"),
+  ],
+};
+
+describe("much is asked for at hardly more cost than little:", () => {
+  test.each(Object.entries(STORIES))("%s", async (_, [answers, little, much]) => {
+    const { ask } = await start(answers);
+    const send = (sent: Sent) => () => ask(sent.query, sent.lists);
+    expect(await timesOf(send(little), send(much))).toBeLessThan(8);
+  });
+});
+
+const listsOfTwo = [1, 2].map(() => ({ declarations: { lists: listsOf(100_000) } }));
+
+describe("is walked in turns with other work:", () => {
+  const stories: Readonly<Record<string, readonly [answers: Story[0], sent: Sent]>> = {
+    "more parameters than a result may have": [
+      run({ declarations: named(150_000) }),
+      ofRun("declarations { name }"),
+    ],
+    "what many fields look for": [
+      run({ declarations: named(1) }),
+      ofRun(times(200, "declarations(names: $names) { name }"), { names: many(5_000, "none") }),
+    ],
+    "a long list in each of two runs": [
+      {
+        ...rows(...listsOfTwo),
+        "experiments/1/": row(1, listsOfTwo[0] ?? {}),
+        "experiments/2/": row(2, listsOfTwo[1] ?? {}),
+      },
+      query(
+        `compareRuns(ids: ["ada.mnist.1", "ada.mnist.2"], onlyDifferences: false) { parameters { differs } }`,
+      ),
+    ],
+    "a row in which many words are looked for": [
+      rows({ name: `${"a".repeat(19_000)} ${many(60, "a").join(" ")}`, description: "ab".repeat(10_000) }),
+      ofList(`(filter: { words: "${many(50, "a").join(" ")}" }) { totalCount }`),
+    ],
+  };
+  test.each(Object.entries(stories))("%s", async (_, [answers, { query: text, lists }]) => {
+    const { ask } = await start(answers);
+    await ask(text, lists);
+    expect(await longestShareOf(() => ask(text, lists))).toBeLessThan(0.5);
+  });
+
+  test("a row of an export with more parameters than it has columns", async () => {
+    const { url } = await start(rows({ declarations: named(60_000) }));
+    const get = async () => (await fetch(`${url}/export/ada.mnist/runs.ndjson`, SIGNED_IN)).text();
+    const { others, ...columns } = JSON.parse(await get()) as Readonly<Record<string, object>>;
+    const parameters = Object.keys({ ...columns, ...others }).filter((name) => name.startsWith("param."));
+    expect(parameters).toHaveLength(60_000);
+    expect(await longestShareOf(get)).toBeLessThan(0.5);
+  });
+
+  test("the page of an export whose parameters become its columns", async () => {
+    const runs = upTo(60).map(() => ({ declarations: named(10), last_metric: named(10) }));
+    const { url } = await start(rows(...runs));
+    const get = async (columns: string) =>
+      (await fetch(`${url}/export/ada.mnist/runs.ndjson${columns}`, SIGNED_IN)).text();
+    await get("");
+    const looks = stopwatchRuns();
+    await get("?columns=param.p1");
+    const before = looks();
+    await get("");
+    // After each of its rows for parameters and for metrics.
+    expect(looks() - before).toBeGreaterThan(before + 2 * runs.length);
+  });
+
+  test("what thousands of reads come to that a rate limit does not allow in time", async () => {
+    const service = await startFake(() => ({ json: { id: 1 } }));
+    const env = { UPSTREAM_RATE_LIMIT: "20/60", REQUEST_TIMEOUT_MS: "3000" };
+    const { ask } = await startGateway({ upstream: service, env });
+    const ids = Object.fromEntries(
+      upTo(40).map((list) => [`ids${list}`, many(100, `a.b.jobs.${list + 1}0`)]),
+    );
+    const fields = upTo(40).map((list) => `a${list}: entities(ids: $ids${list}) { ... on Job { status } }`);
+    const text = query(fields.join(" "), ids).query.replaceAll("String", "ID");
+    await ask(text, ids);
+    expect(await longestShareOf(() => ask(text, ids))).toBeLessThan(0.5);
+  });
+});
