@@ -6,6 +6,12 @@ import { readRecording } from "../support/replay.ts";
 /** What the gateway does not offer: saved searches, chart views, activity. */
 const LEFT_OUT = /\/(?:searches|chartviews|activitylogs|historylogs)\b/;
 
+/**
+ * Requests that were recorded in another form: a numbered page is read with a row more at each side, for rows with equal dates. The
+ * statuses of a run of somebody else are asked for twice.
+ */
+const ASKED_OTHERWISE = /list limit (?:2 )?offset|of a group, second page|experiment statuses other user/;
+
 describe.each([
   ["0.2.0-reads", "polyaxon-0.2"],
   ["0.2.0-writes", "document"],
@@ -15,7 +21,9 @@ describe.each([
 ] as const)("what %s has recorded", (file, profile) => {
   const lines = readRecording(file).filter(({ path }) => !LEFT_OUT.test(path));
   const rows = Object.entries(RECORDED_ROWS[file] ?? {});
-  const asked = rows.flatMap(([name, row]) => (typeof row === "string" ? [] : [[name, row] as const]));
+  const asked = rows.flatMap(([name, row]) =>
+    typeof row === "string" || ASKED_OTHERWISE.test(name) ? [] : [[name, row] as const],
+  );
 
   // Of the reads of 0.2.0 these are the lists.
   const whole = file === "0.2.0-reads" ? [] : [file];
