@@ -33,8 +33,11 @@ export interface ClientSettings
   readonly retries: number;
 }
 
-/** Reads part of a stream, and ends it unless that is kept. The holder counts what it keeps. */
-export type ReadPart<Part> = (response: StreamedResponse, holder: Holder) => Promise<Part>;
+/** Reads part of a stream, and its length in bytes. Ends the stream unless that is kept. The holder counts what is in memory. */
+export type ReadPart<Part> = (
+  response: StreamedResponse,
+  holder: Holder,
+) => Promise<{ readonly part: Part; readonly bytes: number }>;
 
 /** The load of the upstream queue and the state of the circuit. */
 export type Pressure = ReturnType<Client["pressure"]>;
@@ -103,12 +106,10 @@ export function createClient(settings: ClientSettings) {
     part: <Part>(order: Order, isConnected: boolean, read: ReadPart<Part>): Promise<Part> =>
       ask(road, order, isConnected, async (_, wire, watch) => {
         const response = await stream(order, wire, watch);
-        const hold = (bytes: number): void => {
-          watch.bytes += bytes;
-          order.asker.hold(bytes);
-        };
         try {
-          return await read(response, { hold });
+          const { part, bytes } = await read(response, order.asker);
+          watch.bytes = bytes;
+          return part;
         } catch (error) {
           response.stream.destroy();
           throw error;

@@ -156,7 +156,7 @@ const partOf =
   async (response, holder) => {
     const part = await readWindow(response, window, holder);
     if (part.rest) response.keep();
-    return part;
+    return { part, bytes: part.endByte - part.startByte };
   };
 
 /** Acts for a place of the result. `isAhead`: no field has asked for it yet. */
