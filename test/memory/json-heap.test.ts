@@ -1,27 +1,37 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { runInNewContext } from "node:vm";
-import { setFlagsFromString } from "node:v8";
+import { Worker } from "node:worker_threads";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { scanJson } from "../../src/rest/api/json-scan.ts";
 import { cases } from "../support/cases.ts";
 
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
-const heap = (): number => {
-  collect();
-  return process.memoryUsage().heapUsed;
-};
+/** Measures in a thread of its own, whose heap is small and which nothing else uses: collecting takes less than a millisecond. */
+const MEASURE = `
+  const { parentPort } = require("node:worker_threads");
+  require("node:v8").setFlagsFromString("--expose-gc");
+  const collect = require("node:vm").runInNewContext("gc");
+  const used = () => (collect(), process.memoryUsage().heapUsed);
+  parentPort.on("message", (text) => {
+    const before = used();
+    const kept = [JSON.parse(text)];
+    const bytes = used() - before;
+    parentPort.postMessage(kept.length * bytes);
+  });
+`;
+let thread: Worker;
+beforeAll(() => {
+  thread = new Worker(MEASURE, { eval: true });
+});
+afterAll(() => thread.terminate());
 
 /** The heap that the parsed value takes, in bytes. */
-function heapOf(text: string): number {
-  const kept: unknown[] = [];
-  const before = heap();
-  kept.push(JSON.parse(text));
-  const after = heap();
-  expect(kept).toHaveLength(1);
-  return after - before;
+async function heapOf(text: string): Promise<number> {
+  const measured = once(thread, "message");
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+  thread.postMessage(text);
+  const [bytes] = (await measured) as [number];
+  return bytes;
 }
 
 /** Length of a sample, in characters, and what else may come into the heap meanwhile, in bytes. */
@@ -113,21 +123,20 @@ function textOf(each: Part, isList: boolean): string {
   return isList ? `[${items.join()}]` : `{${items.join()}}`;
 }
 
-/** How much more heap JSON takes than the estimate, in bytes. */
-function excessOf(text: string): number {
+/** How much more heap JSON takes than the estimate, in bytes. Measured again if it is more: tables of V8 grow in steps, once. */
+async function excessOf(each: Part, isList: boolean, tries = 3): Promise<number> {
+  const text = textOf(each, isList);
   const { heapBytes } = scanJson(Buffer.from(text));
-  return heapOf(text) - heapBytes;
+  const excess = (await heapOf(text)) - heapBytes;
+  return excess < NOISE || tries === 1 ? excess : excessOf(each, isList, tries - 1);
 }
 
-test("the estimate for JSON of any shape is never below the heap", () => {
-  fc.assert(
-    fc.property(part, fc.boolean(), (each, isList) => {
-      const measure = () => excessOf(textOf(each, isList));
-      const first = measure();
-      // Once more, because anything else in the process may have taken it.
-      expect(first < NOISE ? first : measure()).toBeLessThan(NOISE);
+test("the estimate for JSON of any shape is never below the heap", async () => {
+  await fc.assert(
+    fc.asyncProperty(part, fc.boolean(), async (each, isList) => {
+      expect(await excessOf(each, isList)).toBeLessThan(NOISE);
     }),
-    { numRuns: cases(25, 400) },
+    { numRuns: cases(25, 100) },
   );
 });
 
@@ -146,9 +155,8 @@ test.each<[string, Part]>([
   ["a string with a character of two bytes", fixed(`"${"a".repeat(1_000)}€"`)],
   ["one with an escape", fixed(`"${"a".repeat(1_000)}\\u20ac"`)],
   ["short strings that differ", (item) => `"${item.toString(36)}"`],
-])("the estimate for JSON of %s is not below the heap", (_, each) => {
-  const text = textOf(each, true);
-  expect(scanJson(Buffer.from(text)).heapBytes + NOISE).toBeGreaterThan(heapOf(text));
+])("the estimate for JSON of %s is not below the heap", async (_, each) => {
+  expect(await excessOf(each, true)).toBeLessThan(NOISE);
 });
 
 interface Recorded {
@@ -175,13 +183,13 @@ function recordedLists(): Map<string, object[]> {
 
 test.each(["experiments", "metrics", "statuses", "jobs", "builds", "groups", "nodes"])(
   "the estimate for a page of recorded %s is at most twice the heap",
-  (kind) => {
+  async (kind) => {
     const recorded = (recordedLists().get(kind) ?? []).map((item) => JSON.stringify(item));
     expect(recorded).not.toEqual([]);
     const items = Array.from({ length: 5_000 }, (_, index) => recorded[index % recorded.length]);
     const text = `{"count":${items.length},"next":null,"results":[${items.join()}]}`;
     const { heapBytes } = scanJson(Buffer.from(text));
-    const real = heapOf(text);
+    const real = await heapOf(text);
     expect(heapBytes).toBeGreaterThan(real);
     expect(heapBytes).toBeLessThan(2 * real);
   },

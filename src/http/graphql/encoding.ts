@@ -127,12 +127,17 @@ export interface StreamForm {
 /** `application/json;q=0.5`; the default weight is 1. */
 const weightOf = (range: string): number => Number(/;q=([\d.]+)/.exec(range)?.[1] ?? 1);
 
-/** The media ranges of an `accept` header by weight, then by order. */
+/** Browsers send seven. */
+const MAX_RANGES = 100;
+
+/** The media ranges of an `accept` header by weight, then by order. Ignores all after the first hundred. */
 function rangesOf(accept: string): string[] {
-  const ranges = accept.replaceAll(/\s/g, "").toLowerCase().split(",");
+  const ranges = accept.replaceAll(/\s/g, "").toLowerCase().split(",", MAX_RANGES);
   return ranges
-    .filter((each) => weightOf(each) > 0)
-    .toSorted((one, other) => weightOf(other) - weightOf(one));
+    .map((range) => ({ range, weight: weightOf(range) }))
+    .filter(({ weight }) => weight > 0)
+    .toSorted((one, other) => other.weight - one.weight)
+    .map(({ range }) => range);
 }
 
 const RESULT_RANGE = /^(?:\*|application)\/(\*|json|graphql-response\+json)(?:;|$)/;

@@ -220,8 +220,9 @@ async function stepInBlock<At, Item>(
     isCut =
       (start > 0 && areTied(rows[0], rows[from], sortedBy)) ||
       (!isLast && !isOver && areTied(rows.at(-1), rows[last], sortedBy));
-    // A server with shorter pages.
-    if (rows.length < length && !isLast) break;
+    // A server with shorter pages than were requested.
+    const isShort = rows.length < length && !isLast;
+    if (isShort && (isCut || rest.length < count)) break;
     if (isCut) continue;
     const positionAfter = (index: number): Position => ({
       ...positionAt(offset + index + 1, paging),
