@@ -53,7 +53,7 @@ test("an operation is answered as graphql-js answers it, to the byte and with th
       expect(answer).toBe(expected);
       expect(calls).toEqual(expectedCalls);
     }),
-    { numRuns: cases(5, 75) },
+    { numRuns: cases(5, 40) },
   );
 });
 
@@ -73,7 +73,7 @@ test.each([0, 0.1, 0.5])(
         const { answer, expected } = await ask(document);
         expect(answer).toBe(expected);
       }),
-      { numRuns: cases(4, 50) },
+      { numRuns: cases(4, 25) },
     );
   },
 );
@@ -88,7 +88,7 @@ test.each([0, 0.1, 0.5])(
         const { answer, expected } = await ask(document);
         expect(answer).toBe(expected);
       }),
-      { numRuns: cases(5, 75) },
+      { numRuns: cases(5, 40) },
     );
   },
 );

@@ -33,13 +33,13 @@ async function startBoth(share: number, areListsKept = false) {
 }
 
 test.each([
-  [0, "records that exist", EXISTING, 100],
-  [0, "records", RECORDS, 100],
-  [0.1, "records", RECORDS, 100],
-  [0.5, "records", RECORDS, 100],
-  [0, "lists", LISTS, 40],
-  [0.1, "lists", LISTS, 40],
-  [0.5, "lists", LISTS, 40],
+  [0, "records that exist", EXISTING, 50],
+  [0, "records", RECORDS, 50],
+  [0.1, "records", RECORDS, 50],
+  [0.5, "records", RECORDS, 50],
+  [0, "lists", LISTS, 20],
+  [0.1, "lists", LISTS, 20],
+  [0.5, "lists", LISTS, 20],
 ] as const)(
   "with %d of the service's addresses failing, merged pieces of %s are the whole result except where an error stays in its piece",
   async (share, _, operations, most) => {

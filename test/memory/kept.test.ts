@@ -47,14 +47,14 @@ const KINDS: readonly Kind[] = [
   {
     name: "tokens out of headers",
     padding: "header",
-    count: cases(2_000, 10_000),
+    count: cases(1_000, 4_000),
     send: (url, index) =>
       get(graphql(url), { authorization: `token${padded(PADDING.header, `invented-token-${index}`)}` }),
   },
   {
     name: "addresses out of headers",
     padding: "header",
-    count: cases(2_000, 10_000),
+    count: cases(1_000, 4_000),
     send: (url, index) =>
       get(graphql(url), {
         "x-forwarded-for": `10.0.0.1,${padded(PADDING.header, `198.100.${100 + Math.floor(index / 100)}.${100 + (index % 100)}`)}`,
@@ -63,7 +63,7 @@ const KINDS: readonly Kind[] = [
   {
     name: "tokens out of connection_init",
     padding: "header",
-    count: cases(500, 2_000),
+    count: cases(300, 1_000),
     send: async (url, index) => {
       const { socket, tell, closed } = await openSocket({ url }, { token: null, from: "127.0.0.1" }, false);
       tell({
@@ -78,7 +78,7 @@ const KINDS: readonly Kind[] = [
   {
     name: "persisted documents out of URLs",
     padding: "header",
-    count: cases(2_000, 10_000),
+    count: cases(1_000, 4_000),
     send: (url, index) => {
       // Not encoded: decoding copies.
       const query = `{__typename,field${index}:__typename}`;
@@ -91,7 +91,7 @@ const KINDS: readonly Kind[] = [
   {
     name: "kept responses for documents",
     padding: "document",
-    count: cases(200, 1_000),
+    count: cases(200, 500),
     send: (url, index) =>
       post(`${url}/graphql`, {
         query: `{ experiment(id: "ada.mnist-with-a-long-name.${index + 1}") { status } } # ${"p".repeat(PADDING.document)}`,

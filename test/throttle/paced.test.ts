@@ -167,7 +167,11 @@ describe("a service that answers 20 requests a minute", () => {
     const { hand, gateway } = await startPaced({ MAX_OPERATIONS: "1" });
     const waiting: Promise<unknown>[] = [];
     for (const token of ["ada", "bob", "eve", "joe"]) {
-      await askFor(gateway, statusOf(99), token);
+      // Rejected until the operation before waits for its rate limit.
+      await vi.waitUntil(
+        async () => firstCodeOf(await askFor(gateway, statusOf(99), token)) === "ok",
+        PATIENT,
+      );
       waiting.push(gateway.ask(statusesOf(upTo(15)), {}, { token }));
       await reaches(gateway, "rungraph_operations_running", waiting.length);
     }
