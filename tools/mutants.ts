@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, wri
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Protection, PROTECTIONS, titlePattern } from "./protections.ts";
+import { editPattern, type Protection, PROTECTIONS, titlePattern } from "./protections.ts";
 
 /*
  * Breaks each protection in a copy of the repository and runs the test that must be red then: `npm run mutants`, or
@@ -24,10 +24,10 @@ const TIME_OUT_MS = 180_000;
 type Outcome = "red" | "GREEN" | "NOT RUN";
 
 /** Runs the test of a row. */
-async function outcomeOf({ path, title }: Protection["test"]): Promise<Outcome> {
+async function outcomeOf({ file, title }: Protection["test"]): Promise<Outcome> {
   rmSync(report, { force: true });
   const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
-  const named = [path, "--testNamePattern", titlePattern(title), "--project", process.version];
+  const named = [file, "--testNamePattern", titlePattern(title), "--project", process.version];
   const args = [vitest, "run", ...named, "--reporter", "json", "--outputFile", report];
   // Detached, so that its workers end with it.
   const run = spawn(process.execPath, args, { cwd: folder, stdio: "ignore", detached: true });
@@ -46,24 +46,25 @@ async function outcomeOf({ path, title }: Protection["test"]): Promise<Outcome> 
   return counts.numPassedTests > 0 ? "GREEN" : "NOT RUN";
 }
 
-async function isRed({ what, test, change: { path, from, to } }: Protection): Promise<boolean> {
-  const file = join(folder, path);
+async function isRed(row: Protection): Promise<boolean> {
+  const { protects, test, edit } = row;
+  const file = join(folder, edit.file);
   const text = readFileSync(file, "utf8");
   // Texts to replace with may contain `$`.
   writeFileSync(
     file,
-    text.replaceAll(from, () => to),
+    text.replaceAll(editPattern(row), () => edit.to),
   );
   const outcome = await outcomeOf(test);
   writeFileSync(file, text);
-  process.stdout.write(`${outcome.padEnd(8)}${what}\n`);
+  process.stdout.write(`${outcome.padEnd(8)}${protects}\n`);
   return outcome === "red";
 }
 
 try {
   cpSync(ROOT, folder, { recursive: true, filter: (path) => !LEFT_OUT.has(basename(path)) });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  const rows = PROTECTIONS.filter((row) => `${JSON.stringify(row)} ${row.change.from.source}`.includes(word));
+  const rows = PROTECTIONS.filter((row) => JSON.stringify(row).includes(word));
   let red = 0;
   for (const row of rows) if (await isRed(row)) red++;
   process.stdout.write(`${red} of ${rows.length} red\n`);

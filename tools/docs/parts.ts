@@ -6,7 +6,6 @@ import { RequestScope } from "../../src/request-scope.ts";
 import { PROFILE_NAMES } from "../../src/rest/api/profile.ts";
 import { builtInProfile } from "../../src/rest/api/profiles.ts";
 import { layout, pathOf } from "./layout.ts";
-import { picture } from "./road.ts";
 import { measured, scale, scaleOfChanges } from "./scaling.ts";
 import { table } from "./table.ts";
 
@@ -125,7 +124,6 @@ export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   metrics,
   profiles,
   folders,
-  picture,
   scale,
   "scale-of-changes": scaleOfChanges,
   "measured-replicas": () => measured("replicas", "The balancer"),
