@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { NODE_FLAGS } from "../src/installation.ts";
+import { NODE_FLAGS } from "../src/package-info.ts";
 
 /** This checkout. */
 export const PRODUCT = fileURLToPath(new URL("..", import.meta.url));

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
-import { NODE_FLAGS, version } from "./installation.ts";
+import { NODE_FLAGS, version } from "./package-info.ts";
 
 // `rungraph --print-schema | head` closes it early.
 process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
@@ -67,7 +67,7 @@ async function run(option: string | undefined): Promise<number> {
     process.stdout.write(option === "help" ? help() : `${version}\n`);
     return 0;
   }
-  const { checkConfig, printSchema } = await import("./print.ts");
+  const { checkConfig, printSchema } = await import("./cli-output.ts");
   return option === "check-config" ? checkConfig() : printSchema(option);
 }
 

@@ -1,6 +1,6 @@
 import { createSecureContext } from "node:tls";
 import * as z from "zod";
-import { type Bounds, boundsFor } from "./config/bounds.ts";
+import { type FixedLimits, fixedLimitsFor } from "./config/fixed-limits.ts";
 import { readNames, type Variables } from "./config/names.ts";
 import { profileOf } from "./config/profile-file.ts";
 import { systemCodeOf } from "./errors.ts";
@@ -76,7 +76,7 @@ const Environment = z.object({
 export const SETTINGS: readonly string[] = Object.keys(Environment.shape);
 
 /** What a gateway runs under: the settings as they were read, and the bounds in addition to them. */
-export type Config = z.output<typeof Environment> & Bounds;
+export type Config = z.output<typeof Environment> & FixedLimits;
 
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
@@ -94,7 +94,7 @@ export function readConfig(environment: Variables): Config {
   // Names the variable that was set.
   const named = faultsOfValues.map((fault) => fault.replace(/^\w+/, (name) => files.get(name) ?? name));
   const all = [...faults, ...named, ...demoFaults(values)];
-  if (result.success && all.length === 0) return { ...boundsFor(result.data), ...result.data };
+  if (result.success && all.length === 0) return { ...fixedLimitsFor(result.data), ...result.data };
   throw new ConfigError(all.join("\n"));
 }
 

@@ -1,5 +1,5 @@
 /** What the outcome of a request shows about the service, for the circuit breaker: `down` counts as an outage, `up` against one. */
-export type ServiceState = "up" | "down" | "unknown";
+export type UpstreamHealth = "up" | "down" | "unknown";
 
 interface ErrorCodeRow {
   /** HTTP status of a response that contains only this error. GraphQL results with `data` are 200. */
@@ -62,7 +62,7 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 /** Invalid input from the caller. Nothing was sent. The message says what was expected, what came, and where. */
 export class InputError extends RangeError {}
 
-export interface FailureFacts {
+export interface ErrorDetails {
   /** The reference that could not be resolved. */
   readonly reference?: string;
   /** What the caller asked for may have been done, although it failed. */
@@ -80,11 +80,11 @@ export interface FailureFacts {
  * A failure that callers see with its own code: of the service, or of a limit. Its message and facts are safe to expose to them. It has
  * no stack, as errors by `withoutStack`.
  */
-export class Failure extends Error {
+export class GatewayError extends Error {
   readonly code: ErrorCode;
-  readonly facts: FailureFacts;
+  readonly facts: ErrorDetails;
 
-  constructor(code: ErrorCode, message: string, facts: FailureFacts = {}, cause?: unknown) {
+  constructor(code: ErrorCode, message: string, facts: ErrorDetails = {}, cause?: unknown) {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, cause === undefined ? undefined : { cause });
@@ -94,40 +94,40 @@ export class Failure extends Error {
   }
 
   /** The same failure with the reference that led to it. */
-  of(reference: string): Failure {
-    return new Failure(this.code, this.message, { ...this.facts, reference }, this);
+  of(reference: string): GatewayError {
+    return new GatewayError(this.code, this.message, { ...this.facts, reference }, this);
   }
 }
 
 /** The failure of one of several commands. If it ends the operation, it lists the outcomes of all of them. */
-export class OneOfSeveral extends Failure {
+export class BatchItemError extends GatewayError {
   readonly #outcomes: readonly string[];
 
-  constructor(failure: Failure, outcomes: readonly string[]) {
+  constructor(failure: GatewayError, outcomes: readonly string[]) {
     super(failure.code, failure.message, failure.facts, failure);
     this.#outcomes = outcomes;
   }
 
-  ofAll(): Failure {
-    return new Failure(this.code, this.message, { ...this.facts, outcomes: this.#outcomes });
+  ofAll(): GatewayError {
+    return new GatewayError(this.code, this.message, { ...this.facts, outcomes: this.#outcomes });
   }
 }
 
 /** A response, or a list in it, that is longer than what is read of one. The same read fails again; one for fewer items may succeed. */
-export class TooLarge extends Error {
+export class ResponseTooLargeError extends Error {
   constructor(limit: number, unit: "bytes" | "items" = "bytes") {
     super(`longer than ${limit} ${unit}`);
   }
 }
 
 export const isTooLarge = (error: unknown): boolean =>
-  error instanceof TooLarge || (error instanceof Failure && isTooLarge(error.cause));
+  error instanceof ResponseTooLargeError || (error instanceof GatewayError && isTooLarge(error.cause));
 
 /** The deadline of the caller's request passed, or will pass before it can be sent. It shows nothing about the service. */
-export class DeadlineError extends Failure {}
+export class DeadlineError extends GatewayError {}
 
 /** The caller closed the connection before the response. */
-export class Cancelled extends Error {}
+export class CancelledError extends Error {}
 
 /**
  * Creates an error without a stack. Nobody reads that of one that is sent, and it is nearly all that an error costs: an operation may have
@@ -159,32 +159,32 @@ export function tryTo<Value>(act: () => Value): Value | undefined {
 export const OVERLOADED = "The gateway is overloaded; try again later.";
 
 /** Whether an error is a failure with one of these codes. */
-export const isFailure = (error: unknown, ...codes: readonly ErrorCode[]): error is Failure =>
-  error instanceof Failure && codes.includes(error.code);
+export const isGatewayError = (error: unknown, ...codes: readonly ErrorCode[]): error is GatewayError =>
+  error instanceof GatewayError && codes.includes(error.code);
 
 /** Whether an error says that what was asked for may have been done. */
 export const hasOutcome = (error: unknown): boolean =>
-  error instanceof Failure && error.facts.outcome !== undefined;
+  error instanceof GatewayError && error.facts.outcome !== undefined;
 
 const rowOf = (error: unknown): ErrorCodeRow | null =>
-  error instanceof Failure ? ERROR_CODES[error.code] : null;
+  error instanceof GatewayError ? ERROR_CODES[error.code] : null;
 
-export const serviceShownBy = (error: unknown): ServiceState =>
+export const healthImpliedBy = (error: unknown): UpstreamHealth =>
   (error instanceof DeadlineError ? null : rowOf(error)?.service) ?? "unknown";
 
 /** How a failed read is retried; null when it is not. */
 export const retryOf = (error: unknown): ErrorCodeRow["retry"] | null => rowOf(error)?.retry ?? null;
 
 /** Whether the same read may succeed later. */
-export const isPassing = (error: unknown): error is Failure => rowOf(error)?.passes === true;
+export const isTransient = (error: unknown): error is GatewayError => rowOf(error)?.passes === true;
 
 /** Whether the service gives no usable response for now, so that the last known one may answer. */
-export const isForNow = (error: unknown): boolean =>
-  isPassing(error) && error.code !== "SERVICE_OVERLOADED" && !isTooLarge(error);
+export const mayServeStale = (error: unknown): boolean =>
+  isTransient(error) && error.code !== "SERVICE_OVERLOADED" && !isTooLarge(error);
 
 /** Whether a failure is the operation's own: its end, or one of its limits. The request may succeed for others. */
-export const isOwnFault = (error: unknown): boolean =>
-  error instanceof Cancelled || (error instanceof Failure && serviceShownBy(error) === "unknown");
+export const isCallerSide = (error: unknown): boolean =>
+  error instanceof CancelledError || (error instanceof GatewayError && healthImpliedBy(error) === "unknown");
 
 /** How a batch continues after the error of its list; null when the single reads would fail in the same way. */
 export const batchFaultOf = (error: unknown): ErrorCodeRow["batch"] | null => rowOf(error)?.batch ?? null;

@@ -1,31 +1,31 @@
-import { Callers } from "./caller.ts";
+import { CallerRegistry } from "./callers/callers.ts";
 import { type Config, hasPage } from "./config.ts";
 import { createEngine } from "./engine/engine.ts";
 import type { Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
-import { HeldBytes } from "./held.ts";
+import { MemoryBudget } from "./callers/memory-budget.ts";
 import type { Log } from "./observability/log.ts";
 import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
-import { createDelivery } from "./http/delivery.ts";
+import { createResponseWriter } from "./http/response-writer.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createExports } from "./http/export/exports.ts";
 import { createPage } from "./http/graphiql/page.ts";
-import { createDoors } from "./http/doors.ts";
-import { once } from "./http/once.ts";
+import { createAdmission } from "./http/admission.ts";
+import { lazy } from "./http/lazy.ts";
 import { createIdentify } from "./http/identity.ts";
-import type { Parts } from "./http/operation.ts";
+import type { GatewayDependencies } from "./http/operation.ts";
 import { createLive } from "./live/live.ts";
-import { LOCAL_PAGES } from "./http/target.ts";
+import { LOCAL_PAGES } from "./http/request-target.ts";
 import { createRouter } from "./http/router.ts";
-import { Turns } from "./engine/turns.ts";
+import { Scheduler } from "./engine/scheduler.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
 import { createWebSockets } from "./http/graphql/web-socket.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./util/clock.ts";
 import { createClient } from "./rest/client/client.ts";
 import { type BuiltInName, builtInProfile } from "./rest/api/profiles.ts";
-import { SharedReads } from "./rest/session/shared-reads.ts";
+import { ReadCache } from "./rest/session/read-cache.ts";
 import { createEventLog } from "./observability/event-log.ts";
-import { describeService } from "./service.ts";
+import { describeService } from "./upstream.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openUpstreamSpan } from "./observability/tracing.ts";
 
@@ -52,24 +52,24 @@ export function createGateway(options: GatewayOptions) {
   const { config, upstreamUrl, log, exampleToken, planner } = options;
   const { prefix = "", profile = "document", lookAhead = true, clock = systemClock } = options;
   const events = createEventLog(log);
-  const callers = new Callers(config.CALLER_SALT);
-  const delivery = createDelivery(config, callers, clock);
+  const callers = new CallerRegistry(config.CALLER_SALT);
+  const responseWriter = createResponseWriter(config, callers, clock);
   const telemetry = createTelemetry({
     log,
     load: () => ({
-      ...client.pressure(),
-      operations: doors.operation.taken,
-      downloads: doors.download.taken,
-      subscriptions: doors.stream.taken,
+      ...client.load(),
+      operations: admission.operation.taken,
+      downloads: admission.download.taken,
+      subscriptions: admission.stream.taken,
       polls: live.polls(),
-      waitingBytes: delivery.waitingBytes(),
+      waitingBytes: responseWriter.waitingBytes(),
     }),
     now: clock.now,
     deadlines: { operation: config.REQUEST_TIMEOUT_MS, upstream: config.UPSTREAM_TIMEOUT_MS },
   });
-  const turns = new Turns(callers);
-  const heldBytes = new HeldBytes(config.MAX_UPSTREAM_BYTES, callers);
-  const { facts, server, dialect } = describeService(config, builtInProfile(profile), upstreamUrl);
+  const scheduler = new Scheduler(callers);
+  const memoryBudget = new MemoryBudget(config.MAX_UPSTREAM_BYTES, callers);
+  const { facts, server, requestFormat } = describeService(config, builtInProfile(profile), upstreamUrl);
   const client = createClient({
     proxy: config.UPSTREAM_PROXY ?? null,
     tls: { ca: config.UPSTREAM_CA_FILE, cert: config.UPSTREAM_CERT_FILE, key: config.UPSTREAM_KEY_FILE },
@@ -82,18 +82,18 @@ export function createGateway(options: GatewayOptions) {
     queue: config.UPSTREAM_QUEUE,
     maxJsonBytes: config.MAX_JSON_BYTES,
     retries: config.UPSTREAM_RETRIES,
-    dialect,
+    requestFormat,
     clock,
     upstreamUrl,
     callers,
-    heldBytes,
+    memoryBudget,
     onFault: events.wrongType,
     onFailure: events.upstreamFailure,
     onRequest: telemetry.upstreamRequest,
-    takeTurn: turns.take,
+    runTask: scheduler.run,
     openSpan: openUpstreamSpan,
   });
-  const doors = createDoors(config, callers, client.turnAway);
+  const admission = createAdmission(config, callers, client.shedLoad);
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(config.TYPE_NAMES);
@@ -108,8 +108,8 @@ export function createGateway(options: GatewayOptions) {
       fields: config.MAX_RESULT_FIELDS,
       bytes: config.MAX_RESULT_BYTES,
     },
-    turns,
-    heldBytes,
+    scheduler,
+    memoryBudget,
     publicError: toPublic,
     planner,
   });
@@ -120,21 +120,21 @@ export function createGateway(options: GatewayOptions) {
     now: clock.now,
     onShared: telemetry.sharedRead,
   };
-  const reads = new SharedReads(sharing, callers);
+  const reads = new ReadCache(sharing, callers);
   const shared = { server, onRefused: events.refusedBatch, reads };
   const live = createLive({
     callers,
     clock,
     client,
     shared,
-    heldBytes,
+    memoryBudget,
     requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
-    limitOf: dialect.limitOf,
-    commonLimit: dialect.limitOf(dialect.cheapest),
-    width: config.MAX_UPSTREAM_WIDTH,
+    limitOf: requestFormat.limitOf,
+    commonLimit: requestFormat.limitOf(requestFormat.cheapest),
+    concurrency: config.MAX_UPSTREAM_WIDTH,
     timeoutMs: config.REQUEST_TIMEOUT_MS,
   });
-  const parts: Parts = {
+  const dependencies: GatewayDependencies = {
     config,
     clock,
     schema,
@@ -149,29 +149,29 @@ export function createGateway(options: GatewayOptions) {
     prefix,
     origins: exampleToken === undefined ? config.CORS_ORIGINS : [...config.CORS_ORIGINS, LOCAL_PAGES],
     identify: createIdentify(callers, config),
-    doors,
-    heldBytes,
-    delivery,
+    admission,
+    memoryBudget,
+    responseWriter,
     telemetry,
     isExplainable: config.EXPLAIN ?? exampleToken !== undefined,
-    takeTurn: turns.take,
+    runTask: scheduler.run,
     publicError: toPublic,
     onError: events.unexpected,
   };
-  const graphql = createGraphqlHandler(parts);
-  const webSockets = createWebSockets(parts);
-  const loadMcp = once(async () => (await import("./http/mcp/handler.ts")).createMcpHandler(parts));
-  const router = createRouter(parts, {
+  const graphql = createGraphqlHandler(dependencies);
+  const webSockets = createWebSockets(dependencies);
+  const loadMcp = lazy(async () => (await import("./http/mcp/handler.ts")).createMcpHandler(dependencies));
+  const router = createRouter(dependencies, {
     graphql: graphql.execute,
     mcp: config.MCP === "off" ? null : async (...message) => (await loadMcp())(...message),
     others: [
-      createDownloads(parts),
-      createExports(parts, ownSchema),
-      ...(hasPage(config) ? [createPage(parts, exampleToken ?? null)] : []),
+      createDownloads(dependencies),
+      createExports(dependencies, ownSchema),
+      ...(hasPage(config) ? [createPage(dependencies, exampleToken ?? null)] : []),
     ],
   });
   const announceEnd = (): void => {
-    doors.drain();
+    admission.drain();
     router.announceEnd();
   };
   return {

@@ -5,9 +5,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import { readConfig } from "./config.ts";
 import { createGateway as assemble } from "./gateway.ts";
 import { forWebSockets, refuse, type UpgradeListener } from "./http/server.ts";
-import { readTarget } from "./http/target.ts";
+import { readTarget } from "./http/request-target.ts";
 import { createLog, type Log } from "./observability/log.ts";
-import { openUpstream } from "./service.ts";
+import { openUpstream } from "./upstream.ts";
 
 export type { Log } from "./observability/log.ts";
 

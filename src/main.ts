@@ -1,15 +1,15 @@
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { systemCodeOf } from "./errors.ts";
 import { createLog } from "./observability/log.ts";
-import { tell, tellFaults, welcome } from "./print.ts";
+import { printLine, printIssues, welcome } from "./cli-output.ts";
 import { serve } from "./serve.ts";
-import { openUpstream } from "./service.ts";
+import { openUpstream } from "./upstream.ts";
 
 /** Warns that the service cannot be reached. The gateway starts without it. */
 function warnUnreached(error: unknown): void {
   const cause = systemCodeOf(error);
   const message = `UPSTREAM_URL cannot be reached (${cause}). Until it can, answers are UPSTREAM_UNAVAILABLE.`;
-  tell("warn", message, { cause }, `Warning: ${message}`);
+  printLine("warn", message, { cause }, `Warning: ${message}`);
 }
 
 /** Calls `stop` on the first signal. A second signal exits immediately. */
@@ -36,7 +36,7 @@ function onNpxEnded(stop: () => void): void {
 function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
   if (!(error instanceof Error && "syscall" in error)) throw error;
   const code = systemCodeOf(error);
-  tell("fatal", `Cannot listen on HOST ${HOST}, PORT ${PORT}: ${code}`, { code });
+  printLine("fatal", `Cannot listen on HOST ${HOST}, PORT ${PORT}: ${code}`, { code });
   process.exit(1);
 }
 
@@ -63,6 +63,6 @@ try {
   await main(readConfig(process.env));
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;
-  tellFaults(error);
+  printIssues(error);
   process.exit(2);
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import { systemCodeOf } from "./errors.ts";
 import { createGateway, type GatewayOptions } from "./gateway.ts";
-import { listConnections, reset, unanswered } from "./http/sockets.ts";
+import { listConnections, reset, unanswered } from "./http/connections.ts";
 import {
   afterPoll,
   createHttpServer,

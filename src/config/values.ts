@@ -6,7 +6,7 @@ import { parseManifest, type TrustedDocuments } from "../engine/documents/persis
 import { tryTo } from "../errors.ts";
 import { type Renames, wordsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
-import { perSeconds, type RateLimit } from "../rate.ts";
+import { perSeconds, type RateLimit } from "../util/sliding-window.ts";
 import { RESERVED_HEADERS } from "../rest/api/headers.ts";
 import { isObject } from "../rest/api/record.ts";
 

@@ -1,7 +1,7 @@
 import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
-import { Cancelled } from "../errors.ts";
-import type { Held } from "../held.ts";
-import type { RequestScope } from "../request-scope.ts";
+import { CancelledError } from "../errors.ts";
+import type { MemoryReservation } from "../callers/memory-budget.ts";
+import type { RequestScope } from "../callers/request-scope.ts";
 import { ownCopy } from "../util/own-copy.ts";
 import {
   createDocuments,
@@ -16,7 +16,7 @@ import {
   trustedDocuments,
 } from "./documents/persisted.ts";
 import {
-  type FailedPlace,
+  type FailedPath,
   noteErrors,
   overloaded,
   rejection,
@@ -28,10 +28,14 @@ import {
 import { sizeOfSelection } from "./limits.ts";
 import { Meter, type MeterSettings } from "./meter.ts";
 import { BYTES_PER_FIELD } from "./plan/compile.ts";
-import { type Pieces, type PublicErrors, withPublicErrors } from "./plan/pieces.ts";
+import {
+  type IncrementalPayloads,
+  type PublicErrors,
+  withPublicErrors,
+} from "./plan/incremental-payloads.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { ErrorBehavior, RunBehavior } from "./plan/types.ts";
-import { mergeFailures, separateNames } from "./shared-failures.ts";
+import { mergeErrors, separateNames } from "./merge-errors.ts";
 import { type EventExecution, openResults, type Results, type StreamSource } from "./subscription.ts";
 
 /** Facts about an operation, filled in as it is read: its type decides on its place, before its context is opened; the rest is for logs and metrics. */
@@ -42,7 +46,7 @@ export interface OperationFacts {
   hash: string | null;
   /** The distinct codes of its errors. */
   codes: readonly string[];
-  readonly failed: FailedPlace[];
+  readonly failed: FailedPath[];
 }
 
 /** The operation of one request, independent of its transport. */
@@ -61,7 +65,7 @@ interface RunOptions {
   readonly isIncremental?: boolean;
 }
 
-export type EngineResult = ExecutionResult & { readonly pieces?: Pieces };
+export type EngineResult = ExecutionResult & { readonly payloads?: IncrementalPayloads };
 
 interface EngineSettings extends DocumentSettings, Omit<MeterSettings, "limits"> {
   /** The only documents that run; undefined where all do. */
@@ -81,7 +85,7 @@ const SHARED_BYTES = 300_000;
 
 /** Runs GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
 export function createEngine(settings: EngineSettings) {
-  const { schema, executionLimits, turns, heldBytes, publicError } = settings;
+  const { schema, executionLimits, scheduler, memoryBudget, publicError } = settings;
   const documents = createDocuments(settings);
   const textOf = settings.trusted
     ? trustedDocuments(settings.trusted)
@@ -91,10 +95,10 @@ export function createEngine(settings: EngineSettings) {
   /** Does work of a request when it is its caller's turn, unless the request has ended by then. */
   const inTurn = <Value>(scope: RequestScope, work: () => Value): Promise<Value> =>
     new Promise((resolve, reject) =>
-      turns.take(scope.caller, () => {
+      scheduler.run(scope.caller, () => {
         const ended = scope.ended;
         try {
-          if (ended) throw ended === "left" ? new Cancelled("The caller left.") : overloaded();
+          if (ended) throw ended === "disconnected" ? new CancelledError("The caller left.") : overloaded();
           resolve(work());
         } catch (error) {
           reject(error);
@@ -113,7 +117,7 @@ export function createEngine(settings: EngineSettings) {
     isReadOnly: boolean,
   ): Promise<PreparedDocument> => {
     const parsed = await parse(text, scope);
-    heldBytes.hold(scope, parsed.bytes());
+    memoryBudget.charge(scope, parsed.bytes());
     selectPlan(parsed, params, isReadOnly);
     return inTurn(scope, () => {
       // The same document may have been read meanwhile.
@@ -150,10 +154,10 @@ export function createEngine(settings: EngineSettings) {
     plan: Plan,
     known: PreparedDocument | null,
     besides = 0,
-  ): Held | null =>
+  ): MemoryReservation | null =>
     known
-      ? heldBytes.hold(scope, known.bytes(), SHARED_BYTES)
-      : heldBytes.hold(scope, besides + sizeOfSelection(schema, plan, null) * BYTES_PER_FIELD);
+      ? memoryBudget.charge(scope, known.bytes(), SHARED_BYTES)
+      : memoryBudget.charge(scope, besides + sizeOfSelection(schema, plan, null) * BYTES_PER_FIELD);
 
   /** Runs a plan in a scope until it completes or its meter stops it; that of a subscription for one event. */
   const resultOf = (
@@ -166,19 +170,19 @@ export function createEngine(settings: EngineSettings) {
   ): Promise<EngineResult> => {
     const { fields, bytes } = executionLimits;
     const limits = { fields, bytes: Math.min(bytes, maxBytes) };
-    const meter = new Meter(scope, { turns, heldBytes, limits });
+    const meter = new Meter(scope, { scheduler, memoryBudget, limits });
     return new Promise((resolve) => {
       meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
-      const onResult = (result: ExecutionResult, pieces?: Pieces | null): void => {
+      const onResult = (result: ExecutionResult, payloads?: IncrementalPayloads | null): void => {
         const errors = result.errors && { errors: meter.withCount(result.errors) };
-        resolve({ ...result, ...errors, ...(pieces && { pieces }) });
+        resolve({ ...result, ...errors, ...(payloads && { payloads }) });
       };
       plan.run(variables ?? {}, openContext(meter), meter, event, onResult, behavior);
     });
   };
 
-  const publicErrorsOf = (result: Parameters<typeof mergeFailures>[0], plan: Plan) =>
-    mergeFailures(result, separateNames(schema, plan)).map(publicError);
+  const publicErrorsOf = (result: Parameters<typeof mergeErrors>[0], plan: Plan) =>
+    mergeErrors(result, separateNames(schema, plan)).map(publicError);
 
   const failed = (error: unknown, facts: OperationFacts): ExecutionResult => {
     // Safe: those of an invalid document are its own.
@@ -205,7 +209,7 @@ export function createEngine(settings: EngineSettings) {
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
         const behavior = { onError, isIncremental };
-        const { pieces, ...result } = await resultOf(plan, params, operation, behavior, maxBytes);
+        const { payloads, ...result } = await resultOf(plan, params, operation, behavior, maxBytes);
         const { errors = [], data } = result;
         const [first] = errors;
         if (first) {
@@ -214,19 +218,19 @@ export function createEngine(settings: EngineSettings) {
           result.errors = isHalted ? withOutcome(told, first) : told;
           noteErrors(facts, result.errors);
         }
-        if (!pieces) return result;
+        if (!payloads) return result;
         isWhole = false;
         const convert: PublicErrors = (part) => {
           const told = publicErrorsOf(part, plan);
           noteErrors(facts, told);
           return told;
         };
-        return { ...result, pieces: withPublicErrors(pieces, convert, () => scope.end("done")) };
+        return { ...result, payloads: withPublicErrors(payloads, convert, () => scope.end("completed")) };
       } catch (error) {
         return failed(error, facts);
       } finally {
         // Cancels prefetches that turned out not to be needed.
-        if (isWhole) scope.end("done");
+        if (isWhole) scope.end("completed");
       }
     },
     /** The type of a request's operation; null when its document cannot be read. */
@@ -252,12 +256,12 @@ export function createEngine(settings: EngineSettings) {
         const shared = documents.known(text);
         const prepared = shared ?? (await read(text, params, scope, true));
         const { plan, onError } = planOf(prepared, params, facts, true);
-        const held = holdPlan(scope, plan, shared, prepared.bytes());
+        const reservation = holdPlan(scope, plan, shared, prepared.bytes());
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults(
           schema,
           prepared.document,
-          { ...request, held, hideSuggestions: !settings.isIntrospectable },
+          { ...request, reservation, hideSuggestions: !settings.isIntrospectable },
           (event, execution) =>
             resultOf(plan, params, execution, { onError, isIncremental: false }, undefined, event)
               .then(({ errors, ...result }) =>

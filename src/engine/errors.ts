@@ -1,13 +1,13 @@
 import { GraphQLError, type GraphQLErrorExtensions, Kind } from "graphql";
 import {
-  Cancelled,
+  CancelledError,
   type ErrorCode,
-  Failure,
+  GatewayError,
   InputError,
   isErrorCode,
   OVERLOADED,
   statusOf,
-  type FailureFacts,
+  type ErrorDetails,
   withoutStack,
 } from "../errors.ts";
 import { locationsOf } from "./documents/source.ts";
@@ -25,7 +25,7 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
   const convert = (message: string, extensions: GraphQLErrorExtensions & { readonly code: ErrorCode }) =>
     at(located, message, extensions);
 
-  if (cause instanceof Failure) {
+  if (cause instanceof GatewayError) {
     const { paths } = located?.extensions ?? {};
     const [asked] = located?.nodes ?? [];
     // What is missing is an endpoint of the server, which does not tell the field.
@@ -34,7 +34,8 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
     return convert(message, { code: cause.code, ...cause.facts, ...(paths ? { paths } : {}) });
   }
   if (cause instanceof InputError) return convert(cause.message, { code: "BAD_USER_INPUT" });
-  if (cause instanceof Cancelled) return convert("The request was cancelled.", { code: "REQUEST_CANCELLED" });
+  if (cause instanceof CancelledError)
+    return convert("The request was cancelled.", { code: "REQUEST_CANCELLED" });
   if (located && isOfGraphQL(cause)) {
     const { code: given, http, outcome } = located.extensions;
     const code = isErrorCode(given) ? given : "BAD_USER_INPUT";
@@ -115,7 +116,7 @@ function at(place: GraphQLError | null, message: string, extensions: GraphQLErro
 }
 
 /** What failed in an operation, for logs. */
-export interface FailedPlace {
+export interface FailedPath {
   /** `GET {owner}/{project}/experiments/{id}/`: a template, never the path itself. For a fault of the gateway, the field. */
   readonly at: string;
   /** HTTP status of the service; the code where that is none of a failure. */
@@ -127,10 +128,10 @@ const MAX_PLACES = 5;
 const MAX_FIELD_LENGTH = 200;
 
 /** Adds the upstream requests, and the faults of the gateway, to which errors are due. */
-export function addPlaces(places: FailedPlace[], errors: readonly GraphQLError[]): void {
+export function addPaths(places: FailedPath[], errors: readonly GraphQLError[]): void {
   for (const { extensions, path } of errors) {
     // Safe: `publicError` gives each of its errors a code, and copies the facts of a failure.
-    const { code, upstream } = extensions as { readonly code?: ErrorCode } & FailureFacts;
+    const { code, upstream } = extensions as { readonly code?: ErrorCode } & ErrorDetails;
     if (!upstream && code !== "INTERNAL_SERVER_ERROR") continue;
     const where = upstream
       ? `${upstream.method} ${upstream.route}`
@@ -145,12 +146,12 @@ export function addPlaces(places: FailedPlace[], errors: readonly GraphQLError[]
 
 /** Notes the errors of an operation for its line in the log. */
 export function noteErrors(
-  facts: { codes: readonly string[]; readonly failed: FailedPlace[] },
+  facts: { codes: readonly string[]; readonly failed: FailedPath[] },
   errors: readonly GraphQLError[],
 ): void {
   const codes = errors.map(({ extensions }) => String(extensions["code"] ?? "UNKNOWN"));
   facts.codes = [...new Set([...facts.codes, ...codes])];
-  addPlaces(facts.failed, errors);
+  addPaths(facts.failed, errors);
 }
 
 /**

@@ -19,7 +19,7 @@ import {
 } from "graphql";
 import { parseDocument } from "./documents/source.ts";
 import { documentError, tooLarge } from "./errors.ts";
-import type { FieldExtensions, Variables } from "./field-source.ts";
+import type { FieldExtensions, Variables } from "./field-extensions.ts";
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 

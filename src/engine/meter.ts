@@ -1,9 +1,9 @@
 import type { GraphQLError } from "graphql";
-import { Cancelled } from "../errors.ts";
-import type { Held, HeldBytes } from "../held.ts";
-import type { RequestScope } from "../request-scope.ts";
+import { CancelledError } from "../errors.ts";
+import type { MemoryReservation, MemoryBudget } from "../callers/memory-budget.ts";
+import type { RequestScope } from "../callers/request-scope.ts";
 import { overloaded, tooLarge } from "./errors.ts";
-import type { SliceQueue, Turns } from "./turns.ts";
+import type { TaskQueue, Scheduler } from "./scheduler.ts";
 
 interface ResultLimits {
   /** Maximum fields and list items. */
@@ -14,9 +14,9 @@ interface ResultLimits {
 
 export interface MeterSettings {
   readonly limits: ResultLimits;
-  readonly turns: Turns;
+  readonly scheduler: Scheduler;
   /** Counts the memory that the operation takes until it has ended. */
-  readonly heldBytes: HeldBytes;
+  readonly memoryBudget: MemoryBudget;
 }
 
 /**
@@ -59,9 +59,9 @@ export class Meter {
   isStopped = false;
   readonly #limits: ResultLimits;
   readonly #scope: RequestScope;
-  readonly #heldBytes: HeldBytes;
-  readonly #queue: SliceQueue;
-  #held: Held | null = null;
+  readonly #heldBytes: MemoryBudget;
+  readonly #queue: TaskQueue;
+  #held: MemoryReservation | null = null;
   /** The fields whose memory is counted. */
   #heldFields = 0;
   /** How many errors there were when that was last reported. */
@@ -70,14 +70,14 @@ export class Meter {
   #onStop: (reason: unknown) => void = () => {};
 
   /** Measures the operation of a scope, and stops it when the caller disconnects. */
-  constructor(scope: RequestScope, { limits, turns, heldBytes }: MeterSettings) {
+  constructor(scope: RequestScope, { limits, scheduler, memoryBudget }: MeterSettings) {
     this.#limits = limits;
     this.#scope = scope;
-    this.#heldBytes = heldBytes;
-    this.#queue = turns.queueOf(scope.caller);
+    this.#heldBytes = memoryBudget;
+    this.#queue = scheduler.queueOf(scope.caller);
     scope.onEnd(() => {
-      if (scope.ended === "left") this.stop(new Cancelled("The caller left."));
-      if (scope.ended === "displaced") this.stop(overloaded());
+      if (scope.ended === "disconnected") this.stop(new CancelledError("The caller left."));
+      if (scope.ended === "preempted") this.stop(overloaded());
     });
   }
 
@@ -111,10 +111,10 @@ export class Meter {
   }
 
   /** Counts memory for what the operation makes besides fields of its result. Returns false when it is stopped. */
-  hold(bytes: number): boolean {
+  chargeMemory(bytes: number): boolean {
     if (this.isStopped) return false;
     try {
-      (this.#held ??= this.#heldBytes.open(this.#scope)).add(bytes);
+      (this.#held ??= this.#heldBytes.open(this.#scope)).charge(bytes);
       return true;
     } catch (error) {
       this.stop(error);
@@ -125,7 +125,7 @@ export class Meter {
   #holdFields(): boolean {
     const fields = this.fields - this.#heldFields;
     this.#heldFields = this.fields;
-    return this.hold(fields * BYTES_PER_FIELD);
+    return this.chargeMemory(fields * BYTES_PER_FIELD);
   }
 
   /** Counts a failed field. Returns false when its error is above the limit. */

@@ -4,10 +4,10 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
 } from "graphql";
-import type { Held } from "../held.ts";
-import type { RequestScope } from "../request-scope.ts";
+import type { MemoryReservation } from "../callers/memory-budget.ts";
+import type { RequestScope } from "../callers/request-scope.ts";
 import type { OperationParams } from "./documents/persisted.ts";
-import type { PlacedContext } from "./field-source.ts";
+import type { TracedContext } from "./field-extensions.ts";
 import type { Meter } from "./meter.ts";
 import { MAX_VARIABLE_ERRORS } from "./plan/plan.ts";
 
@@ -15,7 +15,7 @@ import { MAX_VARIABLE_ERRORS } from "./plan/plan.ts";
 export interface EventExecution {
   readonly scope: RequestScope;
   /** Creates the context for its resolvers. Throws where it has no place. */
-  readonly openContext: (meter: Meter) => PlacedContext;
+  readonly openContext: (meter: Meter) => TracedContext;
 }
 
 export interface StreamSource {
@@ -27,7 +27,7 @@ export interface StreamSource {
 /** What a valid subscription is opened with. */
 interface OpenedSource extends StreamSource {
   /** The memory that its document takes; null where that is shared. */
-  readonly held: Held | null;
+  readonly reservation: MemoryReservation | null;
   /** Whether errors suggest no names of the schema. */
   readonly hideSuggestions: boolean;
 }
@@ -58,11 +58,11 @@ export type Results = Required<Pick<AsyncIterableIterator<ExecutionResult>, "nex
 export async function openResults(
   schema: GraphQLSchema,
   document: DocumentNode,
-  { params, openStream, held, hideSuggestions }: OpenedSource,
+  { params, openStream, reservation, hideSuggestions }: OpenedSource,
   resultOf: (event: unknown, execution: EventExecution) => Promise<ExecutionResult>,
 ): Promise<{ readonly results: Results } | ExecutionResult> {
   const { scope, context, openEvent } = openStream();
-  held?.passTo(scope);
+  reservation?.transferTo(scope);
   const source = await createSourceEventStream({
     schema,
     document,
@@ -72,17 +72,17 @@ export async function openResults(
     hideSuggestions,
     options: { maxCoercionErrors: MAX_VARIABLE_ERRORS },
   }).catch((error: unknown) => {
-    scope.end("done");
+    scope.end("completed");
     throw error;
   });
   if (!(Symbol.asyncIterator in source)) {
-    scope.end("done");
+    scope.end("completed");
     return source;
   }
   // Safe: the subscription fields of the schema have such sources.
   const events = source[Symbol.asyncIterator]() as AsyncIterator<SourceEvent>;
   const finish = async () => {
-    scope.end("done");
+    scope.end("completed");
     await events.return?.();
     return { done: true, value: undefined } as const;
   };
@@ -91,7 +91,7 @@ export async function openResults(
       const { done, value: event } = await events.next();
       if (done) return finish();
       const execution = openEvent();
-      const leave = () => execution.scope.end("left");
+      const leave = () => execution.scope.end("disconnected");
       scope.onEnd(leave);
       try {
         const result = await resultOf(event, execution);
@@ -101,7 +101,7 @@ export async function openResults(
         };
       } finally {
         scope.offEnd(leave);
-        execution.scope.end("done");
+        execution.scope.end("completed");
       }
     },
     return: finish,

@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
-import { addPlaces, type FailedPlace, rejection } from "../engine/errors.ts";
-import { InputError, Failure } from "../errors.ts";
+import { addPaths, type FailedPath, rejection } from "../engine/errors.ts";
+import { InputError, GatewayError } from "../errors.ts";
 import { decodeId } from "../graphql/core/ids.ts";
 import type { Download } from "../graphql/types/logs.ts";
 import type { DownloadFacts } from "../observability/telemetry.ts";
 import { openRequestSpan } from "../observability/tracing.ts";
-import { RequestScope } from "../request-scope.ts";
+import { RequestScope } from "../callers/request-scope.ts";
 import { plainPath } from "../rest/api/endpoint.ts";
-import { mapFailure } from "../rest/client/failure.ts";
-import { breakOff, onceOver } from "./sockets.ts";
+import { mapTransportError } from "../rest/client/failure.ts";
+import { abortConnection, onceClosed } from "./connections.ts";
 import { PRIVATE } from "./graphql/encoding.ts";
-import type { Parts } from "./operation.ts";
+import type { GatewayDependencies } from "./operation.ts";
 import { codeOf, reject } from "./rejection.ts";
 
 /** What is sent: the head, which is known before the body begins, and the body, which is read at the caller's pace. */
@@ -32,7 +32,7 @@ interface DownloadTask {
 }
 
 /** Names a file: in ASCII, and as it is where that is not the same (RFC 6266). */
-export function named(disposition: "inline" | "attachment", name: string) {
+export function contentDisposition(disposition: "inline" | "attachment", name: string) {
   const plain = name.replaceAll(/[^\w.-]/g, "_");
   const exact = encodeURIComponent(name).replaceAll(
     /['()*]/g,
@@ -45,15 +45,15 @@ export function named(disposition: "inline" | "attachment", name: string) {
 const METHODS = ["GET", "HEAD"];
 
 /** Takes a place among the downloads. Throws `Failure` without a token, and when there is none. */
-export function admitDownload({ doors }: Parts, scope: RequestScope): void {
+export function admitDownload({ admission }: GatewayDependencies, scope: RequestScope): void {
   if (scope.token === null)
-    throw new Failure("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
-  doors.download.admit(scope);
+    throw new GatewayError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
+  admission.download.acquire(scope);
 }
 
 /** Serves what can last long: no deadline, a place among the downloads, and a body that never looks whole when it is not. */
 export async function serveDownload(
-  { publicError, identify, delivery, telemetry, shared }: Parts,
+  { publicError, identify, responseWriter, telemetry, shared }: GatewayDependencies,
   request: IncomingMessage,
   response: ServerResponse,
   { what, route, open }: DownloadTask,
@@ -67,13 +67,13 @@ export async function serveDownload(
   let bytes = 0;
   const span = openRequestSpan(`${request.method} ${route}`, asked, scope);
   const report = (code: string, error: GraphQLError | null = null) => {
-    const failed: FailedPlace[] = [];
-    if (error) addPlaces(failed, [error]);
+    const failed: FailedPath[] = [];
+    if (error) addPaths(failed, [error]);
     telemetry.download({ scope, span, headers: asked }, { what, code, bytes, failed });
   };
   // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
   response.setMaxListeners(20);
-  onceOver(response, () => scope.end("left"));
+  onceClosed(response, () => scope.end("disconnected"));
   response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
   try {
     const { status, headers, body, failureOf } = await span.run(() => open(scope));
@@ -83,14 +83,16 @@ export async function serveDownload(
     if (request.method === "HEAD") response.writeHead(status, headers).end();
     else {
       const sent = { status, headers, body };
-      const sending = span.run(() => delivery.stream(response, sent, caller, (length) => (bytes += length)));
+      const sending = span.run(() =>
+        responseWriter.stream(response, sent, caller, (length) => (bytes += length)),
+      );
       await sending.catch((error: unknown) => {
         if (!scope.ended) failure = failureOf(error);
         // A truncated file must not look complete.
-        breakOff(response);
+        abortConnection(response);
       });
     }
-    onceOver(response, () => {
+    onceClosed(response, () => {
       const isComplete = response.writableFinished;
       const error = failure ? publicError(failure) : null;
       report(isComplete ? "OK" : error ? codeOf(error) : "REQUEST_CANCELLED", error);
@@ -117,8 +119,8 @@ const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
  * `…/files?path=`. Streams the upstream response, requested with the caller's token, at the caller's pace. HEAD gives the
  * headers of the same response. Returns false for other paths.
  */
-export function createDownloads(parts: Parts) {
-  const { client, shared } = parts;
+export function createDownloads(dependencies: GatewayDependencies) {
+  const { client, shared } = dependencies;
 
   const open = async (
     request: IncomingMessage,
@@ -130,8 +132,8 @@ export function createDownloads(parts: Parts) {
     if (!documented)
       throw new InputError(`id: expected something with ${what}, got the id of a ${kind.name}`);
     const file = what === "files" ? pathOf(request.url ?? "") : null;
-    admitDownload(parts, scope);
-    const endpoint = shared.server.offered(documented);
+    admitDownload(dependencies, scope);
+    const endpoint = shared.server.supported(documented);
     const path = endpoint.toPath(address) + (file === null ? "" : `?path=${encodeURIComponent(file)}`);
     const name = file === null ? kind.formatName(address) : file.replace(/^.*\//s, "");
     // HEAD is asked as GET and cut off: errors have their reasons in bodies, and not every server knows HEAD.
@@ -148,7 +150,7 @@ export function createDownloads(parts: Parts) {
       status,
       headers: { ...HEADERS[what](name), ...bodyHeaders },
       body: stream,
-      failureOf: (error) => mapFailure(endpoint, error),
+      failureOf: (error) => mapTransportError(endpoint, error),
     };
   };
 
@@ -157,7 +159,7 @@ export function createDownloads(parts: Parts) {
     if (!id || !what) return false;
     // Safe: `ROUTE` matches no other words.
     const file = { id, what: what as Download };
-    void serveDownload(parts, request, response, {
+    void serveDownload(dependencies, request, response, {
       what: file.what,
       route: `/downloads/{id}/${what}`,
       open: (scope) => open(request, file, scope),
@@ -175,10 +177,19 @@ function pathOf(url: string): string {
 
 const HEADERS: Record<Download, (name: string) => Record<string, string>> = {
   // Known servers send logs as text/html.
-  logs: (name) => ({ "content-type": "text/plain; charset=utf-8", ...named("inline", `${name}.log`) }),
-  outputs: (name) => ({ "content-type": "application/gzip", ...named("attachment", `${name}.tar.gz`) }),
+  logs: (name) => ({
+    "content-type": "text/plain; charset=utf-8",
+    ...contentDisposition("inline", `${name}.log`),
+  }),
+  outputs: (name) => ({
+    "content-type": "application/gzip",
+    ...contentDisposition("attachment", `${name}.tar.gz`),
+  }),
   // What a run wrote is nothing that this origin should show.
-  files: (name) => ({ "content-type": "application/octet-stream", ...named("attachment", name) }),
+  files: (name) => ({
+    "content-type": "application/octet-stream",
+    ...contentDisposition("attachment", name),
+  }),
 };
 
 /** A single range. Others are ignored, as RFC 9110 allows: the response is the whole file. */

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { isIP, isIPv6 } from "node:net";
-import type { Callers } from "../caller.ts";
+import type { CallerRegistry } from "../callers/callers.ts";
 import type { Config } from "../config.ts";
 import { traceContextIn } from "../observability/tracing.ts";
-import type { Identity } from "../request-scope.ts";
+import type { Identity } from "../callers/request-scope.ts";
 
 /** Of any length: headers have one. */
 const TOKEN = /^(?:token|bearer) +([A-Za-z0-9._~+/=-]+)$/i;
@@ -16,7 +16,7 @@ export type Identify = (request: Identifiable) => Identity;
  * Reads the identity of a request: the token to forward (`token` and `Bearer` are accepted; null when it is missing or
  * malformed), the caller that it belongs to, the request id for responses, errors and logs, and the trace context.
  */
-export function createIdentify(callers: Callers, { TRUSTED_PROXIES: isTrusted }: Config): Identify {
+export function createIdentify(callers: CallerRegistry, { TRUSTED_PROXIES: isTrusted }: Config): Identify {
   return (request) => {
     const { authorization, "x-request-id": requestId } = request.headers;
     const token = TOKEN.exec(authorization?.trim() ?? "")?.[1] ?? null;
@@ -29,7 +29,7 @@ export function createIdentify(callers: Callers, { TRUSTED_PROXIES: isTrusted }:
 }
 
 /** Whether the caller accepts no response that is kept or was requested for another of its operations. */
-export const wantsFresh = ({ headers }: IncomingMessage): boolean =>
+export const isNoCache = ({ headers }: IncomingMessage): boolean =>
   /(?:^|[\s,])(?:no-cache|no-store)(?:$|[\s,])/i.test(headers["cache-control"] ?? "");
 
 /*

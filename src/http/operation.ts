@@ -3,29 +3,29 @@ import type { IncomingMessage } from "node:http";
 import type { GraphQLError, GraphQLSchema } from "graphql";
 import type { Engine, Execution, OperationFacts } from "../engine/engine.ts";
 import type { Config } from "../config.ts";
-import { Journal } from "../journal.ts";
+import { OperationTrace } from "../operation-trace.ts";
 import { explainer } from "../observability/explain.ts";
-import type { Held, HeldBytes } from "../held.ts";
+import type { MemoryReservation, MemoryBudget } from "../callers/memory-budget.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openRequestSpan } from "../observability/tracing.ts";
 import type { OpenStream } from "../engine/subscription.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../util/clock.ts";
 import type { createLive } from "../live/live.ts";
 import type { Client } from "../rest/client/client.ts";
-import { type Identify, wantsFresh } from "./identity.ts";
-import type { Origins } from "./target.ts";
-import { RequestScope } from "../request-scope.ts";
-import type { ResultPlace } from "../engine/field-source.ts";
-import { isSliceOver, type Turns } from "../engine/turns.ts";
+import { type Identify, isNoCache } from "./identity.ts";
+import type { Origins } from "./request-target.ts";
+import { RequestScope } from "../callers/request-scope.ts";
+import type { ResponsePath } from "../engine/field-extensions.ts";
+import { shouldYield, type Scheduler } from "../engine/scheduler.ts";
 import type { Context, GatewayFacts, Steps } from "../graphql/core/context.ts";
-import { type Pacing, UNPACED } from "../rest/session/batches.ts";
+import { type OperationProgress, UNTRACKED } from "../rest/session/batch-loader.ts";
 import { openSession, type Session, sessionFor, type SharedSettings } from "../rest/session/session.ts";
 import type { Server } from "../rest/api/server.ts";
-import type { Delivery } from "./delivery.ts";
-import type { Doors } from "./doors.ts";
+import type { ResponseWriter } from "./response-writer.ts";
+import type { Admission } from "./admission.ts";
 
 /** What all that answers requests shares. */
-export interface Parts {
+export interface GatewayDependencies {
   readonly config: Config;
   readonly clock: Clock;
   /** The schema with the served names of types. */
@@ -44,13 +44,13 @@ export interface Parts {
   /** Origins whose pages may call the gateway, besides its own. */
   readonly origins: Origins;
   readonly identify: Identify;
-  readonly doors: Doors;
-  readonly heldBytes: HeldBytes;
-  readonly delivery: Delivery;
+  readonly admission: Admission;
+  readonly memoryBudget: MemoryBudget;
+  readonly responseWriter: ResponseWriter;
   readonly telemetry: Telemetry;
   /** Whether callers may ask what an operation costs. */
   readonly isExplainable: boolean;
-  readonly takeTurn: Turns["take"];
+  readonly runTask: Scheduler["run"];
   /** Converts any error to the one that callers see. */
   readonly publicError: (error: unknown) => GraphQLError;
   /** Receives what made a request fail unexpectedly. */
@@ -65,30 +65,34 @@ export interface OpenedOperation extends Execution {
 }
 
 /** Opens the operation of a request: its span, context, explanation and report. */
-export function openOperation(parts: Parts, request: IncomingMessage, scope: RequestScope): OpenedOperation {
+export function openOperation(
+  dependencies: GatewayDependencies,
+  request: IncomingMessage,
+  scope: RequestScope,
+): OpenedOperation {
   const { headers } = request;
   const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [], failed: [] };
   const span = openRequestSpan("GraphQL Operation", headers, scope);
-  const isExplained = parts.isExplainable && headers["x-rungraph-explain"] === "1";
-  const mayBeStale = parts.shared.reads.settings.staleMs > 0;
-  const journal = isExplained || mayBeStale ? new Journal() : null;
+  const isExplained = dependencies.isExplainable && headers["x-rungraph-explain"] === "1";
+  const mayBeStale = dependencies.shared.reads.settings.staleMs > 0;
+  const operationTrace = isExplained || mayBeStale ? new OperationTrace() : null;
   return {
     scope,
     facts,
-    openContext: (pacing) => {
+    openContext: (progress) => {
       // What a stranger asks for gives way to others, but not what it commands: that has a place of its own.
       if (facts.type === "mutation") {
-        if (scope.caller.standing !== "proven") parts.doors.mutation.admit(scope);
-        scope.keepPlace();
+        if (scope.caller.verification !== "verified") dependencies.admission.mutation.acquire(scope);
+        scope.pinPermit();
       }
-      return new OperationContext(parts, { request, scope, pacing, journal });
+      return new OperationContext(dependencies, { request, scope, progress, operationTrace });
     },
-    extensions: journal && explainer(journal, scope.began, isExplained),
+    extensions: operationTrace && explainer(operationTrace, scope.began, isExplained),
     run: span.run,
     end: (status) => {
-      parts.telemetry.operation({ scope, span, headers }, facts, status);
+      dependencies.telemetry.operation({ scope, span, headers }, facts, status);
       // A request that is rejected before it is run has not ended its scope.
-      scope.end("done");
+      scope.end("completed");
     },
   };
 }
@@ -96,10 +100,10 @@ export function openOperation(parts: Parts, request: IncomingMessage, scope: Req
 interface OperationSource {
   readonly request: IncomingMessage;
   readonly scope: RequestScope;
-  readonly pacing?: Pacing;
+  readonly progress?: OperationProgress;
   readonly onRequest?: () => void;
   /** Where the result tells how it came about. */
-  readonly journal?: Journal | null;
+  readonly operationTrace?: OperationTrace | null;
 }
 
 interface OperationState {
@@ -131,28 +135,30 @@ export class OperationContext implements Context {
   readonly lookAhead: boolean;
   readonly onFree: Context["onFree"];
   readonly onScan: Context["onScan"];
-  readonly place: ResultPlace | null;
+  readonly place: ResponsePath | null;
   readonly at: Context["at"];
-  readonly #parts: Parts;
+  readonly #dependencies: GatewayDependencies;
   readonly #source: OperationSource;
   readonly #state: OperationState;
 
   constructor(
-    parts: Parts,
+    dependencies: GatewayDependencies,
     source: OperationSource,
-    place: ResultPlace | null = null,
+    place: ResponsePath | null = null,
     state: OperationState = { session: null, made: new Map(), work: Promise.resolve() },
   ) {
-    const { journal = null } = source;
-    this.gateway = parts.facts;
-    this.server = parts.shared.server;
-    this.lookAhead = parts.lookAhead;
-    this.onFree = journal && place && (() => journal.add(null, { kind: "free", place }));
+    const { operationTrace = null } = source;
+    this.gateway = dependencies.facts;
+    this.server = dependencies.shared.server;
+    this.lookAhead = dependencies.lookAhead;
+    this.onFree = operationTrace && place && (() => operationTrace.add(null, { kind: "free", place }));
     this.onScan =
-      journal && place && ((compared, rows) => journal.add(null, { kind: "scan", place, compared, rows }));
+      operationTrace &&
+      place &&
+      ((compared, rows) => operationTrace.add(null, { kind: "scan", place, compared, rows }));
     this.place = place;
-    this.at = journal && ((below) => new OperationContext(parts, source, below, state));
-    this.#parts = parts;
+    this.at = operationTrace && ((below) => new OperationContext(dependencies, source, below, state));
+    this.#dependencies = dependencies;
     this.#source = source;
     this.#state = state;
   }
@@ -160,44 +166,44 @@ export class OperationContext implements Context {
   /** Opened on first use: many operations read nothing. */
   get session(): Session {
     const session = (this.#state.session ??= this.#openSession());
-    const { journal } = this.#source;
-    return journal && this.place ? sessionFor(session, journal.forPlace(this.place)) : session;
+    const { operationTrace } = this.#source;
+    return operationTrace && this.place ? sessionFor(session, operationTrace.forPath(this.place)) : session;
   }
 
   get publicUrl(): string {
     const { socket, headers } = this.#source.request;
     const scheme = "encrypted" in socket ? "https" : "http";
-    const { publicUrl, prefix } = this.#parts;
+    const { publicUrl, prefix } = this.#dependencies;
     return publicUrl ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin + prefix;
   }
 
-  once<Result>(source: object, args: readonly unknown[], steps: () => Steps<Result>): Promise<Result> {
+  memoized<Result>(source: object, args: readonly unknown[], steps: () => Steps<Result>): Promise<Result> {
     const made = this.#state.made.get(source) ?? new Map<string, Promise<unknown>>();
     this.#state.made.set(source, made);
     const key = args.map(keyOf).join();
     // Safe: work of one source with equal arguments has one type of result.
-    const result = (made.get(key) as Promise<Result> | undefined) ?? this.inTurns(steps());
+    const result = (made.get(key) as Promise<Result> | undefined) ?? this.runCooperatively(steps());
     made.set(key, result);
     return result;
   }
 
-  inTurns<Result>(steps: Steps<Result>): Promise<Result> {
-    const { scope, pacing = UNPACED } = this.#source;
+  runCooperatively<Result>(steps: Steps<Result>): Promise<Result> {
+    const { scope, progress = UNTRACKED } = this.#source;
     const begin = (resolve: (result: Result) => void, reject: (error: unknown) => void): void => {
       const advance = (): void => {
         try {
           do {
-            if (pacing.isStopped) return;
+            if (progress.isStopped) return;
             const step = steps.next();
             if (step.done) return resolve(step.value);
-            if (step.value) pacing.hold(step.value);
-          } while (!isSliceOver());
-          this.#parts.takeTurn(scope.caller, advance);
+            if (step.value) progress.chargeMemory(step.value);
+          } while (!shouldYield());
+          this.#dependencies.runTask(scope.caller, advance);
         } catch (error) {
           reject(error);
         }
       };
-      this.#parts.takeTurn(scope.caller, advance);
+      this.#dependencies.runTask(scope.caller, advance);
     };
     // One after the other: what is half made of many takes more memory than what is made.
     const work = this.#state.work.then(() => new Promise(begin));
@@ -206,39 +212,40 @@ export class OperationContext implements Context {
   }
 
   #openSession(): Session {
-    const { request, scope, pacing = UNPACED, onRequest, journal = null } = this.#source;
-    const { client, shared, config } = this.#parts;
-    const isFresh = wantsFresh(request);
-    const { MAX_UPSTREAM_WIDTH: width, MAX_UPSTREAM_REQUESTS: requests } = config;
-    const bounds = { width, requests, yields: false, ...(onRequest && { onRequest }) };
-    return openSession(client, scope, { shared, bounds, isFresh, pacing, journal });
+    const { request, scope, progress = UNTRACKED, onRequest, operationTrace = null } = this.#source;
+    const { client, shared, config } = this.#dependencies;
+    const bypassesCache = isNoCache(request);
+    const { MAX_UPSTREAM_WIDTH: concurrency, MAX_UPSTREAM_REQUESTS: requests } = config;
+    const bounds = { concurrency, requests, isBackground: false, ...(onRequest && { onRequest }) };
+    return openSession(client, scope, { shared, bounds, bypassesCache, progress, operationTrace });
   }
 }
 
 /** Opens the stream of a subscription for which `asking` asks: the scope of the request that it came with, and what that holds. */
 export function openStream(
-  parts: Parts,
+  dependencies: GatewayDependencies,
   request: IncomingMessage,
   asking: RequestScope,
-  held: Held | null,
+  reservation: MemoryReservation | null,
 ): OpenStream {
   const { caller } = asking;
-  parts.doors.stream.admit(asking);
+  dependencies.admission.stream.acquire(asking);
   // Only the end of the stream ends its scope.
   const scope = new RequestScope(asking, Number.POSITIVE_INFINITY);
-  asking.passOn(scope);
-  held?.passTo(scope);
-  const onRequest = () => parts.live.recordSent(caller);
+  asking.transferPermit(scope);
+  reservation?.transferTo(scope);
+  const onRequest = () => dependencies.live.recordSent(caller);
   return {
     scope,
-    context: Object.assign(new OperationContext(parts, { request, scope: asking }), {
-      live: parts.live.of(caller),
+    context: Object.assign(new OperationContext(dependencies, { request, scope: asking }), {
+      live: dependencies.live.of(caller),
     }),
     openEvent: () => {
-      const event = new RequestScope(scope, parts.config.REQUEST_TIMEOUT_MS);
+      const event = new RequestScope(scope, dependencies.config.REQUEST_TIMEOUT_MS);
       return {
         scope: event,
-        openContext: (pacing) => new OperationContext(parts, { request, scope: event, pacing, onRequest }),
+        openContext: (progress) =>
+          new OperationContext(dependencies, { request, scope: event, progress, onRequest }),
       };
     },
   };

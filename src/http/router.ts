@@ -2,17 +2,17 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { context } from "@opentelemetry/api";
 import cors from "cors";
 import { rejection } from "../engine/errors.ts";
-import { atEndOfTurn } from "../engine/turns.ts";
-import { type Identity, RequestScope } from "../request-scope.ts";
-import { TransientList } from "../transient.ts";
+import { afterPendingIo } from "../engine/scheduler.ts";
+import { type Identity, RequestScope } from "../callers/request-scope.ts";
+import { LinkedList } from "../util/linked-list.ts";
 import { discardBody, hasBody, readBody } from "./request-body.ts";
-import { MAX_UNANSWERED, onceOver, responsesOn, unanswered, watch } from "./sockets.ts";
-import { Place } from "./doors.ts";
+import { MAX_UNANSWERED, onceClosed, responsesOn, unanswered, watch } from "./connections.ts";
+import { Permit } from "./admission.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
 import { codeOf, type Protocol, reject, sendText } from "./rejection.ts";
-import type { Parts } from "./operation.ts";
+import type { GatewayDependencies } from "./operation.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
-import { hasValidUrl, isAmong, isOwnLocalPage, readTarget } from "./target.ts";
+import { hasValidUrl, isAmong, isOwnLocalPage, readTarget } from "./request-target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -37,9 +37,9 @@ const OTHER_ORIGIN = rejection("Expected no Origin or one of CORS_ORIGINS, got a
 const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?? "";
 
 /** Routes requests: GraphQL by POST, probes and metrics, downloads, exports, the page, and the rest. Applies CORS, load and body limits. */
-export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
-  const { config, origins, identify, doors, telemetry } = parts;
-  const open = new TransientList<ServerResponse>();
+export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, others }: Routes) {
+  const { config, origins, identify, admission, telemetry } = dependencies;
+  const open = new LinkedList<ServerResponse>();
   let draining = false;
   let onEmpty: (() => void) | null = null;
   // Never `*`, and no credentials: tokens are sent in a header that only the page's own code can set. So an allowed page may send
@@ -58,7 +58,7 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
     { requestId }: Identity,
     response: ServerResponse,
   ): void => {
-    const error = parts.publicError(cause);
+    const error = dependencies.publicError(cause);
     reject(response, protocol, error, requestId);
     telemetry.rejected(codeOf(error));
   };
@@ -66,10 +66,10 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
   /** Serves the requests of a protocol: each takes its place, then its body is read, then it is executed. */
   const serve = (protocol: Protocol, execute: Execute, maxBytes: number): Listener => {
     /** A place for a request, which may be a subscription if it accepts an event stream, and there is room for one. */
-    const placeFor = ({ headers }: IncomingMessage, { caller }: Identity) => {
+    const permitFor = ({ headers }: IncomingMessage, { caller }: Identity) => {
       const mayLast = protocol === "graphql" && acceptsEvents(headers.accept);
-      const place = mayLast ? doors.stream.take(caller) : null;
-      return place instanceof Place ? place : doors.operation.take(caller);
+      const permit = mayLast ? admission.stream.tryAcquire(caller) : null;
+      return permit instanceof Permit ? permit : admission.operation.tryAcquire(caller);
     };
 
     /**
@@ -77,36 +77,36 @@ export function createRouter(parts: Parts, { graphql, mcp, others }: Routes) {
      * their request is accepted. Node reads each socket once per turn of the event loop, so a close that follows the request
      * is visible two turns later.
      */
-    const run = (identity: Identity, place: Place, response: ServerResponse, body: Buffer | null): void => {
+    const run = (identity: Identity, permit: Permit, response: ServerResponse, body: Buffer | null): void => {
       // Before its turn, so that the place of a stranger gives way while it waits for that.
       const scope = new RequestScope(identity, config.REQUEST_TIMEOUT_MS);
-      scope.hold(place);
+      scope.holdPermit(permit);
       // A turn does the work of many requests, in the trace of whoever began it.
       const begin = context.bind(context.active(), () => {
-        onceOver(response, () => scope.end("left"));
+        onceClosed(response, () => scope.end("disconnected"));
         execute(response, body, scope).catch((error: unknown) => {
-          parts.onError(error);
+          dependencies.onError(error);
           response.req.socket.destroy();
         });
       });
-      atEndOfTurn(() => atEndOfTurn(() => parts.takeTurn(identity.caller, begin)));
+      afterPendingIo(() => afterPendingIo(() => dependencies.runTask(identity.caller, begin)));
     };
 
     return (request, response) => {
       const identity = identify(request);
-      const place = placeFor(request, identity);
-      if (!(place instanceof Place)) return rejectAs(place, protocol, identity, response);
-      if (request.method !== "POST") return run(identity, place, response, null);
+      const permit = permitFor(request, identity);
+      if (!(permit instanceof Permit)) return rejectAs(permit, protocol, identity, response);
+      if (request.method !== "POST") return run(identity, permit, response, null);
       let isRead = false;
       readBody(request, maxBytes, (body) => {
         isRead = true;
-        place.markUsed();
-        if (Buffer.isBuffer(body)) return run(identity, place, response, body);
-        place.release();
+        permit.markBusy();
+        if (Buffer.isBuffer(body)) return run(identity, permit, response, body);
+        permit.release();
         if (body) rejectAs(body, protocol, identity, response);
       });
       // A body that does not come keeps nobody out.
-      atEndOfTurn(() => isRead || place.markIdle(() => refuse(request.socket, 408)));
+      afterPendingIo(() => isRead || permit.markIdle(() => refuse(request.socket, 408)));
     };
   };
 

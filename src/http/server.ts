@@ -8,8 +8,8 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { reset, unanswered } from "./sockets.ts";
-import { readTarget } from "./target.ts";
+import { reset, unanswered } from "./connections.ts";
+import { readTarget } from "./request-target.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
 export const SOCKET_LIMITS = {

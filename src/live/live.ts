@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { Caller, Callers } from "../caller.ts";
-import type { Clock } from "../clock.ts";
-import type { Held, HeldBytes } from "../held.ts";
-import { Rate, type RateLimit } from "../rate.ts";
+import type { Caller, CallerRegistry } from "../callers/callers.ts";
+import type { Clock } from "../util/clock.ts";
+import type { MemoryReservation, MemoryBudget } from "../callers/memory-budget.ts";
+import { SlidingWindow, type RateLimit } from "../util/sliding-window.ts";
 import type { AnyEndpoint } from "../rest/api/endpoint.ts";
-import { type Identity, RequestScope } from "../request-scope.ts";
-import { UNPACED } from "../rest/session/batches.ts";
+import { type Identity, RequestScope } from "../callers/request-scope.ts";
+import { UNTRACKED } from "../rest/session/batch-loader.ts";
 import { openSession, type SessionClient, type SharedSettings } from "../rest/session/session.ts";
 import { type OpenSession, type Poll, PollScheduler, type PollTiming } from "./poll-scheduler.ts";
 import {
@@ -18,7 +18,7 @@ import {
 import { createTailPoll, type TailSource } from "./tail-poll.ts";
 
 export interface LiveSettings {
-  readonly callers: Callers;
+  readonly callers: CallerRegistry;
   readonly clock: Clock;
   /** Maximum upstream requests of one token's subscriptions in a minute, of those that upstream counts together. */
   readonly requestsPerMinute: number;
@@ -28,9 +28,9 @@ export interface LiveSettings {
   readonly commonLimit: RateLimit | null;
   readonly client: SessionClient;
   readonly shared: SharedSettings;
-  readonly heldBytes: HeldBytes;
+  readonly memoryBudget: MemoryBudget;
   /** Maximum concurrent upstream requests of the polls that begin together. */
-  readonly width: number;
+  readonly concurrency: number;
   /** Longest time of a poll without its waits for the rate limit, in milliseconds. */
   readonly timeoutMs: number;
 }
@@ -50,7 +50,7 @@ interface CallerPolls {
   /** By the keys of their sources. */
   readonly polls: Map<string, SharedPoll>;
   readonly identity: Identity;
-  readonly held: Held;
+  readonly reservation: MemoryReservation;
 }
 
 const MINUTE_MS = 60_000;
@@ -62,14 +62,14 @@ const LIMIT_SHARE = 0.5;
 const BURST_SHARE = 1 / 6;
 
 /** Polls the upstream service for the subscriptions of all tokens. Tokens share nothing. */
-export function createLive({ callers, clock, client, shared, heldBytes, ...settings }: LiveSettings) {
-  const { requestsPerMinute, limitOf, commonLimit, width, timeoutMs } = settings;
+export function createLive({ callers, clock, client, shared, memoryBudget, ...settings }: LiveSettings) {
+  const { requestsPerMinute, limitOf, commonLimit, concurrency, timeoutMs } = settings;
   let count = 0;
-  const kept = callers.keep((caller): CallerPolls => {
+  const kept = callers.perCaller((caller): CallerPolls => {
     // Subscribers with the same token share the requests, so none of their own ids is right.
     const identity: Identity = { caller, requestId: randomUUID(), trace: null };
-    const held = heldBytes.open(new RequestScope(identity, Number.POSITIVE_INFINITY));
-    return { schedulers: new Map(), polls: new Map(), identity, held };
+    const reservation = memoryBudget.open(new RequestScope(identity, Number.POSITIVE_INFINITY));
+    return { schedulers: new Map(), polls: new Map(), identity, reservation };
   });
 
   const schedulerOf = ({ schedulers, identity }: CallerPolls, limit: RateLimit | null): PollScheduler => {
@@ -84,14 +84,14 @@ export function createLive({ callers, clock, client, shared, heldBytes, ...setti
           client.queue(read, requester);
         });
       };
-      const bounds = { width, requests: Number.POSITIVE_INFINITY, yields: true };
-      const one = { shared, bounds, isFresh: true, pacing: UNPACED, journal: null };
-      return { session: openSession({ ...client, queue }, scope, one), end: () => scope.end("done") };
+      const bounds = { concurrency, requests: Number.POSITIVE_INFINITY, isBackground: true };
+      const one = { shared, bounds, bypassesCache: true, progress: UNTRACKED, operationTrace: null };
+      return { session: openSession({ ...client, queue }, scope, one), end: () => scope.end("completed") };
     };
     const allowed = limit ? (limit.requests * MINUTE_MS) / limit.periodMs : Number.POSITIVE_INFINITY;
     const requests = Math.max(1, Math.min(requestsPerMinute, Math.floor(allowed * LIMIT_SHARE)));
     const create = () =>
-      new PollScheduler(clock, new Rate({ requests, periodMs: MINUTE_MS }, BURST_SHARE), open);
+      new PollScheduler(clock, new SlidingWindow({ requests, periodMs: MINUTE_MS }, BURST_SHARE), open);
     const scheduler = schedulers.get(limit) ?? create();
     schedulers.set(limit, scheduler);
     return scheduler;
@@ -104,16 +104,16 @@ export function createLive({ callers, clock, client, shared, heldBytes, ...setti
     create: (chargeKept: ChargeKept, timing: () => PollTiming) => Shared,
   ) => {
     const own = kept.of(caller);
-    const { polls, held } = own;
-    const key = `${caller.losses} ${source}`;
+    const { polls, reservation } = own;
+    const key = `${caller.revocations} ${source}`;
     const existing = polls.get(key);
     const usable = existing?.timing.isOver() ? undefined : existing;
     const add = (): SharedPoll => {
       count++;
-      const poll = create(chargeIn(held), () => added.timing);
+      const poll = create(chargeIn(reservation), () => added.timing);
       const added = {
         poll,
-        timing: schedulerOf(own, limitOf(shared.server.offered(endpoint))).add(poll),
+        timing: schedulerOf(own, limitOf(shared.server.supported(endpoint))).add(poll),
         users: 0,
       };
       polls.set(key, added);
@@ -178,16 +178,16 @@ export function createLive({ callers, clock, client, shared, heldBytes, ...setti
 }
 
 /** Charges the memory that one poll keeps to its caller. */
-function chargeIn(held: Held): ChargeKept {
+function chargeIn(reservation: MemoryReservation): ChargeKept {
   let charged = 0;
   return (bytes) => {
     const added = bytes - charged;
     try {
-      if (added > 0) held.keep(added);
-      else held.remove(-added);
+      if (added > 0) reservation.chargeShared(added);
+      else reservation.release(-added);
     } catch (error) {
       // What is refused is not kept.
-      held.remove(added);
+      reservation.release(added);
       throw error;
     }
     charged = bytes;

@@ -1,6 +1,6 @@
-import type { Clock } from "../clock.ts";
-import { Failure, isFailure, isPassing } from "../errors.ts";
-import type { Rate } from "../rate.ts";
+import type { Clock } from "../util/clock.ts";
+import { GatewayError, isGatewayError, isTransient } from "../errors.ts";
+import type { SlidingWindow } from "../util/sliding-window.ts";
 import type { Session } from "../rest/session/session.ts";
 import type { LiveStream } from "./stream.ts";
 
@@ -47,7 +47,7 @@ const SURVIVED_MS = 60_000;
 /** Reads that fail, or do not begin because upstream asked for a pause. */
 interface Outage {
   readonly since: number;
-  readonly error: Failure;
+  readonly error: GatewayError;
 }
 
 interface ScheduledPoll {
@@ -78,7 +78,7 @@ interface QueuedRequest {
  */
 export class PollScheduler {
   readonly #clock: Clock;
-  readonly #rate: Rate;
+  readonly #rate: SlidingWindow;
   readonly #open: OpenSession;
   readonly #polls = new Set<ScheduledPoll>();
   readonly #queue: QueuedRequest[] = [];
@@ -89,7 +89,7 @@ export class PollScheduler {
   #pause: Outage | null = null;
   #cancelTimer = (): void => {};
 
-  constructor(clock: Clock, rate: Rate, open: OpenSession) {
+  constructor(clock: Clock, rate: SlidingWindow, open: OpenSession) {
     this.#clock = clock;
     this.#rate = rate;
     this.#open = open;
@@ -98,7 +98,7 @@ export class PollScheduler {
 
   /** Counts an upstream request that is sent without waiting for the rate limit. */
   recordSent(): void {
-    this.#rate.spend(this.#clock.now());
+    this.#rate.record(this.#clock.now());
   }
 
   /** Adds a poll, which is read soon. */
@@ -144,7 +144,7 @@ export class PollScheduler {
       const request = this.#queue.shift();
       if (request && !request.isWanted()) request.cancel();
       else if (request) {
-        this.#rate.spend(now);
+        this.#rate.record(now);
         request.send();
       } else if (!this.#beginNext(now)) break;
     }
@@ -177,7 +177,7 @@ export class PollScheduler {
     const key = next.poll.batchKey;
     const batch = due.filter((each) => each === next || (key != null && each.poll.batchKey === key));
     // For its first request.
-    this.#rate.spend(now);
+    this.#rate.record(now);
     let isPaid = true;
     const { session, end } = this.#open((send) => {
       if (!isPaid) {
@@ -216,7 +216,8 @@ export class PollScheduler {
 
   #fail(scheduled: ScheduledPoll, wasDueAt: number, error: unknown): void {
     // The memory of a caller is also used up by other operations, for a while.
-    if (!isPassing(error) && !isFailure(error, "REQUEST_LIMIT_EXCEEDED")) return this.#end(scheduled, error);
+    if (!isTransient(error) && !isGatewayError(error, "REQUEST_LIMIT_EXCEEDED"))
+      return this.#end(scheduled, error);
     const now = this.#clock.now();
     scheduled.outage ??= { since: now, error };
     // An upstream service that is away names the time when it may be back, which is no request to pause.
@@ -252,13 +253,13 @@ export class PollScheduler {
     for (const stream of scheduled.poll.streams()) stream.fail(error, true);
   }
 
-  #report(scheduled: ScheduledPoll, error: Failure, now: number): void {
+  #report(scheduled: ScheduledPoll, error: GatewayError, now: number): void {
     if (error.code === "REQUEST_LIMIT_EXCEEDED") return this.#end(scheduled, error);
     scheduled.isReported = true;
     const { code, message, facts } = error;
     const retryAfterSeconds = Math.ceil((this.#pausedUntil - now) / 1_000);
     const isPause = code === "RATE_LIMITED" && retryAfterSeconds > 0;
-    const reported = isPause ? new Failure(code, message, { ...facts, retryAfterSeconds }) : error;
+    const reported = isPause ? new GatewayError(code, message, { ...facts, retryAfterSeconds }) : error;
     for (const stream of scheduled.poll.streams()) stream.fail(reported, false);
   }
 }

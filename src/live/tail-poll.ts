@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../util/clock.ts";
 import type { Session } from "../rest/session/session.ts";
 import type { Poll } from "./poll-scheduler.ts";
 import type { ChargeKept, Source, StateSource } from "./state-poll.ts";

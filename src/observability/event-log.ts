@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Log } from "./log.ts";
 import { causeOf } from "../rest/client/failure.ts";
 import { fileURLToPath } from "node:url";
-import { FOLDER } from "../installation.ts";
+import { FOLDER } from "../package-info.ts";
 
 /** Failures with the same cause are logged once in this time, in milliseconds. */
 const FAILURE_LOGGED_MS = 60_000;

@@ -1,16 +1,16 @@
-import type { ResultPlace } from "../engine/field-source.ts";
-import type { Journal, Note, Served } from "../journal.ts";
+import type { ResponsePath } from "../engine/field-extensions.ts";
+import type { OperationTrace, TraceEntry, Served } from "../operation-trace.ts";
 
 /** A place of the result, one object for all that is loaded there: names of all places would take too much memory. */
-class Place {
+class PathCost {
   /** Null at the root. */
-  readonly parent: Place | null;
+  readonly parent: PathCost | null;
   readonly at: string | number;
-  readonly below = new Map<string | number, Place>();
+  readonly below = new Map<string | number, PathCost>();
   /** What is loaded for it. */
   readonly loads: Load[] = [];
 
-  constructor(parent: Place | null, at: string | number) {
+  constructor(parent: PathCost | null, at: string | number) {
     this.parent = parent;
     this.at = at;
   }
@@ -22,9 +22,9 @@ class Place {
 
 /** A response of the service, or a command. */
 class Load {
-  readonly places = new Set<Place>();
+  readonly places = new Set<PathCost>();
   /** Places that will probably load it. */
-  readonly ahead = new Set<Place>();
+  readonly ahead = new Set<PathCost>();
   /** The reads that this list answers. */
   readonly members: Load[] = [];
   list: Load | null = null;
@@ -71,38 +71,38 @@ const shownOf = (
 type Shown = ReturnType<typeof shownOf>;
 
 /** Reads a journal from its beginning. */
-function replay({ events }: Journal, began: number) {
-  const root = new Place(null, "");
-  const loads = new Map<Note | null, Load>();
+function replay({ events }: OperationTrace, began: number) {
+  const root = new PathCost(null, "");
+  const loads = new Map<TraceEntry | null, Load>();
   const attempts: { readonly load: Load; readonly shown: Shown }[] = [];
-  const free = new Set<Place>();
-  const scans = new Map<Place, { readonly compared: readonly string[]; readonly rows: number }>();
+  const free = new Set<PathCost>();
+  const scans = new Map<PathCost, { readonly compared: readonly string[]; readonly rows: number }>();
   /** The place of the mutation that sent the last command, and the rounds before it. */
-  let mutation: { readonly top: Place | null; readonly rounds: number } = { top: null, rounds: 0 };
+  let mutation: { readonly top: PathCost | null; readonly rounds: number } = { top: null, rounds: 0 };
 
-  const loadOf = (note: Note | null): Load => {
-    const load = loads.get(note) ?? new Load();
-    loads.set(note, load);
+  const loadOf = (traceEntry: TraceEntry | null): Load => {
+    const load = loads.get(traceEntry) ?? new Load();
+    loads.set(traceEntry, load);
     return load;
   };
 
-  const placeOf = ({ parent, at }: ResultPlace): Place => {
+  const placeOf = ({ parent, at }: ResponsePath): PathCost => {
     if (!parent) return root;
     const above = placeOf(parent);
-    const place = above.below.get(at) ?? new Place(above, at);
+    const place = above.below.get(at) ?? new PathCost(above, at);
     above.below.set(at, place);
     return place;
   };
 
   /** The round after the settled ones of a place and of the places above it, which have led to it. */
-  const roundOf = (place: Place): number => {
+  const roundOf = (place: PathCost): number => {
     let before = mutation.rounds;
-    for (let above: Place | null = place; above; above = above.parent)
+    for (let above: PathCost | null = place; above; above = above.parent)
       for (const { isSettled, round } of above.loads) if (isSettled) before = Math.max(before, round);
     return before + 1;
   };
 
-  for (const { note, at, what } of events) {
+  for (const { traceEntry, at, what } of events) {
     if (what.kind === "free") {
       free.add(placeOf(what.place));
       continue;
@@ -113,7 +113,7 @@ function replay({ events }: Journal, began: number) {
       scans.set(place, { compared: [...new Set([...compared, ...what.compared])], rows: rows + what.rows });
       continue;
     }
-    const load = loadOf(note);
+    const load = loadOf(traceEntry);
     if (what.kind === "command") {
       let top = what.place && placeOf(what.place);
       while (top?.parent?.parent) top = top.parent;
@@ -164,13 +164,17 @@ const roundsOf = (attempts: readonly { readonly shown: Shown }[]): number =>
  * Tells how a result came about: `extensions.explain` when the caller asks what the operation costs, and `extensions.stale`
  * where an earlier response answers; null without either. `began` is by `performance.now()`.
  */
-export function explainer(journal: Journal, began: number, isAsked: boolean): () => object | null {
+export function explainer(
+  operationTrace: OperationTrace,
+  began: number,
+  isAsked: boolean,
+): () => object | null {
   /** The number of requests that led to the first piece of the result. */
   let atOnce: number | null = null;
   return () => {
-    const hasStale = journal.events.some(({ what }) => what.kind === "stale");
+    const hasStale = operationTrace.events.some(({ what }) => what.kind === "stale");
     if (!isAsked && !hasStale) return null;
-    const replayed = replay(journal, began);
+    const replayed = replay(operationTrace, began);
     atOnce ??= replayed.attempts.length;
     const stale = stalePlaces(replayed.loads);
     return {
@@ -239,7 +243,7 @@ const MAX_NAMED = 3;
 const MAX_NAME_LENGTH = 200;
 
 /** Some places by name, such as `group.experiments.nodes.0.buildJob`, and how many more there are. */
-function firstOf(places: ReadonlySet<Place>) {
+function firstOf(places: ReadonlySet<PathCost>) {
   const fields = [...places].slice(0, MAX_NAMED).map((place) => {
     const name = place.path().join(".");
     return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
@@ -253,7 +257,7 @@ const MAX_CHARACTERS = 100_000;
 
 /** The places that show an earlier response, and its age. */
 function stalePlaces(loads: readonly Load[]): readonly object[] {
-  const ages = new Map<Place, number>();
+  const ages = new Map<PathCost, number>();
   for (const { places, staleMs } of loads) {
     if (staleMs === null) continue;
     // Several fields of a place load its record.

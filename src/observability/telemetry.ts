@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders } from "node:http";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { OperationFacts } from "../engine/engine.ts";
 import { isErrorCode, statusOf } from "../errors.ts";
-import { version } from "../installation.ts";
-import type { RequestScope } from "../request-scope.ts";
+import { version } from "../package-info.ts";
+import type { RequestScope } from "../callers/request-scope.ts";
 import type { Log } from "./log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
-import type { Pressure } from "../rest/client/client.ts";
+import type { UpstreamLoad } from "../rest/client/client.ts";
 import { clientOf, type ClientName, createOperationCounts } from "./operation-counts.ts";
 import { endOperationSpan, type RequestSpan, traceIdOf } from "./tracing.ts";
 
@@ -36,7 +36,7 @@ const bucketsUpTo = (deadlineMs: number): number[] => {
 
 const REQUESTS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200];
 
-type Load = Pressure &
+type Load = UpstreamLoad &
   Record<"operations" | "downloads" | "subscriptions" | "polls" | "waitingBytes", number>;
 
 /** What other parts count: the metrics of the current load, with their help. */
@@ -172,7 +172,7 @@ export function createTelemetry({ log, load, now, deadlines }: Settings) {
       operations.inc({ type, code: mostSevereOf(codes) });
       operationSeconds.observe({ type }, ms / 1000);
       if (type === "query" || type === "mutation") operationRequests.observe(sent);
-      countByNames(facts, ms / 1000, client, caller.standing === "proven");
+      countByNames(facts, ms / 1000, client, caller.verification === "verified");
       const what = { type, name, hash, status, codes, upstreamRequests: sent, ms: Math.round(ms) };
       log.info(lineOf(request, client, failed, what), "operation");
     },

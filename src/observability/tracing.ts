@@ -13,7 +13,7 @@ import {
   type TextMapSetter,
   trace,
 } from "@opentelemetry/api";
-import type { Identity, RequestScope } from "../request-scope.ts";
+import type { Identity, RequestScope } from "../callers/request-scope.ts";
 import type { UpstreamSpan } from "../rest/client/attempt.ts";
 import type { OperationFacts } from "../engine/engine.ts";
 

@@ -3,7 +3,7 @@ import { hasBrowser, SHOWN, tellMissingBrowser } from "../support/browser.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 import { answerOf, click, openOperation, run, shareGraphiql, shownIn, WIDE } from "./graphiql.ts";

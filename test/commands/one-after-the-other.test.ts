@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { onWire } from "../support/fake.ts";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { begin } from "../support/readers.ts";

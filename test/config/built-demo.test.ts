@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { NODE_FLAGS } from "../../src/installation.ts";
+import { NODE_FLAGS } from "../../src/package-info.ts";
 import { clientOf } from "../live/socket-client.ts";
 import { openRaw } from "../http/raw-socket.ts";
 import { connectAgent } from "../support/agent.ts";

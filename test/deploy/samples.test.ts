@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { readConfig, SETTINGS } from "../../src/config.ts";
-import { NODE_FLAGS } from "../../src/installation.ts";
+import { NODE_FLAGS } from "../../src/package-info.ts";
 import { startReady } from "../support/main-process.ts";
 import { ADDRESSES } from "../support/listen.ts";
 import { KUSTOMIZE, parseYaml, readSample } from "./samples.ts";

@@ -18,7 +18,7 @@ import {
   isObjectType,
   type SelectionNode,
 } from "graphql";
-import type { FieldExtensions, IsSelected } from "../../src/engine/field-source.ts";
+import type { FieldExtensions, IsSelected } from "../../src/engine/field-extensions.ts";
 import { fragmentsOf } from "../../src/engine/limits.ts";
 import { createCompilation } from "../../src/engine/plan/compile.ts";
 import type { Planner } from "../../src/engine/plan/plan.ts";

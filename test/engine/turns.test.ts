@@ -1,16 +1,16 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { MCP_HEADERS, rpc } from "../support/agent.ts";
-import { Callers } from "../../src/caller.ts";
+import { CallerRegistry } from "../../src/callers/callers.ts";
 import { publicError } from "../../src/engine/errors.ts";
-import { atEndOfTurn, nextTurn, Turns } from "../../src/engine/turns.ts";
+import { afterPendingIo, yieldToEventLoop, Scheduler } from "../../src/engine/scheduler.ts";
 import { InputError } from "../../src/errors.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { reaches } from "../support/figures.ts";
 import { PATIENT } from "../support/patience.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
-import { openSocket } from "../support/doors.ts";
+import { openSocket } from "../support/admission.ts";
 import { post } from "../support/raw-requests.ts";
 
 const DOCUMENTS = 40;
@@ -112,19 +112,19 @@ test("work that throws at the end of a turn does not keep the rest from being do
   const done: string[] = [];
   const thrown = new Promise((resolve) => void process.once("uncaughtException", resolve));
   const fault = new Error("of the second one");
-  atEndOfTurn(() => done.push("first"));
-  atEndOfTurn(() => {
+  afterPendingIo(() => done.push("first"));
+  afterPendingIo(() => {
     throw fault;
   });
-  atEndOfTurn(() => done.push("third"));
+  afterPendingIo(() => done.push("third"));
   expect(await thrown).toBe(fault);
-  await nextTurn();
+  await yieldToEventLoop();
   expect(done).toEqual(["first", "third"]);
 });
 
 test("of those that wait for a turn of the loop, each continues in a turn of its own", async () => {
   const order: string[] = [];
-  const waiting = ["first", "second"].map((name) => nextTurn().then(() => order.push(name)));
+  const waiting = ["first", "second"].map((name) => yieldToEventLoop().then(() => order.push(name)));
   await turn();
   await turn();
   order.push("others");
@@ -133,8 +133,8 @@ test("of those that wait for a turn of the loop, each continues in a turn of its
 });
 
 test("what follows from the first work of a time slice is done before the rest of it", async () => {
-  const callers = new Callers();
-  const turns = new Turns(callers);
+  const callers = new CallerRegistry();
+  const turns = new Scheduler(callers);
   const done: string[] = [];
   for (const name of ["one", "other"])
     turns.queueOf(callers.of(name, "127.0.0.1")).add(() => {
@@ -146,8 +146,8 @@ test("what follows from the first work of a time slice is done before the rest o
 });
 
 test("a caller whose work took long has its next turn after those whose work is short", async () => {
-  const callers = new Callers();
-  const turns = new Turns(callers);
+  const callers = new CallerRegistry();
+  const turns = new Scheduler(callers);
   stopwatchRuns();
   const done: string[] = [];
   const ask = (token: string, looks: number) => {

@@ -3,7 +3,7 @@ import type { Seen, Told } from "../support/fake.ts";
 import { type Fault, startFaultServer } from "../support/fault-server.ts";
 import { say } from "./faults.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 
 const recordByItsId = ({ path, method }: Seen): Told | undefined => {
   const id = /\/(?:experiments|jobs|builds)\/(\d+)\//.exec(path)?.[1];

@@ -4,7 +4,7 @@ import { type Seen, startFake, type Told } from "../support/fake.ts";
 import { startRaw } from "./framing.ts";
 import { metricOf, reaches } from "../support/figures.ts";
 import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import {
   askFor,

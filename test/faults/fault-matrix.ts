@@ -1,6 +1,6 @@
 import dns from "node:dns";
 import { expect } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/util/clock.ts";
 import type { Seen, Told } from "../support/fake.ts";
 import { type FaultServer, startFaultServer } from "../support/fault-server.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";

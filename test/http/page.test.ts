@@ -25,7 +25,7 @@ interface Settings {
   readonly token: string | null;
   readonly welcome: string;
   readonly operations: { readonly variables: string }[];
-  readonly careful: string[];
+  readonly destructive: string[];
 }
 
 const settingsIn = (html: string): Settings =>
@@ -111,9 +111,9 @@ describe("the page", () => {
   });
 
   test("knows what deletes or administrates", async () => {
-    const { careful } = settingsIn(await openPage((await startDemoGateway()).url));
+    const { destructive } = settingsIn(await openPage((await startDemoGateway()).url));
     const deletions = "BuildJob Experiment Group Job Project Runs User".split(" ");
     const others = ["activateUser", "grantSuperuser", "revokeSuperuser"];
-    expect(new Set(careful)).toEqual(new Set([...deletions.map((kind) => `delete${kind}`), ...others]));
+    expect(new Set(destructive)).toEqual(new Set([...deletions.map((kind) => `delete${kind}`), ...others]));
   });
 });

@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import pino from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createGateway } from "../../src/gateway.ts";
-import { listConnections } from "../../src/http/sockets.ts";
+import { listConnections } from "../../src/http/connections.ts";
 import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
 import { configOf } from "../support/config-of.ts";
 import { startRecords } from "../support/fake.ts";

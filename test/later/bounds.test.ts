@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { startGateway } from "../support/gateway.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";

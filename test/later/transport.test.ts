@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { startGateway } from "../support/gateway.ts";
 import { partsOf, type PieceJson } from "../support/pieces.ts";
 import { SIGNED_IN, startBuilt } from "./build-of-a-run.ts";

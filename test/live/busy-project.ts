@@ -1,7 +1,7 @@
 import { readConfig } from "../../src/config.ts";
 import { onWire, pageOf, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 import { experimentId, rowOf } from "../support/live-service.ts";
 import { quiet } from "../support/quiet.ts";
 import { subscribe } from "../support/subscriber.ts";

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/util/clock.ts";
 import type { Reply, Told } from "../support/fake.ts";
 import { reaches } from "../support/figures.ts";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { experimentId, FIRST_POLL, rowOf, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 

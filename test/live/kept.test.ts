@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createTailPoll } from "../../src/live/tail-poll.ts";
 import { tell } from "../support/fake.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 import { globalId } from "../support/ids.ts";
 import { experimentId, FIRST_POLL, rowOf, startLive } from "../support/live-service.ts";
 

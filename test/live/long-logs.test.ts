@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { expect, test, vi } from "vitest";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
 import { pieceOf, piecesOf, startLongLog, textOf } from "./long-log.ts";
 import { PATIENT } from "../support/patience.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { Rate } from "../../src/rate.ts";
+import { SlidingWindow } from "../../src/util/sliding-window.ts";
 import { globalId } from "../support/ids.ts";
 import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -113,13 +113,13 @@ test("whatever is polled and when, no minute has more requests than allowed", ()
       fc.integer({ min: 1, max: 60 }),
       fc.array(fc.record({ pause: fc.nat(20_000), wanted: fc.nat(100) }), { maxLength: 100 }),
       (perMinute, ticks) => {
-        const rate = new Rate({ requests: perMinute, periodMs: 60_000 }, 1 / 6);
+        const rate = new SlidingWindow({ requests: perMinute, periodMs: 60_000 }, 1 / 6);
         const spent: number[] = [];
         let now = 0;
         for (const { pause, wanted } of ticks) {
           now = Math.max(now + pause, Math.ceil(rate.nextAt(now + pause)));
           for (let left = wanted; left > 0 && rate.nextAt(now) <= now; left--) {
-            rate.spend(now);
+            rate.record(now);
             spent.push(now);
           }
           expect(spent.filter((at) => at > now - 60_000).length).toBeLessThanOrEqual(perMinute);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
 import { NO_DEADLINES, withoutPings } from "../support/patience.ts";
 

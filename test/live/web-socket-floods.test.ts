@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { expect, test, vi } from "vitest";
 import { startLive } from "../support/live-service.ts";
 import { PATIENT, withoutPings } from "../support/patience.ts";
-import { openSocket } from "../support/doors.ts";
+import { openSocket } from "../support/admission.ts";
 
 test("a client that sends and does not read is disconnected when 4 MB wait for it, which is no fault of the gateway", async () => {
   withoutPings();

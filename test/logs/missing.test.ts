@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { codesOf } from "../support/errors.ts";
 import type { Told } from "../support/fake.ts";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { LOG_CALL, LOG_ROUTE, type LogAnswer, READ_LOG, readWindowOf } from "../support/logs.ts";

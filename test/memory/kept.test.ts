@@ -4,7 +4,7 @@ import { Agent, get as httpGet } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { BUILT } from "../support/built.ts";
 import { cases } from "../support/cases.ts";
-import { openSocket } from "../support/doors.ts";
+import { openSocket } from "../support/admission.ts";
 import { startFake } from "../support/fake.ts";
 import { post } from "../support/raw-requests.ts";
 import { startWatched } from "../support/watched-process.ts";

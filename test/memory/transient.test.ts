@@ -2,9 +2,9 @@ import { runInNewContext } from "node:vm";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Callers } from "../../src/caller.ts";
-import { Turns } from "../../src/engine/turns.ts";
-import { TransientList, TransientMap } from "../../src/transient.ts";
+import { CallerRegistry } from "../../src/callers/callers.ts";
+import { Scheduler } from "../../src/engine/scheduler.ts";
+import { LinkedList, CompactingMap } from "../../src/util/linked-list.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 
 setFlagsFromString("--expose-gc");
@@ -33,8 +33,8 @@ function promotedBy(enter: (member: object, key: string) => () => void): number 
 }
 
 test("members that come and go, and work of a caller who always has more, do not move into the old generation", () => {
-  const map = new TransientMap<object>();
-  const list = new TransientList<object>();
+  const map = new CompactingMap<object>();
+  const list = new LinkedList<object>();
   const inMap = promotedBy((member, key) => {
     map.set(key, member);
     return () => map.delete(key);
@@ -43,8 +43,8 @@ test("members that come and go, and work of a caller who always has more, do not
     const place = list.add(member);
     return () => list.remove(place);
   });
-  const callers = new Callers();
-  const queue = new Turns(callers).queueOf(callers.of("t0ken", "127.0.0.1"));
+  const callers = new CallerRegistry();
+  const queue = new Scheduler(callers).queueOf(callers.of("t0ken", "127.0.0.1"));
   // Each turn has time for one piece of work.
   stopwatchRuns();
   const inQueue = promotedBy((member) => {
@@ -59,7 +59,7 @@ test("a map has the entries that a Map has, also after thousands of deletions", 
   const steps = fc.array(fc.tuple(key, fc.boolean()), { minLength: 1, maxLength: 4_000, size: "max" });
   fc.assert(
     fc.property(steps, (given) => {
-      const map = new TransientMap<number>();
+      const map = new CompactingMap<number>();
       const reference = new Map<string, number>();
       given.forEach(([at, isDeleted], index) => {
         if (isDeleted) map.delete(at);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { BUILT } from "../support/built.ts";
 import { cases } from "../support/cases.ts";
-import { openSocket } from "../support/doors.ts";
+import { openSocket } from "../support/admission.ts";
 import { startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { mainIn } from "../support/main-process.ts";

@@ -4,7 +4,7 @@ import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { globalId } from "../support/ids.ts";
 import { joined } from "../support/sharing.ts";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
 import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 import EXPLAINED_REQUESTS from "./explained-requests.json" with { type: "json" };

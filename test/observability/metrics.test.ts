@@ -3,7 +3,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 import { sendTo } from "../support/raw-requests.ts";
 import { html } from "../support/replies.ts";
 import { subscribe } from "../support/subscriber.ts";

@@ -4,7 +4,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 import { serve } from "../../src/serve.ts";
 import { configOf } from "../support/config-of.ts";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { listen } from "../support/listen.ts";
 import { OUTPUTS_OF_42 } from "../support/one-read.ts";
 import { STORY_SETTINGS } from "../support/story-settings.ts";

@@ -1,11 +1,11 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Outcome, startWorld, type Who, type World } from "../support/door-world.ts";
-import { ENTER, type Enter } from "../support/doors.ts";
+import { type Outcome, startWorld, type Who, type World } from "../support/admission-world.ts";
+import { ENTER, type Enter } from "../support/admission.ts";
 import { startFake } from "../support/fake.ts";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -102,11 +102,18 @@ const DOWNLOADS = { MAX_DOWNLOADS: "8", MAX_DOWNLOADS_PER_TOKEN: "2", TRUSTED_PR
 test("strangers at many addresses have half of the places, and leave the others to known tokens", async () => {
   const world = await startWorld({ env: DOWNLOADS });
   await world.accept("ada");
-  const strangers = ["1", "1", "1", "2", "2", "3"].map((host, index) => ({
+  const unverifiedCallers = ["1", "1", "1", "2", "2", "3"].map((host, index) => ({
     token: `invented${index}`,
     forwarded: `10.0.0.${host}`,
   }));
-  expect(await outcomesOf(ENTER.download, world, strangers)).toEqual(["in", "in", 429, "in", "in", 503]);
+  expect(await outcomesOf(ENTER.download, world, unverifiedCallers)).toEqual([
+    "in",
+    "in",
+    429,
+    "in",
+    "in",
+    503,
+  ]);
   expect((await ENTER.download(world, { token: "ada" }, "active")).outcome).toBe("in");
 });
 
@@ -114,8 +121,8 @@ test("a token that becomes known leaves the places of its address to strangers, 
   const world = await startWorld({ env: DOWNLOADS });
   expect((await ENTER.download(world, { token: "ada" }, "active")).outcome).toBe("in");
   await world.accept("ada", "ada");
-  const strangers = [{ token: "invented1" }, { token: "invented2" }, { token: "invented3" }];
-  expect(await outcomesOf(ENTER.download, world, strangers)).toEqual(["in", "in", 429]);
+  const unverifiedCallers = [{ token: "invented1" }, { token: "invented2" }, { token: "invented3" }];
+  expect(await outcomesOf(ENTER.download, world, unverifiedCallers)).toEqual(["in", "in", 429]);
 });
 
 describe("all places for operations", () => {
@@ -221,12 +228,19 @@ describe("all places for operations", () => {
 });
 
 test("those who sign in at one address have half of the places for it, and those at all addresses have all", async () => {
-  const world = await startWorld({ env: { MAX_UNPROVEN_MUTATIONS: "4", TRUSTED_PROXIES: "1" } });
-  const strangers = ["1", "1", "1", "2", "2", "3"].map((host) => ({
+  const world = await startWorld({ env: { MAX_UNVERIFIED_MUTATIONS: "4", TRUSTED_PROXIES: "1" } });
+  const unverifiedCallers = ["1", "1", "1", "2", "2", "3"].map((host) => ({
     token: null,
     forwarded: `10.0.0.${host}`,
   }));
-  expect(await outcomesOf(ENTER["sign-in"], world, strangers)).toEqual(["in", "in", 429, "in", "in", 503]);
+  expect(await outcomesOf(ENTER["sign-in"], world, unverifiedCallers)).toEqual([
+    "in",
+    "in",
+    429,
+    "in",
+    "in",
+    503,
+  ]);
 });
 
 test("while the gateway drains nothing begins that lasts, and operations do", async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
-import { Callers } from "../../src/caller.ts";
-import { HeldBytes } from "../../src/held.ts";
-import { RequestScope } from "../../src/request-scope.ts";
-import { Entry } from "../../src/rest/session/entry.ts";
+import { CallerRegistry } from "../../src/callers/callers.ts";
+import { MemoryBudget } from "../../src/callers/memory-budget.ts";
+import { RequestScope } from "../../src/callers/request-scope.ts";
+import { SharedRead } from "../../src/rest/session/shared-read.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { reaches } from "../support/figures.ts";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { type Answer, RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import {
@@ -134,24 +134,24 @@ describe("equal operations of one token at the same time", () => {
 const STOPPED = { experiment: { status: "STOPPED" } };
 
 test("the bytes of an answer are given back when all have left before it is parsed", () => {
-  const callers = new Callers();
+  const callers = new CallerRegistry();
   const identity = { caller: callers.of("t0ken", "192.0.2.1"), requestId: "1", trace: null };
   const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
-  const heldBytes = new HeldBytes(1_000_000, callers);
-  const held = heldBytes.open(scope);
+  const memoryBudget = new MemoryBudget(1_000_000, callers);
+  const held = memoryBudget.open(scope);
   const read = {
-    requester: { held, life: scope },
-    positions: 1,
+    requester: { held, lifetime: scope },
+    priority: 1,
     resolve: () => {},
     send: async () => {},
-  } as unknown as Parameters<Entry["join"]>[0];
-  const entry = new Entry(read, true, 0);
-  entry.hold(60_000);
-  scope.end("left");
+  } as unknown as Parameters<SharedRead["join"]>[0];
+  const entry = new SharedRead(read, true, 0);
+  entry.chargeMemory(60_000);
+  scope.end("disconnected");
   entry.leave(read);
-  expect(heldBytes.quota.taken).toBe(60_000);
+  expect(memoryBudget.quota.taken).toBe(60_000);
   entry.succeed({});
-  expect(heldBytes.quota.taken).toBe(0);
+  expect(memoryBudget.quota.taken).toBe(0);
 });
 
 test.each([

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake, startRecords } from "../support/fake.ts";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 import { globalId } from "../support/ids.ts";
 import {
   ASK_STATUS,

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { cases } from "../support/cases.ts";
 import { metricOf } from "../support/figures.ts";
 import { startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 import { type Fate, startLabelled } from "./labelled-service.ts";
 import { PATIENT } from "../support/patience.ts";
 import { seeded } from "../support/seeded.ts";

@@ -60,7 +60,7 @@ const textDoors = (fields: readonly string[], texts: readonly string[]) =>
 const EXPERIMENT = `experiment(id: "ada.mnist.42")`;
 const COMMANDS = ["stop", "bookmark", "archive", "delete"].map((verb) => `${verb}Runs(ids: [$x])`);
 
-const doors: readonly Door[] = [
+const admission: readonly Door[] = [
   // Look-ups of one kind, with the names that are right.
   ...Object.entries<readonly string[]>(TEXTS.lookUps).flatMap(([field, names]) => [
     ...idDoors([`${field}(id: $x)`], "uuid", [
@@ -107,7 +107,7 @@ async function open() {
 }
 
 describe("a text that cannot name anything is refused before anything is sent", () => {
-  const tried = doors.map(({ query, texts }, index) => ({ query, given: everyNth(texts, 8, index) }));
+  const tried = admission.map(({ query, texts }, index) => ({ query, given: everyNth(texts, 8, index) }));
 
   test.each(tried)("in $query", async ({ query, given }) => {
     const { service, codes } = await open();

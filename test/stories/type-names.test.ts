@@ -2,7 +2,7 @@ import { parse, validate } from "graphql";
 import { expect, test } from "vitest";
 import type { Renames } from "../../src/graphql/federation/rename.ts";
 import { documentsFor, schemaFor } from "../../src/graphql/schema.ts";
-import { pageOperations, signInOperation } from "../../src/http/shipped-operations.ts";
+import { pageOperations, signInOperation } from "../../src/http/bundled-operations.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { globalId } from "../support/ids.ts";
 

@@ -1,9 +1,9 @@
-import { boundsFor } from "../../src/config/bounds.ts";
+import { fixedLimitsFor } from "../../src/config/fixed-limits.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 
 type Given = Readonly<Record<string, string>>;
 
-const BOUNDS = boundsFor(readConfig({}));
+const BOUNDS = fixedLimitsFor(readConfig({}));
 const isBound = (name: string): boolean => name in BOUNDS;
 
 /** What a gateway runs under with these settings, and these bounds, which no environment sets. What is blank counts as not given. */

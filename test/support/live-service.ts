@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import { onWire, type Reply, type Seen, startFake } from "./fake.ts";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
-import { handClock } from "./hand-clock.ts";
+import { handClock } from "./fake-clock.ts";
 import { globalId } from "./ids.ts";
 import { PATIENT } from "./patience.ts";
 import { quiet } from "./quiet.ts";

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import fc from "fast-check";
 import type { LogResponse } from "../../src/rest/session/log-window.ts";
 import { startFake } from "./fake.ts";
-import { gate } from "./gate.ts";
+import { gate } from "./latch.ts";
 import { type Answer, type Gateway, startGateway } from "./gateway.ts";
 import { listen } from "./listen.ts";
 

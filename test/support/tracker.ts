@@ -33,8 +33,8 @@ function list(
   all: readonly { id: number; experiment_group?: string | null }[],
   params: URLSearchParams,
 ): Told {
-  const stranger = [...params.keys()].find((name) => !KNOWN.has(name));
-  if (stranger) return { json: { detail: `unknown parameter ${stranger}` }, status: 400 };
+  const unverifiedCaller = [...params.keys()].find((name) => !KNOWN.has(name));
+  if (unverifiedCaller) return { json: { detail: `unknown parameter ${unverifiedCaller}` }, status: 400 };
   const ids = params.get("ids")?.split(",");
   const sweep = params.get("sweep");
   const found = all

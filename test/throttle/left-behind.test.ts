@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 import {
   askFor,
   experimentIn,

@@ -2,9 +2,9 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { metricOf, reaches, settled } from "../support/figures.ts";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 import {
   askFor,
   experimentIn,

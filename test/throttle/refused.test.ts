@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { codesOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 import {
   ASK_STATUS,
   askFor,

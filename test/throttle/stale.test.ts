@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { startFake, type Told } from "../support/fake.ts";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
+import { handClock } from "../support/fake-clock.ts";
 import {
   ASK_STATUS,
   askFor,

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { faultsOf } from "../support/faults-of.ts";
 import { startFake } from "../support/fake.ts";
 import { reaches } from "../support/figures.ts";
-import { gate } from "../support/gate.ts";
+import { gate } from "../support/latch.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";

@@ -1,8 +1,8 @@
 import pino from "pino";
-import { Callers } from "../../src/caller.ts";
+import { CallerRegistry } from "../../src/callers/callers.ts";
 import { createTelemetry } from "../../src/observability/telemetry.ts";
 import { openRequestSpan } from "../../src/observability/tracing.ts";
-import { RequestScope } from "../../src/request-scope.ts";
+import { RequestScope } from "../../src/callers/request-scope.ts";
 import { PROFILE_NAMES } from "../../src/rest/api/profile.ts";
 import { builtInProfile } from "../../src/rest/api/profiles.ts";
 import { layout, pathOf } from "./layout.ts";
@@ -32,7 +32,7 @@ async function metrics(): Promise<string> {
   });
   // A label is in the text once it has a value.
   telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
-  const identity = { caller: new Callers().of(null, ""), requestId: "", trace: null };
+  const identity = { caller: new CallerRegistry().of(null, ""), requestId: "", trace: null };
   const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
   const request = { scope, span: openRequestSpan("", {}, scope), headers: {} };
   telemetry.operation(request, { type: "query", name: null, hash: null, codes: [], failed: [] }, 200);

@@ -23,7 +23,7 @@ import {
 import { LRUCache } from "lru-cache";
 import { documentError, rejection, withExtensions } from "../errors.ts";
 import { type OperationLimits, parseBounded } from "../limits.ts";
-import { laterRule, streamedOnceRule } from "./later.ts";
+import { incrementalRule, streamedOnceRule } from "./incremental-rules.ts";
 import { BYTES_PER_CHARACTER, type OperationParams } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 
@@ -79,7 +79,7 @@ const RULES_OF: ReadonlyMap<string, readonly ValidationRule[]> = new Map([
       VariablesInAllowedPositionRule,
     ],
   ],
-  ["@", [KnownDirectivesRule, UniqueDirectivesPerLocationRule, laterRule, streamedOnceRule]],
+  ["@", [KnownDirectivesRule, UniqueDirectivesPerLocationRule, incrementalRule, streamedOnceRule]],
 ]);
 
 /** Maximum errors of an invalid document. Each takes as long as the validation of 20 fields. */
@@ -107,7 +107,7 @@ export function createDocuments({
   const readOnce = new LRUCache<string, true>({ max: MAX_READ_ONCE });
   const rules = [
     ...specifiedRules.map((rule) => (rule === ValuesOfCorrectTypeRule ? valuesRule : rule)),
-    laterRule,
+    incrementalRule,
     streamedOnceRule,
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),
   ];

@@ -9,7 +9,7 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from "graphql";
-import type { IsSelected, Variables } from "../field-source.ts";
+import type { IsSelected, Variables } from "../field-extensions.ts";
 import { appliesTo, type Fragments } from "../limits.ts";
 
 interface Collected {
@@ -24,7 +24,7 @@ export interface CollectSettings {
   /** Whether `@skip` or `@include` leaves a node out. */
   readonly isLeftOut: (node: SelectionNode) => boolean;
   /** What is delivered later; null for nothing. */
-  readonly deferral: Deferral | null;
+  readonly deferral: IncrementalDirectives | null;
 }
 
 /** The selection set of a fragment, for a set that only spreads it. */
@@ -91,10 +91,10 @@ export function selectedBelow(settings: CollectSettings, nodes: readonly FieldNo
 const labelOf = ({ label }: Readonly<Record<string, unknown>>): string | null =>
   typeof label === "string" ? label : null;
 
-export type Deferral = ReturnType<typeof createDeferral>;
+export type IncrementalDirectives = ReturnType<typeof createIncrementalDirectives>;
 
 /** What `@defer` and `@stream` of one operation say with its variables. */
-export function createDeferral(
+export function createIncrementalDirectives(
   schema: GraphQLSchema,
   fragments: Fragments,
   variables: Variables,

@@ -22,12 +22,19 @@ import type {
   SchemaExtensions,
   SelectionNeeds,
   Variables,
-} from "../field-source.ts";
+} from "../field-extensions.ts";
 import { INTROSPECTION } from "../limits.ts";
 import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
-import { asIsOf, completerOf } from "./complete.ts";
+import { passThroughOf, completerOf } from "./complete.ts";
 import { NO_ARGS } from "./run.ts";
-import type { Compilation, DeferredFragment, PlainField, PlannedField, Selection, Slots } from "./types.ts";
+import type {
+  Compilation,
+  DeferredFragment,
+  PlainField,
+  PlannedField,
+  Selection,
+  ResultSlots,
+} from "./types.ts";
 
 interface CompileSettings extends CollectSettings {
   /** Receives the heap size of each compiled selection, in bytes. */
@@ -162,7 +169,7 @@ function plainFieldOf(
   const { property } = extensionsOf(type, name);
   const leaf = definition && getNullableType(definition.type);
   if (property === undefined || definition?.args.length !== 0 || !isLeafType(leaf)) return null;
-  const isAsIs = asIsOf(leaf);
+  const isAsIs = passThroughOf(leaf);
   return isAsIs && { key, keyBytes, property, isAsIs, isNullable };
 }
 
@@ -170,8 +177,8 @@ function plainFieldOf(
  * Creates the function that creates the objects of one selection. A copy of a parsed object keeps the fast properties of V8,
  * however many it has: `JSON.stringify` is several times slower for results that contain an object without.
  */
-function objectFactory(keys: readonly string[]): () => Slots {
-  const template = JSON.parse(`{${keys.map((key) => `"${key}":null`).join()}}`) as Slots;
+function objectFactory(keys: readonly string[]): () => ResultSlots {
+  const template = JSON.parse(`{${keys.map((key) => `"${key}":null`).join()}}`) as ResultSlots;
   return () => ({ ...template });
 }
 

@@ -10,9 +10,9 @@ import {
   isNonNullType,
   isObjectType,
 } from "graphql";
-import { MadeItems, type Recorded, type ScalarExtensions } from "../field-source.ts";
-import { isSliceOver } from "../turns.ts";
-import { CHILD_BYTES, defer, runFields, settle, writePlain } from "./run.ts";
+import { LazyList, type LoadedRecord, type ScalarExtensions } from "../field-extensions.ts";
+import { shouldYield } from "../scheduler.ts";
+import { CHILD_BYTES, defer, runFields, completeAsync, writeLeafFields } from "./run.ts";
 import type {
   Compilation,
   Complete,
@@ -22,8 +22,8 @@ import type {
   ListItems,
   Run,
   Selection,
-  Site,
-  Slots,
+  ValuePosition,
+  ResultSlots,
 } from "./types.ts";
 
 /** Creates the function that completes values of a type, whether they can be null or not. */
@@ -51,13 +51,13 @@ const AS_IS: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /** Tells which values of a type need no serialization; null where all need it. */
-export function asIsOf(type: GraphQLLeafType): ((value: unknown) => boolean) | null {
+export function passThroughOf(type: GraphQLLeafType): ((value: unknown) => boolean) | null {
   const { isAsIs }: ScalarExtensions = type.extensions;
   return AS_IS[type.name] ?? isAsIs ?? null;
 }
 
 function completeLeaf(type: GraphQLLeafType): Complete {
-  const isAsIs = asIsOf(type);
+  const isAsIs = passThroughOf(type);
   return (value, slots, at, _, run) => {
     const written: unknown = isAsIs?.(value) ? value : type.serialize(value);
     if (written === null || written === undefined) {
@@ -81,7 +81,7 @@ function completeList(
   field: CompletedField,
   isNullable: boolean,
 ): Complete {
-  const item: Site = {
+  const item: ValuePosition = {
     ...field,
     isNullable: !isNonNullType(itemType),
     complete: completerOf(compilation, itemType, field),
@@ -92,13 +92,13 @@ function completeList(
       throw new GraphQLError(`Expected Iterable, but did not find one for field "${field.coordinate}".`);
     }
     const all: ListItems =
-      Array.isArray(value) || value instanceof MadeItems ? value : [...(value as Iterable<unknown>)];
+      Array.isArray(value) || value instanceof LazyList ? value : [...(value as Iterable<unknown>)];
     // Those that are delivered later are counted as well.
     if (!run.meter.count(all.length, all.length * ITEM_BYTES)) return;
     const count = streamed ? Math.min(streamed.initialCount(run.variables), all.length) : all.length;
     const list: unknown[] = [];
     // Safe: an array's items are keyed by their index.
-    const itemSlots = list as unknown as Slots;
+    const itemSlots = list as unknown as ResultSlots;
     slots[at] = list;
     const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
     // Items are awaited later, or never when the operation is stopped: prevents unhandled rejections.
@@ -107,11 +107,11 @@ function completeList(
       run.later?.push({ label: streamed.label, place: container, items: all, from: count, item });
     const completeFrom = (first: number): void => {
       for (let index = first; index < count; index++) {
-        if (index > first && index % STRIDE === 0 && isSliceOver()) {
+        if (index > first && index % STRIDE === 0 && shouldYield()) {
           defer(run, () => completeFrom(index));
           return;
         }
-        settle(all.at(index), item, itemSlots, index, container, run);
+        completeAsync(all.at(index), item, itemSlots, index, container, run);
         if (container.isNulled || run.meter.isStopped) return;
       }
     };
@@ -125,14 +125,14 @@ function completeObject(
   field: CompletedField,
   isNullable: boolean,
 ): Complete {
-  let site: ObjectSite | null = null;
+  let site: ObjectPosition | null = null;
   return (value, slots, at, above, run) => {
-    site ??= objectSite(compilation.selectionOf(type, field.nodes), field, isNullable);
+    site ??= objectPosition(compilation.selectionOf(type, field.nodes), field, isNullable);
     const { selection } = site;
     if (selection.isPlain) {
       const values = selection.createObject();
       slots[at] = values;
-      if (writePlain(selection, value, values, run)) return;
+      if (writeLeafFields(selection, value, values, run)) return;
     }
     completeSelected(site, value, slots, at, above, run);
   };
@@ -145,13 +145,13 @@ function completeAbstract(
   isNullable: boolean,
 ): Complete {
   const { schema, selectionOf } = compilation;
-  const sites = new Map<unknown, ObjectSite>();
-  const select = (name: unknown): ObjectSite => {
+  const sites = new Map<unknown, ObjectPosition>();
+  const select = (name: unknown): ObjectPosition => {
     const object = typeof name === "string" ? schema.getType(name) : null;
     if (!isObjectType(object) || !schema.isSubType(type, object)) {
       throw new TypeError(`Abstract type ${type.name} must resolve to one of its object types.`);
     }
-    const site = objectSite(selectionOf(object, field.nodes), field, isNullable);
+    const site = objectPosition(selectionOf(object, field.nodes), field, isNullable);
     sites.set(name, site);
     return site;
   };
@@ -163,12 +163,16 @@ function completeAbstract(
 }
 
 /** How the objects of one selection of a field are completed when they are loaded: what waits for them makes nothing of its own. */
-interface ObjectSite extends Site, CompletedField {
+interface ObjectPosition extends ValuePosition, CompletedField {
   readonly selection: Selection;
 }
 
 /** In full: spreading the field takes longer than completing an object. */
-export const objectSite = (selection: Selection, field: CompletedField, isNullable: boolean): ObjectSite => ({
+export const objectPosition = (
+  selection: Selection,
+  field: CompletedField,
+  isNullable: boolean,
+): ObjectPosition => ({
   coordinate: field.coordinate,
   nodes: field.nodes,
   prefetch: field.prefetch,
@@ -180,20 +184,20 @@ export const objectSite = (selection: Selection, field: CompletedField, isNullab
 
 /** Prefetches what the fields of an object need, and completes them. */
 export function completeSelected(
-  site: ObjectSite,
+  site: ObjectPosition,
   value: unknown,
-  slots: Slots,
+  slots: ResultSlots,
   at: string | number,
   parent: Container,
   run: Run,
 ): void {
   if (!site.prefetch || !site.isNullable) return site.complete(value, slots, at, parent, run);
   const { needs } = site.selection;
-  if (needs.children.length > 0 && !run.meter.hold(needs.children.length * CHILD_BYTES)) return;
+  if (needs.children.length > 0 && !run.meter.chargeMemory(needs.children.length * CHILD_BYTES)) return;
   // Safe: the field's declaration matches the prefetch with its objects and context.
   const prefetch = site.prefetch as (...given: readonly unknown[]) => unknown;
   const context = run.context.at?.({ parent, at }) ?? run.context;
-  settle(prefetch(value, needs, context, run.variables), site, slots, at, parent, run);
+  completeAsync(prefetch(value, needs, context, run.variables), site, slots, at, parent, run);
 }
 
 /** Completes the fields of an object that is loaded: of a field, or of the root. */
@@ -208,7 +212,7 @@ export function completeFields(
   const { deferred } = selection;
   if (deferred.length > 0) run.later?.push({ fragments: deferred, object, field, place: container });
   // What is complete is the same wherever it is selected like this, but for notes of places. Safe: such selections have such objects.
-  const record = selection.isKept && !run.context.at ? (object as Recorded).loaded : null;
+  const record = selection.isKept && !run.context.at ? (object as LoadedRecord).loaded : null;
   const known = record && completed.get(selection)?.get(record);
   if (known && known.isExact === meter.isExact) {
     if (meter.count(known.fields, known.bytes)) container.slots[container.at] = known.values;
@@ -216,7 +220,7 @@ export function completeFields(
   }
   const values = selection.createObject();
   container.slots[container.at] = values;
-  if (isSliceOver()) return defer(run, () => runFields(selection, object, container, values, run));
+  if (shouldYield()) return defer(run, () => runFields(selection, object, container, values, run));
   const { pending } = run;
   const fields = meter.fields;
   const bytes = meter.bytes;

@@ -13,15 +13,15 @@ import {
   visit,
 } from "graphql";
 import { textOf } from "../documents/source.ts";
-import type { PlacedContext, Variables } from "../field-source.ts";
+import type { TracedContext, Variables } from "../field-extensions.ts";
 import { type Fragments, fragmentsOf } from "../limits.ts";
 import type { Meter } from "../meter.ts";
 import { createCompilation } from "./compile.ts";
-import { createDeferral } from "./collect.ts";
-import { deliverLater } from "./later.ts";
-import type { Pieces } from "./pieces.ts";
+import { createIncrementalDirectives } from "./collect.ts";
+import { deliverIncrementally } from "./incremental.ts";
+import type { IncrementalPayloads } from "./incremental-payloads.ts";
 import { end, runFields } from "./run.ts";
-import type { Container, Run, RunBehavior, Selection, Slots } from "./types.ts";
+import type { Container, Run, RunBehavior, Selection, ResultSlots } from "./types.ts";
 
 /** An executable operation. Its selections are compiled on first use. */
 export interface Plan {
@@ -30,14 +30,14 @@ export interface Plan {
   /** `event` is the parent of the root fields: the event of a subscription. */
   readonly run: (
     given: Variables,
-    context: PlacedContext,
+    context: TracedContext,
     meter: Meter,
     event: unknown,
     /**
      * Called at most once, with the result; with a part of it when the meter has stopped the operation. `pieces` are what
      * `@defer` and `@stream` leave out of it.
      */
-    onResult: (result: ExecutionResult, pieces?: Pieces | null) => void,
+    onResult: (result: ExecutionResult, payloads?: IncrementalPayloads | null) => void,
     behavior: RunBehavior,
   ) => void;
 }
@@ -74,7 +74,7 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
       Boolean(node.directives?.length) &&
       (getDirectiveValues(GraphQLSkipDirective, node, variables)?.["if"] === true ||
         getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] === false);
-    const deferral = isLater ? createDeferral(schema, fragments, variables, operation) : null;
+    const deferral = isLater ? createIncrementalDirectives(schema, fragments, variables, operation) : null;
     const { compiled: compile } = createCompilation({ schema, fragments, isLeftOut, deferral, onCompiled });
     const { selectionSet } = operation;
     const root = compile(rootType, selectionSet, [selectionSet]);
@@ -101,7 +101,7 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
         return onResult({ errors: [fault], data: null });
       }
       const data = root.createObject();
-      const result: { data: Slots | null } = { data };
+      const result: { data: ResultSlots | null } = { data };
       const failures: GraphQLError[] = [];
       const container: Container = {
         parent: null,
@@ -118,7 +118,7 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
       const onEnd = () => {
         const whole = failures.length === 0 ? result : { errors: failures, ...result };
         if (!later || later.length === 0) return onResult(whole);
-        deliverLater(run, result.data, (pieces) => onResult(whole, pieces));
+        deliverIncrementally(run, result.data, (payloads) => onResult(whole, payloads));
       };
       const run: Run = {
         context,
@@ -165,7 +165,12 @@ function directivesOf(document: DocumentNode) {
 
 const CONDITIONAL = new Set(["skip", "include", "defer", "stream"]);
 
-function runSerially({ fields, ...root }: Selection, data: Slots, container: Container, whole: Run): void {
+function runSerially(
+  { fields, ...root }: Selection,
+  data: ResultSlots,
+  container: Container,
+  whole: Run,
+): void {
   const [field, ...rest] = fields;
   if (!field || container.isNulled) return end(whole);
   const run: Run = {

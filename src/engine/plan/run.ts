@@ -1,8 +1,8 @@
 import { type GraphQLError, locatedError } from "graphql";
-import { hasOutcome, OneOfSeveral, withoutStack } from "../../errors.ts";
-import type { Recorded } from "../field-source.ts";
-import { isSliceOver } from "../turns.ts";
-import type { Container, PlannedField, Run, Selection, Site, Slots } from "./types.ts";
+import { hasOutcome, BatchItemError, withoutStack } from "../../errors.ts";
+import type { LoadedRecord } from "../field-extensions.ts";
+import { shouldYield } from "../scheduler.ts";
+import type { Container, PlannedField, Run, Selection, ValuePosition, ResultSlots } from "./types.ts";
 
 /*
  * Runs a plan. Each value is written into its slot of the result, promises when they resolve; a counter of pending
@@ -20,10 +20,10 @@ export function runFields(
   selection: Selection,
   parent: unknown,
   container: Container,
-  slots: Slots,
+  slots: ResultSlots,
   run: Run,
 ): void {
-  const fields = writePlain(selection, parent, slots, run) ? selection.others : selection.fields;
+  const fields = writeLeafFields(selection, parent, slots, run) ? selection.others : selection.fields;
   resolveFields(fields, parent, container, slots, run);
 }
 
@@ -31,19 +31,19 @@ function resolveFields(
   fields: readonly PlannedField[],
   parent: unknown,
   container: Container,
-  slots: Slots,
+  slots: ResultSlots,
   run: Run,
 ): void {
   let resolved = 0;
   for (const field of fields) {
     // An argument may be a list as long as a request, and that of hundreds of fields.
-    if (field.argsFor && resolved > 0 && isSliceOver())
+    if (field.argsFor && resolved > 0 && shouldYield())
       return defer(run, () => {
         if (!container.isNulled) resolveFields(fields.slice(resolved), parent, container, slots, run);
       });
     resolved++;
     if (!run.meter.count(1, field.keyBytes)) return;
-    if (field.child && !run.meter.hold(CHILD_BYTES)) return;
+    if (field.child && !run.meter.chargeMemory(CHILD_BYTES)) return;
     const { variables, context } = run;
     let value: unknown;
     try {
@@ -54,21 +54,21 @@ function resolveFields(
       if (container.isNulled) return;
       continue;
     }
-    settle(value, field, slots, field.key, container, run);
+    completeAsync(value, field, slots, field.key, container, run);
     if (container.isNulled) return;
   }
 }
 
 /** Writes the plain fields of an object. Returns false when one of them is not loaded or needs more than that. */
-export function writePlain(
+export function writeLeafFields(
   { plain, isOfRecord }: Selection,
   parent: unknown,
-  slots: Slots,
+  slots: ResultSlots,
   { meter }: Run,
 ): boolean {
   if (plain.length === 0) return false;
   // Safe: fields with a property have such parents.
-  const source = isOfRecord ? (parent as Recorded).loaded : (parent as Recorded["loaded"]);
+  const source = isOfRecord ? (parent as LoadedRecord).loaded : (parent as LoadedRecord["loaded"]);
   let bytes = 0;
   let counted = 0;
   for (const { key, keyBytes, property, isAsIs, isNullable } of plain) {
@@ -91,10 +91,10 @@ export function writePlain(
 const LONG = 1_000_000;
 
 /** Completes a value, now or when its promise resolves, with the behaviour and messages of graphql-js. */
-export function settle(
+export function completeAsync(
   value: unknown,
-  site: Site,
-  slots: Slots,
+  site: ValuePosition,
+  slots: ResultSlots,
   at: string | number,
   above: Container,
   run: Run,
@@ -117,7 +117,7 @@ export function settle(
   void value.then(
     (given: unknown) =>
       inTurn(run, () => {
-        settle(given, site, slots, at, above, run);
+        completeAsync(given, site, slots, at, above, run);
         end(run);
       }),
     (error: unknown) => {
@@ -131,7 +131,7 @@ export function settle(
 function inTurn(run: Run, work: () => void): void {
   const { meter } = run;
   if (meter.isStopped) return;
-  if (!meter.isWaiting() && !isSliceOver()) work();
+  if (!meter.isWaiting() && !shouldYield()) work();
   else meter.queue(work);
 }
 
@@ -152,15 +152,15 @@ export function end(run: Run): void {
 /** Reports an error and propagates null to the value itself or its nearest nullable ancestor. */
 function fail(
   error: unknown,
-  { nodes, isNullable }: Site,
-  slots: Slots,
+  { nodes, isNullable }: ValuePosition,
+  slots: ResultSlots,
   at: string | number,
   above: Container,
   run: Run,
 ): void {
   if (run.meter.isStopped || isDropped(above)) return;
   if (run.onError === "HALT") {
-    const whole = error instanceof OneOfSeveral ? error.ofAll() : error;
+    const whole = error instanceof BatchItemError ? error.ofAll() : error;
     return run.halt(locate(whole, nodes, at, above));
   }
   const isNull = isNullable || run.onError === "NULL";
@@ -182,8 +182,12 @@ export function isDropped(above: Container): boolean {
   return false;
 }
 
-const locate = (error: unknown, nodes: Site["nodes"], at: string | number, above: Container): GraphQLError =>
-  withoutStack(() => locatedError(error, [...nodes], [...pathOf(above), at]));
+const locate = (
+  error: unknown,
+  nodes: ValuePosition["nodes"],
+  at: string | number,
+  above: Container,
+): GraphQLError => withoutStack(() => locatedError(error, [...nodes], [...pathOf(above), at]));
 
 export function pathOf(place: Container): (string | number)[] {
   const path: (string | number)[] = [];

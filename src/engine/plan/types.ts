@@ -1,7 +1,13 @@
 import type { FieldNode, GraphQLError, GraphQLObjectType, GraphQLSchema, SelectionSetNode } from "graphql";
-import type { PlacedContext, Prefetch, ResultPlace, SelectionNeeds, Variables } from "../field-source.ts";
+import type {
+  TracedContext,
+  Prefetch,
+  ResponsePath,
+  SelectionNeeds,
+  Variables,
+} from "../field-extensions.ts";
 import type { Meter } from "../meter.ts";
-import type { Deferral } from "./collect.ts";
+import type { IncrementalDirectives } from "./collect.ts";
 
 /** A compiled selection on one object type at one place of a document. */
 export interface Selection {
@@ -19,7 +25,7 @@ export interface Selection {
   readonly deferred: readonly DeferredFragment[];
   readonly needs: SelectionNeeds;
   /** Creates the object for the values, all null: without a prototype when a response name is `__proto__`. */
-  readonly createObject: () => Slots;
+  readonly createObject: () => ResultSlots;
 }
 
 /** A fragment with `@defer` on one object type. */
@@ -37,7 +43,7 @@ export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isN
 
 /** An object of the result that is complete, and what it counts. */
 export interface CompletedObject {
-  readonly values: Slots;
+  readonly values: ResultSlots;
   /** Whether its bytes include the escapes of short strings. */
   readonly isExact: boolean;
   readonly fields: number;
@@ -45,7 +51,7 @@ export interface CompletedObject {
 }
 
 /** How values at one place of a document are completed, and the nodes that locate their errors. */
-export interface Site {
+export interface ValuePosition {
   /** `Type.field`, for messages. */
   readonly coordinate: string;
   readonly nodes: readonly FieldNode[];
@@ -54,35 +60,35 @@ export interface Site {
 }
 
 /** One response name of a selection. */
-export interface PlannedField extends Site {
+export interface PlannedField extends ValuePosition {
   readonly name: string;
   readonly key: string;
   /** Bytes of `"key":` with a comma and brackets. */
   readonly keyBytes: number;
-  readonly resolve: (parent: unknown, args: object, context: PlacedContext) => unknown;
+  readonly resolve: (parent: unknown, args: object, context: TracedContext) => unknown;
   /** Null for a field without arguments. */
   readonly argsFor: ((variables: Variables) => object) | null;
   /** Starts the field's own reads, which need only the address of the parent; null when it has none. */
-  readonly child: ((parent: unknown, args: object, context: PlacedContext) => Promise<unknown>) | null;
+  readonly child: ((parent: unknown, args: object, context: TracedContext) => Promise<unknown>) | null;
 }
 
 /** The values of an object or list of the result. */
-export type Slots = Record<string | number, unknown>;
+export type ResultSlots = Record<string | number, unknown>;
 
 /** Completes a value of one type, which is not null, and writes it into its slot. Throws when the value is invalid. */
 export type Complete = (
   value: unknown,
-  slots: Slots,
+  slots: ResultSlots,
   at: string | number,
   above: Container,
   run: Run,
 ) => void;
 
 /** An object or list of the result while it is completed. */
-export interface Container extends ResultPlace {
+export interface Container extends ResponsePath {
   readonly parent: Container | null;
   /** The values of the object or list above it. */
-  readonly slots: Slots;
+  readonly slots: ResultSlots;
   readonly isNullable: boolean;
   /** Whether an error below has made it null. Later values are dropped. */
   isNulled: boolean;
@@ -102,7 +108,7 @@ export interface RunBehavior {
 
 /** One execution, or one root field of a mutation. */
 export interface Run {
-  readonly context: PlacedContext;
+  readonly context: TracedContext;
   readonly variables: Variables;
   readonly meter: Meter;
   readonly errors: GraphQLError[];
@@ -116,10 +122,10 @@ export interface Run {
   /** Called when `pending` is zero. */
   readonly onEnd: () => void;
   /** What the run leaves for later; null where nothing is delivered later. */
-  readonly later: (LaterFragments | LaterItems)[] | null;
+  readonly later: (DeferredFragments | StreamedItems)[] | null;
 }
 
-export interface LaterFragments {
+export interface DeferredFragments {
   readonly fragments: readonly DeferredFragment[];
   readonly object: unknown;
   /** The field whose object it is; null for the root. */
@@ -130,16 +136,16 @@ export interface LaterFragments {
 /** The items of a list: an array, or `MadeItems`. */
 export type ListItems = Pick<readonly unknown[], "length" | "at">;
 
-export interface LaterItems {
+export interface StreamedItems {
   readonly label: string | null;
   readonly place: Container;
   readonly items: ListItems;
   /** Index of the first that is delivered later. */
   readonly from: number;
-  readonly item: Site;
+  readonly item: ValuePosition;
 }
 
-export interface CompletedField extends Pick<Site, "coordinate" | "nodes"> {
+export interface CompletedField extends Pick<ValuePosition, "coordinate" | "nodes"> {
   /** Prefetches the selection of the field's objects where they are nullable. */
   readonly prefetch: Prefetch | undefined;
 }
@@ -148,7 +154,7 @@ export interface CompletedField extends Pick<Site, "coordinate" | "nodes"> {
 export interface Compilation {
   readonly schema: GraphQLSchema;
   /** What is delivered later; null for nothing. */
-  readonly deferral: Deferral | null;
+  readonly deferral: IncrementalDirectives | null;
   /** The selection of sets on a type. `key` tells it apart from the others on that type. */
   readonly compiled: (type: GraphQLObjectType, key: object, sets: readonly SelectionSetNode[]) => Selection;
   readonly selectionOf: (type: GraphQLObjectType, nodes: readonly FieldNode[]) => Selection;

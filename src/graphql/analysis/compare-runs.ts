@@ -1,6 +1,6 @@
-import { InputError, Failure } from "../../errors.ts";
+import { InputError, GatewayError } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
-import { arg, builder, flag, root, shown } from "../core/builder.ts";
+import { arg, builder, flag, root, exposed } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import { type Context, type MadeBy, makeEach } from "../core/context.ts";
 import { identify } from "../core/ids.ts";
@@ -25,7 +25,7 @@ function inAll<Each>({ rows, of }: Compared, none: Each, valueAt: (place: number
 const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
   description: "The values of several runs under one name.",
   fields: (t) => ({
-    name: t.string(shown("name", "Name.")),
+    name: t.string(exposed("name", "Name.")),
     values: t.field({
       type: ["JSON"],
       nullable: { list: false, items: true },
@@ -39,24 +39,24 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
         "Whether each run has something of this name. Then null is the value, or of a metric no finite number.",
       resolve: (compared) => inAll(compared, false, () => true),
     }),
-    differs: t.boolean(shown("differs", "Whether the values differ, or not all runs have one.")),
+    differs: t.boolean(exposed("differs", "Whether the values differ, or not all runs have one.")),
   }),
 });
 
 const RunComparison = builder.objectRef<Awaited<ReturnType<typeof compare>>>("RunComparison").implement({
   description: "Several experiments side by side.",
   fields: (t) => ({
-    runs: t.field({ type: [Experiment], ...shown("runs", "The experiments, in the order of `ids`.") }),
-    missing: t.idList(shown("missing", "Those of `ids` that were not found; the others are compared.")),
+    runs: t.field({ type: [Experiment], ...exposed("runs", "The experiments, in the order of `ids`.") }),
+    missing: t.idList(exposed("missing", "Those of `ids` that were not found; the others are compared.")),
     origin: t.field({
       type: [ComparedValues],
-      ...shown("origin", "User, group, original, build, framework and tags, as the service names them."),
+      ...exposed("origin", "User, group, original, build, framework and tags, as the service names them."),
     }),
     parameters: t.field({
       type: [ComparedValues],
-      ...shown("parameters", "Parameters, by name; those in objects by their path, such as `model.lr`."),
+      ...exposed("parameters", "Parameters, by name; those in objects by their path, such as `model.lr`."),
     }),
-    metrics: t.field({ type: [ComparedValues], ...shown("metrics", "Latest metrics, by name.") }),
+    metrics: t.field({ type: [ComparedValues], ...exposed("metrics", "Latest metrics, by name.") }),
   }),
 });
 
@@ -101,7 +101,7 @@ const loadNamed = (run: ExperimentResource, session: Context["session"]) =>
   load(unverified(run), KEYS, session)
     .catch(nullIfNotFound)
     .catch((error: unknown) => {
-      throw error instanceof Failure ? error.of(Experiment.kind.formatName(run.address)) : error;
+      throw error instanceof GatewayError ? error.of(Experiment.kind.formatName(run.address)) : error;
     });
 
 async function compare(ids: readonly string[], onlyDifferences: boolean, context: Context) {
@@ -117,7 +117,7 @@ async function compare(ids: readonly string[], onlyDifferences: boolean, context
   const rows = runs.map(({ loaded }) => loaded);
   const options = { of: runs.length, onlyDifferences };
   const compared = (columns: readonly Column[], valueOf?: typeof finite) =>
-    context.inTurns(comparedIn(columns, options, valueOf));
+    context.runCooperatively(comparedIn(columns, options, valueOf));
   return {
     runs,
     missing: ids.filter((_id, index) => !records[index]),

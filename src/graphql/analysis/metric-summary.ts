@@ -1,4 +1,4 @@
-import { builder, objectType, shown, shownOrNull } from "../core/builder.ts";
+import { builder, objectType, exposed, exposedOrNull } from "../core/builder.ts";
 import { forEach, type MadeBy, makeEach } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
@@ -12,21 +12,21 @@ const MetricPoint = objectType<NonNullable<Summary["first"]>>(
   "MetricPoint",
   "A value of a metric in a run.",
   (t) => ({
-    value: t.float(shown("value", "A finite number.")),
-    step: t.int(shown("step", "Index among all values of the metric, as in `MetricSeries.steps`.")),
-    recordedAt: t.field({ type: "DateTime", ...shownOrNull("recordedAt", "Time of the recording.") }),
+    value: t.float(exposed("value", "A finite number.")),
+    step: t.int(exposed("step", "Index among all values of the metric, as in `MetricSeries.steps`.")),
+    recordedAt: t.field({ type: "DateTime", ...exposedOrNull("recordedAt", "Time of the recording.") }),
   }),
 );
 
 const MetricSummary = objectType<Summary>("MetricSummary", "One metric over a whole run.", (t) => ({
-  name: t.string(shown("name", "Name of the metric.")),
-  count: t.int(shown("count", "Number of finite values.")),
-  leftOut: t.int(shown("leftOut", "Number of values that are not finite numbers.")),
-  first: t.field({ type: MetricPoint, ...shownOrNull("first", "First value.") }),
-  last: t.field({ type: MetricPoint, ...shownOrNull("last", "Last value.") }),
-  min: t.field({ type: MetricPoint, ...shownOrNull("min", "Smallest; the first of equal ones.") }),
-  max: t.field({ type: MetricPoint, ...shownOrNull("max", "Largest; the first of equal ones.") }),
-  mean: t.float(shownOrNull("mean", "Mean of the finite values.")),
+  name: t.string(exposed("name", "Name of the metric.")),
+  count: t.int(exposed("count", "Number of finite values.")),
+  leftOut: t.int(exposed("leftOut", "Number of values that are not finite numbers.")),
+  first: t.field({ type: MetricPoint, ...exposedOrNull("first", "First value.") }),
+  last: t.field({ type: MetricPoint, ...exposedOrNull("last", "Last value.") }),
+  min: t.field({ type: MetricPoint, ...exposedOrNull("min", "Smallest; the first of equal ones.") }),
+  max: t.field({ type: MetricPoint, ...exposedOrNull("max", "Largest; the first of equal ones.") }),
+  mean: t.float(exposedOrNull("mean", "Mean of the finite values.")),
 }));
 
 /** Memory of a summary with its points, counted as bytes of JSON. */

@@ -30,8 +30,8 @@ const BYTES = { column: 250, value: 14 };
 export const columnsOf = (
   rows: readonly Row[],
   key: ColumnKey,
-  context: Pick<Context, "once">,
-): Promise<readonly Column[]> => context.once(rows, ["columns", key], () => makeColumns(rows, key));
+  context: Pick<Context, "memoized">,
+): Promise<readonly Column[]> => context.memoized(rows, ["columns", key], () => makeColumns(rows, key));
 
 /** Takes as long as there are values, however many names they have. */
 function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Column[]> {

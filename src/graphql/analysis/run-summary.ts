@@ -1,7 +1,7 @@
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { runs as kinds } from "../../rest/api/kinds.ts";
-import { arg, builder, derived, flag, objectType, shown, shownOrNull } from "../core/builder.ts";
+import { arg, builder, computedFrom, flag, objectType, exposed, exposedOrNull } from "../core/builder.ts";
 import { type WholeList, within } from "../core/connection.ts";
 import type { Context, MadeBy } from "../core/context.ts";
 import { Experiment, type ExperimentResource } from "../core/refs.ts";
@@ -32,8 +32,8 @@ const MAX_KEYS = 5;
 type Runs = WholeList<ExperimentResource, Row>;
 
 const StatusCount = objectType<MadeBy<typeof statusesOf>>("StatusCount", "Runs with a status.", (t) => ({
-  status: t.field({ type: RunStatusEnum, ...shown("status", "Status.") }),
-  count: t.int(shown("count", "Number of runs.")),
+  status: t.field({ type: RunStatusEnum, ...exposed("status", "Status.") }),
+  count: t.int(exposed("count", "Number of runs.")),
 }));
 
 type ParameterValues = MadeBy<typeof parametersIn>;
@@ -43,17 +43,17 @@ const ParameterValueCount = builder
   .implement({
     description: "Runs with a value.",
     fields: (t) => ({
-      value: t.field({ type: "JSON", ...shownOrNull("value", "Value as received.") }),
-      count: t.int(shown("count", "Number of runs.")),
+      value: t.field({ type: "JSON", ...exposedOrNull("value", "Value as received.") }),
+      count: t.int(exposed("count", "Number of runs.")),
     }),
   });
 
 const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").implement({
   description: "The values of a parameter over runs.",
   fields: (t) => ({
-    name: t.string(shown("name", "Name of the parameter.")),
-    count: t.int(shown("count", "Number of runs that have it.")),
-    distinctCount: t.field(derived("Int", "Number of different values.", ({ values }) => values.length)),
+    name: t.string(exposed("name", "Name of the parameter.")),
+    count: t.int(exposed("count", "Number of runs that have it.")),
+    distinctCount: t.field(computedFrom("Int", "Number of different values.", ({ values }) => values.length)),
     values: t.field({
       type: [ParameterValueCount],
       nullable: false,
@@ -63,32 +63,32 @@ const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").impl
       },
       resolve: ({ values }, { first }) => values.slice(0, within("first", first, { from: 1, to: MAX_SCAN })),
     }),
-    min: t.float(shownOrNull("min", "Smallest number.")),
-    max: t.float(shownOrNull("max", "Largest number.")),
+    min: t.float(exposedOrNull("min", "Smallest number.")),
+    max: t.float(exposedOrNull("max", "Largest number.")),
   }),
 });
 
 const MetricStatistics = builder.objectRef<MadeBy<typeof statisticsOf>>("MetricStatistics").implement({
   description: "Statistics of the latest values of a metric over runs.",
   fields: (t) => ({
-    name: t.string(shown("name", "Name of the metric.")),
-    count: t.int(shown("count", "Number of runs with a finite value.")),
-    leftOut: t.int(shown("leftOut", "Number of runs whose value is not a finite number.")),
-    mean: t.float(shownOrNull("mean", "Mean.")),
-    standardDeviation: t.float(shownOrNull("standardDeviation", "Of a sample (divided by n - 1).")),
-    min: t.float(shownOrNull("min", "Smallest value.")),
-    max: t.float(shownOrNull("max", "Largest value.")),
-    median: t.float(shownOrNull("median", "Middle value, or the mean of the middle two.")),
+    name: t.string(exposed("name", "Name of the metric.")),
+    count: t.int(exposed("count", "Number of runs with a finite value.")),
+    leftOut: t.int(exposed("leftOut", "Number of runs whose value is not a finite number.")),
+    mean: t.float(exposedOrNull("mean", "Mean.")),
+    standardDeviation: t.float(exposedOrNull("standardDeviation", "Of a sample (divided by n - 1).")),
+    min: t.float(exposedOrNull("min", "Smallest value.")),
+    max: t.float(exposedOrNull("max", "Largest value.")),
+    median: t.float(exposedOrNull("median", "Middle value, or the mean of the middle two.")),
   }),
 });
 
 const ParameterImportance = builder.objectRef<MadeBy<typeof importanceOf>>("ParameterImportance").implement({
   description: "How a metric correlates with a parameter.",
   fields: (t) => ({
-    name: t.string(shown("name", "Name of the parameter.")),
-    count: t.int(shown("count", "Number of runs that have both as numbers; a boolean is 0 or 1.")),
+    name: t.string(exposed("name", "Name of the parameter.")),
+    count: t.int(exposed("count", "Number of runs that have both as numbers; a boolean is 0 or 1.")),
     correlation: t.float(
-      shownOrNull("correlation", "Spearman's rank correlation, -1 to 1; null if one of them never varies."),
+      exposedOrNull("correlation", "Spearman's rank correlation, -1 to 1; null if one of them never varies."),
     ),
   }),
 });
@@ -102,14 +102,14 @@ function requireInRows({ server }: Context, ...keys: readonly ColumnKey[]): void
 type OfRuns = Pick<Runs, "records">;
 
 const statuses = (description: string) =>
-  derived([StatusCount], description, ({ records }: OfRuns, _: object, context) =>
-    context.once(records, ["statuses"], () => statusesOf(records)),
+  computedFrom([StatusCount], description, ({ records }: OfRuns, _: object, context) =>
+    context.memoized(records, ["statuses"], () => statusesOf(records)),
   );
 
 async function metricsOf({ records }: OfRuns, names: readonly string[] | null | undefined, context: Context) {
   requireInRows(context, "last_metric");
   const columns = await columnsOf(records, "last_metric", context);
-  return context.once(records, ["metrics", names], () => statisticsOf(columns, names));
+  return context.memoized(records, ["metrics", names], () => statisticsOf(columns, names));
 }
 
 /** A group, with the names of the metrics whose statistics are wanted. */
@@ -120,22 +120,22 @@ interface Group extends MadeBy<typeof groupsOf> {
 const RunGroup = objectType<Group>("RunGroup", "Runs with the same values.", (t) => ({
   values: t.field({
     type: [DeclarationValue],
-    ...shown("values", "What they have in common, in the order of `by`, without what they do not have."),
+    ...exposed("values", "What they have in common, in the order of `by`, without what they do not have."),
   }),
-  count: t.int(shown("count", "Number of runs.")),
+  count: t.int(exposed("count", "Number of runs.")),
   statuses: t.field(statuses("Their statuses, the most frequent first.")),
   metrics: t.field(
-    derived([MetricStatistics], "Their latest metrics, by name.", (group, _, context) =>
+    computedFrom([MetricStatistics], "Their latest metrics, by name.", (group, _, context) =>
       metricsOf(group, group.metrics, context),
     ),
   ),
 }));
 
 const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments of a list.", (t) => ({
-  scanned: t.field(derived("Int", "Number of runs that were read.", ({ records }) => records.length)),
-  total: t.int(shownOrNull("total", "Length of the list, as the service counts it.")),
+  scanned: t.field(computedFrom("Int", "Number of runs that were read.", ({ records }) => records.length)),
+  total: t.int(exposedOrNull("total", "Length of the list, as the service counts it.")),
   isComplete: t.boolean(
-    shown("isComplete", "Whether all runs were read; false if `scan` or a limit stopped the reading."),
+    exposed("isComplete", "Whether all runs were read; false if `scan` or a limit stopped the reading."),
   ),
   statuses: t.field(statuses("Runs by status, the most frequent first.")),
   parameters: t.field({
@@ -148,7 +148,7 @@ const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments
       requireInRows(context, "declarations");
       const columns = await columnsOf(records, "declarations", context);
       const options = { runs: records.length, onlyDifferences };
-      return context.once(records, ["parameters", options], () => parametersIn(columns, options));
+      return context.memoized(records, ["parameters", options], () => parametersIn(columns, options));
     },
   }),
   metrics: t.field({
@@ -173,7 +173,7 @@ const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments
           `by: expected 1 to ${MAX_KEYS} different names, such as ["lr", "status"], got ${by.length}`,
         );
       requireInRows(context, "declarations", "last_metric");
-      const groups = await context.once(records, ["groups", by], () => groupsOf(records, by));
+      const groups = await context.memoized(records, ["groups", by], () => groupsOf(records, by));
       return groups.map((group) => ({ ...group, metrics }));
     },
   }),
@@ -184,7 +184,7 @@ const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments
     resolve: async ({ records }, { metric }, context) => {
       requireInRows(context, "last_metric", "declarations");
       const columns = await columnsOf(records, "declarations", context);
-      return context.once(records, ["importance", metric], () => importanceOf(columns, records, metric));
+      return context.memoized(records, ["importance", metric], () => importanceOf(columns, records, metric));
     },
   }),
   best: t.field({
@@ -201,7 +201,7 @@ const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments
     resolve: async (runs, { metric, direction }, context) => {
       requireInRows(context, "last_metric");
       const best = () => bestOf(runs.records, metric, direction);
-      const index = await context.once(runs.records, ["best", metric, direction], best);
+      const index = await context.memoized(runs.records, ["best", metric, direction], best);
       return index === null ? null : runs.nodeAt(index);
     },
   }),

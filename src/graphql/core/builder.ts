@@ -6,7 +6,7 @@ import SchemaBuilder, {
   type InputFieldMap,
   type TypeParam,
 } from "@pothos/core";
-import type { FieldExtensions } from "../../engine/field-source.ts";
+import type { FieldExtensions } from "../../engine/field-extensions.ts";
 import { type ByName, type Check, mapped } from "../../rest/api/record.ts";
 import type { Context } from "./context.ts";
 
@@ -72,35 +72,35 @@ export const root: {
 };
 
 /** A value of an object that is no resource, unchanged: `count: t.int(shown("count", "Number of runs."))`. */
-export const shown = <const Key extends string>(key: Key, description: string) => ({
-  ...shownOrNull(key, description),
+export const exposed = <const Key extends string>(key: Key, description: string) => ({
+  ...exposedOrNull(key, description),
   nullable: false as const,
   resolve: <Value>(object: Readonly<Record<Key, Value>>): Value => object[key],
 });
 
 /** The same where it may be null or absent. */
-export const shownOrNull = <const Key extends string>(key: Key, description: string) => ({
+export const exposedOrNull = <const Key extends string>(key: Key, description: string) => ({
   description,
   extensions: { property: key } satisfies FieldExtensions,
   resolve: <Value>(object: { readonly [Each in Key]?: Value }) => object[key],
 });
 
 /** A value that follows from such an object: `length: t.field(derived("Int", "Length.", ({ items }) => items.length))`. */
-export const derived = <Type extends TypeParam<PothosTypes>, Shape, Args, Value>(
+export const computedFrom = <Type extends TypeParam<PothosTypes>, Shape, Args, Value>(
   type: Type,
   description: string,
   resolve: (object: Shape, args: Args, context: Context) => Value,
-) => ({ ...derivedOrNull(type, description, resolve), nullable: false as const });
+) => ({ ...computedFromOrNull(type, description, resolve), nullable: false as const });
 
 /** The same where it may be null. */
-export const derivedOrNull = <Type extends TypeParam<PothosTypes>, Shape, Args, Value>(
+export const computedFromOrNull = <Type extends TypeParam<PothosTypes>, Shape, Args, Value>(
   type: Type,
   description: string,
   resolve: (object: Shape, args: Args, context: Context) => Value,
 ) => ({ type, description, resolve });
 
 /** A documented key of an object that is kept as received: null where its value does not pass the check. */
-export const known = <Value>(key: string, check: Check<Value>, description: string) => ({
+export const checkedProperty = <Value>(key: string, check: Check<Value>, description: string) => ({
   description,
   resolve: ({ [key]: value }: ByName) => (check(value) ? (value ?? null) : null),
 });

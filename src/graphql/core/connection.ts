@@ -1,10 +1,18 @@
 import type { InputShapeFromFields, InterfaceRef, ObjectRef } from "@pothos/core";
-import { MadeItems } from "../../engine/field-source.ts";
+import { LazyList } from "../../engine/field-extensions.ts";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import { type Scan, type Slice, slice } from "../../rest/session/pages.ts";
-import type { List } from "../../rest/session/steps.ts";
-import { arg, builder, derived, objectType, type PothosTypes, shown, shownOrNull } from "./builder.ts";
+import { type Scan, type Slice, readSlice } from "../../rest/session/pagination.ts";
+import type { List } from "../../rest/session/page-reader.ts";
+import {
+  arg,
+  builder,
+  computedFrom,
+  objectType,
+  type PothosTypes,
+  exposed,
+  exposedOrNull,
+} from "./builder.ts";
 import type { Context } from "./context.ts";
 
 /*
@@ -14,7 +22,7 @@ import type { Context } from "./context.ts";
 
 /** A page of a list. A cursor is made when it is selected: a page has hundreds. */
 export interface Connection<Node> extends Omit<Slice<unknown>, "items"> {
-  readonly nodes: MadeItems<Node>;
+  readonly nodes: LazyList<Node>;
   /** Reads the list from its beginning, up to so many items; absent where figures of it are not shown. */
   readonly readAll?: (most: number) => Promise<WholeList<Node>>;
 }
@@ -35,8 +43,8 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
   // Other subgraphs with Relay connections define `PageInfo` as well.
   extensions: { directives: { shareable: {} } },
   fields: (t) => ({
-    hasNextPage: t.boolean(shown("hasNext", "Whether more items follow.")),
-    hasPreviousPage: t.boolean(shown("hasPrevious", "Whether items come before the page.")),
+    hasNextPage: t.boolean(exposed("hasNext", "Whether more items follow.")),
+    hasPreviousPage: t.boolean(exposed("hasPrevious", "Whether items come before the page.")),
     startCursor: t.string({
       description: "Cursor of the first item.",
       resolve: ({ nodes, cursorAt }) => (nodes.length > 0 ? cursorAt(0) : null),
@@ -52,9 +60,9 @@ const ListScan = builder.objectRef<Scan>("ListScan").implement({
   description:
     "Where the server cannot apply all of a filter, the gateway reads rows of the list, at most `gateway.limits.maxScannedRows` for a page. A scan takes no `offset`.",
   fields: (t) => ({
-    rowsRead: t.int(shown("rowsRead", "Rows that were read for this page.")),
+    rowsRead: t.int(exposed("rowsRead", "Rows that were read for this page.")),
     isComplete: t.boolean(
-      shown("isComplete", "Whether the end of the list was reached. If not, continue after `endCursor`."),
+      exposed("isComplete", "Whether the end of the list was reached. If not, continue after `endCursor`."),
     ),
   }),
 });
@@ -66,9 +74,9 @@ export function connectionOf<
   const { name } = node;
   type Node = Ref["$inferType"];
   const EdgeType = objectType<Edge<Node>>(`${name}Edge`, "An item with its cursor.", (t) => ({
-    cursor: t.field(derived("String", "Cursor of the item.", ({ index, cursorAt }) => cursorAt(index))),
+    cursor: t.field(computedFrom("String", "Cursor of the item.", ({ index, cursorAt }) => cursorAt(index))),
     // Safe: the node has the ref's type, which Pothos cannot infer from a type parameter. The same applies below.
-    node: t.field(derived(node, "Item.", (edge) => edge.node as never)),
+    node: t.field(computedFrom(node, "Item.", (edge) => edge.node as never)),
   }));
   return objectType<Connection<Node>>(`${name}Connection`, description, (t) => ({
     edges: t.field({
@@ -77,17 +85,17 @@ export function connectionOf<
       description: "Items, each with its cursor.",
       resolve: ({ nodes, cursorAt }) =>
         // Safe: Pothos expects an array; the engine completes these as one.
-        new MadeItems(nodes.length, (index) => ({ node: nodes.at(index), index, cursorAt })) as never,
+        new LazyList(nodes.length, (index) => ({ node: nodes.at(index), index, cursorAt })) as never,
     }),
-    nodes: t.field(derived([node], "Items.", ({ nodes }) => nodes as never)),
-    pageInfo: t.field(derived(PageInfo, "Position of the page.", (connection) => connection)),
+    nodes: t.field(computedFrom([node], "Items.", ({ nodes }) => nodes as never)),
+    pageInfo: t.field(computedFrom(PageInfo, "Position of the page.", (connection) => connection)),
     totalCount: t.int(
-      shownOrNull("count", "Length of the whole list; null if not counted, or a scan has not ended."),
+      exposedOrNull("count", "Length of the whole list; null if not counted, or a scan has not ended."),
     ),
     ...(isScanned && {
       scan: t.field({
         type: ListScan,
-        ...shownOrNull("scan", "Progress of the scan. Null if the server applied the whole filter."),
+        ...exposedOrNull("scan", "Progress of the scan. Null if the server applied the whole filter."),
       }),
     }),
   }));
@@ -98,7 +106,7 @@ export const connect = <Item, Node>(
   toNode: (item: Item) => Node,
 ): Connection<Node> => ({
   // Safe: only indexes below the length are asked for.
-  nodes: new MadeItems(items.length, (index) => toNode(items[index] as Item)),
+  nodes: new LazyList(items.length, (index) => toNode(items[index] as Item)),
   ...page,
 });
 
@@ -145,7 +153,7 @@ export const readConnection = async <At, Item, Node>(
   args: PageArgs,
   toNode: (item: Item) => Node,
   context: Context,
-) => connect(await slice(context.session, list, sliceRequest(args, context)), toNode);
+) => connect(await readSlice(context.session, list, sliceRequest(args, context)), toNode);
 
 /** Maximum ids of one field, such as `entities`. */
 export const MAX_IDS = 100;

@@ -1,4 +1,4 @@
-import type { PlacedContext, ResultPlace } from "../../engine/field-source.ts";
+import type { TracedContext, ResponsePath } from "../../engine/field-extensions.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { CallerLive } from "../../live/live.ts";
 import type { Capability } from "../../rest/api/endpoint.ts";
@@ -17,7 +17,7 @@ export interface GatewayFacts {
 }
 
 /** The context of resolvers, of one operation or event. */
-export interface Context extends PlacedContext {
+export interface Context extends TracedContext {
   readonly session: Session;
   readonly server: Server;
   readonly gateway: GatewayFacts;
@@ -29,11 +29,11 @@ export interface Context extends PlacedContext {
   readonly onFree: (() => void) | null;
   /** Called for rows that the gateway compares for some arguments; null as well. */
   readonly onScan: ((compared: readonly string[], rows: number) => void) | null;
-  readonly at: ((place: ResultPlace) => Context) | null;
+  readonly at: ((place: ResponsePath) => Context) | null;
   /** Does long work in time slices, in turns with other callers. Never resolves when the operation is stopped. */
-  readonly inTurns: <Result>(steps: Steps<Result>) => Promise<Result>;
+  readonly runCooperatively: <Result>(steps: Steps<Result>) => Promise<Result>;
   /** Does such work once for all places of the operation that need it from the same source with the same arguments. */
-  readonly once: <Result>(
+  readonly memoized: <Result>(
     source: object,
     args: readonly unknown[],
     steps: () => Steps<Result>,

@@ -1,6 +1,6 @@
 import type { ObjectRef } from "@pothos/core";
 import { LRUCache } from "lru-cache";
-import type { FieldExtensions, IsSelected, KeysOf } from "../../engine/field-source.ts";
+import type { FieldExtensions, IsSelected, KeysOf } from "../../engine/field-extensions.ts";
 import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 import {

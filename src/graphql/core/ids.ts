@@ -1,10 +1,10 @@
 import { type AnyEndpoint, segment } from "../../rest/api/endpoint.ts";
 import { fromBase64url, isNumber, type RunAddress, toBase64url } from "../../rest/api/reference.ts";
-import { InputError, Failure } from "../../errors.ts";
+import { InputError, GatewayError } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { type Address, type Kind, type Resource, toResource, unverified } from "./resource.ts";
 import { kinds, kindsByName, type ProjectAddress } from "./kinds.ts";
-import { arg, derived, type PothosTypes } from "./builder.ts";
+import { arg, computedFrom, type PothosTypes } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";
 import type { ChildOf } from "./refs.ts";
 
@@ -115,7 +115,7 @@ function withName<R extends object, At extends Address>(kind: Kind<R, At>, name:
       const record = await kind.fetch(resource, [...keys, "unique_name"], session);
       const { unique_name: own }: { readonly unique_name?: unknown } = record;
       if (typeof own !== "string" || own === name || withoutGroup(own) === name) return record;
-      throw new Failure("NOT_FOUND", `Not found: ${name}. There is ${own}.`);
+      throw new GatewayError("NOT_FOUND", `Not found: ${name}. There is ${own}.`);
     },
   };
 }
@@ -172,14 +172,14 @@ export const identifyRun = (argument: string, id: string) =>
 /** Checks that each segment of an address is valid in a path and that its ids are integers. Throws `InputError`. */
 export function checked<At extends Address>(argument: string, address: At): At {
   for (const [name, value] of Object.entries(address)) {
-    if (name === "id" || name === "experiment") number(argument, value);
+    if (name === "id" || name === "experiment") integerId(argument, value);
     else segment(argument, value);
   }
   return address;
 }
 
 /** Returns an integer id, or throws `InputError`. */
-export function number(argument: string, value: string): string {
+export function integerId(argument: string, value: string): string {
   if (isNumber(value)) return value;
   throw new InputError(`${argument}: expected an integer such as 42, got ${quote(value)}`);
 }
@@ -222,5 +222,5 @@ export const entryIds = <Parent extends Resource>(
     description: "Global id for client caches. No field looks it up.",
     resolve: ({ parent, record }) => toBase64url(`${type}:${within(parent)}/${record.id}`),
   }),
-  internalId: t.field(derived("ID", "Integer id in the service.", ({ record }) => `${record.id}`)),
+  internalId: t.field(computedFrom("ID", "Integer id in the service.", ({ record }) => `${record.id}`)),
 });

@@ -1,6 +1,6 @@
-import { Failure, isFailure } from "../../errors.ts";
+import { GatewayError, isGatewayError } from "../../errors.ts";
 import type * as records from "../../rest/api/records.ts";
-import type { Batch } from "../../rest/api/batches.ts";
+import type { BatchRule } from "../../rest/api/batch-rules.ts";
 import type { Get } from "../../rest/api/endpoint.ts";
 import { cluster, experimentJob, project, type RunKind, runs, user } from "../../rest/api/kinds.ts";
 import {
@@ -10,10 +10,10 @@ import {
   parseReference,
   type RunAddress,
 } from "../../rest/api/reference.ts";
-import { Walk } from "../../rest/session/pages.ts";
-import { START } from "../../rest/session/position.ts";
+import { PageIterator } from "../../rest/session/pagination.ts";
+import { START } from "../../rest/session/list-position.ts";
 import type { Session } from "../../rest/session/session.ts";
-import { readStep } from "../../rest/session/steps.ts";
+import { readStep } from "../../rest/session/page-reader.ts";
 import type { Kind } from "./resource.ts";
 
 /*
@@ -26,12 +26,12 @@ import type { Kind } from "./resource.ts";
  * "NaN". Throws the error where the server has no such list, or the item is not in it.
  */
 async function rowInstead<R extends records.RunnableRecord>(
-  batch: Batch,
+  batch: BatchRule,
   at: RunAddress,
   session: Session,
   error: unknown,
 ): Promise<R> {
-  const isCrash = isFailure(error, "UPSTREAM_ERROR") && error.facts.upstream?.status === 500;
+  const isCrash = isGatewayError(error, "UPSTREAM_ERROR") && error.facts.upstream?.status === 500;
   const list = isCrash ? batch.list([{ at }]) : null;
   const answer =
     list && (await session.read(list.endpoint, list.at, { query: list.query }).catch(() => null));
@@ -115,7 +115,7 @@ const Project: Kind<records.ProjectRecord, ProjectAddress> = {
     const record = await session.read(read, address);
     if (record.name == null || record.name === address.project) return record;
     const [asked, own] = [address, { ...address, project: record.name }].map(Project.formatName);
-    throw new Failure("NOT_FOUND", `Not found: ${asked}. There is ${own}.`);
+    throw new GatewayError("NOT_FOUND", `Not found: ${asked}. There is ${own}.`);
   },
 };
 
@@ -155,14 +155,14 @@ async function findListed(
 ): Promise<records.ProjectRecord> {
   const endpoint = project.optional.list;
   const list = { endpoint, address: { owner }, sortedBy: ["updated_at"] as const };
-  const walk = new Walk(list, START, PROJECTS);
+  const walk = new PageIterator(list, START, PROJECTS);
   do {
     const { rest } = await walk.next(session, PROJECTS);
     const found = rest.find((row) => row.name === name);
     if (found) return found;
   } while (!walk.isDone());
   const upstream = { method: "GET", route: endpoint.path };
-  throw new Failure("NOT_FOUND", `Not found: ${owner}.${name}.`, { upstream });
+  throw new GatewayError("NOT_FOUND", `Not found: ${owner}.${name}.`, { upstream });
 }
 
 export interface UserDetails extends records.UserRecord {
@@ -173,7 +173,7 @@ export interface UserDetails extends records.UserRecord {
 export async function readViewer(session: Session): Promise<UserDetails & { readonly username: string }> {
   const me = await session.read(user.me, {});
   session.learnViewer(me.username || null);
-  if (!me.username) throw new Failure("UNAUTHENTICATED", "The service says that nobody is signed in.");
+  if (!me.username) throw new GatewayError("UNAUTHENTICATED", "The service says that nobody is signed in.");
   return { ...me, username: me.username, is_viewer: true };
 }
 
@@ -204,7 +204,7 @@ export const viewer: typeof User = {
   fetch: async ({ address }, _, session) => {
     const details = await readViewer(session);
     if (details.username === address.username) return details;
-    throw new Failure("UNAUTHENTICATED", "The token now belongs to another user. Ask again.");
+    throw new GatewayError("UNAUTHENTICATED", "The token now belongs to another user. Ask again.");
   },
 };
 
@@ -235,7 +235,7 @@ const Node: Kind<records.NodeRecord, { readonly name: string }> = {
     const { nodes } = await session.read(cluster.read, {});
     const summary = nodes && summariesIn(nodes).get(address.name);
     if (summary) return summary;
-    throw new Failure("NOT_FOUND", "The cluster lists no machine of this name.");
+    throw new GatewayError("NOT_FOUND", "The cluster lists no machine of this name.");
   },
 };
 

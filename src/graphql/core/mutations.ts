@@ -1,9 +1,17 @@
 import type { ObjectRef } from "@pothos/core";
-import { Failure } from "../../errors.ts";
+import { GatewayError } from "../../errors.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { uncapital } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder, derived, derivedOrNull, flag, objectType, type PothosTypes, root } from "./builder.ts";
+import {
+  builder,
+  computedFrom,
+  computedFromOrNull,
+  flag,
+  objectType,
+  type PothosTypes,
+  root,
+} from "./builder.ts";
 import type { Context } from "./context.ts";
 import type { ResourceRef } from "./fields.ts";
 import { identify, idOf, requires, withId } from "./ids.ts";
@@ -35,7 +43,7 @@ export function payloadOf<R extends object, At extends Address>(target: Resource
     payloads.get(name) ??
     objectType<Resource<R, At>>(`${name}Payload`, "Payload of a command.", (t) => ({
       [uncapital(name)]: t.field(
-        derivedOrNull(target, "The record after the command, or the new one.", (resource) => resource),
+        computedFromOrNull(target, "The record after the command, or the new one.", (resource) => resource),
       ),
     }));
   payloads.set(name, type);
@@ -46,7 +54,7 @@ export function payloadOf<R extends object, At extends Address>(target: Resource
 export const DeletePayload = builder.objectRef<Resource>("DeletePayload").implement({
   description: "Payload of a command that deletes.",
   fields: (t) => ({
-    deletedId: t.field(derived("ID", "Global id of what was deleted.", idOf)),
+    deletedId: t.field(computedFrom("ID", "Global id of what was deleted.", idOf)),
   }),
 });
 
@@ -130,7 +138,7 @@ export async function readBefore<R extends object, At extends Address>(
     const loaded = await load(source, keys, session);
     return { ...source, loaded, kind: { ...source.kind, fetch: () => Promise.resolve({}) } };
   } catch (error) {
-    if (error instanceof Failure) return source;
+    if (error instanceof GatewayError) return source;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { type GraphQLSchema, getNamedType, isAbstractType, isObjectType } from "graphql";
-import type { FieldExtensions, SelectionNeeds, Variables } from "../../engine/field-source.ts";
-import { isFailure } from "../../errors.ts";
+import type { FieldExtensions, SelectionNeeds, Variables } from "../../engine/field-extensions.ts";
+import { isGatewayError } from "../../errors.ts";
 import type { Context } from "./context.ts";
 import { Entity } from "./refs.ts";
 import { fetchMore, isLoaded, type Resource } from "./resource.ts";
@@ -89,7 +89,7 @@ async function isUnproven(proofs: readonly Promise<boolean>[]): Promise<boolean>
     return false;
   } catch (error) {
     const errors = (error as AggregateError).errors as readonly unknown[];
-    const missing = errors.find((each) => isFailure(each, "NOT_FOUND"));
+    const missing = errors.find((each) => isGatewayError(each, "NOT_FOUND"));
     if (missing) throw missing;
     // Other failures are reported at their fields.
     return errors.some((each) => each instanceof NoProof);

@@ -1,6 +1,6 @@
 import type { Get } from "../../rest/api/endpoint.ts";
 import type { RunKind } from "../../rest/api/kinds.ts";
-import { Failure, isFailure } from "../../errors.ts";
+import { GatewayError, isGatewayError } from "../../errors.ts";
 import type { Page } from "../../rest/api/reader.ts";
 import type { OutputFolderRecord, StatusRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -99,7 +99,7 @@ export function resolveReference<R extends object, At extends Address>(
 ): Resource<R, At> {
   const address = kind.parseName(reference);
   if (!address)
-    throw new Failure("UPSTREAM_BAD_RESPONSE", "The service's reference cannot be read.", { reference });
+    throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service's reference cannot be read.", { reference });
   const loaded = kind.fromAddress(address, reference);
   return { kind, address, loaded, reference, listedIn: null, isUnverified: false };
 }
@@ -137,9 +137,9 @@ export const fetchMore = <R extends object, At extends Address>(
       return { kind, address, loaded: withLoaded(more, loaded), reference, listedIn, isUnverified: false };
     },
     (error: unknown) => {
-      if (!isVerified && error instanceof Failure && error.code !== "NOT_FOUND") return resource;
+      if (!isVerified && error instanceof GatewayError && error.code !== "NOT_FOUND") return resource;
       const { reference } = resource;
-      throw error instanceof Failure && reference !== null ? error.of(reference) : error;
+      throw error instanceof GatewayError && reference !== null ? error.of(reference) : error;
     },
   );
 
@@ -156,7 +156,7 @@ export const nullIfMissing = <Part>(resource: Resource, read: Promise<Part>, ses
   });
 
 export function nullIfNotFound(error: unknown): null {
-  if (isFailure(error, "NOT_FOUND")) return null;
+  if (isGatewayError(error, "NOT_FOUND")) return null;
   throw error;
 }
 

@@ -6,9 +6,9 @@ import {
   MapperKind,
   mapSchema,
 } from "@graphql-tools/utils";
-import type { FieldExtensions, SchemaExtensions } from "../../engine/field-source.ts";
+import type { FieldExtensions, SchemaExtensions } from "../../engine/field-extensions.ts";
 import { InputError } from "../../errors.ts";
-import { builder, shownOrNull } from "../core/builder.ts";
+import { builder, exposedOrNull } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
 import { identify, identifyRun, named } from "../core/ids.ts";
 import { resourceRefs, Run } from "../core/refs.ts";
@@ -57,7 +57,7 @@ const EntityUnion = builder.unionType("_Entity", {
 });
 
 const Service = builder.objectRef<{ readonly sdl: string }>("_Service").implement({
-  fields: (t) => ({ sdl: t.string(shownOrNull("sdl", "The schema in SDL.")) }),
+  fields: (t) => ({ sdl: t.string(exposedOrNull("sdl", "The schema in SDL.")) }),
 });
 
 const unserved = (): never => {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { estimateHeapBytes } from "../../held.ts";
+import { estimateHeapBytes } from "../../callers/memory-budget.ts";
 import type { StateSource } from "../../live/state-poll.ts";
 import { runs } from "../../rest/api/kinds.ts";
 import { KNOWN_KEYS, type RunnableRecord, type TrackedRecord } from "../../rest/api/records.ts";
@@ -8,7 +8,7 @@ import type { Server } from "../../rest/api/server.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { LiveStream, StreamEvent } from "../../live/stream.ts";
 import { type Resource, toResource } from "../core/resource.ts";
-import { derived, enumType, objectType } from "../core/builder.ts";
+import { computedFrom, enumType, objectType } from "../core/builder.ts";
 import { keyOf } from "../core/ids.ts";
 import { Run } from "../core/refs.ts";
 import { isFinished, RunStatusEnum, statusOf } from "../types/status.ts";
@@ -77,9 +77,13 @@ export type Shown = Pick<Partial<RunnableRecord>, "last_status">;
 export const shownOf = ({ last_status }: Partial<RunnableRecord>): Shown => ({ last_status });
 
 export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (t) => ({
-  reason: t.field(derived(RunUpdateReason, "Why it was sent.", ({ reason }) => reason)),
+  reason: t.field(computedFrom(RunUpdateReason, "Why it was sent.", ({ reason }) => reason)),
   run: t.field(
-    derived(Run, "The run. Fields that the poll did not read cost a request per event.", ({ run }) => run),
+    computedFrom(
+      Run,
+      "The run. Fields that the poll did not read cost a request per event.",
+      ({ run }) => run,
+    ),
   ),
   previousStatus: t.field({
     type: RunStatusEnum,

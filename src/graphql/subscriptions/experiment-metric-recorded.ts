@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
-import { estimateHeapBytes } from "../../held.ts";
+import { estimateHeapBytes } from "../../callers/memory-budget.ts";
 import { runs } from "../../rest/api/kinds.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
-import { endOf, slice } from "../../rest/session/pages.ts";
-import { parseCursor } from "../../rest/session/position.ts";
-import { markOf } from "../../rest/session/steps.ts";
+import { endOf, readSlice } from "../../rest/session/pagination.ts";
+import { parseCursor } from "../../rest/session/list-position.ts";
+import { listFingerprint } from "../../rest/session/page-reader.ts";
 import { arg, root } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
 import { identify, recordIdIn, withId, keyOf } from "../core/ids.ts";
@@ -26,7 +26,8 @@ function tailMetrics({ id, after = null }: TailArgs, { live, server, gateway }: 
   const list = { endpoint, address: run.address, sortedBy: ["created_at"] };
   const maxSize = gateway.maxPageSize;
   const last = after === null ? null : recordIdIn("MetricRecord", after, run);
-  if (after !== null && last === null) parseCursor(after, markOf(list), server.profile.paging, maxSize);
+  if (after !== null && last === null)
+    parseCursor(after, listFingerprint(list), server.profile.paging, maxSize);
 
   return live.tail<Position, { readonly parent: typeof run; readonly record: MetricRow }>(
     {
@@ -38,7 +39,7 @@ function tailMetrics({ id, after = null }: TailArgs, { live, server, gateway }: 
         const position = { cursor: end, isSeeking: false, afterRecord };
         if (end !== null) return { items: [], bytes: 0, position, hasMore: false };
         const request = { first: null, maxSize, after: cursor };
-        const { items, endCursor, hasNext } = await slice(poll, list, request);
+        const { items, endCursor, hasNext } = await readSlice(poll, list, request);
         const wanted = isSeeking ? [] : items.filter(({ id: record }) => record > (afterRecord ?? -1));
         return {
           items: wanted.map((record) => ({ parent: run, record })),

@@ -1,9 +1,9 @@
 import type { InputShapeFromFields } from "@pothos/core";
 import { setImmediate } from "node:timers/promises";
 import { InputError } from "../../errors.ts";
-import { slice, type SliceRequest } from "../../rest/session/pages.ts";
+import { readSlice, type SliceRequest } from "../../rest/session/pagination.ts";
 import type { Session } from "../../rest/session/session.ts";
-import type { List } from "../../rest/session/steps.ts";
+import type { List } from "../../rest/session/page-reader.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { arg, root } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
@@ -85,7 +85,7 @@ async function scanFirst<At>(
     last = rows.at(-1);
     return findIn(rows, isMatch);
   };
-  const page = await slice(session, list, request, { maxRows: request.maxSize, find });
+  const page = await readSlice(session, list, request, { maxRows: request.maxSize, find });
   return page.items.length < (request.first ?? request.maxSize) ? { ...page, last } : page;
 }
 
@@ -117,7 +117,8 @@ function watchRuns(args: InputShapeFromFields<typeof watchedArgs>, context: Stre
           {
             isFiltered,
             isNewestFirst: order !== null,
-            readPage: () => (isMatch ? scanFirst(poll, list, request, isMatch) : slice(poll, list, request)),
+            readPage: () =>
+              isMatch ? scanFirst(poll, list, request, isMatch) : readSlice(poll, list, request),
             readRun: (id) => readRun(runAt(id), poll),
           },
           before,

@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
-import { isPassing, Failure } from "../../errors.ts";
-import { estimateHeapBytes } from "../../held.ts";
+import { isTransient, GatewayError } from "../../errors.ts";
+import { estimateHeapBytes } from "../../callers/memory-budget.ts";
 import { millisecondsOf } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
-import type { Slice } from "../../rest/session/pages.ts";
+import type { Slice } from "../../rest/session/pagination.ts";
 import { latestOf, type Shown, shownOf, type Update, updateOf, type UpdateReason } from "./events.ts";
 
 /* The state of a polled list of runs, and its events for a subscriber: also the runs that have left the list. */
@@ -134,7 +134,7 @@ async function settled(state: ListState, { readRun }: Watched): Promise<ListStat
         leave(id, { row: rowOf(record, version), reason: covers(record) ? "LEFT" : "DISPLACED" });
       } catch (error) {
         if (endsPoll(error)) throw error;
-        else if (!isPassing(error)) leave(id, { row, reason: "GONE" });
+        else if (!isTransient(error)) leave(id, { row, reason: "GONE" });
       }
     }),
   );
@@ -144,7 +144,9 @@ async function settled(state: ListState, { readRun }: Watched): Promise<ListStat
 
 /** Whether an error concerns more than the run that was read. */
 const endsPoll = (error: unknown): boolean =>
-  !(error instanceof Failure) || error.code === "UNAUTHENTICATED" || error.code === "REQUEST_LIMIT_EXCEEDED";
+  !(error instanceof GatewayError) ||
+  error.code === "UNAUTHENTICATED" ||
+  error.code === "REQUEST_LIMIT_EXCEEDED";
 
 /** Whether a later state has nothing that the earlier one has not. */
 const isSame = (before: ListState, now: ListState): boolean =>

@@ -1,10 +1,10 @@
 import { cluster } from "../../rest/api/kinds.ts";
 import { InputError } from "../../errors.ts";
 import type { ClusterRecord } from "../../rest/api/records.ts";
-import { arg, builder, root, shownOrNull } from "../core/builder.ts";
+import { arg, builder, root, exposedOrNull } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource, unverified } from "../core/resource.ts";
-import { checked, number } from "../core/ids.ts";
+import { checked, integerId } from "../core/ids.ts";
 import { Cluster, Node, resourceType } from "../core/refs.ts";
 
 type Version = NonNullable<ClusterRecord["version_api"]>;
@@ -12,15 +12,15 @@ type Version = NonNullable<ClusterRecord["version_api"]>;
 const PlatformVersion = builder.objectRef<Version>("PlatformVersion").implement({
   description: "Version of the orchestration platform.",
   fields: (t) => ({
-    major: t.string(shownOrNull("major", "Major version.")),
-    minor: t.string(shownOrNull("minor", "Minor version.")),
-    goVersion: t.string(shownOrNull("go_version", "Go version of its build.")),
-    platform: t.string(shownOrNull("platform", "System and architecture.")),
-    gitVersion: t.string(shownOrNull("git_version", "Version tag.")),
-    compiler: t.string(shownOrNull("compiler", "Compiler.")),
-    buildDate: t.string(shownOrNull("build_date", "Date of its build.")),
-    gitCommit: t.string(shownOrNull("git_commit", "Commit.")),
-    gitTreeState: t.string(shownOrNull("git_tree_state", "State of the source tree.")),
+    major: t.string(exposedOrNull("major", "Major version.")),
+    minor: t.string(exposedOrNull("minor", "Minor version.")),
+    goVersion: t.string(exposedOrNull("go_version", "Go version of its build.")),
+    platform: t.string(exposedOrNull("platform", "System and architecture.")),
+    gitVersion: t.string(exposedOrNull("git_version", "Version tag.")),
+    compiler: t.string(exposedOrNull("compiler", "Compiler.")),
+    buildDate: t.string(exposedOrNull("build_date", "Date of its build.")),
+    gitCommit: t.string(exposedOrNull("git_commit", "Commit.")),
+    gitTreeState: t.string(exposedOrNull("git_tree_state", "State of the source tree.")),
   }),
 });
 
@@ -87,7 +87,7 @@ root.query("node", {
   },
   resolve: async (_, { sequence, name }, { session }) => {
     if (sequence != null && name == null) {
-      const record = await session.read(cluster.node, { sequence: number("sequence", `${sequence}`) });
+      const record = await session.read(cluster.node, { sequence: integerId("sequence", `${sequence}`) });
       return toResource(Node.kind, { name: record.name }, record);
     }
     if (name != null && sequence == null) return unverified(toResource(Node.kind, checked("name", { name })));

@@ -2,14 +2,22 @@ import { runs } from "../../rest/api/kinds.ts";
 import { isObject, valueAt } from "../../rest/api/record.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { InputError, Failure } from "../../errors.ts";
+import { InputError, GatewayError } from "../../errors.ts";
 import type { CodeReferenceRecord, ExperimentJobRecord } from "../../rest/api/records.ts";
 import { connectionOf, type PageArgs, pageArgs, readConnection } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { nullIfMissing, toResource } from "../core/resource.ts";
 import { Experiment, ExperimentJob, type ExperimentResource, Group, resourceType } from "../core/refs.ts";
-import { arg, builder, derivedOrNull, objectType, root, shown, shownOrNull } from "../core/builder.ts";
+import {
+  arg,
+  builder,
+  computedFromOrNull,
+  objectType,
+  root,
+  exposed,
+  exposedOrNull,
+} from "../core/builder.ts";
 import { lookUp, requires, withId } from "../core/ids.ts";
 import { cloned, payloadOf, targetOf } from "../core/mutations.ts";
 import { createSorter, namedIn, type NamesArgs, namesArg } from "./metrics.ts";
@@ -35,11 +43,11 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
   description: "The version of the code that an experiment ran.",
   fields: (t) => ({
     // The service sends empty texts for an experiment without code.
-    branch: t.field(derivedOrNull("String", "Branch.", ({ branch }) => branch || null)),
-    commit: t.field(derivedOrNull("String", "Commit that ran.", ({ commit }) => commit || null)),
-    isDirty: t.boolean(shownOrNull("is_dirty", "Whether there were uncommitted changes.")),
+    branch: t.field(computedFromOrNull("String", "Branch.", ({ branch }) => branch || null)),
+    commit: t.field(computedFromOrNull("String", "Commit that ran.", ({ commit }) => commit || null)),
+    isDirty: t.boolean(exposedOrNull("is_dirty", "Whether there were uncommitted changes.")),
     url: t.field(
-      derivedOrNull("String", "URL of the external repository.", ({ git_url }) => git_url || null),
+      computedFromOrNull("String", "URL of the external repository.", ({ git_url }) => git_url || null),
     ),
   }),
 });
@@ -48,10 +56,10 @@ export const DeclarationValue = objectType<{ readonly name: string; readonly val
   "DeclarationValue",
   "A parameter and its value.",
   (t) => ({
-    name: t.string(shown("name", "Name of the parameter.")),
+    name: t.string(exposed("name", "Name of the parameter.")),
     value: t.field({
       type: "JSON",
-      ...shownOrNull("value", "Value as received: a text, a number, a boolean or a list of them."),
+      ...exposedOrNull("value", "Value as received: a text, a number, a boolean or a list of them."),
     }),
   }),
 );
@@ -65,7 +73,7 @@ function parametersIn(declarations: unknown, errorOf: (fault: string) => Error) 
   throw errorOf(`declarations: expected an object of names and values, got a ${type}`);
 }
 
-const unreadable = (fault: string) => new Failure("UPSTREAM_BAD_RESPONSE", `${fault} from the service.`);
+const unreadable = (fault: string) => new GatewayError("UPSTREAM_BAD_RESPONSE", `${fault} from the service.`);
 
 /** Narrows a list to the experiments that name one as their original, found by a scan: servers have no filter for it. */
 function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {

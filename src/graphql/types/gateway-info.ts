@@ -1,5 +1,5 @@
 import { CAPABILITIES } from "../../rest/api/endpoint.ts";
-import { derived, enumType, objectType, root, shown } from "../core/builder.ts";
+import { computedFrom, enumType, objectType, root, exposed } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { GatewayFacts } from "../core/context.ts";
 
@@ -10,23 +10,23 @@ const Capability = enumType(
 );
 
 const GatewayLimits = objectType<GatewayFacts>("GatewayLimits", "Limits of an operation.", (t) => ({
-  maxPageSize: t.int(shown("maxPageSize", "Largest `first`.")),
-  maxRootFields: t.int(shown("maxRootFields", "Maximum number of root fields of a mutation.")),
-  maxIds: t.field(derived("Int", "Largest number of `ids`.", () => MAX_IDS)),
-  maxScannedRows: t.int(shown("maxScannedRows", "Maximum number of rows that a scan reads.")),
-  maxLogBytes: t.int(shown("maxLogBytes", "Largest `maxBytes`.")),
+  maxPageSize: t.int(exposed("maxPageSize", "Largest `first`.")),
+  maxRootFields: t.int(exposed("maxRootFields", "Maximum number of root fields of a mutation.")),
+  maxIds: t.field(computedFrom("Int", "Largest number of `ids`.", () => MAX_IDS)),
+  maxScannedRows: t.int(exposed("maxScannedRows", "Maximum number of rows that a scan reads.")),
+  maxLogBytes: t.int(exposed("maxLogBytes", "Largest `maxBytes`.")),
 }));
 
 const GatewayInfo = objectType<GatewayFacts>("GatewayInfo", "The gateway. Requires no token.", (t) => ({
-  version: t.string(shown("version", "Version of the gateway.")),
-  upstreamApiVersion: t.string(shown("upstreamApiVersion", "Version of the upstream API, such as `v1`.")),
+  version: t.string(exposed("version", "Version of the gateway.")),
+  upstreamApiVersion: t.string(exposed("upstreamApiVersion", "Version of the upstream API, such as `v1`.")),
   capabilities: t.field({
     type: [Capability],
     nullable: false,
     description: "What the server offers. Fields that require more are null with `CAPABILITY_UNAVAILABLE`.",
     resolve: ({ capabilities }) => capabilities,
   }),
-  limits: t.field(derived(GatewayLimits, "Limits of an operation.", (facts) => facts)),
+  limits: t.field(computedFrom(GatewayLimits, "Limits of an operation.", (facts) => facts)),
 }));
 
 root.query("gateway", {

@@ -1,7 +1,15 @@
 import { object, type ByName, integer, isObject, MAX_NAMES } from "../../rest/api/record.ts";
 import { GROUP_COUNTERS, type GroupRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder, derived, derivedOrNull, known, objectType, shown, shownOrNull } from "../core/builder.ts";
+import {
+  builder,
+  computedFrom,
+  computedFromOrNull,
+  checkedProperty,
+  objectType,
+  exposed,
+  exposedOrNull,
+} from "../core/builder.ts";
 import { isParameterValue } from "../core/scalars.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { Experiment, Group, resourceType } from "../core/refs.ts";
@@ -14,7 +22,7 @@ import { readme } from "./workload.ts";
 type Values = { readonly values: readonly (string | number | boolean)[] };
 
 const MatrixValues = objectType<Values>("MatrixValues", "A fixed set of values.", (t) => ({
-  values: t.field({ type: ["ParameterValue"], ...shown("values", "The values.") }),
+  values: t.field({ type: ["ParameterValue"], ...exposed("values", "The values.") }),
 }));
 
 const MatrixLinspace = objectType<{ readonly linspace: ByName }>(
@@ -22,10 +30,10 @@ const MatrixLinspace = objectType<{ readonly linspace: ByName }>(
   "Evenly spaced numbers.",
   (t) => ({
     num: t.field(
-      derivedOrNull("Int", "Number of values.", ({ linspace: { num } }) => (integer(num) ? num : null)),
+      computedFromOrNull("Int", "Number of values.", ({ linspace: { num } }) => (integer(num) ? num : null)),
     ),
-    start: t.field(derivedOrNull("Float", "First number.", ({ linspace }) => finite(linspace["start"]))),
-    stop: t.field(derivedOrNull("Float", "Last number.", ({ linspace }) => finite(linspace["stop"]))),
+    start: t.field(computedFromOrNull("Float", "First number.", ({ linspace }) => finite(linspace["start"]))),
+    stop: t.field(computedFromOrNull("Float", "Last number.", ({ linspace }) => finite(linspace["stop"]))),
   }),
 );
 
@@ -33,7 +41,7 @@ const MatrixOther = objectType<{ readonly raw: unknown }>(
   "MatrixOther",
   "A form that this schema does not know.",
   (t) => ({
-    raw: t.field(derivedOrNull("JSON", "As received.", ({ raw }) => raw)),
+    raw: t.field(computedFromOrNull("JSON", "As received.", ({ raw }) => raw)),
   }),
 );
 
@@ -57,8 +65,8 @@ interface Parameter {
 }
 
 const MatrixParameter = objectType<Parameter>("MatrixParameter", "A searched parameter.", (t) => ({
-  name: t.string(shown("name", "Name of the parameter.")),
-  definition: t.field(derived(MatrixDefinition, "Its values.", ({ raw }) => definitionOf(raw))),
+  name: t.string(exposed("name", "Name of the parameter.")),
+  definition: t.field(computedFrom(MatrixDefinition, "Its values.", ({ raw }) => definitionOf(raw))),
 }));
 
 const sortParameters = createSorter();
@@ -71,7 +79,7 @@ function parametersIn(matrix: unknown): Parameter[] | null {
 }
 
 const RandomSearch = objectType<ByName>("RandomSearch", "Settings of a random search.", (t) => ({
-  experimentCount: t.int(known("n_experiments", integer, "Number of experiments.")),
+  experimentCount: t.int(checkedProperty("n_experiments", integer, "Number of experiments.")),
 }));
 
 const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").implement({
@@ -79,18 +87,20 @@ const HyperparameterTuning = builder.objectRef<ByName>("HyperparameterTuning").i
   fields: (t) => ({
     // The record was checked as a whole.
     earlyStopping: t.field(
-      derivedOrNull("JSON", "Rules of early stopping.", ({ early_stopping: rules }) => rules ?? null),
+      computedFromOrNull("JSON", "Rules of early stopping.", ({ early_stopping: rules }) => rules ?? null),
     ),
-    concurrency: t.int(known("concurrency", integer, "Experiments that may run at a time.")),
-    seed: t.field(derivedOrNull("JSON", "Random seed.", ({ seed }) => seed ?? null)),
+    concurrency: t.int(checkedProperty("concurrency", integer, "Experiments that may run at a time.")),
+    seed: t.field(computedFromOrNull("JSON", "Random seed.", ({ seed }) => seed ?? null)),
     matrix: t.field(
-      derivedOrNull([MatrixParameter], "Searched parameters, by name.", ({ matrix }) => parametersIn(matrix)),
+      computedFromOrNull([MatrixParameter], "Searched parameters, by name.", ({ matrix }) =>
+        parametersIn(matrix),
+      ),
     ),
     randomSearch: t.field({
       type: RandomSearch,
-      ...known("random_search", object, "Settings of a random search."),
+      ...checkedProperty("random_search", object, "Settings of a random search."),
     }),
-    raw: t.field(derivedOrNull("JSON", "All of it, as received.", (settings) => settings)),
+    raw: t.field(computedFromOrNull("JSON", "All of it, as received.", (settings) => settings)),
   }),
 });
 
@@ -99,13 +109,13 @@ const ExperimentCounts = builder
   .implement({
     description: "Numbers of experiments by state, as the service counts them. They can overlap.",
     fields: (t) => ({
-      total: t.int(shownOrNull("num_experiments", "All experiments.")),
-      pending: t.int(shownOrNull("num_pending_experiments", "Waiting.")),
-      running: t.int(shownOrNull("num_running_experiments", "Running.")),
-      scheduled: t.int(shownOrNull("num_scheduled_experiments", "Scheduled.")),
-      succeeded: t.int(shownOrNull("num_succeeded_experiments", "Succeeded.")),
-      failed: t.int(shownOrNull("num_failed_experiments", "Ended with an error.")),
-      stopped: t.int(shownOrNull("num_stopped_experiments", "Stopped.")),
+      total: t.int(exposedOrNull("num_experiments", "All experiments.")),
+      pending: t.int(exposedOrNull("num_pending_experiments", "Waiting.")),
+      running: t.int(exposedOrNull("num_running_experiments", "Running.")),
+      scheduled: t.int(exposedOrNull("num_scheduled_experiments", "Scheduled.")),
+      succeeded: t.int(exposedOrNull("num_succeeded_experiments", "Succeeded.")),
+      failed: t.int(exposedOrNull("num_failed_experiments", "Ended with an error.")),
+      stopped: t.int(exposedOrNull("num_stopped_experiments", "Stopped.")),
     }),
   });
 

@@ -2,7 +2,7 @@ import type { InputShapeFromFields } from "@pothos/core";
 import { fromBase64url, toBase64url } from "../../rest/api/reference.ts";
 import { InputError } from "../../errors.ts";
 import type { LogWindow, WindowRequest } from "../../rest/session/log-window.ts";
-import { arg, derived, objectType, shown } from "../core/builder.ts";
+import { arg, computedFrom, objectType, exposed } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
@@ -17,16 +17,16 @@ function linesOf({ text }: LogWindow): readonly string[] {
 }
 
 export const LogChunk = objectType<LogWindow>("LogChunk", "A part of a log.", (t) => ({
-  text: t.string(shown("text", "Text. Invalid UTF-8 is replaced.")),
-  lines: t.field(derived(["String"], "The text in lines.", linesOf)),
+  text: t.string(exposed("text", "Text. Invalid UTF-8 is replaced.")),
+  lines: t.field(computedFrom(["String"], "The text in lines.", linesOf)),
   endCursor: t.string({
     description: "Cursor of its end: the `after` of what follows.",
     resolve: ({ endByte }) => formatCursor(endByte),
   }),
-  hasMore: t.boolean(shown("hasMore", "Whether more text followed.")),
-  startByte: t.float(shown("startByte", "Where it begins, in bytes.")),
+  hasMore: t.boolean(exposed("hasMore", "Whether more text followed.")),
+  startByte: t.float(exposed("startByte", "Where it begins, in bytes.")),
   isRestarted: t.boolean(
-    shown(
+    exposed(
       "isRestarted",
       "Whether the log is shorter than `after`: it began anew, and this is its beginning.",
     ),

@@ -1,10 +1,18 @@
 import type { InputShapeFromFields } from "@pothos/core";
 import { runs } from "../../rest/api/kinds.ts";
-import { Walk } from "../../rest/session/pages.ts";
-import { START } from "../../rest/session/position.ts";
+import { PageIterator } from "../../rest/session/pagination.ts";
+import { START } from "../../rest/session/list-position.ts";
 import { type ByName, valueAt } from "../../rest/api/record.ts";
 import { InputError } from "../../errors.ts";
-import { arg, builder, derivedOrNull, objectType, root, shown, shownOrNull } from "../core/builder.ts";
+import {
+  arg,
+  builder,
+  computedFromOrNull,
+  objectType,
+  root,
+  exposed,
+  exposedOrNull,
+} from "../core/builder.ts";
 import { connectionOf, type PageArgs, pageArgs, readConnection, within } from "../core/connection.ts";
 import type { Context, Steps } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
@@ -22,11 +30,14 @@ function valueOf(name: string, raw: unknown) {
 type NamedValue = ReturnType<typeof valueOf>;
 
 const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its value.", (t) => ({
-  name: t.string(shown("name", "Name of the metric.")),
-  value: t.float(shownOrNull("value", "Value; null if it is not a finite number.")),
+  name: t.string(exposed("name", "Name of the metric.")),
+  value: t.float(exposedOrNull("value", "Value; null if it is not a finite number.")),
   raw: t.field({
     type: "JSON",
-    ...shownOrNull("raw", "Value as received, a long integer rounded: some servers have texts and objects."),
+    ...exposedOrNull(
+      "raw",
+      "Value as received, a long integer rounded: some servers have texts and objects.",
+    ),
   }),
 }));
 
@@ -62,7 +73,7 @@ export function namedIn<Named extends { readonly name: string }>(
   const own = Object.keys(values);
   const inOrder = (sortedNames: readonly string[]) => sortedNames.map((name) => toNamed(name, values[name]));
   if (own.length <= MANY) return inOrder(sort(own));
-  return context.once(values, ["names"], () => sorted(own, compareText)).then(inOrder);
+  return context.memoized(values, ["names"], () => sorted(own, compareText)).then(inOrder);
 }
 
 interface NamedIn<Named> extends NamesArgs {
@@ -83,7 +94,7 @@ MetricRecord.implement({
   fields: (t) => ({
     ...entryIds(t, "MetricRecord", pathOf),
     createdAt: t.field(
-      derivedOrNull("DateTime", "Time of the recording.", ({ record }) => record.created_at ?? null),
+      computedFromOrNull("DateTime", "Time of the recording.", ({ record }) => record.created_at ?? null),
     ),
     values: t.field({
       type: [MetricValue],
@@ -92,7 +103,7 @@ MetricRecord.implement({
       args: namesArg,
       resolve: ({ record }, args, context) => metricsIn(record.values, args, context),
     }),
-    experiment: t.field(derivedOrNull(Experiment, "Its run.", ({ parent }) => parent)),
+    experiment: t.field(computedFromOrNull(Experiment, "Its run.", ({ parent }) => parent)),
   }),
 });
 
@@ -110,8 +121,8 @@ const METRICS_PAGE = 40_000;
 const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
   description: "One metric over time, in parallel columns.",
   fields: (t) => ({
-    name: t.string(shown("name", "Name of the metric.")),
-    totalPoints: t.int(shown("totalPoints", "Points before downsampling.")),
+    name: t.string(exposed("name", "Name of the metric.")),
+    totalPoints: t.int(exposed("totalPoints", "Points before downsampling.")),
     steps: t.intList({
       nullable: false,
       description: "Index of each point among all points of the metric, from 0, to align curves.",
@@ -119,12 +130,12 @@ const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
     }),
     times: t.field({
       type: ["DateTime"],
-      ...shown("times", "Times of the points."),
+      ...exposed("times", "Times of the points."),
       nullable: { list: false, items: true },
     }),
     values: t.field({
       type: ["Float"],
-      ...shown("values", "Values of the points; null if not a finite number."),
+      ...exposed("values", "Values of the points; null if not a finite number."),
       nullable: { list: false, items: true },
     }),
   }),
@@ -141,7 +152,7 @@ const seriesArgs = {
 
 /** All metric records of an experiment, page by page. */
 export const openMetrics = (resource: ExperimentResource) =>
-  new Walk(metricsOf(resource), START, METRICS_PAGE);
+  new PageIterator(metricsOf(resource), START, METRICS_PAGE);
 
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
@@ -166,8 +177,8 @@ export async function fromColumns<Made>(
   const pages = [first.rest];
   while (!metrics.isDone()) pages.push((await next()).rest);
   const source = first.page;
-  const columns = await context.once(source, ["columns", pages.length], () => columnsOf(pages));
-  return context.once(source, [...args, names], () => make(columns.filter(isNamedIn(names))));
+  const columns = await context.memoized(source, ["columns", pages.length], () => columnsOf(pages));
+  return context.memoized(source, [...args, names], () => make(columns.filter(isNamedIn(names))));
 }
 
 function readSeries(
@@ -253,7 +264,7 @@ const MetricPayload = builder
   .implement({
     description: "Payload of `createExperimentMetric`.",
     fields: (t) => ({
-      metric: t.field(derivedOrNull(MetricRecord, "The new record.", (metric) => metric)),
+      metric: t.field(computedFromOrNull(MetricRecord, "The new record.", (metric) => metric)),
     }),
   });
 

@@ -1,7 +1,7 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { isPlainPath, plainPath } from "../../rest/api/endpoint.ts";
-import { Failure } from "../../errors.ts";
-import { arg, builder, derivedOrNull, objectType, shown, shownOrNull } from "../core/builder.ts";
+import { GatewayError } from "../../errors.ts";
+import { arg, builder, computedFromOrNull, objectType, exposed, exposedOrNull } from "../core/builder.ts";
 import { type Context, forEach, type MadeBy, type Steps } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
@@ -22,9 +22,9 @@ type File = MadeBy<typeof filesIn>;
 const NO_PATH = "null if its name cannot be part of a path";
 
 const OutputFile = objectType<File>("OutputFile", "A file of the outputs of a run.", (t) => ({
-  name: t.string(shown("name", "Name.")),
-  path: t.string(shownOrNull("path", `Path below the outputs; ${NO_PATH}.`)),
-  bytes: t.float(shownOrNull("bytes", "Size in bytes.")),
+  name: t.string(exposed("name", "Name.")),
+  path: t.string(exposedOrNull("path", `Path below the outputs; ${NO_PATH}.`)),
+  bytes: t.float(exposedOrNull("bytes", "Size in bytes.")),
   url: t.string({
     description: `URL of the file; ${NO_PATH}. Send the \`Authorization\` header of GraphQL.`,
     resolve: ({ run, path }, _, context) => (path === null ? null : fileUrl(run, path, context)),
@@ -34,8 +34,8 @@ const OutputFile = objectType<File>("OutputFile", "A file of the outputs of a ru
 const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
   description: "A folder in a folder of the outputs of a run.",
   fields: (t) => ({
-    name: t.string(shown("name", "Name.")),
-    path: t.string(shownOrNull("path", `Path below the outputs, as \`outputFiles\` takes it; ${NO_PATH}.`)),
+    name: t.string(exposed("name", "Name.")),
+    path: t.string(exposedOrNull("path", `Path below the outputs, as \`outputFiles\` takes it; ${NO_PATH}.`)),
   }),
 });
 
@@ -57,13 +57,13 @@ function* filesIn({ files, path, run }: Folder) {
 /** In steps, and once for all fields that show a folder: it may have as many files as there are records in a list. */
 const OutputFolder = objectType<Folder>("OutputFolder", "A folder of the outputs of a run.", (t) => ({
   folders: t.field(
-    derivedOrNull([OutputSubfolder], "The folders in it, by name.", (folder, _, context) =>
-      folder.dirs ? context.once(folder.dirs, ["folders"], () => foldersIn(folder)) : null,
+    computedFromOrNull([OutputSubfolder], "The folders in it, by name.", (folder, _, context) =>
+      folder.dirs ? context.memoized(folder.dirs, ["folders"], () => foldersIn(folder)) : null,
     ),
   ),
   files: t.field(
-    derivedOrNull([OutputFile], "The files in it, by name.", (folder, _, context) =>
-      folder.files ? context.once(folder.files, ["files"], () => filesIn(folder)) : null,
+    computedFromOrNull([OutputFile], "The files in it, by name.", (folder, _, context) =>
+      folder.files ? context.memoized(folder.files, ["files"], () => filesIn(folder)) : null,
     ),
   ),
 }));
@@ -85,7 +85,7 @@ async function readFolder(
 
 /** Known servers find the run first, and answer 400 when it has no such folder. */
 function nullIfNoFolder(error: unknown): null {
-  if (error instanceof Failure && error.facts.upstream?.status === 400) return null;
+  if (error instanceof GatewayError && error.facts.upstream?.status === 400) return null;
   throw error;
 }
 

@@ -156,7 +156,7 @@ root.mutation("archiveProject", {
     const { session } = context;
     const source = identify(Project.kind, "id", id);
     const endpoint = isArchived ? archive : restore;
-    session.server.offered(endpoint);
+    session.server.supported(endpoint);
     const now = isArchived ? await readBefore(source, keysOf("project"), context) : source;
     await session.send(endpoint, source.address, undefined);
     return hidden(now, { deleted: isArchived });

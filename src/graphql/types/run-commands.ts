@@ -2,7 +2,7 @@ import { capital, uncapital } from "../../rest/api/kinds.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Session } from "../../rest/session/session.ts";
-import { derivedOrNull, flag, objectType, root } from "../core/builder.ts";
+import { computedFromOrNull, flag, objectType, root } from "../core/builder.ts";
 import { lookUp, withId } from "../core/ids.ts";
 import { type RunRef, runRefs, type RunResource } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
@@ -39,7 +39,7 @@ function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void
   const { name, one } = target.kind.run;
   const type = objectType<Commanded>(`Stop${name}Payload`, "Payload of a stop command.", (t) => ({
     [uncapital(name)]: t.field(
-      derivedOrNull(target, "The record after the command.", ({ run }: Commanded) => run),
+      computedFromOrNull(target, "The record after the command.", ({ run }: Commanded) => run),
     ),
     isSent: t.boolean({
       nullable: false,
@@ -54,7 +54,7 @@ function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void
     resolve: async (_, { id, force }, context) => {
       const { session } = context;
       const run = await targetOf(target.kind, id, context);
-      session.server.offered(endpoint);
+      session.server.supported(endpoint);
       const now = force ? run : await readFresh(run, session);
       if (!force && hasFinished(now)) return { run: now, isSent: false };
       await session.send(endpoint, run.address, undefined);

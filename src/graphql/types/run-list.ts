@@ -5,7 +5,7 @@ import type { Condition, ListRequest } from "../../rest/api/list-query.ts";
 import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import type { ExperimentRecord, RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { type Slice, slice } from "../../rest/session/pages.ts";
+import { type Slice, readSlice } from "../../rest/session/pagination.ts";
 import { arg, builder, enumType } from "../core/builder.ts";
 import { type Connection, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
@@ -160,7 +160,7 @@ export async function readRuns(
   const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
   const checks = checkGroups(asked, { owner, project }, context);
   if (checks.length > 0) await Promise.all(checks);
-  server.offered(endpoint);
+  server.supported(endpoint);
   const marked = JSON.stringify([narrowing?.name, filter.isMatch && args.filter]);
   const listIn = (other: Partial<ListRequest>) => ({
     endpoint,
@@ -189,7 +189,7 @@ export async function readRuns(
   const page = await readPage(isOnlySummary ? whole : ordered, { ...request, find, see }, toNode, context);
   if (metricOrder && given.after === null && (!given.offset || page.count === 0)) {
     const readRest = () =>
-      slice(session, listIn({ metricOrder: null }), { ...given, first: 1, offset: null });
+      readSlice(session, listIn({ metricOrder: null }), { ...given, first: 1, offset: null });
     await requireMetric(metricOrder, first, readRest);
   }
   const readAll = async (most: number) => {

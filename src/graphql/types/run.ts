@@ -1,6 +1,6 @@
 import type { RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
 import { either, runKinds } from "../../rest/api/kinds.ts";
-import type { FieldExtensions } from "../../engine/field-source.ts";
+import type { FieldExtensions } from "../../engine/field-extensions.ts";
 import { arg, root } from "../core/builder.ts";
 import { MAX_IDS, pageArgs, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";

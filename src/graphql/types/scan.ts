@@ -1,12 +1,12 @@
-import { InputError, Failure, isFailure } from "../../errors.ts";
+import { InputError, GatewayError, isGatewayError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { checkLength, type Condition, isSayable, MAX_LENGTH, meaningOf } from "../../rest/api/list-query.ts";
 import { isInner, valueAt } from "../../rest/api/record.ts";
 import type { Server } from "../../rest/api/server.ts";
-import { slice, type SliceRequest, Walk } from "../../rest/session/pages.ts";
-import { START } from "../../rest/session/position.ts";
+import { readSlice, type SliceRequest, PageIterator } from "../../rest/session/pagination.ts";
+import { START } from "../../rest/session/list-position.ts";
 import type { Session } from "../../rest/session/session.ts";
-import type { List } from "../../rest/session/steps.ts";
+import type { List } from "../../rest/session/page-reader.ts";
 import { connect, type Connection, type PageArgs, type WholeList } from "../core/connection.ts";
 import type { Context, Steps } from "../core/context.ts";
 import { finite } from "./series.ts";
@@ -42,7 +42,7 @@ export const isInRows = (server: Server, record: string, key: string): boolean =
 export function valueOf(row: object, key: string): unknown {
   // Safe: any object has properties by name.
   if (key in row) return (row as Record<string, unknown>)[key];
-  throw new Failure("UPSTREAM_BAD_RESPONSE", `A row of the service's list lacks \`${key}\`.`);
+  throw new GatewayError("UPSTREAM_BAD_RESPONSE", `A row of the service's list lacks \`${key}\`.`);
 }
 
 type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
@@ -60,7 +60,7 @@ export function finding<Row extends object>(
   if (offset != null) throw new InputError("offset: expected none where the gateway scans the list");
   return (rows) => {
     context.onScan?.(compared, rows.length);
-    return context.inTurns(findMatching(rows, isMatch));
+    return context.runCooperatively(findMatching(rows, isMatch));
   };
 }
 
@@ -85,7 +85,7 @@ export async function readPage<At, Row, Node>(
       return find(rows);
     });
   const scanning = findIn && { maxRows: gateway.maxScannedRows, find: findIn };
-  const page = await slice(session, list, request, scanning);
+  const page = await readSlice(session, list, request, scanning);
   if (!find) see?.(page.items);
   return connect(page, toNode);
 }
@@ -96,13 +96,13 @@ export async function readWhole<At, Item extends object>(
   list: List<At, Item>,
   { most, maxSize, find }: Pick<PageRequest<Item>, "maxSize" | "find"> & { readonly most: number },
 ): Promise<Omit<WholeList<unknown, Item>, "nodeAt">> {
-  const walk = new Walk(list, START, maxSize);
+  const walk = new PageIterator(list, START, maxSize);
   const rows: Item[] = [];
   let [read, total]: [number, number | null] = [0, null];
   do {
     const step = await walk.next(session, Math.min(maxSize, most - read)).catch((error: unknown) => {
       // The limits of the operation are no fault of the service.
-      if (read > 0 && isFailure(error, "REQUEST_LIMIT_EXCEEDED", "PAGE_LIMIT_REACHED")) return null;
+      if (read > 0 && isGatewayError(error, "REQUEST_LIMIT_EXCEEDED", "PAGE_LIMIT_REACHED")) return null;
       throw error;
     });
     if (!step) return { records: rows, total, isComplete: false };
@@ -129,11 +129,11 @@ const BOUNDS = {
   atMost: (value: number, bound: number) => value <= bound,
 };
 
-type Bounds = { readonly [Name in keyof typeof BOUNDS]?: number | null | undefined };
+type FixedLimits = { readonly [Name in keyof typeof BOUNDS]?: number | null | undefined };
 
 export function boundConditions(
   named: Pick<Condition, "argument" | "key" | "name">,
-  bounds: Bounds,
+  bounds: FixedLimits,
 ): readonly Condition[] {
   const { argument } = named;
   const { greaterThan, atLeast, lessThan, atMost } = bounds;

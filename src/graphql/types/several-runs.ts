@@ -1,9 +1,9 @@
 import type { InputShapeFromFields } from "@pothos/core";
-import { InputError, OneOfSeveral, Failure } from "../../errors.ts";
+import { InputError, BatchItemError, GatewayError } from "../../errors.ts";
 import { type Command, notOffered } from "../../rest/api/endpoint.ts";
 import { type RunKind as Row, runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { arg, builder, derived, enumType, objectType, root } from "../core/builder.ts";
+import { arg, builder, computedFrom, enumType, objectType, root } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
@@ -28,7 +28,7 @@ import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-c
  */
 
 /** What became of one of several: a result, or the error of the service. */
-type Outcome<Result> = Result | Failure;
+type Outcome<Result> = Result | GatewayError;
 type Outcomes = readonly Outcome<Commanded>[];
 
 interface ManyCommand {
@@ -51,13 +51,13 @@ const unread = ({ kind, address }: RunResource) =>
 function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand, { server }: Context) {
   const endpoint = run && endpointOf(run);
   if (!endpoint) throw notOffered("this for such a run");
-  server.offered(endpoint);
+  server.supported(endpoint);
   return endpoint;
 }
 
 const orError = <Value>(promise: Promise<Value>): Promise<Outcome<Value>> =>
   promise.catch((error: unknown) => {
-    if (error instanceof Failure) return error;
+    if (error instanceof GatewayError) return error;
     throw error;
   });
 
@@ -105,7 +105,7 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
   for (const group of groups) {
     const wanted: RunResource[] = [];
     for (const { run, now } of group)
-      if (now instanceof Failure) outcomes.set(idOf(run), now);
+      if (now instanceof GatewayError) outcomes.set(idOf(run), now);
       else if (isLeft?.(now)) outcomes.set(idOf(run), { run: now, isSent: false });
       else wanted.push(now);
     const [first] = wanted;
@@ -118,7 +118,7 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
     );
     for (const each of wanted) {
       const run = after(each);
-      const outcome = sending.then((sent) => (sent instanceof Failure ? sent : { run, isSent: true }));
+      const outcome = sending.then((sent) => (sent instanceof GatewayError ? sent : { run, isSent: true }));
       outcomes.set(idOf(run), outcome);
     }
   }
@@ -134,7 +134,7 @@ const CommandOutcome = enumType("CommandOutcome", "What became of a command for 
 });
 
 function wordOf(outcome: Outcome<Commanded>): typeof CommandOutcome.$inferType {
-  if (!(outcome instanceof Failure)) return outcome.isSent ? "DONE" : "NOT_SENT";
+  if (!(outcome instanceof GatewayError)) return outcome.isSent ? "DONE" : "NOT_SENT";
   const { outcome: unknown, upstream } = outcome.facts;
   if (unknown) return "UNKNOWN";
   // Before a command is sent, the record is read.
@@ -146,12 +146,14 @@ const eachOf =
   <Result>(resultOf: (run: RunResource) => Result) =>
   (outcomes: Outcomes): Promise<Result>[] =>
     outcomes.map(async (outcome) => {
-      if (outcome instanceof Failure) throw new OneOfSeveral(outcome, outcomes.map(wordOf));
+      if (outcome instanceof GatewayError) throw new BatchItemError(outcome, outcomes.map(wordOf));
       return resultOf(outcome.run);
     });
 
-const outcomes = derived([CommandOutcome], "What became of each, in the order of the ids.", (all: Outcomes) =>
-  all.map(wordOf),
+const outcomes = computedFrom(
+  [CommandOutcome],
+  "What became of each, in the order of the ids.",
+  (all: Outcomes) => all.map(wordOf),
 );
 
 const RunsPayload = objectType<Outcomes>("RunsPayload", "Payload of a command on several runs.", (t) => ({

@@ -1,4 +1,4 @@
-import { derived, derivedOrNull, enumType } from "../core/builder.ts";
+import { computedFrom, computedFromOrNull, enumType } from "../core/builder.ts";
 import { mapped, millisecondsOf } from "../../rest/api/record.ts";
 import type { StatusRecord as StatusRow, TrackedRecord } from "../../rest/api/records.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
@@ -112,9 +112,9 @@ StatusRecord.implement({
     createdAt: t.field({ type: "DateTime", ...received("created_at", "Time at which it was reached.") }),
     traceback: t.string(received("traceback", "Stack trace of an error, where the server reports it.")),
     message: t.string(received("message", "Explanation.")),
-    status: t.field(derived(RunStatusEnum, "Status.", ({ record }) => statusOf(record.status))),
+    status: t.field(computedFrom(RunStatusEnum, "Status.", ({ record }) => statusOf(record.status))),
     rawStatus: t.string(received("status", "Status, as the service spells it.")),
     details: t.field({ type: "JSON", ...received("details", "Details, which only some kinds have.") }),
-    subject: t.field(derivedOrNull(Trackable, "Whose status it is.", ({ parent }) => parent)),
+    subject: t.field(computedFromOrNull(Trackable, "Whose status it is.", ({ parent }) => parent)),
   }),
 });

@@ -1,7 +1,7 @@
 import type { InputShapeFromFields } from "@pothos/core";
 import { type Command, segment } from "../../rest/api/endpoint.ts";
 import type { Revision, RunKind } from "../../rest/api/kinds.ts";
-import { InputError, Failure } from "../../errors.ts";
+import { InputError, GatewayError } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { checkText } from "../../rest/api/list-query.ts";
@@ -18,11 +18,11 @@ const SLUG = /^[-\w]+$/;
 const orTaken =
   (name: string | null | undefined) =>
   (error: unknown): never => {
-    if (name == null || !(error instanceof Failure)) throw error;
+    if (name == null || !(error instanceof GatewayError)) throw error;
     const { code, facts } = error;
     if (code !== "UPSTREAM_ERROR" || facts.upstream?.status !== 405) throw error;
     const message = `input.name: expected a name that is not taken, got ${quote(name)}: the server failed at it`;
-    throw new Failure("BAD_USER_INPUT", message, facts);
+    throw new GatewayError("BAD_USER_INPUT", message, facts);
   };
 
 /* Tags that a mutation adds and removes. The service only replaces all of them. */

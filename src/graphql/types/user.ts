@@ -1,12 +1,21 @@
 import type { InputShapeFromFields } from "@pothos/core";
-import type { FieldExtensions } from "../../engine/field-source.ts";
+import type { FieldExtensions } from "../../engine/field-extensions.ts";
 import type { Command, Get } from "../../rest/api/endpoint.ts";
 import { administration, capital, project, user } from "../../rest/api/kinds.ts";
 import type { Bookmark, Page } from "../../rest/api/reader.ts";
 import type { ProjectRecord, RunnableRecord } from "../../rest/api/records.ts";
-import { slice } from "../../rest/session/pages.ts";
+import { readSlice } from "../../rest/session/pagination.ts";
 import type { Session } from "../../rest/session/session.ts";
-import { arg, builder, derived, derivedOrNull, enumType, objectType, root, shown } from "../core/builder.ts";
+import {
+  arg,
+  builder,
+  computedFrom,
+  computedFromOrNull,
+  enumType,
+  objectType,
+  root,
+  exposed,
+} from "../core/builder.ts";
 import { connect, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
@@ -110,7 +119,7 @@ const keptList = (list: "bookmarked" | "archived", records: string) => ({
         address: { owner: address.username },
         sortedBy: list === "archived" ? LATEST_FIRST : [],
       };
-      const page = await slice(context.session, read, sliceRequest(args, context));
+      const page = await readSlice(context.session, read, sliceRequest(args, context));
       const nodes = page.items.map(toNode);
       // A bookmark can be of nothing.
       const items = nodes.flatMap((node, index) => (node ? [{ node, index }] : []));
@@ -164,7 +173,7 @@ root.query("projects", {
   args: { owner: arg.string({ description: "Login name. Default: the caller." }), ...projectArgs },
   resolve: async (_, { owner, ...args }, context) => {
     const { session } = context;
-    session.server.offered(project.optional.list);
+    session.server.supported(project.optional.list);
     const name = owner ?? (await readViewer(session)).username;
     return readProjects(checked("owner", { owner: name }).owner, args, context);
   },
@@ -184,17 +193,19 @@ const LoginInput = builder.inputType("LoginInput", {
 });
 
 const LoginPayload = objectType<{ readonly token: string }>("LoginPayload", "Payload of `login`.", (t) => ({
-  token: t.string(shown("token", "Token. Send it as `Authorization: token <token>`.")),
+  token: t.string(exposed("token", "Token. Send it as `Authorization: token <token>`.")),
   user: t.field(
-    derivedOrNull(User, "User of the token.", ({ token }, _, { session }) => viewerOf(session.as(token))),
+    computedFromOrNull(User, "User of the token.", ({ token }, _, { session }) =>
+      viewerOf(session.as(token)),
+    ),
   ),
 }));
 
 const ActivateUserPayload = builder.objectRef<typeof User.$inferType>("ActivateUserPayload").implement({
   description: "Payload of `activateUser`.",
   fields: (t) => ({
-    user: t.field(derived(User, "The user.", (of) => of)),
-    isActive: t.field(derived("Boolean", "Always true.", () => true)),
+    user: t.field(computedFrom(User, "The user.", (of) => of)),
+    isActive: t.field(computedFrom("Boolean", "Always true.", () => true)),
   }),
 });
 

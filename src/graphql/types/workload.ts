@@ -4,7 +4,14 @@ import type { RunAddress } from "../../rest/api/reference.ts";
 import { openConfig } from "../../rest/api/run-config.ts";
 import { fieldsOf, type ResourceRef } from "../core/fields.ts";
 import { BuildJob, Node } from "../core/refs.ts";
-import { builder, derivedOrNull, enumType, known, objectType, type PothosTypes } from "../core/builder.ts";
+import {
+  builder,
+  computedFromOrNull,
+  enumType,
+  checkedProperty,
+  objectType,
+  type PothosTypes,
+} from "../core/builder.ts";
 import type { Resource } from "../core/resource.ts";
 import { urlOf } from "./logs.ts";
 import { outputFiles } from "./output-files.ts";
@@ -29,23 +36,23 @@ export const archived = {
 export const readme = property("readme", "Notes in Markdown.");
 
 const BuildConfig = objectType<ByName>("BuildConfig", "How an image is built.", (t) => ({
-  image: t.string(known("image", text, "Base image.")),
-  buildSteps: t.stringList(known("build_steps", texts, "Commands of the build.")),
+  image: t.string(checkedProperty("image", text, "Base image.")),
+  buildSteps: t.stringList(checkedProperty("build_steps", texts, "Commands of the build.")),
 }));
 
 const RunCommand = objectType<ByName>("RunCommand", "Command of a run.", (t) => ({
-  cmd: t.string(known("cmd", text, "Command line.")),
+  cmd: t.string(checkedProperty("cmd", text, "Command line.")),
 }));
 
 const RunConfig = builder.objectRef<ByName>("RunConfig").implement({
   description:
     "What runs and how its image is built. Some servers send it as YAML; its first 16384 characters are read.",
   fields: (t) => ({
-    version: t.int(known("version", integer, "Version of the format.")),
-    kind: t.string(known("kind", text, "`experiment`, `job`, `build` or `group`.")),
-    build: t.field({ type: BuildConfig, ...known("build", object, "How the image is built.") }),
-    run: t.field({ type: RunCommand, ...known("run", object, "What runs; null for a build.") }),
-    raw: t.field(derivedOrNull("JSON", "All of it, as received.", (config) => config)),
+    version: t.int(checkedProperty("version", integer, "Version of the format.")),
+    kind: t.string(checkedProperty("kind", text, "`experiment`, `job`, `build` or `group`.")),
+    build: t.field({ type: BuildConfig, ...checkedProperty("build", object, "How the image is built.") }),
+    run: t.field({ type: RunCommand, ...checkedProperty("run", object, "What runs; null for a build.") }),
+    raw: t.field(computedFromOrNull("JSON", "All of it, as received.", (config) => config)),
   }),
 });
 

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLSchema } from "graphql";
 import { tryTo } from "../../errors.ts";
-import { RequestScope } from "../../request-scope.ts";
+import { RequestScope } from "../../callers/request-scope.ts";
 import type { Extension } from "../../graphql/types/export-urls.ts";
 import { identifyParent } from "../../graphql/core/ids.ts";
-import { acceptsGzip, compressEach } from "../delivery.ts";
-import { admitDownload, named, type OpenedDownload, serveDownload } from "../downloads.ts";
-import { OperationContext, type Parts } from "../operation.ts";
+import { acceptsGzip, compressEach } from "../response-writer.ts";
+import { admitDownload, contentDisposition, type OpenedDownload, serveDownload } from "../downloads.ts";
+import { OperationContext, type GatewayDependencies } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
 import { openTable, type Part, rowsOfMetrics, rowsOfRuns } from "./table.ts";
@@ -26,19 +26,19 @@ const TABLES = {
  * Serves the routes behind `runsUrl` and `metricsUrl`: `GET /export/{id}/runs.csv` and so on, by global id or unique name. Reads one page of the list
  * after the other, as the caller reads the file. Returns false for other paths. `schema` has no renamed types.
  */
-export function createExports(parts: Parts, schema: GraphQLSchema) {
-  const readParameters = createParameters(schema, !parts.config.INTROSPECTION);
+export function createExports(dependencies: GatewayDependencies, schema: GraphQLSchema) {
+  const readParameters = createParameters(schema, !dependencies.config.INTROSPECTION);
 
   const openPart = (request: IncomingMessage, scope: RequestScope): Part => {
     // It has no deadline: unlike a download it may wait for the pace of its token.
     const part = new RequestScope(scope, Number.POSITIVE_INFINITY);
-    const leave = () => part.end("left");
+    const leave = () => part.end("disconnected");
     scope.onEnd(leave);
     return {
-      context: new OperationContext(parts, { request, scope: part }),
+      context: new OperationContext(dependencies, { request, scope: part }),
       end: () => {
         scope.offEnd(leave);
-        part.end("done");
+        part.end("completed");
       },
     };
   };
@@ -53,8 +53,8 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
     // Clients encode letters such as `ä`.
     const source = identifyParent("id", tryTo(() => decodeURIComponent(id)) ?? id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
-    const rowsOf = TABLES[what].rowsOf(parameters, parts.facts);
-    admitDownload(parts, scope);
+    const rowsOf = TABLES[what].rowsOf(parameters, dependencies.facts);
+    admitDownload(dependencies, scope);
     const begin = () => openPart(request, scope);
     const { count, text } = await openTable(source, parameters.args, FORMATS[format], begin, rowsOf);
     // What fails before the first row is an answer, not a body that breaks off.
@@ -66,7 +66,7 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
       headers: {
         "content-type": FORMATS[format].contentType,
         vary: "accept-encoding",
-        ...named("attachment", `${source.name}.${what}.${format}`),
+        ...contentDisposition("attachment", `${source.name}.${what}.${format}`),
         ...(count !== null && { "x-total-count": `${count}` }),
         ...(isCompressed && { "content-encoding": "gzip" }),
       },
@@ -80,7 +80,7 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
     const found = ROUTE.exec(request.url ?? "");
     const what = found?.[2] as keyof typeof TABLES | undefined;
     if (!found || !what) return false;
-    void serveDownload(parts, request, response, {
+    void serveDownload(dependencies, request, response, {
       what,
       route: `/export/{id}/${what}.${found[3]}`,
       open: (scope) => open(request, found, scope),
@@ -91,8 +91,8 @@ export function createExports(parts: Parts, schema: GraphQLSchema) {
 
 async function* bytesOf(
   begin: string,
-  pieces: AsyncGenerator<string>,
+  payloads: AsyncGenerator<string>,
 ): AsyncGenerator<Uint8Array, undefined> {
   if (begin !== "") yield Buffer.from(begin);
-  for await (const piece of pieces) yield Buffer.from(piece);
+  for await (const payload of payloads) yield Buffer.from(payload);
 }

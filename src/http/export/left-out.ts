@@ -1,4 +1,4 @@
-import { type ErrorCode, type Failure, isFailure } from "../../errors.ts";
+import { type ErrorCode, type GatewayError, isGatewayError } from "../../errors.ts";
 import type { Columns } from "./run-columns.ts";
 
 /* The runs of a table that cannot be read: one does not end an export of many. */
@@ -34,7 +34,7 @@ const MAX_UNANSWERED = 4;
  */
 export function createLeftOut(columns: readonly { readonly name: string }[]) {
   const isReported = columns.some(({ name }) => Object.hasOwn(ERROR, name));
-  let unreported: Failure | null = null;
+  let unreported: GatewayError | null = null;
   let unanswered = 0;
   return {
     /** Counts what was read of a run. */
@@ -43,8 +43,11 @@ export function createLeftOut(columns: readonly { readonly name: string }[]) {
     },
     /** The row of a failure, if any. Throws a failure that is not due to one run. */
     rowsOf: (failure: unknown): readonly LeftOut[] => {
-      if (!isFailure(failure, ...OF_ONE_RUN)) throw failure;
-      if (isFailure(failure, "UPSTREAM_TIMEOUT", "UPSTREAM_UNAVAILABLE") && ++unanswered > MAX_UNANSWERED)
+      if (!isGatewayError(failure, ...OF_ONE_RUN)) throw failure;
+      if (
+        isGatewayError(failure, "UPSTREAM_TIMEOUT", "UPSTREAM_UNAVAILABLE") &&
+        ++unanswered > MAX_UNANSWERED
+      )
         throw failure;
       if (isReported) return [{ error: `${failure.code}: ${failure.message}` }];
       unreported ??= failure;

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../engine/turns.ts";
+import { yieldToEventLoop } from "../../engine/scheduler.ts";
 import type { Context, GatewayFacts, Steps } from "../../graphql/core/context.ts";
 import type { RunsParent } from "../../graphql/core/ids.ts";
 import { kinds } from "../../graphql/core/kinds.ts";
@@ -7,7 +7,7 @@ import { fetchMore, toResource } from "../../graphql/core/resource.ts";
 import { openMetrics } from "../../graphql/types/metrics.ts";
 import { type RunListArgs, readRuns, runListOf } from "../../graphql/types/run-list.ts";
 import { finite } from "../../graphql/types/series.ts";
-import { loopError } from "../../rest/session/steps.ts";
+import { loopError } from "../../rest/session/page-reader.ts";
 import { millisecondsOf } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import type { Format } from "./formats.ts";
@@ -134,11 +134,11 @@ export async function openTable(
       while (known) {
         const { rows, more } = known;
         const { context, end } = part;
-        const next = () => context.inTurns(nextPiece(rows, columns, format));
-        for (let piece = await next(); piece !== ""; piece = await next()) {
-          yield piece;
+        const next = () => context.runCooperatively(nextPiece(rows, columns, format));
+        for (let payload = await next(); payload !== ""; payload = await next()) {
+          yield payload;
           // Others have their turns.
-          await nextTurn();
+          await yieldToEventLoop();
         }
         end();
         if (more) part = openPart();
@@ -151,8 +151,8 @@ export async function openTable(
     const seen = new Set<string>();
     for (let page = first; ; page = await readPage(page.next)) {
       for (let from = 0; from < page.runs.length; from += runsOfPart * partsAtOnce)
-        for await (const piece of piecesOf(page.runs, from)) {
-          yield head + piece;
+        for await (const payload of piecesOf(page.runs, from)) {
+          yield head + payload;
           head = "";
         }
       if (page.next === null) break;
@@ -174,13 +174,13 @@ function* nextPiece(
   columns: readonly NamedColumn[],
   format: Format,
 ): Steps<string> {
-  let piece = "";
+  let payload = "";
   for (let row = rows.next(); !row.done; row = rows.next()) {
-    piece += yield* lineOf(row.value, columns, format);
-    if (piece.length >= PIECE) break;
+    payload += yield* lineOf(row.value, columns, format);
+    if (payload.length >= PIECE) break;
     yield;
   }
-  return piece;
+  return payload;
 }
 
 /** Characters of the cells of a row that are written without a pause. */
@@ -308,7 +308,7 @@ export function rowsOfRuns(
 ): RowsOf {
   const given = names && columnsOf(names, ERROR);
   return async (first, context) => {
-    const columns = given ?? (await context.inTurns(columnsIn(first.runs, first.next === null)));
+    const columns = given ?? (await context.runCooperatively(columnsIn(first.runs, first.next === null)));
     const leftOut = createLeftOut(columns);
     const keys = keysOf(columns);
     const readRow = (listed: ExportedRun, own: Context): Promise<readonly Row[]> =>

@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { FOLDER } from "../../installation.ts";
-import { acceptsGzip, compress } from "../delivery.ts";
+import { FOLDER } from "../../package-info.ts";
+import { acceptsGzip, compress } from "../response-writer.ts";
 import { PRIVATE } from "../graphql/encoding.ts";
-import { once } from "../once.ts";
-import type { Parts } from "../operation.ts";
+import { lazy } from "../lazy.ts";
+import type { GatewayDependencies } from "../operation.ts";
 import { sendText } from "../rejection.ts";
-import { pageOperations, signInOperation } from "../shipped-operations.ts";
+import { pageOperations, signInOperation } from "../bundled-operations.ts";
 
 /** What deletes, or changes what other users may do. */
 const CAREFUL = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
@@ -43,8 +43,8 @@ const SAFE_HEADERS = {
  * Serves GraphiQL to browsers that open `/graphql`, and the files that it loads. `exampleToken` is one of the demo that the page
  * starts with; null for a real server.
  */
-export function createPage(parts: Parts, exampleToken: string | null) {
-  const { schema, rename, shared, isExplainable, onError } = parts;
+export function createPage(dependencies: GatewayDependencies, exampleToken: string | null) {
+  const { schema, rename, shared, isExplainable, onError } = dependencies;
   const isDemo = exampleToken !== null;
   // With the demo a search, or at least a run of it, with build and machines. Without variables, because GraphiQL does not load
   // those of the first default tab (graphql/graphiql#3392). Its lines fit the editor of a tablet.
@@ -58,13 +58,15 @@ export function createPage(parts: Parts, exampleToken: string | null) {
     welcome: readOwn(`welcome-${isDemo ? shown : "start"}.graphql`),
     operations: pageOperations(rename, { isDemo }),
     /** Names of mutations that the page asks about before it sends them. */
-    careful: Object.keys(schema.getMutationType()?.getFields() ?? {}).filter((name) => CAREFUL.test(name)),
+    destructive: Object.keys(schema.getMutationType()?.getFields() ?? {}).filter((name) =>
+      CAREFUL.test(name),
+    ),
     isExplainable,
     /** Prefix of GraphiQL's keys in the browser's storage: it separates the demo's tabs from those of a real server. */
     storagePrefix: isDemo ? "rungraph-demo:" : "rungraph:",
   });
 
-  const loadDocument = once(async () => documentOf(settings(), await loadAssets()));
+  const loadDocument = lazy(async () => documentOf(settings(), await loadAssets()));
 
   const sendDocument = async (response: ServerResponse): Promise<void> => {
     const head = { "content-type": "text/html; charset=utf-8", "cache-control": PRIVATE };
@@ -136,7 +138,7 @@ interface Asset {
 }
 
 /** Loads the page's files, among them 9 MB of GraphiQL and its workers, on first use. They stay in memory. */
-const loadAssets = once(async (): Promise<ReadonlyMap<string, Asset>> => {
+const loadAssets = lazy(async (): Promise<ReadonlyMap<string, Asset>> => {
   const { js, css, editorWorkerService, graphqlWorker, jsonWorker } =
     await import("@graphql-yoga/render-graphiql/graphiql");
   const own = readdirSync(OWN_FILES).filter((file) => /\.(?:js|css|svg)$/.test(file));
@@ -161,6 +163,6 @@ function asset(file: string, text: string): Asset {
     name: `${name}.${digest}.${extension}`,
     contentType: TYPES[extension] ?? "",
     text,
-    compressed: once(() => compress(text)),
+    compressed: lazy(() => compress(text)),
   };
 }

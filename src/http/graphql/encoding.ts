@@ -28,18 +28,22 @@ const EXPECTED: Record<ParamType, string> = { string: "a string", object: "a JSO
 const badRequest = (message: string) => rejection(message, "BAD_REQUEST");
 
 /** Counts the heap that a value will take, in bytes, before it is parsed. Throws `Failure` above the limit of the caller. */
-export type Hold = (heapBytes: number) => void;
+export type ChargeHeap = (heapBytes: number) => void;
 
 /** Parses the parameters of a request: from the body of a POST, or from the query string of a GET. Throws `GraphQLError`. */
-export function parseParams({ method, url = "" }: IncomingMessage, body: Buffer | null, hold: Hold): object {
-  if (body) return parseObject(body, hold);
-  if (method === "GET") return parseQueryString(url.split("?")[1] ?? "", hold);
+export function parseParams(
+  { method, url = "" }: IncomingMessage,
+  body: Buffer | null,
+  chargeMemory: ChargeHeap,
+): object {
+  if (body) return parseObject(body, chargeMemory);
+  if (method === "GET") return parseQueryString(url.split("?")[1] ?? "", chargeMemory);
   const http = { status: 405, headers: { Allow: "GET, POST" } };
   throw rejection("Expected GET or POST, got another method.", "BAD_REQUEST", http);
 }
 
 /** Parses `query=…&variables={…}`. Ignores other parameters: proxies and caches add their own. */
-function parseQueryString(text: string, hold: Hold): object {
+function parseQueryString(text: string, chargeMemory: ChargeHeap): object {
   if (tryTo(() => decodeURIComponent(text)) === undefined)
     throw badRequest("Expected a query string in percent-encoded UTF-8.");
   const search = new URLSearchParams(text);
@@ -51,7 +55,9 @@ function parseQueryString(text: string, hold: Hold): object {
     return { name, type, value: value ? ownCopy(value) : undefined };
   });
   const objects = given.filter(({ type }) => type === "object");
-  hold(objects.reduce((bytes, { value = "" }) => bytes + heapOf(scanJson(Buffer.from(value))), text.length));
+  chargeMemory(
+    objects.reduce((bytes, { value = "" }) => bytes + heapOf(scanJson(Buffer.from(value))), text.length),
+  );
   const params = given.map(({ name, type, value }) => {
     if (value === undefined || type === "string") return [name, value];
     const parsed = tryTo(() => JSON.parse(value) as unknown);
@@ -68,9 +74,9 @@ export function heapOf({ heapBytes, isTooDeep }: JsonScan): number {
 }
 
 /** Parses a body that is one JSON object. Throws `GraphQLError`. */
-export function parseObject(bytes: Buffer, hold: Hold): object {
+export function parseObject(bytes: Buffer, chargeMemory: ChargeHeap): object {
   const scan = scanJson(bytes);
-  hold(heapOf(scan));
+  chargeMemory(heapOf(scan));
   const expected = "Expected a JSON object as the body, got";
   let value: unknown;
   try {

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import type { ExecutionResult } from "graphql";
 import { noteErrors, rejection } from "../../engine/errors.ts";
-import type { Held } from "../../held.ts";
-import { type OpenedOperation, openOperation, openStream, type Parts } from "../operation.ts";
+import type { MemoryReservation } from "../../callers/memory-budget.ts";
+import { type OpenedOperation, openOperation, openStream, type GatewayDependencies } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import {
   acceptsEvents,
   checkParams,
   headOf,
-  type Hold,
+  type ChargeHeap,
   jsonOf,
   NEWER,
   parseParams,
@@ -19,13 +19,13 @@ import { converted, messagesOf, only } from "./messages.ts";
 import { createStreams } from "./streams.ts";
 
 /** What a transport takes. */
-interface Manner {
+interface TransportCapabilities {
   /** Whether mutations are rejected. */
   readonly isReadOnly: boolean;
   /** Whether it takes the events of subscriptions. */
   readonly takesEvents: boolean;
   /** The form of results in pieces; null where they come whole. */
-  readonly pieces: { readonly isOlder: boolean } | null;
+  readonly payloads: { readonly isOlder: boolean } | null;
   /** HTTP status of messages, null by WebSocket. */
   readonly status: number | null;
 }
@@ -41,14 +41,14 @@ type Outcome = { readonly isStream: boolean } & (
  * a single result is for its transport to report.
  */
 export async function operate(
-  parts: Parts,
+  dependencies: GatewayDependencies,
   request: IncomingMessage,
   operation: OpenedOperation,
-  read: (hold: Hold) => object,
-  { isReadOnly, takesEvents, pieces: form, status }: Manner,
+  read: (chargeMemory: ChargeHeap) => object,
+  { isReadOnly, takesEvents, payloads: form, status }: TransportCapabilities,
   onEnd = () => {},
 ): Promise<Outcome> {
-  const { engine, heldBytes, telemetry } = parts;
+  const { engine, memoryBudget, telemetry } = dependencies;
   const { scope, facts, extensions, end } = operation;
   const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
   const whole = (result: ExecutionResult, isStream: boolean) => ({
@@ -57,11 +57,11 @@ export async function operate(
   });
   try {
     // Before it waits for a turn, as many others may. In full, because its variables are coerced to as much again.
-    let held: Held | null = null;
-    const given = read((heapBytes) => void (held = heldBytes.hold(scope, heapBytes)));
+    let reservation: MemoryReservation | null = null;
+    const given = read((heapBytes) => void (reservation = memoryBudget.charge(scope, heapBytes)));
     const params = checkParams(given, (names) => telemetry.unknownParameters(scope.requestId, names));
     if (takesEvents && (await engine.typeOf(params, scope)) === "subscription") {
-      const open = () => openStream(parts, request, scope, held);
+      const open = () => openStream(dependencies, request, scope, reservation);
       const opened = await engine.subscribe({ scope, params, facts, openStream: open });
       if (!("results" in opened)) return whole(opened, true);
       end(status);
@@ -69,15 +69,15 @@ export async function operate(
       return { messages, isStream: true };
     }
     // It may hold another place, or none.
-    parts.doors.operation.admit(scope);
+    dependencies.admission.operation.acquire(scope);
     const limits = { isReadOnly, isIncremental: form !== null };
-    const { pieces, ...result } = await engine.run(operation, params, limits);
-    if (!pieces || !form) return whole(result, false);
+    const { payloads, ...result } = await engine.run(operation, params, limits);
+    if (!payloads || !form) return whole(result, false);
     const over = () => (end(status), onEnd());
     const encoding = { isOlder: form.isOlder, finish, extensions };
-    return { messages: messagesOf(result, pieces, encoding, over), isStream: false };
+    return { messages: messagesOf(result, payloads, encoding, over), isStream: false };
   } catch (error) {
-    const errors = [parts.publicError(error)];
+    const errors = [dependencies.publicError(error)];
     noteErrors(facts, errors);
     return whole({ errors }, false);
   }
@@ -92,22 +92,22 @@ const NOT_ACCEPTABLE = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_R
 });
 
 /** Handles GraphQL requests: a single result is JSON, what comes in pieces or as events is a stream. */
-export function createGraphqlHandler(parts: Parts) {
-  const streams = createStreams(parts);
+export function createGraphqlHandler(dependencies: GatewayDependencies) {
+  const streams = createStreams(dependencies);
   const execute: Execute = async (response, body, scope) => {
     const { req: request } = response;
     const { accept } = request.headers;
     const type = resultTypeFor(accept);
     const form = streamFormFor(accept);
-    const operation = openOperation(parts, request, scope);
-    const read = (hold: Hold) => {
-      if (type || form) return parseParams(request, body, hold);
+    const operation = openOperation(dependencies, request, scope);
+    const read = (chargeMemory: ChargeHeap) => {
+      if (type || form) return parseParams(request, body, chargeMemory);
       throw NOT_ACCEPTABLE;
     };
     const [isReadOnly, takesEvents] = [body === null, acceptsEvents(accept)];
-    const manner = { isReadOnly, takesEvents, pieces: form, status: 200 };
+    const capabilities = { isReadOnly, takesEvents, payloads: form, status: 200 };
     return operation.run(async () => {
-      const { isStream, ...outcome } = await operate(parts, request, operation, read, manner);
+      const { isStream, ...outcome } = await operate(dependencies, request, operation, read, capabilities);
       const streamed = isStream ? "text/event-stream" : (form?.type ?? "multipart/mixed");
       const stream = (messages: AsyncIterableIterator<object>, status: number, lasts: boolean) =>
         streams.write(response, messages, { type: streamed, status, lasts }, scope);
@@ -121,7 +121,7 @@ export function createGraphqlHandler(parts: Parts) {
       // To a caller who accepts only that, a stream of it.
       return isStream || !type
         ? stream(only(json), status, false)
-        : parts.delivery.send(response, { body: JSON.stringify(json), ...head }, scope.caller);
+        : dependencies.responseWriter.send(response, { body: JSON.stringify(json), ...head }, scope.caller);
     });
   };
   return { execute, drain: streams.drain };

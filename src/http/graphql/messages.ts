@@ -1,6 +1,6 @@
 import type { ExecutionResult, GraphQLError } from "graphql";
 import type { EngineResult } from "../../engine/engine.ts";
-import type { Delivered, Pieces } from "../../engine/plan/pieces.ts";
+import type { IncrementalResult, IncrementalPayloads } from "../../engine/plan/incremental-payloads.ts";
 import { toJson } from "./encoding.ts";
 
 /*
@@ -19,7 +19,7 @@ interface Encoding {
 /** The messages of a result in pieces. `return` stops the operation. Calls back once when there are no more. */
 export function messagesOf(
   { errors, data }: EngineResult,
-  pieces: Pieces,
+  payloads: IncrementalPayloads,
   { isOlder, finish, extensions }: Encoding,
   onEnd = () => {},
 ): AsyncIterableIterator<object> {
@@ -29,16 +29,16 @@ export function messagesOf(
     return about && { extensions: about };
   };
   async function* make(): AsyncGenerator<object, undefined> {
-    const announced = isOlder ? {} : { pending: pieces.pending() };
+    const announced = isOlder ? {} : { pending: payloads.pending() };
     yield { ...withErrors(errors, errorsOf), data, ...announced, hasNext: true, ...extended(true) };
-    for (let piece = await pieces.next(); piece; piece = await pieces.next()) {
-      const { delivered, hasNext } = piece;
+    for (let payload = await payloads.next(); payload; payload = await payloads.next()) {
+      const { delivered, hasNext } = payload;
       const parts = isOlder ? olderPartsOf(delivered, errorsOf) : partsOf(delivered, errorsOf);
       if (!hasNext || Object.keys(parts).length > 0) yield { ...parts, hasNext, ...extended(!hasNext) };
     }
   }
   const messages = make();
-  const end = async () => (pieces.return(), OVER);
+  const end = async () => (payloads.return(), OVER);
   return converted<object>({ next: () => messages.next(), return: end }, (message) => message, onEnd);
 }
 
@@ -50,7 +50,7 @@ const withErrors = (errors: readonly GraphQLError[] | undefined, errorsOf: Error
   errors && errors.length > 0 && { errors: errorsOf(errors) };
 
 /** What is delivered as graphql-js 17 writes it, without empty lists. */
-function partsOf(delivered: readonly Delivered[], errorsOf: ErrorsOf): object {
+function partsOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): object {
   const lists = {
     pending: delivered.flatMap(({ pending }) => pending),
     incremental: delivered.flatMap(({ part: { id }, data, items, errors }) => {
@@ -65,7 +65,7 @@ function partsOf(delivered: readonly Delivered[], errorsOf: ErrorsOf): object {
 }
 
 /** What is delivered as of August 2022: each part with its path and label, null when it failed. */
-function olderPartsOf(delivered: readonly Delivered[], errorsOf: ErrorsOf): object {
+function olderPartsOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): object {
   const incremental = delivered.flatMap(({ part: { path, label }, data, items, from = 0, errors }) => {
     if (data === undefined && items === undefined) return [];
     const value = items === undefined ? { data, path } : { items, path: [...path, from] };

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
-import type { RequestScope } from "../../request-scope.ts";
-import { acceptsGzip, compressEach } from "../delivery.ts";
-import { onceOver } from "../sockets.ts";
-import type { Parts } from "../operation.ts";
-import { once } from "../once.ts";
+import type { RequestScope } from "../../callers/request-scope.ts";
+import { acceptsGzip, compressEach } from "../response-writer.ts";
+import { onceClosed } from "../connections.ts";
+import type { GatewayDependencies } from "../operation.ts";
+import { lazy } from "../lazy.ts";
 import { PRIVATE, type StreamForm } from "./encoding.ts";
 import { converted } from "./messages.ts";
 
@@ -39,8 +39,8 @@ async function openYoga() {
 }
 
 /** Writes messages as they come: the events of subscriptions, and results in pieces. */
-export function createStreams({ delivery, clock }: Parts) {
-  const loadYoga = once(openYoga);
+export function createStreams({ responseWriter, clock }: GatewayDependencies) {
+  const loadYoga = lazy(openYoga);
   /** The responses of subscriptions, with functions that end them. */
   const open = new Map<ServerResponse, () => void>();
   let isDraining = false;
@@ -49,7 +49,7 @@ export function createStreams({ delivery, clock }: Parts) {
   const cut = (response: ServerResponse, end: () => void): void => {
     end();
     const cancel = clock.after(CLOSING_MS, () => response.req.socket.destroy());
-    onceOver(response, cancel);
+    onceClosed(response, cancel);
   };
 
   return {
@@ -69,7 +69,7 @@ export function createStreams({ delivery, clock }: Parts) {
         void paced.messages.return?.();
         plain?.cancel().catch(() => {});
       };
-      onceOver(response, end);
+      onceClosed(response, end);
       if (lasts) open.set(response, end);
       // A stream may have been admitted before the gateway began to drain.
       if (lasts && isDraining) cut(response, end);
@@ -95,7 +95,7 @@ export function createStreams({ delivery, clock }: Parts) {
         };
         const bytes = bytesOf(plain, () => isEnded, paced.take);
         const body = isCompressed ? compressEach(bytes) : bytes;
-        await delivery.stream(response, { status, headers, body }, caller);
+        await responseWriter.stream(response, { status, headers, body }, caller);
       } finally {
         open.delete(response);
         end();

@@ -3,15 +3,15 @@ import type { Duplex } from "node:stream";
 import { type ExecutionResult, type FormattedExecutionResult, parse } from "graphql";
 import { useServer } from "graphql-ws/use/ws";
 import { WebSocket, WebSocketServer } from "ws";
-import type { Caller } from "../../caller.ts";
-import { InputError, statusOf, Failure } from "../../errors.ts";
-import { RequestScope } from "../../request-scope.ts";
+import type { Caller } from "../../callers/callers.ts";
+import { InputError, statusOf, GatewayError } from "../../errors.ts";
+import { RequestScope } from "../../callers/request-scope.ts";
 import { type JsonScan, scanJson } from "../../rest/api/json-scan.ts";
-import { openOperation, type Parts } from "../operation.ts";
-import { isAmong, type Origins } from "../target.ts";
-import type { Place } from "../doors.ts";
+import { openOperation, type GatewayDependencies } from "../operation.ts";
+import { isAmong, type Origins } from "../request-target.ts";
+import type { Permit } from "../admission.ts";
 import { refuse } from "../server.ts";
-import { heapOf, type Hold, jsonOf, toJson } from "./encoding.ts";
+import { heapOf, type ChargeHeap, jsonOf, toJson } from "./encoding.ts";
 import { operate } from "./handler.ts";
 
 /** Stands for every operation: the engine has read the document when `graphql-ws` asks what it is. */
@@ -27,7 +27,7 @@ const CLOSING = { closeTimeout: 2_000 };
 const MAX_ID_LENGTH = 1_000;
 
 /** Mutations come by POST. */
-const MANNER = { isReadOnly: true, takesEvents: true, pieces: { isOlder: false }, status: null };
+const MANNER = { isReadOnly: true, takesEvents: true, payloads: { isOlder: false }, status: null };
 
 /** How long a client may have no subscription, in milliseconds. */
 const IDLE_MS = 60_000;
@@ -52,20 +52,20 @@ class Client extends WebSocket {
   request!: Pick<IncomingMessage, "headers" | "socket">;
   /** The scan of the last message. */
   received!: JsonScan;
-  #parts!: Parts;
-  #place!: Place;
+  #dependencies!: GatewayDependencies;
+  #permit!: Permit;
   #unanswered = 0;
   /** Subscriptions, and subscribe messages that are not answered. */
   #used = 0;
   #cancelIdle = () => {};
 
   /** Gives a connection that has just been opened its place. */
-  begin({ headers, socket }: IncomingMessage, place: Place, parts: Parts): void {
+  begin({ headers, socket }: IncomingMessage, permit: Permit, dependencies: GatewayDependencies): void {
     const { "x-request-id": _id, ...own } = headers;
     // Each operation has a request id of its own.
     this.request = { headers: own, socket };
-    this.#parts = parts;
-    this.#place = place;
+    this.#dependencies = dependencies;
+    this.#permit = permit;
     // Each ping and message has an answer, which waits in memory for a client that does not read.
     const onReceived = () => this.bufferedAmount > MAX_UNREAD_BYTES && this.terminate();
     this.on("ping", onReceived).on("message", onReceived);
@@ -73,7 +73,7 @@ class Client extends WebSocket {
     this.on("message", (data) => void (this.received = scanJson(data as Buffer)));
     this.once("close", () => {
       this.#cancelIdle();
-      this.#place.release();
+      this.#permit.release();
     });
     this.#becomeIdle();
   }
@@ -81,13 +81,13 @@ class Client extends WebSocket {
   /** Takes a place for the caller that `connection_init` names. Closes the connection when there is none. */
   moveTo(caller: Caller): boolean {
     // First, so that it does not make room for itself by ending itself.
-    this.#place.release();
-    const place = this.#parts.doors.socket.take(caller);
-    if (place instanceof Failure) {
-      this.close(TRY_AGAIN_LATER, place.message);
+    this.#permit.release();
+    const permit = this.#dependencies.admission.socket.tryAcquire(caller);
+    if (permit instanceof GatewayError) {
+      this.close(TRY_AGAIN_LATER, permit.message);
       return false;
     }
-    this.#place = place;
+    this.#permit = permit;
     this.#becomeIdle();
     return true;
   }
@@ -96,7 +96,7 @@ class Client extends WebSocket {
   use(): () => void {
     this.#used++;
     this.#cancelIdle();
-    this.#place.markUsed();
+    this.#permit.markBusy();
     return () => {
       if (--this.#used === 0) this.#becomeIdle();
     };
@@ -117,7 +117,9 @@ class Client extends WebSocket {
    * would write to the console. A client that does not read is disconnected.
    */
   override send(text: string, done?: unknown): void {
-    const cancel = this.#parts.clock.after(this.#parts.config.READ_TIMEOUT_MS, () => this.terminate());
+    const cancel = this.#dependencies.clock.after(this.#dependencies.config.READ_TIMEOUT_MS, () =>
+      this.terminate(),
+    );
     super.send(text, () => {
       cancel();
       if (typeof done === "function") done();
@@ -127,18 +129,18 @@ class Client extends WebSocket {
   /** While nothing uses the connection, newcomers may take its place, and it closes after a while. */
   #becomeIdle(): void {
     if (this.readyState !== this.OPEN) return;
-    this.#place.markIdle(() => {
+    this.#permit.markIdle(() => {
       this.close(TRY_AGAIN_LATER, "Others need the place");
       setImmediate(() => this.terminate());
     });
     this.#cancelIdle();
-    this.#cancelIdle = this.#parts.clock.after(IDLE_MS, () => this.close(NORMAL, "Idle"));
+    this.#cancelIdle = this.#dependencies.clock.after(IDLE_MS, () => this.close(NORMAL, "Idle"));
   }
 }
 
 /** Accepts WebSockets at `/graphql`, for subscriptions and queries. `graphql-ws` speaks with their clients. */
-export function createWebSockets(parts: Parts) {
-  const { schema, publicError, identify, doors, origins, config } = parts;
+export function createWebSockets(dependencies: GatewayDependencies) {
+  const { schema, publicError, identify, admission, origins, config } = dependencies;
   const sockets = new WebSocketServer({
     noServer: true,
     WebSocket: Client,
@@ -190,18 +192,18 @@ export function createWebSockets(parts: Parts) {
           // Safe: only the headers and the socket of a request are read.
           const request = client.request as IncomingMessage;
           const scope = new RequestScope(identify(request), config.REQUEST_TIMEOUT_MS);
-          const operation = openOperation(parts, request, scope);
+          const operation = openOperation(dependencies, request, scope);
           const end = client.use();
           // `graphql-ws` returns what stands here when the client completes it or leaves. The results follow.
-          subscriptions[id] = leftBy(() => scope.end("left"));
+          subscriptions[id] = leftBy(() => scope.end("disconnected"));
           // The protocol requires a text, also where a hash stands for the document.
           const asked = { ...params, query: query === "" ? null : query };
-          const read = (hold: Hold) => {
-            hold(heapOf(received));
+          const read = (chargeMemory: ChargeHeap) => {
+            chargeMemory(heapOf(received));
             return asked;
           };
           const { messages, result } = await operation.run(() =>
-            operate(parts, request, operation, read, MANNER, end),
+            operate(dependencies, request, operation, read, MANNER, end),
           );
           if (messages) return { schema, document: READ, contextValue: messages };
           operation.end(null);
@@ -228,11 +230,11 @@ export function createWebSockets(parts: Parts) {
       socket.on("error", () => socket.destroy());
       if (url.split("?", 1)[0] !== "/graphql") return refuse(socket, 404);
       if (!isAllowed(headers.origin, headers.host, origins)) return refuse(socket, 403);
-      const place = doors.socket.take(identify(request).caller);
-      if (place instanceof Failure) return refuse(socket, statusOf(place.code));
-      socket.once("close", () => place.release());
+      const permit = admission.socket.tryAcquire(identify(request).caller);
+      if (permit instanceof GatewayError) return refuse(socket, statusOf(permit.code));
+      socket.once("close", () => permit.release());
       sockets.handleUpgrade(request, socket, head, (client) => {
-        client.begin(request, place, parts);
+        client.begin(request, permit, dependencies);
         sockets.emit("connection", client, request);
         // `graphql-ws` would write to the console what a client does wrong, such as a message that is too long.
         client.removeAllListeners("error").on("error", () => {});

@@ -13,13 +13,13 @@ import { lexicographicSortSchema } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { Execution } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
-import { nextTurn } from "../../engine/turns.ts";
+import { yieldToEventLoop } from "../../engine/scheduler.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
-import { version } from "../../installation.ts";
+import { version } from "../../package-info.ts";
 import { isObject } from "../../rest/api/record.ts";
-import { estimateHeapBytes } from "../../held.ts";
+import { estimateHeapBytes } from "../../callers/memory-budget.ts";
 import { parseObject, PRIVATE, resultTypeFor } from "../graphql/encoding.ts";
-import { openOperation, type Parts } from "../operation.ts";
+import { openOperation, type GatewayDependencies } from "../operation.ts";
 import { reject } from "../rejection.ts";
 import type { Execute } from "../router.ts";
 import {
@@ -60,13 +60,13 @@ const SDL = {
 };
 
 /** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
-export async function createMcpHandler(parts: Parts): Promise<Execute> {
-  const { schema, engine, config } = parts;
+export async function createMcpHandler(dependencies: GatewayDependencies): Promise<Execute> {
+  const { schema, engine, config } = dependencies;
   const types: readonly ToolType[] = config.MCP === "write" ? ["query", "mutation"] : ["query"];
   const shown = config.INTROSPECTION ? lexicographicSortSchema(withoutFederation(schema)) : null;
   const isOpen = !config.TRUSTED_DOCUMENTS;
   const all = [
-    ...(await readTools(parts, types)),
+    ...(await readTools(dependencies, types)),
     ...(isOpen ? types.map((type) => toolOfOwnDocuments(type, shown !== null, config.MAX_TOKENS)) : []),
     ...(shown && isOpen ? [toolOfSchema(shown)] : []),
   ];
@@ -118,22 +118,22 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
     const { req: request } = response;
     const execute: RunOperation = async (...given) => {
       // Strings of JSON are parsed by now.
-      parts.heldBytes.hold(scope, estimateHeapBytes(given));
-      const operation = openOperation(parts, request, scope);
+      dependencies.memoryBudget.charge(scope, estimateHeapBytes(given));
+      const operation = openOperation(dependencies, request, scope);
       const result = await operation.run(() => resultOf(operation, ...given));
       operation.end(200);
       return toToolResult(engine.finish(result, requestId, operation.extensions));
     };
     let answer: Response;
     try {
-      const hold = (heapBytes: number) => void parts.heldBytes.hold(scope, heapBytes);
-      const message = parseObject(asked ?? Buffer.alloc(0), hold);
+      const chargeMemory = (heapBytes: number) => void dependencies.memoryBudget.charge(scope, heapBytes);
+      const message = parseObject(asked ?? Buffer.alloc(0), chargeMemory);
       answer = await answerMessage(message, request.headers, () => openServer(execute));
     } catch (error) {
-      return reject(response, "mcp", parts.publicError(error), requestId);
+      return reject(response, "mcp", dependencies.publicError(error), requestId);
     } finally {
       // Most messages run no operation, which would have ended the scope.
-      scope.end("done");
+      scope.end("completed");
     }
     const headers = {
       ...Object.fromEntries(answer.headers),
@@ -141,7 +141,7 @@ export async function createMcpHandler(parts: Parts): Promise<Execute> {
       "cache-control": PRIVATE,
     };
     const body = await answer.text();
-    await parts.delivery.send(response, { status: answer.status, headers, body }, caller);
+    await dependencies.responseWriter.send(response, { status: answer.status, headers, body }, caller);
   };
 }
 
@@ -166,7 +166,7 @@ export async function answerMessage(
   open: () => Server,
 ): Promise<Response> {
   // The SDK takes some milliseconds for a message.
-  await nextTurn();
+  await yieldToEventLoop();
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
   // Some clients send null for no arguments at all.
   const { id, method, params } = message as Readonly<Record<string, unknown>>;

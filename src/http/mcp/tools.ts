@@ -12,13 +12,13 @@ import {
   visit,
 } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import { isSliceOver, nextTurn } from "../../engine/turns.ts";
+import { shouldYield, yieldToEventLoop } from "../../engine/scheduler.ts";
 import { InputError, tryTo } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import { isObject } from "../../rest/api/record.ts";
 import { checkParams, jsonOf } from "../graphql/encoding.ts";
-import type { Parts } from "../operation.ts";
-import { commentOf, shippedOperations } from "../shipped-operations.ts";
+import type { GatewayDependencies } from "../operation.ts";
+import { commentOf, shippedOperations } from "../bundled-operations.ts";
 import {
   firstSentence,
   type InputSchema,
@@ -151,7 +151,7 @@ export function toToolResult(result: ExecutionResult): CallToolResult {
  * several fields, which show people how these run and do more than an agent wants, and the shipped comparison of two.
  */
 export async function readTools(
-  { schema, rename, config: { TRUSTED_DOCUMENTS: trusted } }: Parts,
+  { schema, rename, config: { TRUSTED_DOCUMENTS: trusted } }: GatewayDependencies,
   types: readonly ToolType[],
 ): Promise<Tool[]> {
   /** The text of each document, and how a request names it. */
@@ -176,7 +176,7 @@ export async function readTools(
         call: (variables, execute) => execute({ ...params, operationName: name, variables }, type),
       });
     }
-    if (isSliceOver()) await nextTurn();
+    if (shouldYield()) await yieldToEventLoop();
   }
   return tools;
 }

@@ -1,4 +1,4 @@
-import { InputError, Failure } from "../../errors.ts";
+import { InputError, GatewayError } from "../../errors.ts";
 import type { Reader } from "./reader.ts";
 
 /** The names between braces in a path: `{owner}/{project}/jobs/{id}/` has `owner`, `project` and `id`. */
@@ -207,7 +207,7 @@ export function plainPath(argument: string, path: string): string {
 }
 
 export const notOffered = (what: string, capability: string | null = null) =>
-  new Failure(
+  new GatewayError(
     "CAPABILITY_UNAVAILABLE",
     `The server behind this gateway does not offer ${what}${capability ? `: it lacks the capability \`${capability}\`` : ""}.`,
   );

@@ -1,5 +1,5 @@
 import { InputError } from "../../errors.ts";
-import type { Query } from "./batches.ts";
+import type { Query } from "./batch-rules.ts";
 import { notOffered } from "./endpoint.ts";
 import type { MetricDirection, Order, Profile } from "./profile.ts";
 import { parseJson } from "./parse-json.ts";

@@ -1,4 +1,4 @@
-import { Failure, TooLarge } from "../../errors.ts";
+import { GatewayError, ResponseTooLargeError } from "../../errors.ts";
 
 /*
  * The checks of single values. None converts its value: a record whose known keys all pass is used as it was received,
@@ -80,7 +80,7 @@ export const MAX_RECORDS = 100_000;
 /** Whether a value is a list of such items. Throws `TooLarge` for one that is longer than any that is read. */
 function isListOf(isItem: (item: unknown) => boolean, value: unknown): value is readonly unknown[] {
   if (!Array.isArray(value)) return false;
-  if (value.length > MAX_RECORDS) throw new TooLarge(MAX_RECORDS, "items");
+  if (value.length > MAX_RECORDS) throw new ResponseTooLargeError(MAX_RECORDS, "items");
   return value.every(isItem);
 }
 
@@ -319,7 +319,7 @@ function addFault(faults: string[], place: string): null {
 
 /** The error of a response that cannot be used because of the value at a place. */
 export const unusable = (place: string) =>
-  new Failure(
+  new GatewayError(
     "UPSTREAM_BAD_RESPONSE",
     place === ""
       ? "Expected a JSON object from the service, got something else."

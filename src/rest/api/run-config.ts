@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
-import { Failure } from "../../errors.ts";
+import { GatewayError } from "../../errors.ts";
 import { MAX_NESTING } from "./json-scan.ts";
 import { type ByName, type Check, isDeeper, isObject, textOrObject } from "./record.ts";
 import { integerOf } from "./reader.ts";
@@ -23,7 +23,7 @@ class WrittenConfig {
   open(): ByName {
     this.#parsed ??= parse(this.content);
     if (typeof this.#parsed !== "string") return this.#parsed;
-    throw new Failure("UPSTREAM_BAD_RESPONSE", `config: expected ${this.#parsed}.`);
+    throw new GatewayError("UPSTREAM_BAD_RESPONSE", `config: expected ${this.#parsed}.`);
   }
 }
 

@@ -1,5 +1,5 @@
-import { perSeconds, type RateLimit } from "../../rate.ts";
-import { type Batch, byGroup, byIds } from "./batches.ts";
+import { perSeconds, type RateLimit } from "../../util/sliding-window.ts";
+import { type BatchRule, byGroup, byIds } from "./batch-rules.ts";
 import {
   type AnyEndpoint,
   CAPABILITIES,
@@ -28,7 +28,7 @@ export function describeServer(profile: Profile) {
       // Safe: an override changes only method and path, not the types of the endpoint.
       (overrides.get(endpoint) ?? null) as Endpoint | null,
     /** The same. Throws `Failure` when the server lacks it. */
-    offered: <Endpoint extends AnyEndpoint>(endpoint: Endpoint): Endpoint => {
+    supported: <Endpoint extends AnyEndpoint>(endpoint: Endpoint): Endpoint => {
       const own = overrides.get(endpoint);
       if (!own) throw notOffered(spellingOf(endpoint), endpoint.optional?.capability);
       // Safe, as above.
@@ -110,14 +110,14 @@ function limitsOf({ rateLimits }: Profile, overrides: ReturnType<typeof override
     const limit = perSeconds(requests, seconds);
     for (const [section = "", name = ""] of endpoints.map((each) => each.split("."))) {
       const endpoint = sections[section]?.[name];
-      const offered = endpoint && overrides.get(endpoint);
-      if (offered) limits.set(offered, limit);
+      const supported = endpoint && overrides.get(endpoint);
+      if (supported) limits.set(supported, limit);
     }
   }
   return limits;
 }
 
-function batchesOf({ filters: { ids }, paging, omittedInLists }: Profile, has: Has): readonly Batch[] {
+function batchesOf({ filters: { ids }, paging, omittedInLists }: Profile, has: Has): readonly BatchRule[] {
   const ofRecords = runKinds.flatMap((kind) => {
     const list = listOf(kind);
     if (!ids || !list || !has(list)) return [];

@@ -1,9 +1,9 @@
-import { Cancelled, serviceShownBy, Failure, isFailure } from "../../errors.ts";
-import type { RequestScope } from "../../request-scope.ts";
-import type { Breaker } from "./breaker.ts";
-import { endedError, isSent, mapFailure } from "./failure.ts";
-import type { Order } from "./order.ts";
-import { type Dialect, headersOf } from "./request.ts";
+import { CancelledError, healthImpliedBy, GatewayError, isGatewayError } from "../../errors.ts";
+import type { RequestScope } from "../../callers/request-scope.ts";
+import type { CircuitBreaker } from "./circuit-breaker.ts";
+import { endedError, isSent, mapTransportError } from "./failure.ts";
+import type { UpstreamCall } from "./upstream-call.ts";
+import { type RequestFormat, headersOf } from "./request.ts";
 import type { Retries } from "./retry.ts";
 import type { WireRequest } from "./transport.ts";
 
@@ -26,9 +26,9 @@ export interface UpstreamSpan {
 }
 
 export interface AttemptSettings {
-  readonly dialect: Dialect;
+  readonly requestFormat: RequestFormat;
   readonly retries: Pick<Retries, "count">;
-  readonly breaker: Pick<Breaker, "leave">;
+  readonly breaker: Pick<CircuitBreaker, "leave">;
   /** Receives the cause of a failed request: a rejected certificate, a reset connection, a bug of the gateway. */
   readonly onFailure: (cause: unknown) => void;
   readonly onRequest: (report: UpstreamReport) => void;
@@ -43,50 +43,50 @@ interface Watch {
 }
 
 /** Sends a request once, and reads what is wanted of the response. */
-export type Exchange<Part> = (order: Order, wire: WireRequest, watch: Watch) => Promise<Part>;
+export type ResponseConsumer<Part> = (call: UpstreamCall, wire: WireRequest, watch: Watch) => Promise<Part>;
 
 /** Sends a request once. Whatever becomes of it is counted, spanned, judged and reported here. */
 export async function attempt<Part>(
   settings: AttemptSettings,
-  order: Order,
-  exchange: Exchange<Part>,
+  call: UpstreamCall,
+  consume: ResponseConsumer<Part>,
   generation: number,
 ): Promise<Part> {
-  const { dialect, breaker, onRequest, openSpan } = settings;
-  const { request, requester } = order;
-  const { life } = order.asker;
+  const { requestFormat, breaker, onRequest, openSpan } = settings;
+  const { request, requester } = call;
+  const { lifetime } = call.consumer;
   const { scope } = requester;
   const { endpoint, path, body = null } = request;
   const began = performance.now();
   const span = openSpan(endpoint.method, endpoint.path, scope);
   const watch: Watch = { status: null, bytes: 0 };
-  request.note?.add({ kind: "sent", method: endpoint.method, path: endpoint.path });
+  request.traceEntry?.add({ kind: "sent", method: endpoint.method, path: endpoint.path });
   let error: Error | null = null;
   settings.retries.count();
   scope.upstreamRequests++;
   try {
     const wire = {
       method: endpoint.method,
-      path: dialect.pathPrefix + path,
-      headers: headersOf(dialect, scope, request, span.headers ?? scope.trace),
+      path: requestFormat.pathPrefix + path,
+      headers: headersOf(requestFormat, scope, request, span.headers ?? scope.trace),
       body,
       wantsBody: endpoint.answer.form === "json",
     };
-    return await span.run(() => exchange(order, wire, watch));
+    return await span.run(() => consume(call, wire, watch));
   } catch (cause) {
-    error = life.ended
-      ? endedError(endpoint, life, isSent(cause))
-      : mapFailure(endpoint, cause, watch.status);
-    const isCause = error === cause || cause instanceof Failure;
-    if (!life.ended && !isCause) settings.onFailure(error.cause ?? error);
+    error = lifetime.ended
+      ? endedError(endpoint, lifetime, isSent(cause))
+      : mapTransportError(endpoint, cause, watch.status);
+    const isCause = error === cause || cause instanceof GatewayError;
+    if (!lifetime.ended && !isCause) settings.onFailure(error.cause ?? error);
     throw error;
   } finally {
     const code = error && codeOf(error);
-    judgeToken(order, error);
-    const origin = [scope.caller.account.key, endpoint.path, path];
-    breaker.leave(generation, origin, error ? serviceShownBy(error) : "up");
+    judgeToken(call, error);
+    const origin = [scope.caller.billedTo.key, endpoint.path, path];
+    breaker.leave(generation, origin, error ? healthImpliedBy(error) : "up");
     span.end(watch.status, code);
-    request.note?.add({ kind: "end", ...watch, error: code });
+    request.traceEntry?.add({ kind: "end", ...watch, error: code });
     onRequest({
       requestId: scope.requestId,
       method: endpoint.method,
@@ -98,16 +98,16 @@ export async function attempt<Part>(
 }
 
 /** Records whether the service accepts the caller's token. A session may use another one. */
-function judgeToken({ request, requester }: Order, error: Error | null): void {
+function judgeToken({ request, requester }: UpstreamCall, error: Error | null): void {
   const { token, caller } = requester.scope;
   const { token: sent = token } = request;
   if (token === null || sent !== token) return;
-  if (!error) caller.prove();
-  else if (isFailure(error, "UNAUTHENTICATED")) caller.unprove();
+  if (!error) caller.markVerified();
+  else if (isGatewayError(error, "UNAUTHENTICATED")) caller.markUnverified();
 }
 
 /** The code of an error; null when the caller disconnected, which is not a failure. */
 function codeOf(error: Error): string | null {
-  if (error instanceof Failure) return error.code;
-  return error instanceof Cancelled ? null : "INTERNAL_SERVER_ERROR";
+  if (error instanceof GatewayError) return error.code;
+  return error instanceof CancelledError ? null : "INTERNAL_SERVER_ERROR";
 }

@@ -1,9 +1,9 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createUnzip } from "node:zlib";
-import { TooLarge } from "../../errors.ts";
+import { ResponseTooLargeError } from "../../errors.ts";
 
 /** An unsupported response: an unknown encoding, an invalid status, a protocol upgrade. */
-export class NotUnderstood extends Error {}
+export class UnsupportedResponseError extends Error {}
 
 type Decoder = () => Transform;
 
@@ -21,8 +21,8 @@ export const decoderOf = (header: string | null): Decoder | null | undefined =>
   DECODERS.get((header ?? "").trim().toLowerCase());
 
 /** Receives the number of bytes that are about to be kept in memory. Throws `Failure` above a limit. */
-export interface Holder {
-  hold(bytes: number): void;
+export interface MemoryAccount {
+  chargeMemory(bytes: number): void;
 }
 
 /** Decodes a whole body. Rejects with `TooLarge` as soon as the output exceeds `limit` bytes. */
@@ -30,13 +30,13 @@ export async function decodeBody(
   body: Buffer,
   encoding: string,
   limit: number,
-  holder: Holder,
+  account: MemoryAccount,
 ): Promise<Buffer> {
   const decoder = decoderOf(encoding);
-  if (decoder === undefined) throw new NotUnderstood();
+  if (decoder === undefined) throw new UnsupportedResponseError();
   // A response without a body may still have an encoding header.
   if (!decoder || body.length === 0) return body;
-  return readWhole(decodeStream(Readable.from([body]), decoder), limit, holder);
+  return readWhole(decodeStream(Readable.from([body]), decoder), limit, account);
 }
 
 /** Decodes a stream. The returned stream ends, fails and is destroyed together with the source. */
@@ -44,8 +44,8 @@ export const decodeStream = (source: Readable, decoder: Decoder | null): Readabl
   decoder ? pipeline(source, decoder(), () => {}) : source;
 
 /** Reads a whole stream. Rejects with `TooLarge` and destroys the stream when it exceeds `limit` bytes. */
-export async function readWhole(stream: Readable, limit: number, holder: Holder): Promise<Buffer> {
-  const collector = new Collector(limit, holder);
+export async function readWhole(stream: Readable, limit: number, account: MemoryAccount): Promise<Buffer> {
+  const collector = new Collector(limit, account);
   for await (const chunk of stream as AsyncIterable<Buffer>) collector.add(chunk);
   return collector.bytes();
 }
@@ -71,14 +71,14 @@ export class Collector {
   length = 0;
   #chunks = 0;
   readonly #size: number;
-  readonly #holder: Holder | null;
+  readonly #account: MemoryAccount | null;
   readonly #keeps: "all" | "last";
   #memory = EMPTY;
 
   /** Without a holder its bytes count elsewhere. */
-  constructor(size: number, holder: Holder | null, keeps: "all" | "last" = "all") {
+  constructor(size: number, account: MemoryAccount | null, keeps: "all" | "last" = "all") {
     this.#size = size;
-    this.#holder = holder;
+    this.#account = account;
     this.#keeps = keeps;
   }
 
@@ -87,8 +87,8 @@ export class Collector {
     const kept = Math.min(this.total, 2 * this.#size);
     this.total += chunk.length;
     this.#chunks++;
-    if (this.#keeps === "all" && this.total > this.#size) throw new TooLarge(this.#size);
-    this.#holder?.hold(Math.min(this.total, 2 * this.#size) - kept);
+    if (this.#keeps === "all" && this.total > this.#size) throw new ResponseTooLargeError(this.#size);
+    this.#account?.chargeMemory(Math.min(this.total, 2 * this.#size) - kept);
     const added = chunk.length > this.#size ? chunk.subarray(-this.#size) : chunk;
     if (this.length === 0) this.#memory = added;
     else if (this.length + added.length > this.#memory.length) this.#makeRoom(added.length);

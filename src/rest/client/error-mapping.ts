@@ -1,5 +1,5 @@
-import { type ErrorCode, Failure, tryTo } from "../../errors.ts";
-import type { Order } from "./order.ts";
+import { type ErrorCode, GatewayError, tryTo } from "../../errors.ts";
+import type { UpstreamCall } from "./upstream-call.ts";
 import type { UpstreamRequest } from "./request.ts";
 import type { ResponseHead } from "./transport.ts";
 import { httpDateMs } from "./upstream-clock.ts";
@@ -16,16 +16,16 @@ interface ErrorResponse extends ResponseHead {
 
 /** Maps a response with status 300 or above to an error for callers. The document describes none of them; the mapping is ours. */
 export function mapErrorResponse(
-  { request: { endpoint, path, token, secret }, requester: { scope } }: Order,
+  { request: { endpoint, path, token, secret }, requester: { scope } }: UpstreamCall,
   head: ResponseHead,
   body: Buffer,
   common: readonly string[],
-): Failure {
+): GatewayError {
   const secrets = [...common, scope.token, token, secret];
   const response = { ...head, path, text: body.toString("utf8"), secrets };
   const { code, message } = mapStatus(endpoint, response);
   const retryAfterSeconds = secondsOf(response);
-  return new Failure(code, message, {
+  return new GatewayError(code, message, {
     upstream: { method: endpoint.method, route: endpoint.path, status: response.status },
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
     ...(endpoint.method !== "GET" && (mayHaveBeenDone(response) || isCrash(endpoint, response))

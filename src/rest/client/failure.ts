@@ -1,10 +1,17 @@
 import errors from "undici/lib/core/errors.js";
-import { NotUnderstood } from "./body.ts";
-import { Cancelled, DeadlineError, OVERLOADED, Failure, isFailure, TooLarge } from "../../errors.ts";
+import { UnsupportedResponseError } from "./body.ts";
+import {
+  CancelledError,
+  DeadlineError,
+  OVERLOADED,
+  GatewayError,
+  isGatewayError,
+  ResponseTooLargeError,
+} from "../../errors.ts";
 import type { EndpointName } from "../api/endpoint.ts";
-import type { Life } from "./order.ts";
+import type { Lifetime } from "./upstream-call.ts";
 import { type Mapped, MAX_RETRY_AFTER_SECONDS, THROTTLED } from "./error-mapping.ts";
-import { TimedOut, TransportError } from "./transport.ts";
+import { TimeoutError, TransportError } from "./transport.ts";
 
 const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
 /** Codes of zlib, brotli and the HTTP parser, and of a failed assertion in undici, for example on status 000. */
@@ -21,15 +28,19 @@ function classify(cause: unknown, wasSent: boolean): Mapped | null {
   const code = codeOf(cause);
   if (LOCAL.test(code)) return { code: "SERVICE_OVERLOADED", message: OVERLOADED };
   // Thrown by the byte limits while the response is received.
-  if (cause instanceof Failure) return cause;
-  const isOutOfReach = CONNECTION.test(code) || cause instanceof TimedOut;
+  if (cause instanceof GatewayError) return cause;
+  const isOutOfReach = CONNECTION.test(code) || cause instanceof TimeoutError;
   if (!wasSent && isOutOfReach) return OUT_OF_REACH;
-  if (cause instanceof TimedOut || TIMEOUT.test(code))
+  if (cause instanceof TimeoutError || TIMEOUT.test(code))
     return { code: "UPSTREAM_TIMEOUT", message: "The service did not answer in time." };
-  if (cause instanceof TooLarge)
+  if (cause instanceof ResponseTooLargeError)
     return { code: "UPSTREAM_BAD_RESPONSE", message: `The service's answer is ${cause.message}.` };
   // Not every release of undici gives the parser's errors a code.
-  if (DECODING.test(code) || cause instanceof NotUnderstood || cause instanceof errors.HTTPParserError)
+  if (
+    DECODING.test(code) ||
+    cause instanceof UnsupportedResponseError ||
+    cause instanceof errors.HTTPParserError
+  )
     return { code: "UPSTREAM_BAD_RESPONSE", message: "The service's answer cannot be decoded." };
   return isOutOfReach ? OUT_OF_REACH : null;
 }
@@ -38,10 +49,14 @@ function classify(cause: unknown, wasSent: boolean): Mapped | null {
  * Maps the failure of a request to an error for callers. The message omits the cause because it can name hosts. Bugs of
  * the gateway are returned unchanged, except after a command was sent, which may have been done.
  */
-export function mapFailure(endpoint: EndpointName, error: unknown, status: number | null = null): Error {
+export function mapTransportError(
+  endpoint: EndpointName,
+  error: unknown,
+  status: number | null = null,
+): Error {
   // Its reader does not know the request.
-  const isUnread = isFailure(error, "UPSTREAM_BAD_RESPONSE") && !error.facts.upstream;
-  if (error instanceof Cancelled || (error instanceof Failure && !isUnread)) return error;
+  const isUnread = isGatewayError(error, "UPSTREAM_BAD_RESPONSE") && !error.facts.upstream;
+  if (error instanceof CancelledError || (error instanceof GatewayError && !isUnread)) return error;
   const wasSent = isSent(error);
   const cause = error instanceof TransportError ? error.cause : error;
   const mayHaveBeenDone = endpoint.method !== "GET" && wasSent;
@@ -52,7 +67,7 @@ export function mapFailure(endpoint: EndpointName, error: unknown, status: numbe
       : null);
   if (!failure)
     return cause instanceof Error ? cause : new TypeError("something other than an error was thrown");
-  return new Failure(
+  return new GatewayError(
     failure.code,
     failure.message,
     {
@@ -66,10 +81,10 @@ export function mapFailure(endpoint: EndpointName, error: unknown, status: numbe
 /** The error of a request that nobody wants any more. A command that was not sent cannot have been done. */
 export function endedError(
   { method, path }: EndpointName,
-  life: Pick<Life, "ended">,
+  lifetime: Pick<Lifetime, "ended">,
   wasSent: boolean,
 ): Error {
-  if (life.ended !== "deadline") return new Cancelled("The caller left.");
+  if (lifetime.ended !== "deadline") return new CancelledError("The caller left.");
   return new DeadlineError(
     "UPSTREAM_TIMEOUT",
     wasSent
@@ -93,9 +108,12 @@ export const isSent = (error: unknown): boolean => !(error instanceof TransportE
 
 /** The cause of a failure as one word that is safe to log; null for a bug of the gateway. */
 export function causeOf(cause: unknown): string | null {
-  const isKnown = [TimedOut, TooLarge, NotUnderstood, errors.HTTPParserError].some(
-    (kind) => cause instanceof kind,
-  );
+  const isKnown = [
+    TimeoutError,
+    ResponseTooLargeError,
+    UnsupportedResponseError,
+    errors.HTTPParserError,
+  ].some((kind) => cause instanceof kind);
   return codeOf(cause) || (cause instanceof Error && isKnown ? cause.constructor.name : null);
 }
 
@@ -104,7 +122,7 @@ const codeOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
 
 export const noToken = () =>
-  new Failure(
+  new GatewayError(
     "UNAUTHENTICATED",
     "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
   );

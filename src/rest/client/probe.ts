@@ -1,15 +1,15 @@
-import { serviceShownBy } from "../../errors.ts";
-import type { Clock } from "../../clock.ts";
-import { RequestScope } from "../../request-scope.ts";
+import { healthImpliedBy } from "../../errors.ts";
+import type { Clock } from "../../util/clock.ts";
+import { RequestScope } from "../../callers/request-scope.ts";
 import { Nothing } from "../api/reader.ts";
-import { attempt, type AttemptSettings, type Exchange } from "./attempt.ts";
-import type { Requester, Order } from "./order.ts";
+import { attempt, type AttemptSettings, type ResponseConsumer } from "./attempt.ts";
+import type { Requester, UpstreamCall } from "./upstream-call.ts";
 import type { UpstreamRequest } from "./request.ts";
 
 export interface ProbeSettings {
   readonly attempts: Omit<AttemptSettings, "breaker">;
   /** Sends a request and reads its whole response. */
-  readonly exchange: Exchange<unknown>;
+  readonly consume: ResponseConsumer<unknown>;
   readonly open: (scope: RequestScope) => Requester;
   readonly clock: Clock;
 }
@@ -22,33 +22,33 @@ const PROBE_MS = 4_000;
  * operation of that request, and is never a command. Only its status is read. Probes alternate between the cheapest record and
  * what the request reads, so that neither one dead endpoint nor one bad record keeps the circuit open.
  */
-export function createProbe({ attempts, exchange, open, clock }: ProbeSettings) {
+export function createProbe({ attempts, consume, open, clock }: ProbeSettings) {
   let isCheapNext = true;
 
   const targetOf = (waiting: UpstreamRequest<unknown>) => {
     const { method, answer } = waiting.endpoint;
-    const { cheapest } = attempts.dialect;
+    const { cheapest } = attempts.requestFormat;
     const isCheap = isCheapNext || method !== "GET" || answer.form !== "json";
     isCheapNext = !isCheap;
     return isCheap ? { endpoint: cheapest, path: cheapest.toPath({}) } : waiting;
   };
 
-  return async ({ request: waiting, requester: { scope: asking } }: Order): Promise<boolean> => {
+  return async ({ request: waiting, requester: { scope: asking } }: UpstreamCall): Promise<boolean> => {
     const scope = new RequestScope(asking, Number.POSITIVE_INFINITY);
     const cancel = clock.after(PROBE_MS, () => scope.end("deadline"));
     const requester = open(scope);
     const { endpoint, path } = targetOf(waiting);
     const { token = asking.token } = waiting;
     const request = { endpoint: { ...endpoint, answer: Nothing }, path, token };
-    const order = { request, requester, asker: requester };
+    const call = { request, requester, consumer: requester };
     // The circuit learns the outcome of a probe from its result.
     const uncounted = { ...attempts, breaker: { leave: () => {} } };
-    const isUp = await attempt(uncounted, order, exchange, 0).then(
+    const isUp = await attempt(uncounted, call, consume, 0).then(
       () => true,
-      (error: unknown) => serviceShownBy(error) === "up",
+      (error: unknown) => healthImpliedBy(error) === "up",
     );
     cancel();
-    scope.end("done");
+    scope.end("completed");
     return isUp;
   };
 }

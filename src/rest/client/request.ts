@@ -1,8 +1,8 @@
-import type { Note } from "../../journal.ts";
+import type { TraceEntry } from "../../operation-trace.ts";
 import type { AnyEndpoint, Command, Get } from "../api/endpoint.ts";
-import type { RateLimit } from "../../rate.ts";
+import type { RateLimit } from "../../util/sliding-window.ts";
 import { RESERVED_HEADERS } from "../api/headers.ts";
-import type { RequestScope } from "../../request-scope.ts";
+import type { RequestScope } from "../../callers/request-scope.ts";
 
 /** One request to the service: an endpoint, its filled path with the query, and its parameters. */
 export interface UpstreamRequest<Answer> {
@@ -14,12 +14,12 @@ export interface UpstreamRequest<Answer> {
   /** The token to send; null for none. Defaults to the caller's. */
   readonly token?: string | null;
   /** What the journal of its operation says of it; null without one. */
-  readonly note?: Note | null;
+  readonly traceEntry?: TraceEntry | null;
   /** `Range` and `If-Range` of a download. */
   readonly range?: Readonly<Record<string, string>> | null;
 }
 
-export interface Dialect {
+export interface RequestFormat {
   /** Prefix of every endpoint's path, with a slash at both ends. */
   readonly pathPrefix: string;
   /** The scheme before the token. */
@@ -36,15 +36,15 @@ export interface Dialect {
 
 /** `trace`: headers of the trace context, of which none replaces another header. */
 export function headersOf(
-  dialect: Dialect,
+  requestFormat: RequestFormat,
   { token: own, requestId }: RequestScope,
   { endpoint, body = null, token = own, range }: UpstreamRequest<unknown>,
   trace: Readonly<Record<string, string>> | null,
 ): Readonly<Record<string, string>> {
   const accept = endpoint.answer.form === "json" ? "application/json" : "*/*";
   // Keys after what is spread cost Node 20 a microsecond each.
-  const headers: Record<string, string> = { accept, "x-request-id": requestId, ...dialect.headers };
-  if (token !== null) headers["authorization"] = `${dialect.authorizationScheme} ${token}`;
+  const headers: Record<string, string> = { accept, "x-request-id": requestId, ...requestFormat.headers };
+  if (token !== null) headers["authorization"] = `${requestFormat.authorizationScheme} ${token}`;
   if (body !== null) headers["content-type"] = "application/json";
   if (trace)
     for (const [name, value] of Object.entries(trace))

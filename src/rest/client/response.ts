@@ -1,56 +1,60 @@
-import type { Caller } from "../../caller.ts";
-import { Failure } from "../../errors.ts";
-import { HEAP_PER_HELD_BYTE } from "../../held.ts";
+import type { Caller } from "../../callers/callers.ts";
+import { GatewayError } from "../../errors.ts";
+import { HEAP_BYTES_PER_CHARGED_BYTE } from "../../callers/memory-budget.ts";
 import { type JsonScan, scanJson } from "../api/json-scan.ts";
 import { parseJson } from "../api/parse-json.ts";
 import type { Reading } from "../api/record.ts";
-import { EMPTY, NotUnderstood, readWhole } from "./body.ts";
+import { EMPTY, UnsupportedResponseError, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
-import type { Order } from "./order.ts";
-import type { Dialect } from "./request.ts";
+import type { UpstreamCall } from "./upstream-call.ts";
+import type { RequestFormat } from "./request.ts";
 import { MAX_ERROR_BYTES, type StreamedResponse, TransportError, type WholeResponse } from "./transport.ts";
 
 export interface ReadSettings {
   /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
-  readonly dialect: Dialect;
+  readonly requestFormat: RequestFormat;
   /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
-  readonly takeTurn: (caller: Caller, work: () => void) => void;
+  readonly runTask: (caller: Caller, work: () => void) => void;
 }
 
 /** Parses a whole response with the reader of its endpoint, in turns of the caller; a long one in time slices. */
 export function readResponse(
-  order: Order,
+  call: UpstreamCall,
   response: WholeResponse,
   settings: ReadSettings,
   { resolve, reject }: { resolve(answer: unknown): void; reject(error: unknown): void },
 ): void {
-  const { caller } = order.requester.scope;
-  const { onFault, takeTurn } = settings;
+  const { caller } = call.requester.scope;
+  const { onFault, runTask } = settings;
   let steps: Steps | null = null;
   const advance = (): void => {
     try {
-      const step = (steps ??= stepsOf(order, response, settings)).next();
-      if (!step.done) return takeTurn(caller, advance);
-      for (const place of step.value.faults) onFault(order.request.endpoint.path, place);
+      const step = (steps ??= stepsOf(call, response, settings)).next();
+      if (!step.done) return runTask(caller, advance);
+      for (const place of step.value.faults) onFault(call.request.endpoint.path, place);
       resolve(step.value.answer);
     } catch (error) {
       reject(error);
     }
   };
-  takeTurn(caller, advance);
+  runTask(caller, advance);
 }
 
 type Steps = Iterator<undefined, Reading<unknown>>;
 
-function stepsOf(order: Order, response: WholeResponse, { dialect, onFault }: ReadSettings): Steps {
+function stepsOf(
+  call: UpstreamCall,
+  response: WholeResponse,
+  { requestFormat, onFault }: ReadSettings,
+): Steps {
   const { status, body } = response;
-  if (status >= 300) throw mapErrorResponse(order, response, body, dialect.secrets);
-  const { path, answer: reader } = order.request.endpoint;
+  if (status >= 300) throw mapErrorResponse(call, response, body, requestFormat.secrets);
+  const { path, answer: reader } = call.request.endpoint;
   // The body is ignored: the document describes none.
   if (reader.form !== "json") return { next: () => ({ done: true, value: NOTHING }) };
   const scan = scanJson(body);
-  holdValue(order, scan, body);
+  holdValue(call, scan, body);
   if (scan.isTooDeep) onFault(path, TOO_DEEP);
   return reader.steps(parse(body, scan));
 }
@@ -61,10 +65,10 @@ const NOTHING = { answer: undefined, faults: [] };
 const TOO_DEEP = "(nested too deeply)";
 
 /** Counts the memory that the value of a response will take, where that is more than its bytes stand for. */
-function holdValue({ asker }: Order, { heapBytes }: JsonScan, body: Buffer): void {
-  const excess = Math.ceil(heapBytes / HEAP_PER_HELD_BYTE) - body.length;
+function holdValue({ consumer }: UpstreamCall, { heapBytes }: JsonScan, body: Buffer): void {
+  const excess = Math.ceil(heapBytes / HEAP_BYTES_PER_CHARGED_BYTE) - body.length;
   try {
-    if (excess > 0) asker.hold(excess);
+    if (excess > 0) consumer.chargeMemory(excess);
   } catch (error) {
     // The upstream service may have done what it was sent.
     throw new TransportError(error, true);
@@ -76,26 +80,28 @@ function parse(body: Buffer, scan: JsonScan): unknown {
     return parseJson(body, scan);
   } catch {
     // The parser's own message quotes the body.
-    throw new Failure("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.");
+    throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.");
   }
 }
 
 /** Checks that the body of a response can be streamed. Otherwise destroys its stream and throws. */
 export async function checkStream(
-  order: Order,
+  call: UpstreamCall,
   response: StreamedResponse,
-  { secrets }: Dialect,
+  { secrets }: RequestFormat,
 ): Promise<StreamedResponse> {
   const { status, stream, bodyHeaders, isHandedOver } = response;
-  const { range } = order.request;
+  const { range } = call.request;
   if (status >= 300 && !(status === 416 && range)) {
-    const body = await readWhole(stream, MAX_ERROR_BYTES, order.asker).catch(() => EMPTY);
-    throw mapErrorResponse(order, response, body, secrets);
+    const body = await readWhole(stream, MAX_ERROR_BYTES, call.consumer).catch(() => EMPTY);
+    throw mapErrorResponse(call, response, body, secrets);
   }
   const isUnrequestedPart = status === 206 && !(range && bodyHeaders["content-range"]);
   if (!isHandedOver && !isUnrequestedPart) return response;
   stream.destroy();
-  throw isHandedOver ? new Failure("UPSTREAM_BAD_RESPONSE", HANDED_OVER) : new NotUnderstood();
+  throw isHandedOver
+    ? new GatewayError("UPSTREAM_BAD_RESPONSE", HANDED_OVER)
+    : new UnsupportedResponseError();
 }
 
 const HANDED_OVER =

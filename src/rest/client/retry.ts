@@ -1,5 +1,5 @@
-import { retryOf, Failure } from "../../errors.ts";
-import type { Life } from "./order.ts";
+import { retryOf, GatewayError } from "../../errors.ts";
+import type { Lifetime } from "./upstream-call.ts";
 import { MAX_RETRY_AFTER_SECONDS } from "./error-mapping.ts";
 
 /** At most a tenth of the requests of the last 10 seconds may be retries; a quiet gateway may make ten. */
@@ -44,7 +44,7 @@ export function createRetries(maxRetries: number) {
       attempts++;
     },
     /** The pause before the next attempt, in milliseconds; null when a retry cannot help or would be too late. */
-    pauseAfter: (error: unknown, tried: number, { deadline }: Pick<Life, "deadline">): number | null => {
+    pauseAfter: (error: unknown, tried: number, { deadline }: Pick<Lifetime, "deadline">): number | null => {
       const inTime = (ms: number) => (Date.now() + ms < deadline ? ms : null);
       const requestedMs = requestedPauseMs(error) ?? 0;
       // Known servers throttle in normal operation: a read waits for each pause that they name, one of 0 seconds is tried once.
@@ -64,7 +64,7 @@ const backoffMs = (attempts: number): number =>
 
 /** The service's `Retry-After`, in milliseconds; null without one. */
 function requestedPauseMs(error: unknown): number | null {
-  const { retryAfterSeconds } = error instanceof Failure ? error.facts : {};
+  const { retryAfterSeconds } = error instanceof GatewayError ? error.facts : {};
   return retryAfterSeconds === undefined ? null : retryAfterSeconds * 1000;
 }
 

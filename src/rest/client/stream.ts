@@ -2,12 +2,12 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { targetOf } from "./connector.ts";
-import { decoderOf, decodeStream, NotUnderstood } from "./body.ts";
-import type { Life } from "./order.ts";
+import { decoderOf, decodeStream, UnsupportedResponseError } from "./body.ts";
+import type { Lifetime } from "./upstream-call.ts";
 import {
   headOf,
   type StreamedResponse,
-  TimedOut,
+  TimeoutError,
   TransportError,
   type TransportSettings,
   type WireRequest,
@@ -20,7 +20,7 @@ import {
 export function openResponse(
   settings: TransportSettings,
   { method, path, headers }: WireRequest,
-  life: Life,
+  lifetime: Lifetime,
 ): Promise<StreamedResponse> {
   const { upstreamUrl, connect, connectTimeoutMs, headersTimeoutMs, idleTimeoutMs } = settings;
   const isSecure = upstreamUrl.protocol === "https:";
@@ -44,10 +44,10 @@ export function openResponse(
       reject(new TransportError(cause, wasSent));
       underWay.destroy(cause);
     };
-    const failAfter = (ms: number) => setTimeout(() => fail(new TimedOut()), ms);
+    const failAfter = (ms: number) => setTimeout(() => fail(new TimeoutError()), ms);
     let timer = failAfter(connectTimeoutMs);
-    const onLifeEnd = () => fail(new TimedOut());
-    life.onEnd(onLifeEnd);
+    const onLifetimeEnd = () => fail(new TimeoutError());
+    lifetime.onEnd(onLifetimeEnd);
 
     request.once("socket", () => {
       wasSent = true;
@@ -55,12 +55,12 @@ export function openResponse(
       timer = failAfter(headersTimeoutMs);
     });
     request.on("error", fail);
-    request.once("close", () => life.offEnd(onLifeEnd));
+    request.once("close", () => lifetime.offEnd(onLifetimeEnd));
     request.once("upgrade", (_response, socket) => {
       // Nothing else listens to the upgraded socket.
       socket.on("error", () => {});
       underWay = socket;
-      fail(new NotUnderstood());
+      fail(new UnsupportedResponseError());
     });
     request.once("response", (response) => {
       clearTimeout(timer);
@@ -73,7 +73,7 @@ export function openResponse(
       const { statusCode: status = 0 } = response;
       const head = headOf(status, response.rawHeaders);
       const decoder = decoderOf(head.encoding);
-      if (status < 200 || decoder === undefined) return fail(new NotUnderstood());
+      if (status < 200 || decoder === undefined) return fail(new UnsupportedResponseError());
       resolve({
         ...head,
         stream: decodeStream(response, decoder),
@@ -82,7 +82,7 @@ export function openResponse(
         ),
         isHandedOver:
           HANDED_OVER.some((name) => name in received) && Number(received["content-length"] ?? 0) === 0,
-        keep: () => life.offEnd(onLifeEnd),
+        keep: () => lifetime.offEnd(onLifetimeEnd),
       });
     });
     request.end();
@@ -97,7 +97,7 @@ const HANDED_OVER = ["x-accel-redirect", "x-sendfile"];
 /** Destroys a response when the service sends nothing for too long. While data is buffered the reader is slow instead. */
 function endWhenSilent(response: IncomingMessage, idleTimeoutMs: number): void {
   response.setTimeout(idleTimeoutMs, () => {
-    if (response.readableLength === 0) response.destroy(new TimedOut());
+    if (response.readableLength === 0) response.destroy(new TimeoutError());
     else response.socket.setTimeout(idleTimeoutMs);
   });
 }

@@ -1,9 +1,9 @@
 import type { Readable } from "node:stream";
 import Pool from "undici/lib/dispatcher/pool.js";
-import { Failure } from "../../errors.ts";
+import { GatewayError } from "../../errors.ts";
 import { Collector, decodeBody, EMPTY, IN_SHORT_CHUNKS } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
-import type { Asker } from "./order.ts";
+import type { Consumer } from "./upstream-call.ts";
 
 export interface TransportSettings {
   /** `{base_url}` of the service. */
@@ -69,7 +69,7 @@ export class TransportError extends Error {
 }
 
 /** A timeout of the gateway, or the end of those who wait. */
-export class TimedOut extends Error {}
+export class TimeoutError extends Error {}
 
 /** Maximum bytes of an error body: enough for any message. */
 export const MAX_ERROR_BYTES = 64 * 1024;
@@ -89,9 +89,9 @@ export function createTransport(settings: TransportSettings) {
 
   return {
     /** Sends a request and reads its whole response. Calls back once, at the latest on a timeout or when nobody wants it any more. */
-    send: (request: WireRequest, asker: Asker, done: Done): void => {
+    send: (request: WireRequest, consumer: Consumer, done: Done): void => {
       const maxBytes = request.wantsBody ? maxJsonBytes : null;
-      pool.dispatch(request, new ResponseHandler(asker, done, maxBytes, responseTimeoutMs));
+      pool.dispatch(request, new ResponseHandler(consumer, done, maxBytes, responseTimeoutMs));
     },
     /** Opens and closes a connection without sending anything. Rejects when that fails. */
     reach: () =>
@@ -112,11 +112,11 @@ type Done = (
 
 /** Collects a response and settles once, whichever callbacks undici calls. */
 class ResponseHandler {
-  readonly #asker: Asker;
+  readonly #consumer: Consumer;
   readonly #done: Done;
   /** Maximum bytes of the body after decompression; null when the body of a response that is no error is ignored. */
   readonly #maxBytes: number | null;
-  readonly #onEnd = (): void => this.#fail(new TimedOut());
+  readonly #onEnd = (): void => this.#fail(new TimeoutError());
   #timer: NodeJS.Timeout;
   #isSettled = false;
   /** Set when the request is sent. */
@@ -124,12 +124,12 @@ class ResponseHandler {
   #head: ResponseHead | null = null;
   #body: Collector | null = null;
 
-  constructor(asker: Asker, done: Done, maxBytes: number | null, timeoutMs: number) {
-    this.#asker = asker;
+  constructor(consumer: Consumer, done: Done, maxBytes: number | null, timeoutMs: number) {
+    this.#consumer = consumer;
     this.#done = done;
     this.#maxBytes = maxBytes;
     this.#timer = setTimeout(this.#onEnd, timeoutMs);
-    asker.life.onEnd(this.#onEnd);
+    consumer.lifetime.onEnd(this.#onEnd);
   }
 
   onConnect(abort: () => void): void {
@@ -141,12 +141,12 @@ class ResponseHandler {
     // Informational: the final response follows.
     if (status < 200) return true;
     this.#head = headOf(status, rawHeaders);
-    if (status >= 300) this.#body = new Collector(MAX_ERROR_BYTES, this.#asker);
-    else if (this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes, this.#asker);
+    if (status >= 300) this.#body = new Collector(MAX_ERROR_BYTES, this.#consumer);
+    else if (this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes, this.#consumer);
     else {
       this.#succeed({ body: EMPTY, ...this.#head });
       // The ignored body may still arrive, and keeps the connection usable.
-      this.#body = new Collector(MAX_ERROR_BYTES, this.#asker);
+      this.#body = new Collector(MAX_ERROR_BYTES, this.#consumer);
       this.#timer = setTimeout(() => this.#abort?.(), IGNORED_BODY_MS);
     }
     return true;
@@ -180,7 +180,7 @@ class ResponseHandler {
     try {
       const isError = head.status >= 300;
       const limit = isError ? MAX_ERROR_BYTES : (this.#maxBytes ?? MAX_ERROR_BYTES);
-      const decoding = decodeBody(body, encoding, limit, this.#asker);
+      const decoding = decodeBody(body, encoding, limit, this.#consumer);
       // The status of an error is used even when its body cannot be decoded.
       const decoded = await (isError ? decoding.catch(() => EMPTY) : decoding);
       this.#succeed({ body: decoded, ...head });
@@ -204,12 +204,12 @@ class ResponseHandler {
     clearTimeout(this.#timer);
     if (this.#isSettled) return false;
     this.#isSettled = true;
-    this.#asker.life.offEnd(this.#onEnd);
+    this.#consumer.lifetime.offEnd(this.#onEnd);
     return true;
   }
 }
 
-const SHORT_CHUNKS = new Failure("UPSTREAM_BAD_RESPONSE", `The service's answer is ${IN_SHORT_CHUNKS}.`);
+const SHORT_CHUNKS = new GatewayError("UPSTREAM_BAD_RESPONSE", `The service's answer is ${IN_SHORT_CHUNKS}.`);
 
 /** How long an ignored body may occupy its connection, in milliseconds. */
 const IGNORED_BODY_MS = 1_000;

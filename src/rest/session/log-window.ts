@@ -1,4 +1,4 @@
-import { Collector, EMPTY, type Holder } from "../client/body.ts";
+import { Collector, EMPTY, type MemoryAccount } from "../client/body.ts";
 import type { StreamedResponse } from "../client/transport.ts";
 
 /**
@@ -33,10 +33,10 @@ export type LogResponse = Pick<StreamedResponse, "stream" | "bodyHeaders">;
 export async function readWindow(
   response: LogResponse,
   request: WindowRequest,
-  holder: Holder | null,
+  account: MemoryAccount | null,
 ): Promise<LogWindow> {
-  if ("tailLines" in request) return readTail(response, request, holder);
-  const window = await new OpenLog(response, request).next(holder);
+  if ("tailLines" in request) return readTail(response, request, account);
+  const window = await new OpenLog(response, request).next(account);
   if (request.isContinued) return window;
   window.rest?.close();
   return { ...window, rest: null };
@@ -74,17 +74,17 @@ class OpenLog {
   }
 
   /** Reads the next window. Rejects when the response fails. */
-  async next(holder: Holder | null = null): Promise<LogWindow> {
+  async next(account: MemoryAccount | null = null): Promise<LogWindow> {
     const maxLength = this.#maxBytes + MAX_CHARACTER_BYTES;
-    const isCut = await this.#skip(maxLength, holder);
-    const held = new Collector(maxLength, holder);
+    const isCut = await this.#skip(maxLength, account);
+    const reservation = new Collector(maxLength, account);
     for (let chunk = await this.#nextChunk(); chunk; chunk = await this.#nextChunk()) {
-      const end = maxLength - held.length;
-      held.add(chunk.subarray(0, end));
+      const end = maxLength - reservation.length;
+      reservation.add(chunk.subarray(0, end));
       this.#ahead = chunk.subarray(end);
-      if (held.length === maxLength) break;
+      if (reservation.length === maxLength) break;
     }
-    const bytes = held.bytes();
+    const bytes = reservation.bytes();
     // A window smaller than its first character contains that character, so that reading makes progress.
     const end = wholeCharacters(bytes, this.#maxBytes) || wholeCharacters(bytes, lengthFrom(bytes[0]));
     const startByte = this.#position;
@@ -109,9 +109,9 @@ class OpenLog {
    * Receives what is before the window. A log that ends before is a new one: its beginning becomes the window. Returns whether there is
    * more of it than was kept.
    */
-  async #skip(maxLength: number, holder: Holder | null): Promise<boolean> {
+  async #skip(maxLength: number, account: MemoryAccount | null): Promise<boolean> {
     const kept = Number.isFinite(this.#length) ? 0 : maxLength;
-    const head = new Collector(kept, holder);
+    const head = new Collector(kept, account);
     let skipped = 0;
     while (this.#toSkip > 0) {
       const chunk = await this.#nextChunk();
@@ -149,12 +149,12 @@ class OpenLog {
 async function readTail(
   { stream }: LogResponse,
   { tailLines, maxBytes }: { tailLines: number; maxBytes: number },
-  holder: Holder | null,
+  account: MemoryAccount | null,
 ): Promise<LogWindow> {
-  const held = new Collector(maxBytes + MAX_CHARACTER_BYTES, holder, "last");
-  for await (const chunk of stream as AsyncIterable<Buffer>) held.add(chunk);
-  const { total } = held;
-  const bytes = held.bytes();
+  const reservation = new Collector(maxBytes + MAX_CHARACTER_BYTES, account, "last");
+  for await (const chunk of stream as AsyncIterable<Buffer>) reservation.add(chunk);
+  const { total } = reservation;
+  const bytes = reservation.bytes();
   const end = wholeCharacters(bytes, bytes.length);
   const line = lineStart(bytes.subarray(0, end), tailLines);
   const isWhole = end - line <= maxBytes;

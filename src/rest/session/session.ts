@@ -1,33 +1,33 @@
-import type { RunRead } from "../api/batches.ts";
+import type { RunRead } from "../api/batch-rules.ts";
 import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { Client, ReadPart } from "../client/client.ts";
-import type { Requester, RequesterBounds } from "../client/order.ts";
-import type { RequestScope } from "../../request-scope.ts";
+import type { Requester, RequestLimits } from "../client/upstream-call.ts";
+import type { RequestScope } from "../../callers/request-scope.ts";
 import { noToken } from "../client/failure.ts";
-import { Batches, type Pacing, type ReadOptions } from "./batches.ts";
+import { BatchLoader, type OperationProgress, type ReadOptions } from "./batch-loader.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
-import type { Journal } from "../../journal.ts";
+import type { OperationTrace } from "../../operation-trace.ts";
 import { LargePages } from "./large-pages.ts";
-import type { Read, Reader } from "./reads.ts";
-import type { CallerReads, SharedReads } from "./shared-reads.ts";
+import type { Read, ReadContext } from "./reads.ts";
+import type { CallerReadCache, ReadCache } from "./read-cache.ts";
 
 /** What the sessions of a gateway share. */
 export interface SharedSettings {
   readonly server: Server;
   /** Receives the route of a batch that is refused from now on. */
   readonly onRefused: (route: string) => void;
-  readonly reads: SharedReads;
+  readonly reads: ReadCache;
 }
 
 export interface SessionSettings {
   readonly shared: SharedSettings;
-  readonly bounds: RequesterBounds;
+  readonly bounds: RequestLimits;
   /** Whether every read sends its own request. Other operations do not wait for such reads, which may yield to them. */
-  readonly isFresh: boolean;
-  readonly pacing: Pacing;
+  readonly bypassesCache: boolean;
+  readonly progress: OperationProgress;
   /** Null unless the result shows how it came about. */
-  readonly journal: Journal | null;
+  readonly operationTrace: OperationTrace | null;
 }
 
 export type Wants = Pick<ReadOptions, "query" | "part">;
@@ -44,13 +44,13 @@ export function openSession(client: SessionClient, scope: RequestScope, settings
 class TokenSession {
   readonly server: Server;
   readonly largePages: LargePages;
-  readonly #reader: Reader;
-  readonly #own: CallerReads;
+  readonly #context: ReadContext;
+  readonly #own: CallerReadCache;
   readonly #settings: SessionSettings;
-  #batches: Batches;
+  #batchLoader: BatchLoader;
 
   constructor(
-    client: Reader["client"],
+    client: ReadContext["client"],
     requester: Requester,
     settings: SessionSettings,
     token: string | null,
@@ -64,9 +64,17 @@ class TokenSession {
     this.largePages = shared?.largePages ?? new LargePages();
     const started: Read[] = [];
     const { largePages } = this;
-    this.#reader = { client, requester, token, shared, isFresh: settings.isFresh, largePages, started };
+    this.#context = {
+      client,
+      requester,
+      token,
+      shared,
+      bypassesCache: settings.bypassesCache,
+      largePages,
+      started,
+    };
     this.#settings = settings;
-    this.#batches = new Batches(this.#reader, settings);
+    this.#batchLoader = new BatchLoader(this.#context, settings);
     scope.onEnd(() => {
       for (const read of started) read.leave();
     });
@@ -74,7 +82,7 @@ class TokenSession {
 
   /** Throws `Failure` when the caller has no token. Nothing is sent then. */
   requireToken(): void {
-    if (this.#reader.token === null) throw noToken();
+    if (this.#context.token === null) throw noToken();
   }
 
   /**
@@ -83,18 +91,18 @@ class TokenSession {
    */
   // Safe: equal reads have one type of response, and windows have keys of their own.
   read<At, Answer>(endpoint: Get<At, Answer>, at: At, wants: Wants = {}): Promise<Answer> {
-    return this.#batches.load(endpoint, at, wants) as Promise<Answer>;
+    return this.#batchLoader.load(endpoint, at, wants) as Promise<Answer>;
   }
 
   /** Prefetches the list that covers many reads like this one, if the server has one. */
   prefetchList<At>(endpoint: Get<At, unknown>, run: RunRead): void {
-    this.#batches.prefetchList(endpoint, run);
+    this.#batchLoader.prefetchList(endpoint, run);
   }
 
   /** Reads part of a log. Equal reads share it. */
   window<At>(endpoint: Get<At, undefined>, at: At, request: WindowRequest): Promise<LogWindow> {
     const window = { key: JSON.stringify(request), read: partOf(request) };
-    return this.#batches.load(endpoint, at, { window }) as Promise<LogWindow>;
+    return this.#batchLoader.load(endpoint, at, { window }) as Promise<LogWindow>;
   }
 
   /**
@@ -102,38 +110,38 @@ class TokenSession {
    * may have done it.
    */
   async send<At, Answer, Body>(endpoint: Command<At, Answer, Body>, at: At, body: Body): Promise<Answer> {
-    const { client, requester, token } = this.#reader;
+    const { client, requester, token } = this.#context;
     try {
-      const offered = this.server.offered(endpoint);
+      const supported = this.server.supported(endpoint);
       if (!endpoint.anonymous) this.requireToken();
       const request = {
-        endpoint: offered,
-        path: offered.toPath(at),
-        body: offered.encode(body),
-        secret: offered.secretOf(body),
+        endpoint: supported,
+        path: supported.toPath(at),
+        body: supported.encode(body),
+        secret: supported.secretOf(body),
         token: endpoint.anonymous ? null : token,
-        note: this.#settings.journal?.openCommand() ?? null,
+        traceEntry: this.#settings.operationTrace?.openCommand() ?? null,
       };
-      return await client.json({ request, requester, asker: requester });
+      return await client.json({ request, requester, consumer: requester });
     } finally {
-      this.#batches = new Batches(this.#reader, this.#settings);
+      this.#batchLoader = new BatchLoader(this.#context, this.#settings);
       this.endSharing();
     }
   }
 
   /** The time by the clock of the upstream service, in milliseconds since 1970. */
   upstreamTime(): number {
-    return this.#reader.client.upstreamTime();
+    return this.#context.client.upstreamTime();
   }
 
   /** The login name of the user of the token, if the service has told it before; otherwise null. */
   knownViewer(): string | null {
-    return this.#reader.shared?.viewer ?? null;
+    return this.#context.shared?.viewer ?? null;
   }
 
   /** Null: nobody is signed in. What was read for somebody else is not for this user. */
   learnViewer(username: string | null): void {
-    const { shared } = this.#reader;
+    const { shared } = this.#context;
     if (!shared) return;
     if (username === null || username !== (shared.viewer ?? username)) shared.endSharing();
     shared.viewer = username;
@@ -146,34 +154,34 @@ class TokenSession {
 
   /** Opens a session with another token. Both share only the limits. */
   as(token: string): Session {
-    const { client, requester } = this.#reader;
+    const { client, requester } = this.#context;
     return new TokenSession(client, requester, this.#settings, token);
   }
 }
 
 const partOf =
   (window: WindowRequest): ReadPart<LogWindow> =>
-  async (response, holder) => {
-    const part = await readWindow(response, window, holder);
+  async (response, account) => {
+    const part = await readWindow(response, window, account);
     if (part.rest) response.keep();
     return { part, bytes: part.endByte - part.startByte };
   };
 
 /** Acts for a place of the result. `isAhead`: no field has asked for it yet. */
-export type ForPlace = <Value>(act: () => Value, isAhead?: boolean) => Value;
+export type ForPath = <Value>(act: () => Value, isAhead?: boolean) => Value;
 
 /** The session of an operation with notes at one place of its result, for which it reads and sends. */
-export const sessionFor = (session: Session, forPlace: ForPlace): Session => ({
+export const sessionFor = (session: Session, forPath: ForPath): Session => ({
   server: session.server,
   largePages: session.largePages,
   requireToken: () => session.requireToken(),
-  read: (endpoint, at, wants) => forPlace(() => session.read(endpoint, at, wants)),
-  prefetchList: (endpoint, run) => forPlace(() => session.prefetchList(endpoint, run), true),
-  window: (endpoint, at, window) => forPlace(() => session.window(endpoint, at, window)),
-  send: (endpoint, at, body) => forPlace(() => session.send(endpoint, at, body)),
+  read: (endpoint, at, wants) => forPath(() => session.read(endpoint, at, wants)),
+  prefetchList: (endpoint, run) => forPath(() => session.prefetchList(endpoint, run), true),
+  window: (endpoint, at, window) => forPath(() => session.window(endpoint, at, window)),
+  send: (endpoint, at, body) => forPath(() => session.send(endpoint, at, body)),
   upstreamTime: () => session.upstreamTime(),
   knownViewer: () => session.knownViewer(),
   learnViewer: (username) => session.learnViewer(username),
   endSharing: () => session.endSharing(),
-  as: (token) => sessionFor(session.as(token), forPlace),
+  as: (token) => sessionFor(session.as(token), forPath),
 });

@@ -1,5 +1,5 @@
 import { startDemoService, still, tokenOf } from "../../support/demo-gateway.ts";
-import { gate } from "../../support/gate.ts";
+import { gate } from "../../support/latch.ts";
 import { startGateway } from "../../support/gateway.ts";
 import { listen } from "../../support/listen.ts";
 

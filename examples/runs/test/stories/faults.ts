@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
-import { handClock } from "../../../../test/support/hand-clock.ts";
+import { handClock } from "../../../../test/support/fake-clock.ts";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { openAt } from "../open-at.ts";
 import { alertOf, focusIn, open, signIn } from "../page.ts";

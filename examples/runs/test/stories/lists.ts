@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { text } from "node:stream/consumers";
 import { startDemoGateway, startDemoService } from "../../../../test/support/demo-gateway.ts";
-import { gate } from "../../../../test/support/gate.ts";
+import { gate } from "../../../../test/support/latch.ts";
 import { startGateway } from "../../../../test/support/gateway.ts";
 import { listen } from "../../../../test/support/listen.ts";
-import { handClock } from "../../../../test/support/hand-clock.ts";
+import { handClock } from "../../../../test/support/fake-clock.ts";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { allThere, open, signIn } from "../page.ts";
 

@@ -1,7 +1,7 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
-import { handClock } from "../../../../test/support/hand-clock.ts";
+import { handClock } from "../../../../test/support/fake-clock.ts";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { allThere, open, signIn } from "../page.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
-import { gate } from "../../../../test/support/gate.ts";
+import { gate } from "../../../../test/support/latch.ts";
 import { faultsOf, looksWell } from "../axe.ts";
 import { openAt } from "../open-at.ts";
 import { chooseStatus, focusIn } from "../page.ts";

@@ -1,0 +1,108 @@
+/*
+ * Metadata in a field's `extensions`, read by the plan and the limits. The engine knows neither the service nor its
+ * records, so the types here are loose; the schema code that declares fields checks them.
+ */
+
+/** Whether a path of fields is selected: `isSelected("nodes", "metrics")`. */
+export type IsSelected = (...path: readonly string[]) => boolean;
+
+/** The keys of records that are selected at a path of fields: `keysOf("project")`. */
+export type KeysOf = (...path: readonly string[]) => readonly string[];
+
+export type Variables = Readonly<Record<string, unknown>>;
+
+/** A place in the result: a key or index below another place. The root has none above it. */
+export interface ResponsePath {
+  readonly parent: ResponsePath | null;
+  readonly at: string | number;
+}
+
+/** The context of resolvers. Only that of an operation with notes knows its place in the result. */
+export interface TracedContext {
+  /** The place for which a resolver has this context; null outside of the result and when nobody wants to know. */
+  readonly place: ResponsePath | null;
+  /** The context for another place; null when nobody wants to know. */
+  readonly at: ((place: ResponsePath) => TracedContext) | null;
+}
+
+/** Starts a field's own reads. They need only the parent's address, so they can start before its record is loaded. */
+type StartChild = (
+  parent: never,
+  args: never,
+  context: never,
+  isSelected: IsSelected,
+  keysOf: KeysOf,
+) => Promise<unknown>;
+
+/** What a selection needs from its parent object. */
+export interface SelectionNeeds {
+  /** Keys of the parent's record. */
+  readonly keys: readonly string[];
+  /** Reads that need only the parent's address. */
+  readonly children: readonly ChildRead[];
+  /** What the parts of the selection need that are delivered later; absent where there are none. */
+  readonly deferred?: () => SelectionNeeds;
+}
+
+interface ChildRead {
+  readonly start: (parent: unknown, context: TracedContext, variables: Variables) => Promise<unknown>;
+  /** Whether the result of the read shows that the parent exists. */
+  readonly proves: (read: unknown) => boolean;
+}
+
+export type Prefetch = (
+  object: never,
+  needs: SelectionNeeds,
+  context: never,
+  variables: Variables,
+) => unknown;
+
+/** An object of which a record, or a part of it, is loaded. */
+export interface LoadedRecord {
+  readonly loaded: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * A list whose items are made when they are completed. Lists below lists ask for far more items than an operation may
+ * return, and it is stopped before most of them are made.
+ */
+export class LazyList<Item> implements Iterable<Item> {
+  readonly length: number;
+  readonly at: (index: number) => Item;
+
+  constructor(length: number, at: (index: number) => Item) {
+    this.length = length;
+    this.at = at;
+  }
+
+  *[Symbol.iterator](): Generator<Item> {
+    for (let index = 0; index < this.length; index++) yield this.at(index);
+  }
+}
+
+export interface FieldExtensions {
+  /** Keys of the parent's record that the field needs. Its parents are `Recorded`. */
+  readonly keys?: readonly string[];
+  /** The key that the field shows as it is: of the parent's record with `keys`, otherwise of the parent itself. */
+  readonly property?: string;
+  readonly child?: { readonly start: StartChild; readonly proves: (read: never) => boolean };
+  readonly prefetch?: Prefetch;
+  /** The list argument whose length is the number of items in the field. */
+  readonly itemsOf?: string;
+  /** How often an operation may select the field at its root. */
+  readonly maxPerOperation?: number;
+  /** Whether a failure that several items of the root field share is an error for each of them. */
+  readonly errorsStaySeparate?: boolean;
+}
+
+/** Metadata in the schema's `extensions`. */
+export interface SchemaExtensions {
+  /** The schema that introspection shows, where that is another one. */
+  readonly introspected?: () => object;
+}
+
+/** Metadata in a scalar's `extensions`. */
+export interface ScalarExtensions {
+  /** Whether a value needs no serialization. */
+  readonly isAsIs?: (value: unknown) => boolean;
+}

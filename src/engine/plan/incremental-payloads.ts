@@ -1,0 +1,156 @@
+import type { GraphQLError } from "graphql";
+import { CancelledError } from "../../errors.ts";
+import { stopError } from "../errors.ts";
+import type { Meter } from "../meter.ts";
+import { yieldToEventLoop } from "../scheduler.ts";
+import type { ResultSlots } from "./types.ts";
+
+export type Path = readonly (string | number)[];
+
+/** A part of a result that is delivered later: a fragment of the object at its path, or the rest of the list there. */
+export interface PendingPart {
+  readonly id: string;
+  readonly path: Path;
+  readonly label?: string;
+}
+
+/** What is delivered of a part: the fields of its fragment or the next items of its list; neither when nothing more comes. */
+export interface IncrementalResult {
+  readonly part: PendingPart;
+  /** Null when an error has made the object null. */
+  readonly data?: ResultSlots | null;
+  /** Null when an error has made the list null. */
+  readonly items?: unknown[] | null;
+  /** Index of the first of the items. */
+  readonly from?: number;
+  readonly errors: GraphQLError[];
+  /** The parts that what is delivered leaves out. */
+  readonly pending: PendingPart[];
+  /** Whether nothing more of the part follows. */
+  isLast: boolean;
+}
+
+export interface IncrementalPayload {
+  readonly delivered: readonly IncrementalResult[];
+  readonly hasNext: boolean;
+}
+
+/** The pieces of a result after the first. Must be read to the end, or returned. */
+export interface IncrementalPayloads {
+  /** The parts that the first result leaves out. */
+  readonly pending: () => readonly PendingPart[];
+  /** Resolves with null after the last. Never rejects. */
+  readonly next: () => Promise<IncrementalPayload | null>;
+  /** Stops the operation. */
+  readonly return: () => void;
+}
+
+/** Maximum deliveries of one piece, so that its errors are converted in a few milliseconds. */
+const MAX_DELIVERED = 500;
+
+export function openQueue(meter: Meter) {
+  /** The parts of which something follows. */
+  const open = new Set<PendingPart>();
+  let first: readonly PendingPart[] = [];
+  let delivered: IncrementalResult[] = [];
+  let begin: (() => void) | null = null;
+  let isOver = false;
+  let wake: (() => void) | null = null;
+
+  const deliver = (next: IncrementalResult): void => {
+    if (!open.has(next.part)) return;
+    if (next.isLast) open.delete(next.part);
+    for (const part of next.pending) open.add(part);
+    const last = delivered.at(-1);
+    if (!last?.items || !next.items || last.part !== next.part) delivered.push(next);
+    else {
+      // Pushed: what is copied for each item takes seconds for a long list.
+      last.items.push(...next.items);
+      last.errors.push(...next.errors);
+      last.pending.push(...next.pending);
+      last.isLast = next.isLast;
+    }
+    wake?.();
+  };
+
+  const stop = (reason: unknown): void => {
+    const error = stopError(reason);
+    for (const part of open) deliver({ part, data: null, errors: [error], pending: [], isLast: true });
+  };
+
+  const take = (): IncrementalPayload => {
+    const taken = delivered.splice(0, MAX_DELIVERED);
+    const payload = { delivered: taken, hasNext: open.size > 0 || delivered.length > 0 };
+    isOver = !payload.hasNext;
+    return payload;
+  };
+
+  const payloads: IncrementalPayloads = {
+    pending: () => first,
+    next: async () => {
+      if (isOver) return null;
+      if (begin) meter.onStop(stop);
+      begin?.();
+      begin = null;
+      first = [];
+      if (delivered.length === 0) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      // What is complete in the same turn of the event loop is sent together.
+      await yieldToEventLoop();
+      return take();
+    },
+    return: () => {
+      if (isOver) return;
+      isOver = true;
+      meter.stop(new CancelledError("The caller left."));
+    },
+  };
+
+  return {
+    payloads,
+    deliver,
+    isOpen: (part: PendingPart) => open.has(part),
+    /** Opens it with the parts that the first result leaves out, which `onBegin` begins when that has been read. */
+    open: (parts: readonly PendingPart[], onBegin: () => void) => {
+      first = parts;
+      for (const part of parts) open.add(part);
+      begin = onBegin;
+    },
+  };
+}
+
+/** Converts the errors of a part of a result, given as a whole result that contains only this part. */
+export type PublicErrors = (part: {
+  readonly errors: GraphQLError[];
+  readonly data: unknown;
+}) => GraphQLError[];
+
+/** The pieces with errors that callers may see. Calls `onEnd` after the last piece and when nobody reads on. */
+export function withPublicErrors(
+  payloads: IncrementalPayloads,
+  convert: PublicErrors,
+  onEnd: () => void,
+): IncrementalPayloads {
+  const converted = (delivered: IncrementalResult): IncrementalResult => {
+    const { part, data = null, items, from = 0, errors } = delivered;
+    if (errors.length === 0) return delivered;
+    const value = items ? Object.fromEntries(items.map((item, index) => [from + index, item])) : data;
+    const whole = part.path.reduceRight<unknown>((below, key) => ({ [key]: below }), value);
+    return { ...delivered, errors: convert({ errors, data: whole }) };
+  };
+  return {
+    pending: payloads.pending,
+    next: async () => {
+      const payload = await payloads.next();
+      if (!payload?.hasNext) onEnd();
+      return payload && { ...payload, delivered: payload.delivered.map(converted) };
+    },
+    return: () => {
+      payloads.return();
+      onEnd();
+    },
+  };
+}

@@ -1,0 +1,254 @@
+import type { GraphQLError } from "graphql";
+import { shouldYield } from "../scheduler.ts";
+import { completeFields, completeSelected, objectPosition } from "./complete.ts";
+import {
+  type IncrementalResult,
+  openQueue,
+  type PendingPart,
+  type Path,
+  type IncrementalPayloads,
+} from "./incremental-payloads.ts";
+import { end, isDropped, pathOf, completeAsync } from "./run.ts";
+import type {
+  Container,
+  DeferredFragment,
+  DeferredFragments,
+  StreamedItems,
+  Run,
+  ResultSlots,
+} from "./types.ts";
+
+/*
+ * Runs what `@defer` and `@stream` leave out of the first result. A part begins when the result that it belongs to is
+ * complete, so that the reads of that come first; in what has become null, none begins. A deferred fragment delivers all
+ * that it selects, also what came before: clients merge it.
+ */
+
+/** A part that has not begun. */
+interface Waiting {
+  readonly part: PendingPart;
+  readonly begin: () => void;
+}
+
+/** A part takes as much memory as so many fields of a result. */
+const FIELDS_PER_PART = 4;
+/** Size of `{"id":"10","path":[]}` and what surrounds it, and of a key of the path. */
+const BYTES_PER_PART = 90;
+const BYTES_PER_KEY = 12;
+
+/** Heap of a part until the last one is delivered, counted as bytes of JSON: its run, and what waits for it. */
+const HELD_PER_PART = 1_500;
+
+/** Maximum items of a list that are completed as one. */
+const TOGETHER = 64;
+
+/** Delivers what the first result leaves for later. `onReady` is called when its parts are made; with null if there are none. */
+export function deliverIncrementally(
+  first: Run,
+  whole: ResultSlots | null,
+  onReady: (payloads: IncrementalPayloads | null) => void,
+): void {
+  const { meter } = first;
+  const completed: Run["completed"] = new Map();
+  const nulls = new NullPlaces();
+  const queue = openQueue(meter);
+  let waiting: Waiting[] = [];
+  let isBeginning = false;
+  let made = 0;
+
+  /** Does work on a list, to which it may add, in time slices. */
+  const inSlices = <Each>(
+    all: readonly Each[],
+    work: (each: Each) => void,
+    onDone: () => void,
+    from = 0,
+  ): void => {
+    for (let index = from; index < all.length; index++) {
+      if (index > from && shouldYield()) return meter.queue(() => inSlices(all, work, onDone, index));
+      // Safe: the index is within the list.
+      work(all[index] as Each);
+    }
+    onDone();
+  };
+
+  const makeParts = ({ later }: Run, onMade: (parts: readonly Waiting[]) => void): void => {
+    const parts: Waiting[] = [];
+    const make = (left: DeferredFragments | StreamedItems): void => {
+      const { place } = left;
+      if (isDropped(place) || place.slots[place.at] === null) return;
+      const path = pathOf(place);
+      const add = (label: string | null, begin: (part: PendingPart) => void): void => {
+        if (!meter.count(FIELDS_PER_PART, BYTES_PER_PART + path.length * BYTES_PER_KEY)) return;
+        if (!meter.chargeMemory(HELD_PER_PART)) return;
+        const part = { id: String(made++), path, ...(label !== null && { label }) };
+        parts.push({ part, begin: () => begin(part) });
+      };
+      if ("items" in left) add(left.label, (part) => beginItems(part, left));
+      else for (const each of left.fragments) add(each.label, (part) => beginFragment(part, left, each));
+    };
+    inSlices(later ?? [], make, () => onMade(parts));
+  };
+
+  /** Begins parts behind those that wait. */
+  const beginAll = (parts: readonly Waiting[]): void => {
+    for (const part of parts) waiting.push(part);
+    if (isBeginning) return;
+    isBeginning = true;
+    const begin = (each: Waiting): void => {
+      if (queue.isOpen(each.part)) each.begin();
+    };
+    inSlices(waiting, begin, () => {
+      isBeginning = false;
+      waiting = [];
+    });
+  };
+
+  const openRun = (onEnd: (errors: GraphQLError[], parts: readonly Waiting[]) => void): Run => {
+    const run: Run = {
+      ...first,
+      errors: [],
+      completed,
+      pending: 1,
+      onEnd: () => makeParts(run, (parts) => onEnd(run.errors, parts)),
+      later: [],
+    };
+    return run;
+  };
+
+  const beginFragment = (
+    part: PendingPart,
+    { object, field, place }: DeferredFragments,
+    { selection }: DeferredFragment,
+  ): void => {
+    const { parent, at } = place;
+    const slots: ResultSlots = { [at]: null };
+    // An error that would make the object null fails only the part: what is delivered stays.
+    const container: Container = { parent, slots, at, isNullable: true, isNulled: false };
+    const run = openRun((errors, parts) => {
+      // Safe: the slot is that of an object.
+      const data = slots[at] as ResultSlots | null;
+      nulls.enter(errors, data, part.path);
+      deliver({ part, data, errors, isLast: true }, parts);
+    });
+    const complete = (value: unknown): void => {
+      if (field && parent && place.isNullable)
+        completeSelected(objectPosition(selection(), field, true), value, slots, at, parent, run);
+      else completeFields(selection(), value, field, container, run);
+    };
+    if (field && parent)
+      completeAsync(object, { ...field, isNullable: true, complete }, slots, at, parent, run);
+    else complete(object);
+    end(run);
+  };
+
+  /** Completes the items of a list side by side, and delivers them in their order. */
+  const beginItems = (part: PendingPart, list: StreamedItems): void => {
+    const { place, items, from, item } = list;
+    const values: unknown[] = Array.from({ length: items.length }, () => null);
+    // Safe: an array's items are keyed by their index.
+    const slots = values as unknown as ResultSlots;
+    /** What delivers the items that are complete, by the index of the first. */
+    const complete = new Map<number, () => number>();
+    let next = from;
+
+    /** Begins items up to the first that is not complete at once. */
+    const beginSome = (start: number): void => {
+      const above: Container = { ...place, slots: {}, isNullable: true, isNulled: false };
+      let index = start;
+      const run = openRun((errors, parts) => {
+        complete.set(start, () => {
+          nulls.enter(errors, values, part.path);
+          const some = above.isNulled ? null : values.slice(start, index);
+          const isLast = above.isNulled || index === items.length;
+          deliver({ part, items: some, from: start, errors, isLast }, parts);
+          return index;
+        });
+        for (let ready = complete.get(next); ready; ready = complete.get(next)) next = ready();
+      });
+      while (index < Math.min(items.length, start + TOGETHER) && run.pending === 1 && !above.isNulled)
+        completeAsync(items.at(index), item, slots, index++, above, run);
+      if (index < items.length) beginAll([{ part, begin: () => beginSome(index) }]);
+      end(run);
+    };
+    beginSome(from);
+  };
+
+  const deliver = (delivered: Omit<IncrementalResult, "pending">, parts: readonly Waiting[]): void => {
+    const { part, isLast } = delivered;
+    const following = parts.filter((each) => !nulls.cover(each.part.path));
+    const pending = following.map((each) => each.part);
+    // Of what another part has made null nothing is reported.
+    if (nulls.cover(part.path)) queue.deliver({ part, errors: [], pending, isLast });
+    else queue.deliver({ ...delivered, errors: meter.withCount(delivered.errors), pending });
+    beginAll(following);
+  };
+
+  makeParts(first, (parts) => {
+    if (parts.length === 0) return onReady(null);
+    nulls.enter(first.errors, whole, []);
+    queue.open(
+      parts.map((each) => each.part),
+      () => beginAll(parts),
+    );
+    onReady(queue.payloads);
+  });
+}
+
+/** Only what it has itself: response names may be those of what every object inherits, which belongs to the process. */
+const below = (value: unknown, key: string | number): unknown =>
+  Object.hasOwn(Object(value), key) ? Reflect.get(Object(value), key) : undefined;
+
+/** A key of paths to nulls. */
+interface NullPath {
+  /** Whether the value there is null. */
+  isNull: boolean;
+  readonly below: Map<string | number, NullPath>;
+}
+
+/** Where an error has made a part of a result null. It stays null, whatever other parts have there. */
+class NullPlaces {
+  readonly #root: NullPath = { isNull: false, below: new Map() };
+
+  /** Enters those of an object or list at a path, and makes it null there where others are. */
+  enter(errors: readonly GraphQLError[], container: unknown, at: Path): void {
+    for (const { path } of errors) {
+      if (!path) continue;
+      let value = container;
+      const last = path.findIndex((key, index) => index >= at.length && (value = below(value, key)) === null);
+      if (last >= 0) this.#add(path.slice(0, last + 1));
+    }
+    let node: NullPath | undefined = this.#root;
+    for (const key of at) node = node?.below.get(key);
+    if (node) setNulls(node, container);
+  }
+
+  /** Whether a path leads through one. */
+  cover(path: Path): boolean {
+    let node: NullPath | undefined = this.#root;
+    for (const key of path) {
+      node = node.below.get(key);
+      if (!node) return false;
+      if (node.isNull) return true;
+    }
+    return false;
+  }
+
+  #add(path: Path): void {
+    let node = this.#root;
+    for (const key of path) {
+      const next = node.below.get(key) ?? { isNull: false, below: new Map() };
+      node.below.set(key, next);
+      node = next;
+    }
+    node.isNull = true;
+  }
+}
+
+function setNulls({ below: paths }: NullPath, value: unknown): void {
+  for (const [key, path] of paths) {
+    const inner = below(value, key);
+    if (inner === undefined) continue;
+    if (path.isNull) Reflect.set(Object(value), key, null);
+    else setNulls(path, inner);
+  }
+}

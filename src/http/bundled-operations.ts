@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from "node:fs";
+import {
+  getOperationAST,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  type Token,
+  TokenKind,
+  type VariableDefinitionNode,
+} from "graphql";
+import { FOLDER } from "../package-info.ts";
+
+const OPERATIONS = new URL("schema/operations/", FOLDER);
+const SIGN_IN = "01-sign-in.graphql";
+
+/** Renames a document as the schema is renamed. */
+type Rename = (text: string) => string;
+
+export const signInOperation = (rename: Rename): string => rename(readText(SIGN_IN));
+
+/** All operations except the sign-in, in the order of their numbers: tabs of GraphiQL, tools for agents. */
+export const shippedOperations = (rename: Rename) =>
+  readdirSync(OPERATIONS)
+    .filter((file) => file.endsWith(".graphql") && file !== SIGN_IN)
+    .toSorted()
+    .map((file) => ({ file, text: rename(readText(file)) }));
+
+const readText = (file: string): string => readFileSync(new URL(file, OPERATIONS), "utf8");
+
+/** The comment in front of an operation, as one line. */
+export function commentOf({ loc }: OperationDefinitionNode): string {
+  const lines: string[] = [];
+  let token: Token | null = loc?.startToken.prev ?? null;
+  for (; token?.kind === TokenKind.COMMENT; token = token.prev) lines.unshift(token.value.trim());
+  return lines.join(" ");
+}
+
+/**
+ * All shipped operations except the sign-in, for which the page has a form. With the demo the variables name its records;
+ * otherwise they are blank.
+ */
+export function pageOperations(rename: Rename, { isDemo }: { readonly isDemo: boolean }) {
+  /** Variables by file. */
+  const demoVariables = isDemo
+    ? (JSON.parse(readText("demo-variables.json")) as Record<string, object>)
+    : null;
+  return shippedOperations(rename).flatMap(({ file, text: query }) => {
+    const operation = getOperationAST(parse(query));
+    if (!operation?.name) return [];
+    const variables = demoVariables
+      ? (demoVariables[file] ?? {})
+      : Object.fromEntries((operation.variableDefinitions ?? []).flatMap(blankOf));
+    return {
+      name: operation.name.value,
+      about: commentOf(operation),
+      type: operation.operation,
+      query,
+      variables: JSON.stringify(variables, null, 2),
+    };
+  });
+}
+
+/** A blank value for a required variable without a default: `["id", ""]` for `$id: ID!`. */
+const blankOf = ({ type, variable, defaultValue }: VariableDefinitionNode) =>
+  type.kind === Kind.NON_NULL_TYPE && !defaultValue
+    ? [[variable.name.value, type.type.kind === Kind.LIST_TYPE ? [""] : ""] as const]
+    : [];

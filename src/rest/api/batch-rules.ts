@@ -1,0 +1,115 @@
+import type { Get } from "./endpoint.ts";
+import type { Page } from "./reader.ts";
+import type { Paging, Profile } from "./profile.ts";
+import type { MetricRecord } from "./records.ts";
+import type { RunAddress } from "./reference.ts";
+
+export type Query = Readonly<Record<string, string>>;
+
+/** One read of a run, with what decides whether it can be batched. */
+export interface RunRead {
+  readonly at: RunAddress;
+  readonly query?: Query | undefined;
+  /** Keys of the record that are needed; all of them when absent. */
+  readonly keys?: readonly PropertyKey[];
+  /** The group of an experiment, when known. */
+  readonly group?: RunAddress | null;
+}
+
+/** Finds the response for one read in a list; undefined when the list does not contain it. */
+export type Find = (read: RunRead) => unknown;
+
+/** One list request that covers several reads, and how to find the response for each in it. */
+export interface ListRead {
+  readonly endpoint: Get<RunAddress, unknown>;
+  readonly at: RunAddress;
+  readonly query: Query;
+  readonly find: (answer: unknown) => Find;
+}
+
+/** How one list request can replace many reads of an endpoint. */
+export interface BatchRule {
+  readonly endpoint: Get<RunAddress, unknown>;
+  /** A key that is equal for reads that one list can cover; null when the read cannot be batched. */
+  readonly common: (read: RunRead) => string | null;
+  readonly list: (reads: readonly [RunRead, ...RunRead[]]) => ListRead;
+  readonly maxReads: number;
+}
+
+/** What is known of the pages of a server that links them. */
+const NO_SIZE = { size: null, maxSize: null };
+
+/** Batches reads of records by the list's id filter, provided that list items have the keys that are needed. */
+export function byIds<R extends { readonly id: number }>(
+  endpoint: Get<RunAddress, R>,
+  list: Get<Pick<RunAddress, "owner" | "project">, Page<R>>,
+  { parameter, value, separator, max }: NonNullable<Profile["filters"]["ids"]>,
+  paging: Paging,
+  omittedInLists: readonly string[] = [],
+): BatchRule {
+  const omitted = new Set<PropertyKey>(omittedInLists);
+  const { size, maxSize } = paging.by === "offset" ? paging : NO_SIZE;
+  const maxReads = Math.min(max, maxSize ?? max);
+  return {
+    endpoint,
+    common: ({ at: { owner, project }, keys }) =>
+      keys?.every((key) => !omitted.has(key)) ? `${owner}/${project}` : null,
+    list: (reads) => ({
+      endpoint: list,
+      at: reads[0].at,
+      query: {
+        [parameter]: value.replace("{ids}", () => reads.map(({ at }) => at.id).join(separator)),
+        ...(size && { [size]: `${maxReads}` }),
+      },
+      find: (answer) => {
+        // Safe: it is the response of the list.
+        const { results } = answer as Page<R>;
+        const found = new Map(results.map((record) => [`${record.id}`, record]));
+        return ({ at }) => found.get(at.id);
+      },
+    }),
+    maxReads,
+  };
+}
+
+/** Batches the metrics of experiments in the same group into the metrics of the group. */
+export function byGroup(
+  endpoint: Get<RunAddress, Page<MetricRecord>>,
+  list: Get<RunAddress, Page<MetricRecord>>,
+  paging: Paging,
+): BatchRule {
+  const { size } = paging.by === "offset" ? paging : NO_SIZE;
+  const isFirstPage = (query: Query = {}) => Object.keys(query).every((name) => name === size);
+  return {
+    endpoint,
+    common: ({ group, query }) => (group && isFirstPage(query) ? Object.values(group).join("/") : null),
+    list: ([{ at, group }]) => ({
+      endpoint: list,
+      at: group ?? at,
+      query: {},
+      find: (answer) => {
+        // Safe, as above.
+        const { results, next, count } = answer as Page<MetricRecord>;
+        // With a next page an experiment may have more; a record without an experiment could belong to any of them.
+        const isWhole = !next && (count ?? 0) <= results.length;
+        return isWhole && results.every(({ experiment }) => experiment != null)
+          ? pagesOf(results)
+          : () => undefined;
+      },
+    }),
+    maxReads: Number.POSITIVE_INFINITY,
+  };
+}
+
+function pagesOf(records: readonly MetricRecord[]): Find {
+  const byExperiment = new Map<string, MetricRecord[]>();
+  for (const record of records) {
+    const own = byExperiment.get(`${record.experiment}`) ?? [];
+    own.push(record);
+    byExperiment.set(`${record.experiment}`, own);
+  }
+  return ({ at }): Page<MetricRecord> => {
+    const results = byExperiment.get(at.id) ?? [];
+    return { count: results.length, next: null, results };
+  };
+}

@@ -1,0 +1,103 @@
+import { type UpstreamHealth, GatewayError } from "../../errors.ts";
+import type { UpstreamCall } from "./upstream-call.ts";
+
+/** Opens at a failure rate of a half over at least 20 requests in 10 seconds, and may probe the upstream service every 5. */
+const MIN_REQUESTS = 20;
+const FAILURE_RATE = 0.5;
+const PAUSE_MS = 5_000;
+
+/** The window slides by half of its length, of which each half remembers 100 callers, routes and paths. */
+const HALF_MS = 5_000;
+const MAX_REMEMBERED = 100;
+
+/**
+ * While others succeed, half of the callers, routes and paths must fail, and five of each: as many as hosts in Envoy's outlier
+ * detection. Where fewer fail, the cause is theirs: a record that breaks its server, a dead endpoint.
+ */
+const MIN_FAILING = 5;
+
+const OPEN = "The service failed again and again and is not asked for a moment.";
+
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
+
+interface CircuitBreakerSettings {
+  /** Milliseconds since any fixed point; never goes back. */
+  readonly now: () => number;
+  /** Asks the service on behalf of the circuit, for less than `PAUSE_MS`. Resolves with whether it is up. */
+  readonly probe: (call: UpstreamCall) => Promise<boolean>;
+}
+
+/** `latest`: whether the latest request of a caller, of a route and of a path failed. */
+const openHalf = () => ({
+  requests: 0,
+  failures: 0,
+  latest: [0, 1, 2].map(() => new Map<string, boolean>()),
+});
+
+/**
+ * Creates the circuit breaker of the service. Own code: cockatiel counts a disconnected caller as a success, its probe is the
+ * request of a caller and ends with it, and its failure rate can be that of one caller.
+ */
+export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
+  let [half, before] = [openHalf(), openHalf()];
+  let halfEnd = Number.NEGATIVE_INFINITY;
+  /** When the next probe may begin; null while the circuit is closed. */
+  let probeAt: number | null = null;
+  /** Resolves with the probe under way; null while there is none. */
+  let probing: Promise<void> | null = null;
+  /** Incremented when the circuit opens or closes: outcomes of earlier requests do not count after that. */
+  let generation = 0;
+
+  const switchTo = (nextProbeAt: number | null): void => {
+    probeAt = nextProbeAt;
+    generation++;
+    [half, before] = [openHalf(), openHalf()];
+  };
+
+  const isWidespread = (latest: Map<string, boolean>, index: number): boolean => {
+    const all = [...new Map([...(before.latest[index] ?? []), ...latest]).values()];
+    const failing = all.filter((hasFailed) => hasFailed).length;
+    return failing === all.length || (failing >= MIN_FAILING && failing >= all.length * FAILURE_RATE);
+  };
+
+  const probeFor = async (call: UpstreamCall): Promise<void> => {
+    // Counted from the beginning: the silence of a service that hangs is a part of the pause.
+    const nextProbeAt = now() + PAUSE_MS;
+    const isUp = await probe(call);
+    probing = null;
+    switchTo(isUp ? null : nextProbeAt);
+  };
+
+  return {
+    /** Admits a request and returns its generation. Throws `Failure` unless the circuit is closed. */
+    enter: (): number => {
+      if (probeAt === null) return generation;
+      throw new GatewayError("UPSTREAM_UNAVAILABLE", OPEN, { retryAfterSeconds: PAUSE_MS / 1000 });
+    },
+    /** Records what the outcome of a request shows about the service. `origin`: its caller, its route and its path, by keys. */
+    leave: (begun: number, origin: readonly string[], shown: UpstreamHealth): void => {
+      if (begun !== generation || shown === "unknown") return;
+      const lateMs = now() - halfEnd;
+      if (lateMs >= 0) {
+        [half, before] = [openHalf(), lateMs < HALF_MS ? half : openHalf()];
+        halfEnd = now() + HALF_MS;
+      }
+      const hasFailed = shown === "down";
+      for (const [index, latest] of half.latest.entries()) {
+        const key = origin[index] ?? "";
+        if (latest.size < MAX_REMEMBERED || latest.has(key)) latest.set(key, hasFailed);
+      }
+      half.requests++;
+      if (!hasFailed) return;
+      half.failures++;
+      const total = half.requests + before.requests;
+      const isOutage = total >= MIN_REQUESTS && half.failures + before.failures >= total * FAILURE_RATE;
+      if (isOutage && half.latest.every(isWidespread)) switchTo(now() + PAUSE_MS);
+    },
+    /** Whether requests wait for the outcome of a probe instead of failing. */
+    isHalfOpen: (): boolean => probeAt !== null && (probing !== null || now() >= probeAt),
+    /** Begins a probe unless one is under way. Resolves when its outcome is known. */
+    probed: (call: UpstreamCall): Promise<void> => (probing ??= probeFor(call)),
+    circuit: () => (probeAt === null ? ("closed" as const) : ("open" as const)),
+  };
+}

@@ -1,0 +1,285 @@
+import { setImmediate } from "node:timers/promises";
+import DataLoader from "dataloader";
+import { batchFaultOf, isTooLarge } from "../../errors.ts";
+import type { BatchRule, Find, ListRead, Query, RunRead } from "../api/batch-rules.ts";
+import type { AnyEndpoint, Get } from "../api/endpoint.ts";
+import type { Server } from "../api/server.ts";
+import type { ReadPart } from "../client/client.ts";
+import { noToken } from "../client/failure.ts";
+import { serialize } from "./list-position.ts";
+import { type OperationTrace, TraceEntry } from "../../operation-trace.ts";
+import type { ReadTarget } from "./shared-read.ts";
+import { Read, type ReadContext } from "./reads.ts";
+import type { CallerReadCache } from "./read-cache.ts";
+
+export interface ReadOptions {
+  readonly query?: Query | undefined;
+  /** Reads a part of a log. Equal keys mean equal parts. */
+  readonly window?: { readonly key: string; readonly read: ReadPart<unknown> };
+  /** The keys that are needed, so that a list item, which may lack others, can replace the record. */
+  readonly part?: Omit<RunRead, "query"> | undefined;
+}
+
+/** The progress of an operation, which completes its result in time slices. */
+export interface OperationProgress {
+  /** Whether the operation is stopped. No more reads start then. */
+  readonly isStopped: boolean;
+  /** Whether work is queued for a later slice. More reads may follow from it. */
+  isWaiting(): boolean;
+  /** Calls back when no work is queued. */
+  onIdle(callback: () => void): void;
+  /** Counts memory that the operation takes until it has ended. May stop it. */
+  chargeMemory(bytes: number): void;
+}
+
+/** The pacing of reads outside operations. */
+export const UNTRACKED: OperationProgress = {
+  isStopped: false,
+  isWaiting: () => false,
+  onIdle: (callback) => callback(),
+  chargeMemory: () => {},
+};
+
+interface BatchSettings {
+  readonly shared: { readonly server: Server; readonly onRefused: (route: string) => void };
+  readonly progress: OperationProgress;
+  readonly operationTrace: OperationTrace | null;
+}
+
+/** How long a refusal of a batch is believed, in milliseconds. */
+const REFUSED_MS = 600_000;
+
+/** Reads that are started in one turn of the event loop. An operation may ask for thousands, although most would not be sent. */
+const AT_ONCE = 200;
+
+interface Member {
+  readonly read: Read;
+  readonly run: RunRead;
+}
+
+/** Reads that one list covers. `find` finds their records in its response. */
+interface Group {
+  readonly batch: BatchRule;
+  readonly members: [Member, ...Member[]];
+}
+
+/**
+ * The reads of one operation since its last command. Equal reads share a request, and reads that one list of this server
+ * covers become that list. The service's document has no such lists; there each read is a request of its own.
+ */
+export class BatchLoader {
+  readonly #context: ReadContext;
+  readonly #settings: BatchSettings;
+  readonly #refused: CallerReadCache["refused"];
+  readonly #reads = new Map<string, Read>();
+  /** Whole reads by the object with their path parameters: references that are equal have the same one. */
+  readonly #byAddress = new Map<unknown, Read>();
+  /** Gathers the reads of a batch. Without its cache: there a batch would settle as a whole, not read by read. */
+  #loader: DataLoader<Read, unknown> | null = null;
+
+  constructor(context: ReadContext, settings: BatchSettings) {
+    this.#context = context;
+    this.#settings = settings;
+    this.#refused = context.shared?.refused ?? new Map();
+  }
+
+  /**
+   * Loads a response; equal loads share it. Rejects with `InputError` when a path parameter is invalid, and with
+   * `Failure` without a token and when the server does not offer the endpoint: nothing is sent then.
+   */
+  load<At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> {
+    try {
+      const isWhole = !options.query && !options.window;
+      const known = isWhole ? this.#byAddress.get(at) : undefined;
+      const read =
+        known?.target.endpoint === endpoint ? known : this.#find(this.#targetOf(endpoint, at, options));
+      if (isWhole && !known && !read.target.part) this.#byAddress.set(at, read);
+      read.addPriority(1);
+      read.traceEntry?.load();
+      return read.response;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** The read with this target, which is batched if there was none. */
+  #find(target: ReadTarget): Read {
+    // A list item may lack keys of the record.
+    const key = target.part ? inPart(target.key) : target.key;
+    const existing = this.#reads.get(key);
+    if (existing) return existing;
+    const read = this.#open(target, key);
+    this.#loader ??= new DataLoader((reads) => this.#start(reads), {
+      cache: false,
+      batchScheduleFn: (dispatch) => this.#schedule(dispatch),
+    });
+    void this.#loader.load(read);
+    return read;
+  }
+
+  /** Prefetches the list that covers reads like this one. */
+  prefetchList(endpoint: AnyEndpoint, run: RunRead): void {
+    const part = this.#partOf(endpoint, run);
+    if (!part) return;
+    const list = part.batch.list([run]);
+    if (this.#isTooLarge(list)) return;
+    // The reads that need the list report its failure.
+    this.load(list.endpoint, list.at, { query: list.query }).catch(() => {});
+  }
+
+  #open(target: ReadTarget, key: string): Read {
+    const read = new Read(target, this.#context);
+    this.#reads.set(key, read);
+    const { operationTrace } = this.#settings;
+    if (!operationTrace) return read;
+    // A list item that lacked a key is the same response as the whole record.
+    const twin = this.#reads.get(key === target.key ? inPart(key) : target.key);
+    read.traceEntry = twin?.traceEntry ?? new TraceEntry(operationTrace);
+    read.traceEntry.await(read.response);
+    return read;
+  }
+
+  #targetOf<At>(endpoint: Get<At, unknown>, at: At, { query, window, part }: ReadOptions): ReadTarget {
+    if (this.#context.token === null) throw noToken();
+    const supported = this.#settings.shared.server.supported(endpoint);
+    const search = query ? serialize(query) : "";
+    const path = supported.toPath(at) + (search === "" ? "" : `?${search}`);
+    return {
+      endpoint,
+      supported,
+      path,
+      window: window?.read ?? null,
+      part: part ? this.#partOf(endpoint, { ...part, query }) : null,
+      key: `${endpoint.path} ${path}${window ? ` ${window.key}` : ""}`,
+    };
+  }
+
+  /** How a list can cover a read; null when none does. */
+  #partOf(endpoint: AnyEndpoint, run: RunRead): ReadTarget["part"] {
+    const batch = this.#settings.shared.server.batchOf(endpoint);
+    const common = batch?.common(run) ?? null;
+    if (!batch || common === null || (this.#refused.get(batch) ?? 0) > Date.now()) return null;
+    return { batch, run, common };
+  }
+
+  /** Dispatches a batch after all pending microtasks, when no work is queued for a time slice. */
+  #schedule(dispatch: () => void): void {
+    const { progress } = this.#settings;
+    // Not `queueMicrotask`: Node makes an async resource for each.
+    void Promise.resolve().then(() =>
+      process.nextTick(() => {
+        if (progress.isStopped) return;
+        if (progress.isWaiting()) progress.onIdle(() => this.#schedule(dispatch));
+        else dispatch();
+      }),
+    );
+  }
+
+  /** Starts the reads of a batch, which then settle one by one. */
+  async #start(reads: readonly Read[]): Promise<readonly Read[]> {
+    // It would hold the batch until the next one.
+    this.#loader = null;
+    try {
+      const groups = new Map<string, Group[]>();
+      const singles: Read[] = [];
+      for (const [index, read] of reads.entries()) {
+        if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
+        const { part, key } = read.target;
+        if (!part) read.start();
+        else if (this.#reads.has(key)) singles.push(read);
+        else addTo(groups, part, read);
+      }
+      for (const group of [...groups.values()].flat()) singles.push(...this.#startList(group));
+      for (const read of singles) read.resolve(this.#readSingle(read));
+    } catch (error) {
+      for (const read of reads) read.reject(error);
+    }
+    return reads;
+  }
+
+  /** Reads the whole record for a read that needs a part of it, unless it was already requested. */
+  #readSingle(read: Read): Promise<unknown> {
+    read.traceEntry?.add({ kind: "served", by: "request", list: null });
+    const target = { ...read.target, part: null };
+    const requested = this.#reads.get(target.key);
+    const whole = requested ?? this.#open(target, target.key);
+    if (!requested) whole.start();
+    whole.answers(read);
+    return whole.response;
+  }
+
+  /**
+   * Requests the list that covers several reads, or that is already requested. Records that the list does not contain are
+   * read one by one. Returns the reads for which no list is requested.
+   */
+  #startList({ batch, members }: Group): readonly Read[] {
+    const [{ read: only, run: first }, ...others] = members;
+    const covering = batch.list([first, ...others.map(({ run }) => run)]);
+    const { endpoint, at, query, find } = covering;
+    const target = this.#targetOf(endpoint, at, { query });
+    const requested = this.#reads.get(target.key);
+    if (!requested && (others.length === 0 || this.#isTooLarge(covering)))
+      return [only, ...others.map(({ read }) => read)];
+    const list = requested ?? this.#open(target, target.key);
+    for (const { read } of members) {
+      list.answers(read);
+      read.traceEntry?.add({ kind: "served", by: "batch", list: list.traceEntry });
+    }
+    if (!requested) list.start();
+    const found = list.response.then(find);
+    for (const member of members) member.read.resolve(this.#pick(found, member));
+    this.#learn(found, covering, batch, members).catch(() => {});
+    return [];
+  }
+
+  /** Picks a record from a list. Reads it singly when the list lacks it or failed, so that it gets its own error. */
+  async #pick(found: Promise<Find>, { read, run }: Member): Promise<unknown> {
+    try {
+      return (await found)(run) ?? this.#readSingle(read);
+    } catch (error) {
+      if (batchFaultOf(error) === null) throw error;
+      return this.#readSingle(read);
+    }
+  }
+
+  /** Whether the list was too large for one response before. */
+  #isTooLarge(list: ListRead): boolean {
+    return this.#context.largePages.find(() => markOf(list)) !== undefined;
+  }
+
+  /** Learns from the failure of a list. It is refused itself only if every single read succeeds. */
+  async #learn(
+    found: Promise<Find>,
+    list: ListRead,
+    batch: BatchRule,
+    members: readonly Member[],
+  ): Promise<void> {
+    const error = await found.then(
+      () => null,
+      (cause: unknown) => cause,
+    );
+    if (isTooLarge(error)) this.#context.largePages.add(markOf(list), Number.POSITIVE_INFINITY);
+    if (batchFaultOf(error) !== "refused") return;
+    await Promise.all(members.map(({ read }) => read.response));
+    this.#refused.set(batch, Date.now() + REFUSED_MS);
+    this.#settings.shared.onRefused(batch.endpoint.path);
+  }
+}
+
+const markOf = ({ endpoint, at, query }: ListRead): string => JSON.stringify([endpoint.path, at, query]);
+
+const inPart = (key: string): string => `${key} in part`;
+
+/** Adds a read to those that one list can cover, up to the size of its batch. */
+function addTo(
+  groups: Map<string, Group[]>,
+  { batch, run, common }: NonNullable<ReadTarget["part"]>,
+  read: Read,
+): void {
+  const key = `${batch.endpoint.path} ${common}`;
+  const alike = groups.get(key) ?? [];
+  groups.set(key, alike);
+  const last = alike.at(-1);
+  if (last && last.members.length < batch.maxReads) last.members.push({ read, run });
+  else alike.push({ batch, members: [{ read, run }] });
+}

@@ -1,0 +1,258 @@
+import { hash } from "node:crypto";
+import type { Query } from "../api/batch-rules.ts";
+import type { Get } from "../api/endpoint.ts";
+import type { Page } from "../api/reader.ts";
+import type { Paging } from "../api/profile.ts";
+import {
+  badPages,
+  nextQuery,
+  type ListPosition,
+  positionAt,
+  serialize,
+  tooManyTied,
+} from "./list-position.ts";
+import type { Session, Wants } from "./session.ts";
+import {
+  areTied,
+  idOf,
+  type ShownTie,
+  sortTies,
+  type SortKeys,
+  tieAt,
+  valuesOf,
+  withoutShown,
+} from "./ties.ts";
+
+/* How one page of a list is read, in the way its server pages. */
+
+export interface List<At, Item> {
+  readonly endpoint: Get<At, Page<Item>>;
+  readonly address: At;
+  /** Parameters of every page: an order, a filter. */
+  readonly base?: Query;
+  /** What else narrows the list, as text: what the gateway compares itself. */
+  readonly narrowing?: string;
+  /** The keys by which servers with offsets sort it, as far as they are known. */
+  readonly sortedBy?: SortKeys;
+  /** Whether the gateway sorts rows with equal values of these keys by their ids. */
+  readonly areTiesSorted?: boolean;
+  /** The keys that are needed, so that lists of other runs may be batched with this one. */
+  readonly part?: NonNullable<Wants["part"]>;
+}
+
+/** Tells a list from others in its cursors: by its endpoint, its parent, its order and its filter. */
+export const listFingerprint = <At, Item>({
+  endpoint,
+  address,
+  base = {},
+  narrowing,
+}: List<At, Item>): string =>
+  hash("sha1", JSON.stringify([endpoint.path, address, base, narrowing]), "base64url").slice(0, 8);
+
+/** One page of a walk. */
+export interface PageRead<Item> {
+  readonly page: Page<Item>;
+  /** The items after the current position. */
+  readonly rest: readonly Item[];
+  /** The position after the item at this index of `rest`. */
+  readonly positionAfter: (index: number) => ListPosition;
+  /** The position of the next page; null on the last page. */
+  readonly next: ListPosition | null;
+}
+
+/**
+ * Reads the page at a position in the way this server pages: up to `wanted` items where the page size can be chosen. No response has
+ * more than `most` items then: one that had more was too large.
+ */
+export function readStep<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  position: ListPosition,
+  wanted: number,
+  most = Number.POSITIVE_INFINITY,
+) {
+  const { paging: usual } = session.server.profile;
+  if (usual.by === "link") return stepByLink(session, list, position, usual);
+  const maxSize = Math.min(most, usual.maxSize ?? Number.POSITIVE_INFINITY);
+  const paging = Number.isFinite(most) ? { ...usual, maxSize } : usual;
+  const isBlock =
+    list.areTiesSorted || (position.isNumbered && list.sortedBy?.length && Number.isFinite(wanted));
+  const step = isBlock && paging.size !== null ? stepInBlock : stepByOffset;
+  return step(session, list, position, paging, Math.min(wanted, most));
+}
+
+type PagingBy<By extends Paging["by"]> = Extract<Paging, { readonly by: By }>;
+
+const readPage = <At, Item>(
+  session: Session,
+  { endpoint, address, base, part }: List<At, Item>,
+  query: Query,
+) => session.read(endpoint, address, { query: base ? { ...base, ...query } : query, part });
+
+/** Follows page links, on a server that accepts no page parameters. */
+async function stepByLink<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  { query, skip }: ListPosition,
+  paging: PagingBy<"link">,
+): Promise<PageRead<Item>> {
+  const page = await readPage(session, list, query);
+  const link = nextQuery(page, list.endpoint.path, paging);
+  if (link && serialize(link) === serialize(query)) throw loopError(list.endpoint.path);
+  const next = link && { query: link, skip: 0 };
+  const last = page.results.length - 1;
+  return {
+    page,
+    // The same array if it is whole: what is computed from it is remembered by it.
+    rest: skip === 0 ? page.results : page.results.slice(skip),
+    // After the last item comes the next page, so that continuing does not request this page again.
+    positionAfter: (index) => (skip + index === last && next ? next : { query, skip: skip + index + 1 }),
+    next,
+  };
+}
+
+/** The offset of a page; 0 where a forged cursor has none. */
+function offsetIn(query: Query, { parameter }: PagingBy<"offset">): number {
+  const offset = query[parameter] ?? "";
+  return /^\d+$/.test(offset) ? Number(offset) : 0;
+}
+
+/** Reads the rows from an offset on, as many as wanted where the page size can be chosen. */
+async function readFrom<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  paging: PagingBy<"offset">,
+  offset: number,
+  wanted: number,
+) {
+  const size = Number.isFinite(wanted) && paging.size;
+  const page = await readPage(session, list, {
+    ...(size && { [size]: `${Math.min(wanted, paging.maxSize ?? wanted)}` }),
+    ...positionAt(offset, paging).query,
+  });
+  // A server that takes no offset would have the same rows for ever.
+  const isBehind = offset > 0 && offset >= (page.count ?? Number.POSITIVE_INFINITY);
+  const { sortedBy = [], areTiesSorted = false } = list;
+  const rows = isBehind ? [] : page.results;
+  return {
+    page,
+    rows: areTiesSorted ? sortTies(rows, sortedBy) : rows,
+    isLast: !hasMore(page, offset + page.results.length),
+  };
+}
+
+/** Reads from an offset, with all wanted items in one page. Leaves out the rows of a tie that a walk has shown. */
+async function stepByOffset<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  { query, skip, shown }: ListPosition,
+  paging: PagingBy<"offset">,
+  wanted: number,
+): Promise<PageRead<Item>> {
+  const { sortedBy = [] } = list;
+  const offset = offsetIn(query, paging) + skip;
+  const most = paging.size === null ? 0 : (paging.maxSize ?? Number.POSITIVE_INFINITY);
+  // A tie of which several rows were shown probably has more.
+  if (shown && shown.ids.length > 1 && Number.isFinite(wanted) && shown.ids.length + wanted <= most)
+    return stepInTie(session, list, { offset, shown }, paging, wanted);
+  const { page, rows, isLast } = await readFrom(session, list, paging, offset, wanted);
+  if (shown && rows.length > 0 && valuesOf(rows[0], sortedBy) === shown.values)
+    return stepInTie(session, list, { offset, shown }, paging, Math.min(wanted, rows.length));
+  const positionAfter = (index: number): ListPosition => ({
+    ...positionAt(offset + index + 1, paging),
+    shown: tieAt(rows, index, sortedBy),
+  });
+  return { page, rest: rows, positionAfter, next: isLast ? null : positionAfter(rows.length - 1) };
+}
+
+/** Continues in a tie. Reads it from its first row on, because the rows that were not shown may be anywhere in it. */
+async function stepInTie<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  { offset, shown }: { readonly offset: number; readonly shown: ShownTie },
+  paging: PagingBy<"offset">,
+  wanted: number,
+): Promise<PageRead<Item>> {
+  const { sortedBy = [] } = list;
+  const { values, ids } = shown;
+  const start = Math.max(0, offset - ids.length);
+  const { page, rows, isLast } = await readFrom(session, list, paging, start, ids.length + wanted);
+  const { from, tied, fresh, behind } = withoutShown(rows, shown, sortedBy);
+  const all = [...fresh, ...behind];
+  const rest = all.slice(0, wanted);
+  if (rest.length === 0 && !isLast) throw tooManyTied();
+  const positionAfter = (index: number): ListPosition =>
+    index < fresh.length
+      ? {
+          ...positionAt(start + from + ids.length + index + 1, paging),
+          shown: { values, ids: [...ids, ...fresh.slice(0, index + 1).map(idOf)] },
+        }
+      : {
+          ...positionAt(start + from + tied.length + index - fresh.length + 1, paging),
+          shown: tieAt(behind, index - fresh.length, sortedBy),
+        };
+  const isWhole = isLast && rest.length === all.length;
+  return { page, rest, positionAfter, next: isWhole ? null : positionAfter(rest.length - 1) };
+}
+
+/** Sizes of the blocks that pages are read from. The first block at whose ends no tie is cut is taken. */
+const BLOCKS = [1, 100, 1_000];
+
+/**
+ * Reads a page as a part of a block that has the ties at its ends as a whole, and sorts each tie by ids. So the page has the same rows
+ * each time, and no other page has them. Throws `Failure` for a numbered page in a tie that no block has as a whole.
+ */
+async function stepInBlock<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  position: ListPosition,
+  paging: PagingBy<"offset">,
+  wanted: number,
+): Promise<PageRead<Item>> {
+  const { sortedBy = [], areTiesSorted } = list;
+  const readPlain = () => stepByOffset(session, list, position, paging, wanted);
+  const offset = offsetIn(position.query, paging) + position.skip;
+  const isOpen = wanted === Number.POSITIVE_INFINITY;
+  const usual = isOpen && offset === 0 ? await readPlain() : null;
+  if (usual && !usual.next) return usual;
+  const [, large = 1] = BLOCKS;
+  const { maxSize } = paging;
+  const count = Math.min(usual?.rest.length ?? (isOpen ? large : wanted), (maxSize ?? Infinity) - 2);
+  let isCut = false;
+  for (const size of areTiesSorted ? BLOCKS.slice(1) : BLOCKS) {
+    const start = Math.max(0, Math.floor((offset - 1) / size) * size);
+    const length = Math.ceil((offset + count + 1) / size) * size - start;
+    if (count < 1 || length > (maxSize ?? length)) break;
+    const { page, rows: read, isLast } = await readFrom(session, list, paging, start, length);
+    const rows = sortTies(read, sortedBy);
+    const from = offset - start;
+    const rest = rows.slice(from, from + count);
+    const last = from + rest.length - 1;
+    const isOver = last >= rows.length - 1;
+    isCut =
+      (start > 0 && areTied(rows[0], rows[from], sortedBy)) ||
+      (!isLast && !isOver && areTied(rows.at(-1), rows[last], sortedBy));
+    // A server with shorter pages than were requested.
+    const isShort = rows.length < length && !isLast;
+    if (isShort && (isCut || rest.length < count)) break;
+    if (isCut) continue;
+    const positionAfter = (index: number): ListPosition => ({
+      ...positionAt(offset + index + 1, paging),
+      shown: tieAt(rows, from + index, sortedBy),
+    });
+    return {
+      page,
+      rest,
+      positionAfter,
+      next: isLast && isOver ? null : positionAfter(rest.length - 1),
+    };
+  }
+  if (position.isNumbered && isCut) throw tooManyTied();
+  return readPlain();
+}
+
+/** Whether more items follow a page that ends there: by the list's count, otherwise by the page's link. */
+const hasMore = ({ results, count, next }: Page<unknown>, end: number): boolean =>
+  results.length > 0 && (count == null ? next != null && next !== "" : end < count);
+
+export const loopError = (route: string) => badPages(route, "The service's page links lead in a circle.");

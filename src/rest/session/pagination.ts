@@ -1,0 +1,214 @@
+import { GatewayError, isTooLarge } from "../../errors.ts";
+import {
+  formatCursor,
+  parseCursor,
+  type ListPosition,
+  positionAt,
+  serialize,
+  START,
+} from "./list-position.ts";
+import { type List, loopError, listFingerprint, readStep, type PageRead } from "./page-reader.ts";
+import type { Session } from "./session.ts";
+import { areTied } from "./ties.ts";
+
+export interface Slice<Item> {
+  readonly items: readonly Item[];
+  /** The cursor of an item, which points after it. */
+  readonly cursorAt: (index: number) => string;
+  /** Where the list goes on, also where nothing was found; null when there is nothing behind it. */
+  readonly endCursor: () => string | null;
+  readonly hasNext: boolean;
+  readonly hasPrevious: boolean;
+  /** Length of the whole list, by the service's count or a scan of all of it; null when unknown. */
+  readonly count: number | null;
+  /** Null without a scan. */
+  readonly scan: Scan | null;
+}
+
+/** How much of a list was compared with conditions that the service cannot filter by. */
+export interface Scan {
+  readonly rowsRead: number;
+  /** Whether the end of the list was reached. */
+  readonly isComplete: boolean;
+}
+
+export interface SliceRequest {
+  /** Number of items; null for those of the first upstream page, which is exactly one request, or for `maxSize` of a scan. */
+  readonly first: number | null;
+  /** Maximum number of items when `first` is null, and the largest page size that a cursor can request. */
+  readonly maxSize: number;
+  /** A cursor of an earlier slice; null for the start of the list. */
+  readonly after: string | null;
+  /**
+   * Number of items to skip; null where the caller does not number pages. Only without a cursor and a scan, and where the server can
+   * page to any offset.
+   */
+  readonly offset?: number | null;
+}
+
+/** Finds the rows that match what the service cannot compare. */
+interface ScanRequest<Item> {
+  /** Number of rows after which the scan ends. */
+  readonly maxRows: number;
+  /** Finds the indexes of the rows that match. */
+  readonly find: (rows: readonly Item[]) => Promise<readonly number[]>;
+}
+
+const MAX_PAGES = 100;
+
+/** How much smaller pages become, and at most in relation to the first ones: each try reads as much as a response may have. */
+const SMALLER = 4;
+const SMALLEST = SMALLER ** 4;
+
+/**
+ * Reads the pages of a list until it has `first` items; with null only the first page, up to `maxSize` items. A scan takes of
+ * each page the rows that match, and ends after so many rows as well. Throws `InputError` for a cursor of another list.
+ */
+export async function readSlice<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  { first, maxSize, after, offset = null }: SliceRequest,
+  scanning: ScanRequest<Item> | null = null,
+): Promise<Slice<Item>> {
+  const { paging } = session.server.profile;
+  const start =
+    after === null
+      ? { ...positionAt(offset ?? 0, paging), isNumbered: offset !== null }
+      : parseCursor(after, listFingerprint(list), paging, maxSize);
+  const walk = new PageIterator(list, start, maxSize);
+  // Most lists are read without a cursor.
+  let mark: string | null = null;
+  const cursorOf = (position: ListPosition) => formatCursor(position, (mark ??= listFingerprint(list)));
+  const wanted = first ?? maxSize;
+  // Without `first` one page is enough, unless all its items are before the cursor.
+  const enough = scanning ? wanted : (first ?? 1);
+  const { maxRows, find } = scanning ?? { maxRows: Number.POSITIVE_INFINITY, find: null };
+  // A scan ends there, and any other walk with an error.
+  const most = find ? MAX_PAGES : Number.POSITIVE_INFINITY;
+  let items: readonly Item[] = [];
+  /** The pages, each with the index of its first item, and which of its rows match. */
+  const pages: { from: number; step: PageRead<Item>; found: readonly number[] | null }[] = [];
+  let [rowsRead, matches] = [0, 0];
+  do {
+    const missing = first === null ? Number.POSITIVE_INFINITY : first - items.length;
+    const step = await walk.next(session, find ? Math.min(maxSize, maxRows - rowsRead) : missing);
+    const { rest } = step;
+    const found = find && (await find(rest));
+    pages.push({ from: items.length, step, found });
+    // Safe: they are indexes of the rows.
+    const matching = found ? found.map((index) => rest[index] as Item) : rest;
+    const room = wanted - items.length;
+    const added = matching.length <= room ? matching : matching.slice(0, room);
+    // Lists of equal fields have the page's own items: a copy for each of them takes most of their memory.
+    items = items.length === 0 ? added : [...items, ...added];
+    rowsRead += rest.length;
+    matches += matching.length;
+  } while (items.length < enough && rowsRead < maxRows && pages.length < most && !walk.isDone());
+  const cursorAt = (index: number): string => {
+    const page = pages.findLast(({ from }) => from <= index);
+    if (!page) throw new RangeError("expected the index of an item");
+    const at = index - page.from;
+    return cursorOf(page.step.positionAfter(page.found?.[at] ?? at));
+  };
+  const isComplete = walk.isDone();
+  const next = matches === items.length ? pages.at(-1)?.step.next : null;
+  const total = pages[0]?.step.page.count ?? null;
+  return {
+    items,
+    cursorAt,
+    endCursor: () => (next ? cursorOf(next) : items.length > 0 ? cursorAt(items.length - 1) : null),
+    hasNext: !isComplete || matches > items.length,
+    // A cursor points after an item, so with a cursor there is always a previous item. An offset can be behind the end.
+    hasPrevious: after !== null || (offset !== null && offset > 0 && total !== 0),
+    count: find ? (isComplete && after === null ? matches : null) : total,
+    scan: find && { rowsRead, isComplete },
+  };
+}
+
+/**
+ * Finds the cursor of the end of a list by its count, with one request for one item. Returns null where the server does not
+ * count or has no offsets: the end is then found by reading the pages.
+ */
+export async function endOf<At, Item>(session: Session, list: List<At, Item>): Promise<string | null> {
+  const { paging } = session.server.profile;
+  if (paging.by !== "offset") return null;
+  const { page } = await readStep(session, list, START, 1);
+  if (page.count == null) return null;
+  return formatCursor(positionAt(page.count, paging), listFingerprint(list));
+}
+
+export class PageIterator<At, Item> {
+  readonly #list: List<At, Item>;
+  readonly #pageSize: number;
+  readonly #smallest: number;
+  readonly #seen = new Set<string>();
+  #position: ListPosition | null;
+
+  /** `pageSize`: how many items a page has where the server's own one is too large. */
+  constructor(list: List<At, Item>, start: ListPosition, pageSize: number) {
+    this.#list = list;
+    this.#position = start;
+    this.#pageSize = pageSize;
+    this.#smallest = Math.max(1, Math.floor(pageSize / SMALLEST));
+  }
+
+  /** Whether the last page was read. */
+  isDone(): boolean {
+    return this.#position === null;
+  }
+
+  /** Reads the next page, up to `wanted` items where the page size can be chosen: fewer if it is too large. */
+  async next(session: Session, wanted: number): Promise<PageRead<Item>> {
+    const position = this.#position ?? START;
+    const { path: route } = this.#list.endpoint;
+    const query = serialize(position.query);
+    if (this.#seen.has(query)) throw loopError(route);
+    if (this.#seen.size >= MAX_PAGES) {
+      const message = `More than ${MAX_PAGES} pages; ask for fewer items at once.`;
+      throw new GatewayError("PAGE_LIMIT_REACHED", message, { upstream: { method: "GET", route } });
+    }
+    this.#seen.add(query);
+    const step = await this.#readFitting(session, position, wanted);
+    this.#position = step.next;
+    return step;
+  }
+
+  /**
+   * Reads the next page of a list that is read to its end. Leaves out the rows at the end of the page that are tied: the next page
+   * begins with them, because the tie may go on there in another order.
+   */
+  async nextOfAll(session: Session): Promise<PageRead<Item>> {
+    const step = await this.next(session, Number.POSITIVE_INFINITY);
+    const { rest } = step;
+    const { sortedBy = [] } = this.#list;
+    const count = 1 + rest.findLastIndex((row) => !areTied(row, rest.at(-1), sortedBy));
+    const isCut = !this.isDone() && session.server.profile.paging.by === "offset";
+    if (!isCut || count === 0 || sortedBy.length === 0) return step;
+    this.#position = step.positionAfter(count - 1);
+    return { ...step, rest: rest.slice(0, count) };
+  }
+
+  /** Reads a page, with fewer items as long as it is too large. */
+  async #readFitting(session: Session, position: ListPosition, wanted: number): Promise<PageRead<Item>> {
+    const { largePages, server } = session;
+    const { paging } = server.profile;
+    const known = largePages.find(() => listFingerprint(this.#list));
+    let most = known === undefined ? Number.POSITIVE_INFINITY : this.#below(known);
+    for (;;) {
+      try {
+        return await readStep(session, this.#list, position, wanted, most);
+      } catch (error) {
+        const size = Math.min(wanted, most);
+        const isSizable = paging.by === "offset" && paging.size !== null;
+        if (!isTooLarge(error) || !isSizable || size <= this.#smallest) throw error;
+        largePages.add(listFingerprint(this.#list), size);
+        most = this.#below(size);
+      }
+    }
+  }
+
+  /** The page size to try after one that was too large. */
+  #below(size: number): number {
+    return Math.min(this.#pageSize, Math.max(this.#smallest, Math.floor(size / SMALLER)));
+  }
+}

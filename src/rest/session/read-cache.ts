@@ -1,0 +1,152 @@
+import { LRUCache } from "lru-cache";
+import type { Caller, CallerRegistry, PerCaller } from "../../callers/callers.ts";
+import { isGatewayError } from "../../errors.ts";
+import { CompactingMap } from "../../util/linked-list.ts";
+import type { BatchRule } from "../api/batch-rules.ts";
+import type { AnyEndpoint } from "../api/endpoint.ts";
+import { cluster } from "../api/kinds.ts";
+import { isObject } from "../api/record.ts";
+import type { SharedRead } from "./shared-read.ts";
+import { LargePages } from "./large-pages.ts";
+
+export interface SharingSettings {
+  /** How long a response is kept after its request began, in milliseconds; 0: not at all. */
+  readonly ttlMs: number;
+  /** How old a response may be that answers while the service refuses or is away, in milliseconds; 0: none does. */
+  readonly staleMs: number;
+  /** Maximum bytes of kept responses, over all callers, with `ENTRY_BYTES` for each. */
+  readonly maxBytes: number;
+  /** Milliseconds since any fixed point. */
+  readonly now: () => number;
+  /** Called for each read that needs no request of its own. */
+  readonly onShared: (from: "in flight" | "kept" | "stale") => void;
+}
+
+const ENTRY_BYTES = 1_000;
+
+/** The path of a request stands in several strings of its entry. */
+const BYTES_PER_KEY_CHARACTER = 8;
+
+const sizeOf = ({ bytes, target }: SharedRead): number =>
+  bytes + ENTRY_BYTES + BYTES_PER_KEY_CHARACTER * target.key.length;
+
+const SELDOM_CHANGING: ReadonlySet<AnyEndpoint> = new Set<AnyEndpoint>([cluster.read, cluster.node]);
+
+/** How many times longer a response is kept: the cluster, its machines and the record of a run that has ended seldom change. */
+const freshnessOf = ({ target: { endpoint } }: SharedRead, value: unknown): number =>
+  SELDOM_CHANGING.has(endpoint) || (isObject(value) && typeof value["finished_at"] === "string") ? 5 : 1;
+
+/** What the gateway keeps for reads: those of each caller, and one cache. */
+export class ReadCache {
+  readonly settings: SharingSettings;
+  readonly own: PerCaller<CallerReadCache>;
+  /** Responses, and by the key of a caller its epoch: that is not forgotten with the caller, nor before what was kept earlier. */
+  readonly kept: LRUCache<string, SharedRead | number> | null = null;
+  /** How many have begun. */
+  epochs = 0;
+
+  constructor(settings: SharingSettings, callers: CallerRegistry) {
+    this.settings = settings;
+    this.own = callers.perCaller((caller) => new CallerReadCache(this, caller));
+    const ttl = Math.max(settings.ttlMs, settings.staleMs);
+    if (ttl === 0) return;
+    this.kept = new LRUCache({
+      maxSize: settings.maxBytes,
+      ttl,
+      // Responses of callers who left must not stay in memory.
+      ttlAutopurge: true,
+      ttlResolution: 0,
+      // lru-cache takes a start of 0 for none.
+      perf: { now: () => settings.now() + 1 },
+    });
+  }
+}
+
+/**
+ * What the service has shown a caller: its reads since its last command, in flight or kept. Own code: packages that merge equal
+ * requests share a promise, which fails with the operation that made it, and know neither limits nor commands.
+ */
+export class CallerReadCache {
+  readonly settings: SharingSettings;
+  /** The login name of the user of the token; null while it is not known. */
+  viewer: string | null = null;
+  /**
+   * The batches whose lists the server rejects although it serves the single reads, and until when that is believed: the cause
+   * may be the input or the rights of this caller, and servers are updated.
+   */
+  readonly refused = new Map<BatchRule, number>();
+  readonly largePages = new LargePages();
+  readonly #all: ReadCache;
+  readonly #caller: Caller;
+  /** What was kept in an earlier one has other keys, and is found no more. */
+  #epoch: SharedRead | number;
+  #inFlight = new CompactingMap<SharedRead>();
+
+  constructor(all: ReadCache, caller: Caller) {
+    this.settings = all.settings;
+    this.#all = all;
+    this.#caller = caller;
+    this.#epoch = all.kept?.get(caller.key) ?? 0;
+  }
+
+  /** What may answer an equal read; undefined without it. No later read gets an older response. */
+  find(key: string): SharedRead | undefined {
+    const sharedRead = this.#inFlight.get(key);
+    if (sharedRead) return sharedRead.isOpen && !sharedRead.ended ? sharedRead : undefined;
+    return this.#findKept(key, ({ freshUntil }) => this.settings.now() <= freshUntil);
+  }
+
+  /** The last response to an equal read, for use while the service gives none; undefined without one. */
+  findStale(key: string): SharedRead | undefined {
+    const { staleMs, now } = this.settings;
+    return this.#findKept(key, ({ began }) => staleMs > 0 && now() - began <= staleMs);
+  }
+
+  add(sharedRead: SharedRead): void {
+    this.#inFlight.set(sharedRead.target.key, sharedRead);
+  }
+
+  /**
+   * Removes an entry whose request has ended, unless a command or a later read has replaced it. `isForNow`: a kept response may
+   * still be true, and stays.
+   */
+  remove(sharedRead: SharedRead, mayServeStale: boolean): void {
+    const { key } = sharedRead.target;
+    if (this.#inFlight.get(key) !== sharedRead) return;
+    this.#inFlight.delete(key);
+    if (!mayServeStale) this.#all.kept?.delete(this.#keyOf(key));
+  }
+
+  /** Keeps the response in place of an earlier one, unless it is too old or too large. */
+  keep(sharedRead: SharedRead, value: unknown): void {
+    const { ttlMs, staleMs, now } = this.settings;
+    const { target, began } = sharedRead;
+    const isLatest = this.#inFlight.get(target.key) === sharedRead;
+    this.remove(sharedRead, false);
+    if (!isLatest) return;
+    if (ttlMs > 0) sharedRead.freshUntil = began + ttlMs * freshnessOf(sharedRead, value);
+    const ttl = Math.floor(Math.max(sharedRead.freshUntil, began + staleMs) - now());
+    if (ttl > 0) this.#all.kept?.set(this.#keyOf(target.key), sharedRead, { ttl, size: sizeOf(sharedRead) });
+  }
+
+  /** Ends the sharing after an error that shows that the token means nobody: it may come to mean somebody else. */
+  endAfter(error: unknown): void {
+    if (isGatewayError(error, "UNAUTHENTICATED")) this.endSharing();
+  }
+
+  /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
+  endSharing(): void {
+    this.#epoch = ++this.#all.epochs;
+    this.#all.kept?.set(this.#caller.key, this.#epoch, { ttl: 0, size: ENTRY_BYTES });
+    this.#inFlight = new CompactingMap();
+  }
+
+  #findKept(key: string, isUsable: (kept: SharedRead) => boolean): SharedRead | undefined {
+    const kept = this.#all.kept?.get(this.#keyOf(key));
+    return typeof kept === "object" && isUsable(kept) ? kept : undefined;
+  }
+
+  #keyOf(key: string): string {
+    return `${this.#caller.key} ${this.#epoch} ${key}`;
+  }
+}

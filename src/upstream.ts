@@ -1,0 +1,60 @@
+import type { Config } from "./config.ts";
+import type { GatewayFacts } from "./graphql/core/context.ts";
+import { version } from "./package-info.ts";
+import { user } from "./rest/api/kinds.ts";
+import { perSeconds } from "./util/sliding-window.ts";
+import type { Profile } from "./rest/api/profile.ts";
+import { describeServer } from "./rest/api/server.ts";
+import type { RequestFormat } from "./rest/client/request.ts";
+
+/** What the server can do, how it is spoken to, and what callers see of it. */
+export function describeService(config: Config, fallback: Profile, upstreamUrl: URL) {
+  const server = describeServer(config.UPSTREAM_PROFILE ?? fallback);
+  const { profile, override, limits } = server;
+  const { UPSTREAM_RATE_LIMIT: given } = config;
+  const common = profile.rateLimits.find(({ endpoints }) => !endpoints);
+  const limit = given ?? (common ? perSeconds(common.requests, common.seconds) : null);
+  const segments = [upstreamUrl.pathname, profile.basePath].flatMap((path) => path.split("/"));
+  const requestFormat: RequestFormat = {
+    pathPrefix: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
+    authorizationScheme: profile.authorization.scheme,
+    headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
+    secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
+    cheapest: override(user.me) ?? user.me,
+    limitOf: given === null ? () => null : (endpoint) => limits.get(endpoint) ?? limit,
+  };
+  const facts: GatewayFacts = {
+    version,
+    upstreamApiVersion: profile.apiVersion,
+    capabilities: server.capabilities,
+    maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
+    maxRootFields: config.MAX_ROOT_FIELDS,
+    maxPageSize: config.MAX_PAGE_SIZE,
+    maxScannedRows: config.MAX_SCANNED_ROWS,
+    maxLogBytes: config.MAX_LOG_BYTES,
+  };
+  return { server, requestFormat, facts };
+}
+
+/** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */
+const MIN_SECRET_LENGTH = 8;
+
+const secretWordsOf = (value: string): string[] =>
+  value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
+
+/**
+ * The service behind a gateway: `UPSTREAM_URL`, or the embedded demo, which it starts. `options` are those of a gateway in
+ * front of it; `demo` is null with a real service.
+ */
+export async function openUpstream(config: Config) {
+  if (config.UPSTREAM_URL) return { demo: null, options: { config, upstreamUrl: config.UPSTREAM_URL } };
+  const service = await import("../demo/service.ts");
+  const demo = await service.startDemo({ activity: true });
+  const options = {
+    config,
+    upstreamUrl: new URL(demo.url),
+    exampleToken: demo.users[0]?.token ?? "",
+    profile: "demo" as const,
+  };
+  return { demo, options };
+}

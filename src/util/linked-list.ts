@@ -1,0 +1,97 @@
+/*
+ * Collections whose members come and go with requests. Own code: V8 links each table of a `Map` or `Set` to the one that
+ * replaces it. Once a table is in the old generation, all later ones are reachable from it until the next full collection,
+ * with the members that they had. So one `Set` of open requests moves every request into the old generation, and the
+ * garbage collector takes twenty times as long.
+ */
+
+/** Deleted keys stay until there are so many, and more than others: then a new map replaces the old one. */
+const MAX_DELETED = 1_000;
+
+/** A map from texts to values. A key that is deleted and set again keeps its position. */
+export class CompactingMap<Value extends {}> {
+  #members = new Map<string, Value | undefined>();
+  size = 0;
+
+  get(key: string): Value | undefined {
+    return this.#members.get(key);
+  }
+
+  set(key: string, value: Value): void {
+    if (this.#members.get(key) === undefined) this.size++;
+    this.#members.set(key, value);
+  }
+
+  delete(key: string): void {
+    if (this.#members.get(key) === undefined) return;
+    this.#members.set(key, undefined);
+    this.size--;
+    const deleted = this.#members.size - this.size;
+    if (this.size === 0) this.#members = new Map();
+    else if (deleted > MAX_DELETED && deleted > this.size)
+      this.#members = new Map([...this.#members].filter(([, value]) => value !== undefined));
+  }
+}
+
+/** A member of a list with its neighbours. */
+export interface Link<Member> {
+  readonly member: Member;
+  readonly rank: number;
+  /** Null outside the list: a link that was removed must not lead to others. */
+  previous: Link<Member> | null;
+  next: Link<Member> | null;
+}
+
+/** A doubly linked list in the order of ranks: members are added after those of their rank, and removed anywhere. */
+export class LinkedList<Member> {
+  /** Only the list changes it. */
+  first: Link<Member> | null = null;
+  #last: Link<Member> | null = null;
+  size = 0;
+
+  has(link: Link<Member>): boolean {
+    return link.previous !== null || this.first === link;
+  }
+
+  add(member: Member, rank = 0): Link<Member> {
+    let next: Link<Member> | null = null;
+    let previous = this.#last;
+    while (previous && previous.rank > rank) {
+      next = previous;
+      ({ previous } = previous);
+    }
+    const link: Link<Member> = { member, rank, previous, next };
+    if (previous) previous.next = link;
+    else this.first = link;
+    if (next) next.previous = link;
+    else this.#last = link;
+    this.size++;
+    return link;
+  }
+
+  /** Removes a link. Does nothing the second time. */
+  remove(link: Link<Member>): void {
+    const { previous, next } = link;
+    if (previous) previous.next = next;
+    else if (this.first === link) this.first = next;
+    else return;
+    if (next) next.previous = previous;
+    else this.#last = previous;
+    link.previous = null;
+    link.next = null;
+    this.size--;
+  }
+
+  takeFirst(): Member | undefined {
+    const { first } = this;
+    if (first) this.remove(first);
+    return first?.member;
+  }
+
+  /** A copy of the members, in their order. */
+  members(): Member[] {
+    const members: Member[] = [];
+    for (let link = this.first; link; link = link.next) members.push(link.member);
+    return members;
+  }
+}

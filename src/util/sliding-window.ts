@@ -1,0 +1,57 @@
+/** At most so many requests in any period. */
+export interface RateLimit {
+  readonly requests: number;
+  readonly periodMs: number;
+}
+
+export const perSeconds = (requests: number, seconds: number) => ({ requests, periodMs: seconds * 1_000 });
+
+/**
+ * The requests of one token in the last period. Some of them may be sent at once, as when a page opens; what is left is
+ * spread over the time until the oldest request leaves the period, so that there is always something left soon.
+ */
+export class SlidingWindow {
+  readonly #limit: RateLimit;
+  readonly #atOnce: number;
+  /** The times of the requests of the last period, oldest first, behind those that have left it. */
+  #times: number[] = [];
+  #left = 0;
+
+  /** `atOnce` is the share of the requests that may be sent at once. */
+  constructor(limit: RateLimit, atOnce: number) {
+    this.#limit = limit;
+    this.#atOnce = Math.ceil(limit.requests * atOnce);
+  }
+
+  /**
+   * The earliest time for a request, behind others that wait for theirs (`ahead`), and others that are sent from now on
+   * (`unsent`).
+   */
+  nextAt(now: number, ahead = 0, unsent = 0): number {
+    const used = this.countAt(now) + unsent;
+    if (used + ahead < this.#atOnce) return now;
+    const { requests, periodMs } = this.#limit;
+    const free = requests - used;
+    const oldest = this.#times[this.#left] ?? now;
+    const latest = (unsent > 0 ? null : this.#times.at(-1)) ?? now;
+    if (free > ahead)
+      return Math.max(now, latest + ((oldest + periodMs - latest) * (ahead + 1)) / (free + 1));
+    const turn = ahead - free;
+    const periods = 1 + Math.floor(turn / requests);
+    return (this.#times[this.#left + (turn % requests)] ?? now) + periods * periodMs;
+  }
+
+  record(now: number): void {
+    this.#times.push(now);
+  }
+
+  countAt(now: number): number {
+    const { periodMs } = this.#limit;
+    while ((this.#times[this.#left] ?? now) <= now - periodMs) this.#left++;
+    if (this.#left > this.#times.length / 2) {
+      this.#times = this.#times.slice(this.#left);
+      this.#left = 0;
+    }
+    return this.#times.length - this.#left;
+  }
+}

@@ -1,0 +1,52 @@
+import { expect, onTestFinished, test, vi } from "vitest";
+import { CallerRegistry } from "../../src/callers/callers.ts";
+
+const MINUTE_MS = 60_000;
+
+/** Callers, and how time passes for them. */
+function startCallers() {
+  let now = 1_000;
+  vi.spyOn(performance, "now").mockImplementation(() => now);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+  const pass = (ms: number): void => {
+    now += ms;
+    vi.advanceTimersByTime(ms);
+  };
+  return { callers: new CallerRegistry(), pass };
+}
+
+test("a token that the service goes on accepting stays verified", () => {
+  const { callers, pass } = startCallers();
+  /** A request that the service accepts: the standing with which it came. */
+  const request = () => {
+    const caller = callers.of("t0ken", "192.0.2.1");
+    const { verification } = caller;
+    caller.markVerified();
+    return verification;
+  };
+  expect(request()).toBe("unverified");
+  for (let minutes = 6; minutes <= 30; minutes += 6) {
+    pass(6 * MINUTE_MS);
+    expect(request()).toBe("verified");
+  }
+  pass(11 * MINUTE_MS);
+  expect(request()).toBe("unverified");
+});
+
+test("a caller is remembered as long as it has something under way", () => {
+  const { callers, pass } = startCallers();
+  const places = callers.quota({ total: 10, perCaller: 1 });
+  const caller = callers.of("t0ken", "192.0.2.1");
+  places.add(caller, 1);
+  pass(30 * MINUTE_MS);
+  callers.of(null, "192.0.2.2");
+  expect(places.exceededBy(callers.of("t0ken", "192.0.2.1"))).toBe("caller");
+  places.add(caller, -1);
+  pass(30 * MINUTE_MS);
+  callers.of(null, "192.0.2.2");
+  expect(callers.of("t0ken", "192.0.2.1")).not.toBe(caller);
+});

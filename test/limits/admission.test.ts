@@ -1,0 +1,159 @@
+import { readFileSync } from "node:fs";
+import { expect, test, vi } from "vitest";
+import { type Outcome, startWorld, type Who } from "../support/admission-world.ts";
+import { everyNth, tableIn } from "../support/cases.ts";
+import { type DoorName, ENTER, type Use, type Visit } from "../support/admission.ts";
+import { RELEASE_04 } from "../support/gateway.ts";
+import { FIRST_POLL } from "../support/live-service.ts";
+import { PATIENT, withoutPings } from "../support/patience.ts";
+
+/**
+ * The settings of each kind of place: eight in all, two for a caller, so two for an address and four for all strangers, except
+ * of operations, of which these have what others leave.
+ */
+const PLACES = {
+  operation: { MAX_OPERATIONS: "8", MAX_OPERATIONS_PER_TOKEN: "2" },
+  stream: { MAX_SUBSCRIPTIONS: "8", MAX_SUBSCRIPTIONS_PER_TOKEN: "2" },
+  socket: { MAX_SUBSCRIPTIONS: "8", MAX_SUBSCRIPTIONS_PER_TOKEN: "2" },
+  download: { MAX_DOWNLOADS: "8", MAX_DOWNLOADS_PER_TOKEN: "2" },
+  // Two of an address; all together may have four, since nobody who signs in is verified.
+  "sign-in": { MAX_UNVERIFIED_MUTATIONS: "4" },
+} satisfies Record<string, Record<string, string>>;
+type Place = keyof typeof PLACES;
+
+const ADA: Who = { token: "ada" };
+/** Who signs in by `connection_init` connects as one without a token. */
+const ADA_BY_HEADER: Who = { ...ADA, byHeader: true };
+const BOB: Who = { token: "bob" };
+const invented = (number: number, more: Partial<Who> = {}): Who => ({ token: `invented${number}`, ...more });
+const nobody = (more: Partial<Who> = {}): Who => ({ token: null, ...more });
+const ELSEWHERE = { from: "127.0.0.2" };
+const behind = (...addresses: readonly string[]) => ({ forwarded: addresses.join(", ") });
+
+/** Two callers who take all that theirs may have, a third who shares it, and others who do not. */
+interface CallerRegistry {
+  readonly two: readonly Who[];
+  readonly third: Who;
+  readonly others: readonly Who[];
+  readonly env?: Record<string, string>;
+}
+
+const VERIFICATIONS = {
+  verified: { two: [ADA, ADA], third: ADA, others: [BOB, invented(1), nobody()] },
+  unverified: {
+    two: [invented(1), invented(2)],
+    third: invented(3),
+    others: [ADA_BY_HEADER, invented(4, ELSEWHERE)],
+  },
+  anonymous: { two: [nobody(), nobody()], third: nobody(), others: [ADA_BY_HEADER, nobody(ELSEWHERE)] },
+  "behind a proxy": {
+    two: [invented(1, behind("10.0.0.1")), invented(2, behind("10.0.0.1"))],
+    // What a client claims itself counts for nothing.
+    third: invented(3, behind("10.0.0.2", "10.0.0.1")),
+    others: [{ ...ADA_BY_HEADER, ...behind("10.0.0.1") }, invented(4, behind("10.0.0.1", "10.0.0.2"))],
+    env: { TRUSTED_PROXIES: "127.0.0.1" },
+  },
+} satisfies Record<string, CallerRegistry>;
+
+type Verification = keyof typeof VERIFICATIONS;
+
+const MANNERS = ["busy", "idle", "slow", "leaving", "draining"] as const;
+
+const page = readFileSync(new URL("doors.md", import.meta.url), "utf8");
+const [, ...lines] = tableIn(page);
+
+/** What becomes of a third caller at a door, by the table. */
+const cells = lines.flatMap(([door, place, verifications = "", ...rules]) =>
+  verifications.split(", ").flatMap((verification) =>
+    MANNERS.map((manner, column) => {
+      // Safe: the test below compares them.
+      const names = { door, place, verification } as {
+        door: DoorName;
+        place: Place;
+        verification: Verification;
+      };
+      return { ...names, manner, rule: rules[column] ?? "" };
+    }),
+  ),
+);
+
+/** A letter stands for a reason why there is no test. */
+const isReason = (rule: string): boolean => rule.length === 1;
+const tested = cells.filter(({ rule }) => !isReason(rule));
+
+/** Not the time of another timer. */
+const READ_TIMEOUT_MS = 7_000;
+
+test.each(everyNth(tested, 5, 0))(
+  "$door, $standing, $manner: $rule",
+  async ({ door, place, verification, manner, rule }) => {
+    const callers: CallerRegistry = VERIFICATIONS[verification];
+    const world = await startWorld({
+      env: {
+        MCP: "read",
+        READ_TIMEOUT_MS: `${READ_TIMEOUT_MS}`,
+        ...PLACES[place],
+        ...(door === "export" && RELEASE_04),
+        ...callers.env,
+      },
+    });
+    await world.accept("ada", "bob");
+    const enter = (who: Who, use: Use): Promise<Visit> => ENTER[door](world, who, use);
+    /** Comes and goes. */
+    const look = async (who: Who): Promise<Outcome> => {
+      const visit = await enter(who, "active");
+      if (visit.outcome === "in") visit.leave();
+      return visit.outcome;
+    };
+    const { third, others } = callers;
+    if (manner === "draining") {
+      world.drain();
+      const outcomes = new Set<Outcome>();
+      // Nobody without a token comes as far as the place of a download.
+      for (const who of [third, ...others])
+        if (who.token !== null || place !== "download") outcomes.add(await look(who));
+      // oxlint-disable-next-line vitest/no-conditional-expect -- each cell expects what its row says
+      return void expect([...outcomes]).toEqual([rule === "opens" ? "in" : Number(rule)]);
+    }
+    if (rule === "READ_TIMEOUT_MS") withoutPings();
+    // Over one connection the two have one token.
+    const isOne = door === "subscription over a WebSocket";
+    const visits: Visit[] = [];
+    for (const who of callers.two)
+      visits.push(
+        await enter(
+          isOne ? (callers.two[0] ?? who) : who,
+          manner === "idle" || manner === "slow" ? manner : "active",
+        ),
+      );
+    expect(visits.map(({ outcome }) => outcome)).toEqual(["in", "in"]);
+    if (rule === "READ_TIMEOUT_MS") {
+      world.advance(FIRST_POLL);
+      const late = () => {
+        const latest = world.now() + READ_TIMEOUT_MS;
+        return world.timers().filter((at) => at > latest - 1_000 && at <= latest);
+      };
+      await vi.waitUntil(() => late().length === visits.length, PATIENT);
+    }
+    const isFull = rule === "holds" || rule === "READ_TIMEOUT_MS";
+    // A socket is anonymous until its `connection_init`, which is refused with a close code.
+    const refused = place === "socket" && verification === "verified" ? 1013 : 429;
+    expect(await look(third)).toBe(isFull ? refused : "in");
+    for (const who of others) expect(await look(who)).toBe("in");
+    const [first] = visits;
+    // oxlint-disable-next-line vitest/no-conditional-expect -- as above
+    if (rule === "gives way") expect(await first?.closed).toBe(1013);
+    else if (rule === "READ_TIMEOUT_MS") {
+      // Who does not read does not notice that it is disconnected.
+      world.advance(READ_TIMEOUT_MS);
+    } else for (const visit of visits) visit[manner === "busy" ? "finish" : "leave"]();
+    await vi.waitFor(async () => expect(await look(third)).toBe("in"), PATIENT);
+  },
+);
+
+test("the table has all doors, and each cell that no test has says why", () => {
+  expect(new Set(cells.map(({ door }) => door))).toEqual(new Set(Object.keys(ENTER)));
+  expect(cells).toHaveLength(14 * Object.keys(VERIFICATIONS).length * MANNERS.length);
+  for (const { rule } of cells.filter((cell) => isReason(cell.rule)))
+    expect(page).toMatch(new RegExp(`^- ${rule}: .{20,}$`, "m"));
+});

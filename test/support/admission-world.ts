@@ -1,0 +1,144 @@
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
+import { metricOf } from "./figures.ts";
+import { type GatewayOptions, startGateway } from "./gateway.ts";
+import { type gate, gate as createGate } from "./latch.ts";
+import { handClock } from "./fake-clock.ts";
+import { listen } from "./listen.ts";
+import { experimentIn, RUNNING_RECORD, statusOf } from "./one-read.ts";
+import { JSON_BODY } from "./raw-requests.ts";
+
+/** A caller: its token, the address that it connects from, and what it says of the addresses before that. */
+export interface Who {
+  readonly token: string | null;
+  readonly from?: string;
+  readonly forwarded?: string;
+  /** Its WebSockets are signed in by their headers, as those of programs are, and not by `connection_init`. */
+  readonly byHeader?: true;
+}
+
+/** `in`, or the HTTP status or close code that refuses a caller for want of a place. */
+export type Outcome = "in" | number;
+
+/** Tokens that begin like this are accepted by no service. */
+const INVENTED = /^token invented/;
+
+/** More than what the system keeps for a connection that nobody reads. */
+const LONG = "x".repeat(9_000_000);
+
+/** The experiment that is answered at once. */
+export const AT_ONCE = 1;
+
+/** The first experiment whose answer is long and comes at once, so that a caller can fail to read it. */
+export const LONG_FROM = 5_000;
+
+/** The experiments of a project, whose name is the number. */
+const LIST = /\/ada\/(\d+)\/experiments\?/;
+
+/**
+ * A service that holds what is asked about an experiment or a project, or by a user who signs in, until the story lets it
+ * answer.
+ */
+async function startService() {
+  const gates = new Map<number, { arrived: ReturnType<typeof gate>; released: ReturnType<typeof gate> }>();
+  const of = (number: number) => {
+    const known = gates.get(number) ?? { arrived: createGate(), released: createGate() };
+    gates.set(number, known);
+    return known;
+  };
+  const revoked = new Set<string>();
+  const answer = async (path: string, authorization: string, response: ServerResponse, body: string) => {
+    const list = LIST.exec(path)?.[1];
+    const number = path.endsWith("users/token/")
+      ? Number(/\d+/.exec(body))
+      : Number(list ?? experimentIn(path));
+    const isInvented = INVENTED.test(authorization) || revoked.has(authorization);
+    const isFile = path.includes("/outputs") && !isInvented;
+    if (isFile) response.writeHead(200).write(number < LONG_FROM ? "begun" : LONG.repeat(2));
+    if (number !== AT_ONCE && number < LONG_FROM) {
+      of(number).arrived.open();
+      await of(number).released.opened;
+    }
+    if (isFile) return response.end();
+    const description = number < LONG_FROM ? "" : LONG;
+    // A run that has ended ends its subscription.
+    const ended = number < LONG_FROM ? { last_status: "succeeded" } : {};
+    const record = { ...RUNNING_RECORD, ...ended, id: number, token: "n3w", description };
+    response.writeHead(isInvented ? 401 : 200, JSON_BODY);
+    const found = list === undefined ? record : { count: 1, next: null, results: [record] };
+    response.end(JSON.stringify(isInvented ? { detail: "Invalid token." } : found));
+  };
+  const url = await listen(async (received, response) => {
+    await answer(received.url ?? "", received.headers.authorization ?? "", response, await text(received));
+  });
+  return {
+    url,
+    /** Resolves when the service is asked about it. */
+    arrived: (number: number) => of(number).arrived.opened,
+    release: (number: number) => of(number).released.open(),
+    /** Accepts a token no longer. */
+    revoke: (token: string) => void revoked.add(`token ${token}`),
+  };
+}
+
+export type World = Awaited<ReturnType<typeof startWorld>>;
+
+/** A gateway before such a service, with a clock that the story moves. */
+export async function startWorld(options: Omit<GatewayOptions, "upstream" | "clock"> = {}) {
+  const service = await startService();
+  const time = handClock();
+  const gateway = await startGateway({ upstream: service, clock: time.clock, ...options });
+  let numbers = 100;
+  return {
+    ...time,
+    ...service,
+    ...gateway,
+    now: time.clock.now,
+    /** A number that no experiment had. */
+    next: () => numbers++,
+    /** Lets the service accept the tokens. */
+    accept: async (...tokens: readonly string[]) => {
+      for (const token of tokens) await gateway.ask(statusOf(AT_ONCE), {}, { token });
+    },
+    metric: (name: string) => metricOf(gateway, name),
+  };
+}
+
+/** The headers that say who asks. */
+export const headersOf = ({ token, forwarded }: Who): Record<string, string> => ({
+  ...(token === null ? {} : { authorization: `token ${token}` }),
+  ...(forwarded === undefined ? {} : { "x-forwarded-for": forwarded }),
+});
+
+export interface Message {
+  readonly path: string;
+  readonly headers?: Record<string, string>;
+  /** Sent by POST; without it the request is a GET. */
+  readonly body?: string;
+}
+
+/** Sends a request on a connection of its own, from the address of the caller. */
+export function send({ url }: Pick<World, "url">, who: Who, { path, headers = {}, body }: Message) {
+  const sent = request(`${url}${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    agent: false,
+    localAddress: who.from ?? "127.0.0.1",
+    headers: { ...(body === undefined ? {} : JSON_BODY), ...headersOf(who), ...headers },
+  });
+  onTestFinished(() => void sent.destroy());
+  const closed = new Promise<void>((resolve) => sent.on("error", () => {}).on("close", resolve));
+  const response = new Promise<IncomingMessage>((resolve) => sent.on("response", resolve));
+  return { sent, response, closed };
+}
+
+/** The codes that refuse a caller for want of a place, as statuses. */
+const STATUSES: Readonly<Record<string, number>> = { RATE_LIMITED: 429, SERVICE_OVERLOADED: 503 };
+
+/** What a text says that refuses a caller. */
+export const refusalIn = (told: string): Outcome =>
+  STATUSES[/"code":"([A-Z_]+)"/.exec(told)?.[1] ?? ""] ?? "in";
+
+/** Reads a response: what refused the caller for want of a place, or `in`. */
+export const outcomeOf = async (response: IncomingMessage): Promise<Outcome> =>
+  refusalIn(await text(response));

@@ -1,0 +1,228 @@
+import { once } from "node:events";
+import { onTestFinished, vi } from "vitest";
+import { WebSocket } from "ws";
+import { MCP_HEADERS, rpc } from "./agent.ts";
+import {
+  AT_ONCE,
+  LONG_FROM,
+  type Message,
+  type Outcome,
+  outcomeOf,
+  refusalIn,
+  send,
+  headersOf,
+  type Who,
+  type World,
+} from "./admission-world.ts";
+import { globalId } from "./ids.ts";
+import { FIRST_POLL, RUN_UPDATED } from "./live-service.ts";
+import { PATIENT } from "./patience.ts";
+import { JSON_BODY, operationsIn } from "./raw-requests.ts";
+
+/** How a caller uses a door: `idle` does nothing there, `slow` does not read what it gets. */
+export type Use = "active" | "idle" | "slow";
+
+/** A caller at a door. */
+export interface Visit {
+  readonly outcome: Outcome;
+  /** Comes to its end in the usual way. */
+  readonly finish: () => void;
+  /** Disconnects. */
+  readonly leave: () => void;
+  /** Resolves when its connection is closed, for a WebSocket with the code. */
+  readonly closed: Promise<unknown>;
+}
+
+/** Goes through a door. Resolves when it is known whether the caller is in. */
+export type Enter = (world: World, who: Who, use: Use) => Promise<Visit>;
+
+const experiment = (id: number) => `experiment(id: "ada.mnist.${id}") { status description }`;
+
+const read = (id: number) => `{ ${experiment(id)} }`;
+
+/** A piece before the service is asked about the experiment, one after it, and one more that may be long as well. */
+const inPieces = (id: number) =>
+  `{ __typename ... @defer { first: ${experiment(id)} ... @defer { second: ${experiment(id < LONG_FROM ? AT_ONCE : id + 1)} } } }`;
+
+const numberFor = (world: World, use: Use) => world.next() + (use === "slow" ? LONG_FROM : 0);
+
+/** Asks with one request about an experiment which the service holds. */
+const asking =
+  (messageFor: (id: number) => Message): Enter =>
+  async (world, who, use) => {
+    const id = numberFor(world, use);
+    const message = messageFor(id);
+    // Node answers 100 when the head is there, and the body never comes.
+    const waiting = {
+      ...message,
+      headers: { ...message.headers, expect: "100-continue", "content-length": "99" },
+    };
+    const { sent, response, closed } = send(world, who, use === "idle" ? waiting : message);
+    const visit = { finish: () => world.release(id), leave: () => void sent.destroy(), closed };
+    if (use === "idle") {
+      sent.flushHeaders();
+      await Promise.race([once(sent, "continue"), response]);
+      return { ...visit, outcome: "in" };
+    }
+    sent.end(message.body);
+    if (use === "slow") {
+      const { statusCode } = await response;
+      return { ...visit, outcome: statusCode === 429 || statusCode === 503 ? statusCode : "in" };
+    }
+    const outcome = await Promise.race([
+      world.arrived(id).then((): Outcome => "in"),
+      response.then(outcomeOf),
+    ]);
+    return { ...visit, outcome };
+  };
+
+const subscription = (id: number) =>
+  // Long events for those who do not read.
+  ({
+    query: id < LONG_FROM ? RUN_UPDATED : RUN_UPDATED.replace("uniqueName", "uniqueName description"),
+    variables: { id: globalId(`Experiment:ada/mnist/${id}`) },
+  });
+
+/** Opens what has a response as soon as it begins. */
+const streaming =
+  (messageFor: (id: number) => Message): Enter =>
+  async (world, who, use) => {
+    const id = numberFor(world, use);
+    const message = messageFor(id);
+    const { sent, response, closed } = send(world, who, message);
+    sent.end(message.body);
+    const finish = () => {
+      world.release(id);
+      world.advance(FIRST_POLL);
+    };
+    const visit = { finish, leave: () => void sent.destroy(), closed };
+    // The service has not answered a download with an invented token: it is in as well.
+    const begun = await Promise.race([response, world.arrived(id)]);
+    if (!begun) return { ...visit, outcome: "in" };
+    if (begun.statusCode !== 200) return { ...visit, outcome: await outcomeOf(begun) };
+    await new Promise<void>((resolve) => begun.once("readable", resolve));
+    if (use !== "slow") begun.resume();
+    return { ...visit, outcome: "in" };
+  };
+
+const graphql = (query: string, headers: Record<string, string> = {}): Message => ({
+  path: "/graphql",
+  headers,
+  body: JSON.stringify({ query }),
+});
+
+const PIECES = { accept: "multipart/mixed" };
+const EVENTS = { accept: "text/event-stream" };
+
+/** A connection of its own, signed in by `connection_init` as browsers do. Resolves when it is open or refused. */
+export async function openSocket({ url }: Pick<World, "url">, who: Who, isInitialized = true) {
+  const { token, byHeader = false } = who;
+  const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws", {
+    localAddress: who.from ?? "127.0.0.1",
+    headers: headersOf(byHeader ? who : { ...who, token: null }),
+  });
+  onTestFinished(() => socket.terminate());
+  const tell = (message: object) => socket.send(JSON.stringify(message));
+  const closed = new Promise<number>((resolve) => socket.on("error", () => {}).on("close", resolve));
+  const outcome = await new Promise<Outcome>((resolve) => {
+    socket.on("unexpected-response", (_, { statusCode = 0 }) => resolve(statusCode));
+    socket.on("open", () => {
+      if (!isInitialized) return resolve("in");
+      tell({ type: "connection_init", payload: headersOf({ token }) });
+    });
+    // The first message acknowledges.
+    socket.once("message", () => resolve("in"));
+    void closed.then(resolve);
+  });
+  return { socket, tell, closed, outcome };
+}
+
+type Opened = Awaited<ReturnType<typeof openSocket>>;
+
+/** Subscribes over a connection. Resolves when the subscription is open or refused, by the log. */
+async function subscribeOver(world: World, { tell }: Opened, id: number): Promise<Outcome> {
+  const operations = () => operationsIn(world.logged());
+  const before = operations().length;
+  tell({ type: "subscribe", id: `${id}`, payload: subscription(id) });
+  await vi.waitUntil(() => operations().length > before, PATIENT);
+  return refusalIn(JSON.stringify(operations().at(-1)).replace('"codes":["', '"code":"'));
+}
+
+/** What a caller does further with such a subscription. */
+function visitOver({ socket, tell, closed }: Opened, id: number, use: Use) {
+  if (use === "slow") socket.pause();
+  return { finish: () => tell({ type: "complete", id: `${id}` }), leave: () => socket.terminate(), closed };
+}
+
+/** A connection, which has a subscription unless it is idle. */
+const webSocket: Enter = async (world, who, use) => {
+  const opened = await openSocket(world, who);
+  const id = numberFor(world, use);
+  const { outcome } = opened;
+  if (outcome === "in" && use !== "idle" && who.token !== null) await subscribeOver(world, opened, id);
+  return { outcome, ...visitOver(opened, id, use) };
+};
+
+/** The connection of each caller of each gateway. */
+const CONNECTIONS = new Map<string, Opened>();
+
+/** A subscription over the one connection of a caller. */
+const overSocket: Enter = async (world, who, use) => {
+  const key = world.url + JSON.stringify(who);
+  const known = CONNECTIONS.get(key);
+  const isOpen = known?.socket.readyState === WebSocket.OPEN;
+  const opened = known && isOpen ? known : await openSocket(world, who);
+  CONNECTIONS.set(key, opened);
+  const id = numberFor(world, use);
+  const outcome = opened.outcome === "in" ? await subscribeOver(world, opened, id) : opened.outcome;
+  return { outcome, ...visitOver(opened, id, use) };
+};
+
+/** A query in pieces over a connection of its own. */
+const inPiecesOverSocket: Enter = async (world, who, use) => {
+  const { socket, tell, closed, outcome } = await openSocket(world, who);
+  const id = numberFor(world, use);
+  const visit = { finish: () => world.release(id), leave: () => socket.terminate(), closed };
+  if (outcome !== "in" || use === "idle") return { ...visit, outcome };
+  const refused = new Promise<Outcome>((resolve) => {
+    socket.on("message", (message: Buffer) => {
+      if (/"type":"(?:error|complete)"/.test(message.toString())) resolve(refusalIn(message.toString()));
+    });
+  });
+  tell({ type: "subscribe", id: `${id}`, payload: { query: inPieces(id) } });
+  return { ...visit, outcome: await Promise.race([world.arrived(id).then((): Outcome => "in"), refused]) };
+};
+
+/** Each door by its name. */
+export const ENTER = {
+  POST: asking((id) => graphql(read(id))),
+  GET: asking((id) => ({ path: `/graphql?query=${encodeURIComponent(read(id))}` })),
+  "a query in pieces": asking((id) => graphql(inPieces(id), PIECES)),
+  "a query in pieces by events": asking((id) => graphql(inPieces(id), EVENTS)),
+  "a query in pieces over a WebSocket": inPiecesOverSocket,
+  "/mcp": asking((id) => ({
+    path: "/mcp",
+    headers: MCP_HEADERS,
+    body: rpc("tools/call", { name: "graphql_query", arguments: { query: read(id) } }),
+  })),
+  "a query that accepts event streams": asking((id) => graphql(read(id), EVENTS)),
+  "sign-in": asking((id) =>
+    graphql(`mutation { login(input: { username: "u${id}", password: "x" }) { token } }`),
+  ),
+  "event stream": streaming((id) => ({
+    path: "/graphql",
+    headers: { ...JSON_BODY, ...EVENTS },
+    body: JSON.stringify(subscription(id)),
+  })),
+  "event stream by GET": streaming((id) => {
+    const { query, variables } = subscription(id);
+    const search = new URLSearchParams({ query, variables: JSON.stringify(variables) });
+    return { path: `/graphql?${search.toString()}`, headers: EVENTS };
+  }),
+  download: streaming((id) => ({ path: `/downloads/${globalId(`Experiment:ada/mnist/${id}`)}/outputs` })),
+  export: streaming((id) => ({ path: `/export/ada.${id}/runs.csv?columns=uniqueName,description` })),
+  WebSocket: webSocket,
+  "subscription over a WebSocket": overSocket,
+} satisfies Record<string, Enter>;
+
+export type DoorName = keyof typeof ENTER;

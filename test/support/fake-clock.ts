@@ -1,0 +1,47 @@
+import { vi } from "vitest";
+import type { Clock } from "../../src/util/clock.ts";
+import { PATIENT } from "./patience.ts";
+
+interface Timer {
+  readonly at: number;
+  readonly callback: () => void;
+}
+
+/** A clock that stands until the story moves it on, which calls the timers on its way in their order. */
+export function handClock() {
+  let now = 0;
+  const timers = new Set<Timer>();
+  const clock: Clock = {
+    now: () => now,
+    after: (ms, callback) => {
+      const timer = { at: now + ms, callback };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
+  };
+  const next = (until: number): Timer | undefined =>
+    [...timers].filter(({ at }) => at <= until).toSorted((one, other) => one.at - other.at)[0];
+
+  const moveTo = (until: number): void => {
+    for (let timer = next(until); timer; timer = next(until)) {
+      timers.delete(timer);
+      now = Math.max(now, timer.at);
+      timer.callback();
+    }
+    now = Math.max(now, until);
+  };
+
+  return {
+    clock,
+    advance: (ms: number): void => moveTo(now + ms),
+    /** Waits until a timer is set for each of these times, in milliseconds since the start, and moves the clock to it. */
+    reach: async (...times: readonly number[]): Promise<void> => {
+      for (const time of times) {
+        await vi.waitUntil(() => [...timers].some(({ at }) => at === time), PATIENT);
+        moveTo(time);
+      }
+    },
+    /** The times of the timers that are set. */
+    timers: () => [...timers].map(({ at }) => at).toSorted((one, other) => one - other),
+  };
+}
