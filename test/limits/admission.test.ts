@@ -59,7 +59,7 @@ type Verification = keyof typeof VERIFICATIONS;
 
 const MANNERS = ["busy", "idle", "slow", "leaving", "draining"] as const;
 
-const page = readFileSync(new URL("doors.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("admission.md", import.meta.url), "utf8");
 const [, ...lines] = tableIn(page);
 
 /** What becomes of a third caller at a door, by the table. */

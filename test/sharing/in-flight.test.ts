@@ -138,9 +138,9 @@ test("the bytes of an answer are given back when all have left before it is pars
   const identity = { caller: callers.of("t0ken", "192.0.2.1"), requestId: "1", trace: null };
   const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
   const memoryBudget = new MemoryBudget(1_000_000, callers);
-  const held = memoryBudget.open(scope);
+  const reservation = memoryBudget.open(scope);
   const read = {
-    requester: { held, lifetime: scope },
+    requester: { reservation, lifetime: scope },
     priority: 1,
     resolve: () => {},
     send: async () => {},
