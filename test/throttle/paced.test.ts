@@ -221,11 +221,14 @@ describe("a service that answers 20 requests a minute", () => {
 
   test("is polled late for a subscription then, and its event says so", async () => {
     const record = { ...RUNNING_RECORD };
-    const { hand, gateway } = await startPaced({}, undefined, record);
+    const { hand, service, gateway } = await startPaced({}, undefined, record);
     const watcher = await watch(gateway, 42);
     await hand.reach(20);
     await firstData(watcher);
-    await settle(gateway.ask(statusesOf(upTo(80))), hand, gateway);
+    const before = service.seen().length;
+    const operation = gateway.ask(statusesOf(upTo(80)));
+    // The clock stands until the rest of its reads waits.
+    await vi.waitUntil(() => service.seen().length > before + 4, PATIENT);
     record.last_status = "succeeded";
     const event = await settle(watcher.next(), hand, gateway);
     expect(event).toEqual({
@@ -233,6 +236,7 @@ describe("a service that answers 20 requests a minute", () => {
       extensions: { live: { lateBySeconds: expect.any(Number) } },
     });
     expect(await watcher.next()).toBe(null);
+    await settle(operation, hand, gateway);
   });
 
   test("is asked for what waits for a connection when there is one: until then it does not count", async () => {
