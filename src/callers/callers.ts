@@ -2,13 +2,13 @@ import { hash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { ownCopy } from "../util/own-copy.ts";
 
-/** `proven` for a while after the service has accepted the token; `anonymous` without a token; otherwise `unproven`. */
+/** `verified` for ten minutes after the upstream service has accepted the token; `anonymous` without a token; otherwise `unverified`. */
 export type Verification = "verified" | "unverified" | "anonymous";
 
-/** How long a token counts as accepted after the last response of the service that shows it, in milliseconds. */
+/** How long a token counts as accepted after the last response that shows it, in milliseconds. */
 const VERIFIED_MS = 600_000;
 
-/** How long a caller with its token is remembered after its last request, in milliseconds, and how often such are looked for. */
+/** How long a caller is remembered after its last request, and how often expired callers are removed, in milliseconds. */
 const REMEMBERED_MS = 600_000;
 const FORGET_MS = 60_000;
 
@@ -22,10 +22,7 @@ const REMEMBERED_CALLERS = {
   sizeCalculation: (_: Caller, key: string) => key.length,
 };
 
-/**
- * Who sends requests: all those of one token, or without one those of an address. Whatever parts of the gateway keep for a
- * caller is kept by this object, and forgotten with it.
- */
+/** A token, or a client address without one. It owns all per-caller state of the gateway, which is forgotten with it. */
 export class Caller {
   /** The token to forward; null without one. */
   readonly token: string | null;
@@ -33,20 +30,20 @@ export class Caller {
   readonly key: string;
   /** The caller without a token at the same address; itself without a token. */
   readonly address: Caller;
-  /** Changed by `Callers.move` alone. */
+  /** Changed by `CallerRegistry.move` alone. */
   verification: Verification;
-  /** Its own, by the numbers of quotas and of what is kept. */
+  /** Its usage of each quota, and its per-caller state, by index. */
   readonly counts: number[] = [];
   readonly perCaller: unknown[] = [];
-  /** When it sent its last request. */
+  /** Time of its last request, by `performance.now()`. */
   usedAt = 0;
-  /** How often its token was accepted no more: it may mean somebody else since. */
+  /** How often its token stopped being accepted. After that it may belong to another user. */
   revocations = 0;
   readonly #callers: CallerRegistry;
-  /** Until when its token counts as accepted. */
+  /** Its token counts as accepted until then, by `performance.now()`. */
   verifiedUntil = 0;
 
-  /** Called by `Callers.of`. */
+  /** Called by `CallerRegistry` alone. */
   constructor(callers: CallerRegistry, token: string | null, key: string, address: Caller | null) {
     this.#callers = callers;
     this.token = token;
@@ -56,14 +53,14 @@ export class Caller {
   }
 
   /**
-   * Whose limits apply: the caller itself if it is proven or has no token, otherwise the caller without a token at its
-   * address. Anyone can invent tokens, so an unproven one must not add to what its address may have.
+   * The caller whose limits apply: itself if it is verified or anonymous, otherwise the anonymous caller at its address. Anyone can
+   * invent tokens, so an unverified token must not raise the limits of its address.
    */
   get billedTo(): Caller {
     return this.verification === "unverified" ? this.address : this;
   }
 
-  /** Records that the service has accepted the token, where there is one. It counts as accepted from the first time on. */
+  /** Records that the upstream service has accepted the token. */
   markVerified(): void {
     this.verifiedUntil = performance.now() + VERIFIED_MS;
     if (this.verification === "unverified") this.#callers.move(this, "verified");
@@ -74,26 +71,26 @@ export class Caller {
   }
 }
 
-/** What one part of the gateway keeps for each caller, from the first time it is asked for. */
+/** State of one module for each caller. */
 export interface PerCaller<Part> {
   readonly of: (caller: Caller) => Part;
-  /** Without making it. */
+  /** Returns undefined where there is none yet. */
   readonly find: (caller: Caller) => Part | undefined;
 }
 
-/** Whose share is used up: the caller's own, that of the strangers at its address, that of all strangers, or everything. */
+/** The limit that is reached: of the caller, of the unverified callers at its address, of all unverified callers, or the total. */
 export type ExceededLimit = "caller" | "address" | "unverified" | "gateway";
 
-/** How much of something there is, and how much of it callers may have. */
+/** The limits of a quota. */
 export interface QuotaLimits {
   readonly total: number;
   readonly perCaller: number;
-  /** What callers that are not proven may have: those of one address together, and all of them together. */
+  /** For unverified and anonymous callers: those at one address together, and all of them together. */
   readonly perAddress?: number;
   readonly unverified?: number;
 }
 
-/** How much callers have at a time of something: operations, sockets, bytes that are held or wait. */
+/** Usage of a limited resource, in total and by caller: operations, sockets, bytes. */
 export class Quota {
   taken = 0;
   readonly #index: number;
@@ -101,7 +98,7 @@ export class Quota {
   #unverifiedTotal = 0;
   readonly #holders = new Set<Caller>();
 
-  /** Called by `Callers.quota`. */
+  /** Called by `CallerRegistry.quota`. */
   constructor(index: number, { total, perCaller, perAddress, unverified }: QuotaLimits) {
     this.#index = index;
     this.#limits = {
@@ -112,12 +109,12 @@ export class Quota {
     };
   }
 
-  /** What a caller has. For one without a token: with all strangers at its address. */
+  /** The usage of a caller. That of an anonymous caller includes all unverified callers at its address. */
   of(caller: Caller): number {
     return caller.counts[this.#index] ?? 0;
   }
 
-  /** Whose share would be exceeded by one more; null when there is room. */
+  /** The limit that one more unit would exceed; null when there is room. */
   exceededBy(caller: Caller): ExceededLimit | null {
     const { perCaller, perAddress, unverified } = this.#limits;
     const { verification } = caller;
@@ -133,20 +130,20 @@ export class Quota {
     return this.taken >= this.#limits.total;
   }
 
-  /** Adds to what a caller has, whether or not there is room; a negative amount is given back. */
+  /** Adds to the usage of a caller without checking limits. A negative amount releases. */
   add(caller: Caller, amount: number): void {
     this.taken += amount;
     this.#change(caller, amount);
     if (caller.verification !== "verified") this.addToUnverified(caller, amount);
   }
 
-  /** Counts what a stranger takes, or has when a caller becomes a stranger or is one no more, for its address as well. */
+  /** Counts usage of an unverified caller also for its address. Also called when the verification of a caller changes. */
   addToUnverified(caller: Caller, amount: number): void {
     this.#unverifiedTotal += amount;
     if (caller.address !== caller) this.#change(caller.address, amount);
   }
 
-  /** The accounts that have something. */
+  /** The callers to whom usage is billed. */
   billedCallers(): Caller[] {
     return [...this.#holders].filter((caller) => caller.billedTo === caller);
   }
@@ -160,7 +157,7 @@ export class Quota {
   }
 }
 
-/** The callers of one gateway, what its parts keep for them, and how much each may have. */
+/** The callers of one gateway, their per-caller state, and their quotas. */
 export class CallerRegistry {
   readonly #salt: string;
   readonly #verified = new LRUCache<string, Caller>(REMEMBERED_CALLERS);
@@ -169,12 +166,12 @@ export class CallerRegistry {
   #keeps = 0;
   #forgotAt = 0;
 
-  /** With the same salt callers have the same keys in all processes; by default keys mean nothing outside of this one. */
+  /** With the same salt, callers have the same keys in all processes. By default keys are meaningless outside this process. */
   constructor(salt = randomBytes(16).toString("hex")) {
     this.#salt = salt;
   }
 
-  /** The caller with this token, or, without one, at this address. */
+  /** Returns the caller with this token, or the anonymous caller at this address. */
   of(token: string | null, address: string): Caller {
     // No token contains a line end.
     const at = this.#find(`\n${address}`, (key) => new Caller(this, null, `at ${key.slice(1)}`, null));
@@ -186,7 +183,7 @@ export class CallerRegistry {
     return caller;
   }
 
-  /** The caller with a token. While it is not proven it counts at the address from which it came first. */
+  /** Returns the caller with a token. While unverified, it is billed to the address of its first request. */
   withToken(token: string, at: Caller): Caller {
     const create = (own: string) =>
       new Caller(this, own, hash("sha256", `${this.#salt} ${own}`, "base64url"), at);
@@ -209,7 +206,7 @@ export class CallerRegistry {
     return quota;
   }
 
-  /** Called when the standing of a caller with a token changes. What it has counts among that of strangers, or no more. */
+  /** Changes the verification of a caller with a token, and moves its usage into or out of that of unverified callers. */
   move(caller: Caller, verification: "verified" | "unverified"): void {
     caller.verification = verification;
     const sign = verification === "verified" ? -1 : 1;
@@ -221,7 +218,7 @@ export class CallerRegistry {
     to.set(String(caller.token), caller);
   }
 
-  /** Forgets those who have sent nothing for long and have nothing under way. */
+  /** Forgets idle callers without usage of any quota. */
   #forget(now: number): void {
     this.#forgotAt = now;
     for (const callers of [this.#verified, this.#unverified])

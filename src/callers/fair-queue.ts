@@ -1,34 +1,33 @@
 import type { Caller, CallerRegistry, PerCaller } from "./callers.ts";
 import { type Link, LinkedList } from "../util/linked-list.ts";
 
-/** How many positions of results wait for something now. */
+/** Items with a higher priority go first. Of a read it is the number of result positions that wait for it. */
 export interface Prioritized {
   readonly priority: number;
 }
 
 /**
- * A line of what waits for its turn: requests for a connection or for their pace, work for a time slice. Lines form a tree:
- * the root for all callers, one per caller, one per operation. The lines of each level take turns, those first that have
- * spent the least time where that is counted, and each lets at most `width` items run at a time, where that is a number. Within a
- * line the item with the most demand goes first.
+ * A hierarchical fair queue (gateway, caller, operation). Sibling queues are served least-served first where time is charged, otherwise
+ * round-robin. `concurrency` caps the number of running items of a queue and those below it. Within one queue the item with the highest
+ * priority goes first.
  */
 export class FairQueue<Item extends Prioritized> {
   readonly #parent: FairQueue<Item> | null;
   readonly #concurrency: number;
-  /** Lines below that are ready, in the order of their turns. */
+  /** Child queues that are ready, in the order in which they are served. */
   readonly #ready = new LinkedList<FairQueue<Item>>();
-  /** The place in the turns of the parent; null while the line is not ready. */
+  /** Its link in `#ready` of the parent; null while the queue is not ready. */
   #link: Link<FairQueue<Item>> | null = null;
-  /** Milliseconds that its items have spent. A line that was idle begins with as much as the others: it has saved up nothing. */
+  /** Milliseconds charged to it. A queue that was idle starts level with its siblings: idle time earns no credit. */
   #servedMs = 0;
-  /** What the line below whose turn was last had spent. */
+  /** `#servedMs` of the child that was served last. */
   #lastServedMs = 0;
-  /** What waits in this line itself: the requests of an operation, or the queues of a caller. */
+  /** Items that wait in this queue itself. */
   #items: Item[] = [];
   running = 0;
-  /** Number of waiting items, those of the lines below included. */
+  /** Number of waiting items, those of child queues included. */
   waiting = 0;
-  /** Number of lines below with waiting items. */
+  /** Number of child queues with waiting items. */
   busy = 0;
 
   constructor(parent: FairQueue<Item> | null, concurrency = Number.POSITIVE_INFINITY) {
@@ -36,12 +35,12 @@ export class FairQueue<Item extends Prioritized> {
     this.#concurrency = concurrency;
   }
 
-  /** Whether something waits for which there is room. */
+  /** Whether an item waits that may run now. */
   isReady(): boolean {
     return this.running < this.#concurrency && this.#ready.size + this.#items.length > 0;
   }
 
-  /** Runs an item at once, without an order among those of a tick, while less than half is used here and above. */
+  /** Starts an item without queueing if nothing waits and less than half of the concurrency is used, here and in all parents. */
   tryStart(): boolean {
     if (this.waiting > 0 || this.running >= this.#concurrency / 2) return false;
     if (this.#parent?.tryStart() === false) return false;
@@ -61,17 +60,17 @@ export class FairQueue<Item extends Prioritized> {
     this.#change(-1, 0);
   }
 
-  /** One of the waiting items. The line must be ready. */
+  /** Returns one of the waiting items. The queue must be ready. */
   peek(): Item | undefined {
     return this.#ready.first?.member.peek() ?? this.#items[0];
   }
 
-  /** The waiting items for which there is room, those of the lines below included. */
+  /** The waiting items of this queue and of ready child queues. */
   items(): Item[] {
     return [...this.#items, ...this.#ready.members().flatMap((each) => each.items())];
   }
 
-  /** Removes the next item, which runs from now on. The line must be ready. */
+  /** Removes the next item and counts it as running. The queue must be ready. */
   dequeue(): Item {
     const next = this.#ready.takeFirst();
     if (!next) return this.#dequeueItem();
@@ -80,7 +79,7 @@ export class FairQueue<Item extends Prioritized> {
     return next.dequeue();
   }
 
-  /** Counts the time that an item of this line, or of a line below, took of all. */
+  /** Charges the time that an item took to this queue and its parents. */
   charge(ms: number): void {
     this.#servedMs += ms;
     const parent = this.#parent;
@@ -92,7 +91,7 @@ export class FairQueue<Item extends Prioritized> {
     parent.charge(ms);
   }
 
-  /** Must be called once for each item that runs, when it has ended, where the width is a number. */
+  /** Must be called once for each item that has run, if the concurrency is limited. */
   release(): void {
     this.#change(0, -1);
   }
@@ -106,13 +105,13 @@ export class FairQueue<Item extends Prioritized> {
       best = index;
     });
     const [item] = this.#items.splice(best, 1);
-    if (!item) throw new TypeError("a line without items has no next one");
-    // Lines that are still ready go behind the others.
+    if (!item) throw new TypeError("an empty queue has no next item");
+    // A queue that is still ready goes behind its siblings.
     this.#change(-1, 1);
     return item;
   }
 
-  /** Updates the counts of the line and those above it, and adds each to or removes it from its parent's turns. */
+  /** Updates the counts of the queue and its parents, and their links in `#ready`. */
   #change(waiting: number, running: number): void {
     const wasBusy = this.waiting > 0;
     this.waiting += waiting;
@@ -135,8 +134,8 @@ export class FairQueue<Item extends Prioritized> {
 }
 
 /**
- * The lines of callers: those of proven callers below one line, those of addresses below another, and below these those of
- * their strangers. So inventing tokens gains no turns. Each caller with a token has at most `perCaller` items running.
+ * One fair queue for each caller. Those of unverified callers are children of the queue of their address, so that inventing tokens gains
+ * nothing. At most `perCaller` items of a caller with a token run at a time.
  */
 export class CallerQueues<Item extends Prioritized> {
   readonly #verified: PerCaller<FairQueue<Item>>;

@@ -3,18 +3,18 @@ import type { CallerRegistry, Quota } from "./callers.ts";
 import { GatewayError } from "../errors.ts";
 import type { RequestScope } from "./request-scope.ts";
 
-/** The limit for all callers, as a multiple of the limit for one. Above it, callers with more than an equal share fail. */
+/** The limit for all callers, as a multiple of the limit for one. Above it, callers that use more than an equal share are rejected. */
 const TOTAL_FACTOR = 4;
 
-/** The budget counts bytes of JSON. A value that is parsed from ordinary JSON takes at most so many bytes of heap for each. */
+/** The budget counts bytes of JSON. A value parsed from ordinary JSON takes at most this many bytes of heap for each of them. */
 export const HEAP_BYTES_PER_CHARGED_BYTE = 2;
 
-/** The parts of the heap that may be held by all callers, and by one of them, at `HEAP_PER_HELD_BYTE`. */
+/** Upper bounds for all callers and for one of them, as parts of the heap limit. */
 const HEAP_SHARES = { total: 1 / 4, caller: 1 / 6 };
 
 /**
- * Limits the memory that callers hold, over all scopes of each: the bytes of the service's responses, and what is made of
- * them, counted as so many bytes.
+ * Caps the memory that each caller may use across its open requests: bytes of upstream responses, plus an estimate for the objects that
+ * are created from them.
  */
 export class MemoryBudget {
   readonly maxBytes: number;
@@ -28,12 +28,12 @@ export class MemoryBudget {
     this.quota = callers.quota({ total: this.maxTotal, perCaller: this.maxBytes });
   }
 
-  /** Opens the count of a scope, which ends with it. */
+  /** Opens a reservation, which is released when the scope ends. */
   open(scope: RequestScope): MemoryReservation {
     return new MemoryReservation(this, scope);
   }
 
-  /** Counts the memory of what a request brings until its scope ends; null if that is little. Throws `Failure` above the limit. */
+  /** Charges bytes until the scope ends; returns null, and charges nothing, up to `least` bytes. Throws `GatewayError` above the limit. */
   charge(scope: RequestScope, bytes: number, least = MIN_CHARGED_BYTES): MemoryReservation | null {
     if (bytes <= least) return null;
     const reservation = this.open(scope);
@@ -42,16 +42,16 @@ export class MemoryBudget {
   }
 }
 
-/** What takes less is not counted, in bytes of memory. */
+/** Smaller amounts are not charged, in bytes. */
 const MIN_CHARGED_BYTES = 32_768;
 
-/** A value takes at most so many bytes of memory with its place: `{}` does. */
+/** Upper bound for a value without its characters, in bytes of heap: `{}` in its slot. */
 const BYTES_PER_VALUE = 64;
 
-/** Estimates the heap of a value that is kept between reads, in bytes: the JSON that it was parsed from is gone. */
+/** Estimates the heap of a parsed value, in bytes, where its JSON is no longer at hand. */
 export function estimateHeapBytes(value: unknown): number {
   let bytes = 0;
-  // Not by recursion: values may be nested 200 levels deep.
+  // Without recursion: values may be nested 200 levels deep.
   const rest = [value];
   while (rest.length > 0) {
     const next = rest.pop();
@@ -63,11 +63,11 @@ export function estimateHeapBytes(value: unknown): number {
   return bytes;
 }
 
-/** Counts the bytes that a scope holds until it ends. `add`, `keep` and `check` throw `Failure` above the limit. */
+/** Memory that is charged to the caller of a scope. `charge`, `chargeShared` and `checkLimit` throw `GatewayError` above the limit. */
 export class MemoryReservation {
   readonly #all: MemoryBudget;
   readonly #scope: RequestScope;
-  /** The bytes that end with the scope. */
+  /** Bytes that are released when the scope ends. */
   #own = 0;
 
   constructor(all: MemoryBudget, scope: RequestScope) {
@@ -82,13 +82,13 @@ export class MemoryReservation {
     this.chargeShared(bytes);
   }
 
-  /** From now on another scope of the caller holds them. */
+  /** Transfers the reservation to another scope of the same caller. */
   transferTo(scope: RequestScope): void {
     this.#all.open(scope).#own = this.#own;
     this.#own = 0;
   }
 
-  /** Counts bytes that may outlast the scope, until they are removed, by whichever scope of the caller. */
+  /** Charges bytes that may outlast the scope, until any scope of the caller releases them. */
   chargeShared(bytes: number): void {
     this.#all.quota.add(this.#scope.caller, bytes);
     this.checkLimit();

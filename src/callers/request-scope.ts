@@ -10,19 +10,19 @@ export interface Identity {
   readonly telemetryContext?: Context | null;
 }
 
-/** One of the places that callers have at a time. */
+/** A permit of a concurrency limit. */
 interface HeldPermit {
   readonly kind: string;
   release(): void;
-  /** Whoever needs it more may take it, and ends what holds it. */
+  /** Allows preemption, which calls `end`. */
   markPreemptible(end: () => void): void;
   markBusy(): void;
-  /** While nothing is done for who holds it, others may have it. */
+  /** Lends the permit to others while its holder waits for a rate limit. */
   pause(): void;
   resume(): void;
 }
 
-/** Why a scope has ended: the caller disconnected, the deadline passed, others took its place, or the request is complete. */
+/** Why a scope has ended: the caller disconnected, the deadline passed, its permit was preempted, or the request is complete. */
 export type EndReason = "disconnected" | "deadline" | "preempted" | "completed";
 
 /**
@@ -35,11 +35,11 @@ export class RequestScope implements Identity {
   readonly caller: Caller;
   readonly requestId: string;
   readonly trace: Identity["trace"];
-  /** Kept here, because upstream requests begin in the asynchronous context of whoever frees their connection. */
+  /** Kept here, because an upstream request starts in the asynchronous context of the request that released its connection. */
   telemetryContext: Context | null;
   /** When it began, by `performance.now()`. */
   readonly began = performance.now();
-  /** Deadline in milliseconds since 1970; infinite for what lasts. */
+  /** Deadline in milliseconds since 1970; infinite for streams. */
   deadline = Number.POSITIVE_INFINITY;
   /** Number of upstream requests that were sent for it. */
   upstreamRequests = 0;
@@ -48,7 +48,7 @@ export class RequestScope implements Identity {
   readonly #callbacks = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
   #permit: HeldPermit | null = null;
-  /** What it waits for before anything is done for it. */
+  /** Number of unfinished waits for a rate limit. */
   #pauses = 0;
 
   /** Opens a scope that ends after `timeoutMs`, which may be infinite. */
@@ -61,7 +61,7 @@ export class RequestScope implements Identity {
     this.setTimeout(timeoutMs);
   }
 
-  /** Makes it end after `timeoutMs` from now, which may be infinite, instead of at its present deadline. */
+  /** Replaces the deadline: `timeoutMs` from now, which may be infinite. */
   setTimeout(timeoutMs: number): void {
     if (this.ended) return;
     clearTimeout(this.#timer);
@@ -70,12 +70,12 @@ export class RequestScope implements Identity {
     this.#timer = isBounded ? setTimeout(() => this.end("deadline"), timeoutMs) : undefined;
   }
 
-  /** The kind of the place that it holds; null when it holds none. */
+  /** The kind of its permit; null without one. */
   get permitKind(): string | null {
     return this.#permit && this.#permit.kind;
   }
 
-  /** Holds a place until the scope ends, instead of the one that it holds. */
+  /** Holds a permit until the scope ends, and releases the one that it held before. */
   holdPermit(permit: HeldPermit): void {
     this.#permit?.release();
     this.#permit = permit;
@@ -83,18 +83,18 @@ export class RequestScope implements Identity {
     else permit.markPreemptible(() => this.end("preempted"));
   }
 
-  /** From now on nobody takes its place. */
+  /** Protects its permit from preemption. */
   pinPermit(): void {
     this.#permit?.markBusy();
   }
 
-  /** Passes its place on to another scope. */
+  /** Transfers its permit to another scope. */
   transferPermit(to: RequestScope): void {
     if (this.#permit) to.holdPermit(this.#permit);
     this.#permit = null;
   }
 
-  /** Others may have its place until it has resumed as often as it has paused. */
+  /** Lends its permit to others until `resume` was called as often. */
   pause(): void {
     if (++this.#pauses === 1) this.#permit?.pause();
   }

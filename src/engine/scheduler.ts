@@ -3,9 +3,8 @@ import { CallerQueues, FairQueue } from "../callers/fair-queue.ts";
 import { LinkedList } from "../util/linked-list.ts";
 
 /*
- * Time slices for work that could block the event loop. Such work checks whether the slice is over and, if so, waits
- * for the next one, so that sockets, timers and probes are served in between. All gateways of a process share one
- * slice, because they block the same loop. The callers of each gateway take turns among themselves.
+ * Cooperative scheduling of work that could block the event loop. A task checks `shouldYield` and continues in a later time slice, so that
+ * sockets, timers and probes are served in between. All gateways of a process share the slice, because they share the event loop.
  *
  * Own code: packages that yield (p-event-loop and similar) yield on every call, or are not fair.
  */
@@ -13,10 +12,10 @@ import { LinkedList } from "../util/linked-list.ts";
 /** How long the event loop may be blocked, in milliseconds. */
 const SLICE_MS = 3;
 
-/** How long one queue is served: to give the turn to another one takes as long as to parse a short response. */
+/** How long one queue is served, in milliseconds. Switching between queues costs as much as parsing a short response. */
 const QUEUE_SLICE_MS = 0.25;
 
-/** When the current slice ends; null until the first check in this turn of the event loop. */
+/** When the current slice ends; null until the first check in this tick of the event loop. */
 let sliceEnd: number | null = null;
 
 export function shouldYield(): boolean {
@@ -29,7 +28,7 @@ export function shouldYield(): boolean {
 
 let lastTurn: Promise<void> = Promise.resolve();
 
-/** Resolves in a later turn of the event loop. Of those that wait, each continues in a turn of its own. */
+/** Resolves in a later tick of the event loop. Of several waiting callers, each continues in a tick of its own. */
 export const yieldToEventLoop = (): Promise<void> =>
   (lastTurn = lastTurn.then(() => new Promise((resolve) => void setImmediate(resolve))));
 
@@ -38,10 +37,9 @@ type Task = () => void;
 let due: Task[] = [];
 
 /**
- * Does the work after the sockets that are ready in this turn of the event loop have been read, together with all other
- * such work. Many pieces of the same work in a row cost much less than the same pieces between other work: code and
- * data stay in the processor's caches, and the process at the other end of the connections wakes up once. If one piece
- * throws, the rest is still done.
+ * Runs a task after all ready sockets of this tick have been read, together with other such tasks. Equal work in a row costs much less than
+ * interleaved work: code and data stay in the processor's caches, and the process at the other end of the connections wakes up once. If one
+ * task throws, the others still run.
  */
 export function afterPendingIo(task: Task): void {
   if (due.push(task) > 1) return;
@@ -61,13 +59,13 @@ export function afterPendingIo(task: Task): void {
 }
 
 /**
- * The turns of a gateway. Its callers take turns, a moment each, and so do the queues of a caller: neither a long
- * queue nor a caller with many queues delays the others.
+ * Schedules the tasks of a gateway fairly over its callers, and over the task queues of each caller: neither a long queue nor a caller with
+ * many queues delays the others.
  */
 export class Scheduler {
   readonly #queues = new FairQueue<TaskQueue>(null);
   readonly #callerQueues: CallerQueues<TaskQueue>;
-  /** What belongs to no queue of a caller's operations: its responses, and operations that begin. */
+  /** Tasks of a caller outside its operations: parsing of responses, start of operations. */
   readonly #own: PerCaller<TaskQueue>;
   #isServing = false;
 
@@ -76,7 +74,7 @@ export class Scheduler {
     this.#callerQueues = new CallerQueues(callers, this.#queues, this.#queues);
   }
 
-  /** Does the work when it is the caller's turn: now, or in a later time slice. */
+  /** Runs a task now if the time slice allows it and nothing waits, otherwise in a later slice. */
   readonly run = (caller: Caller, task: Task): void => {
     if (!this.isWaiting() && !shouldYield()) task();
     else this.#own.of(caller).add(task);
@@ -90,7 +88,7 @@ export class Scheduler {
     return this.#queues.isReady();
   }
 
-  /** The line of the queues of a caller, in which work waits from now on. */
+  /** The fair queue of a caller's task queues. Schedules a slice. */
   callerQueueOf(caller: Caller): FairQueue<TaskQueue> {
     if (!this.isWaiting()) this.#serveLater();
     return this.#callerQueues.of(caller);
@@ -103,12 +101,12 @@ export class Scheduler {
   }
 
   /**
-   * Serves a time slice. What follows from its first piece of work is done before the rest: the caller who has spent the least need
-   * not wait for another slice.
+   * Serves a time slice. Microtasks of its first task run before the other tasks, so that the least-served caller need not wait for another
+   * slice.
    */
   #serve(): void {
     void Promise.resolve().then(() => process.nextTick(() => this.#serveRest()));
-    // Begins the slice. One queue is served even if another gateway has used it up, which may be so every time.
+    // Begins the slice. One queue is served even if another gateway has used up the slice.
     shouldYield();
     if (this.isWaiting()) this.#queues.dequeue().serveNext();
   }
@@ -120,7 +118,7 @@ export class Scheduler {
   }
 }
 
-/** A FIFO queue of one request's work that waits for a time slice. */
+/** The tasks of one request that wait for a time slice, first in, first out. */
 export class TaskQueue {
   readonly priority = 1;
   readonly #scheduler: Scheduler;
@@ -139,7 +137,7 @@ export class TaskQueue {
     return this.#waiting.size === 0;
   }
 
-  /** Does the work in its turn, in a later turn of the event loop. */
+  /** Runs the task in a later tick. */
   add(task: Task): void {
     this.#waiting.add(task);
     if (this.#callerQueue) return;
@@ -147,7 +145,7 @@ export class TaskQueue {
     this.#callerQueue.enqueue(this);
   }
 
-  /** Calls back after the last waiting work is done; not after `clear`. */
+  /** Calls back when the queue has become empty; not after `clear`. */
   onEmpty(callback: Task): void {
     this.#onEmpty.push(callback);
   }
@@ -159,7 +157,7 @@ export class TaskQueue {
     this.#onEmpty = [];
   }
 
-  /** Does waiting work for the length of a turn. The other queues of the caller then go first. */
+  /** Runs tasks for `QUEUE_SLICE_MS`. The other queues of the caller go first after that. */
   serveNext(): void {
     const callerQueue = this.#callerQueue;
     callerQueue?.release();

@@ -6,14 +6,17 @@ import { type Link, LinkedList } from "../util/linked-list.ts";
 
 const OPERATIONS = "operations under way";
 
-/** Creates the ways in. `turnAway`: returns true where the queue of upstream requests has no room for an operation of the caller, and counts it. */
+/**
+ * Creates the admission limits. `shedLoad` returns true, and counts the rejection, when the upstream queue has no room for another operation
+ * of this caller.
+ */
 export function createAdmission(
   config: Config,
   callers: CallerRegistry,
   shedLoad: (caller: Caller) => boolean,
 ) {
   const { MAX_OPERATIONS: all, MAX_UNVERIFIED_MUTATIONS: mutations } = config;
-  // Strangers may have all that others do not need, since they give way.
+  // Unverified callers may use all permits that others do not need, since theirs can be preempted.
   const operations = {
     total: all,
     perCaller: config.MAX_OPERATIONS_PER_TOKEN,
@@ -31,15 +34,15 @@ export function createAdmission(
     new ConcurrencyLimit(kind, callers.quota(shares), closedFor);
   return {
     operation: limitOn(OPERATIONS, operations, (caller, paused) =>
-      // Those that wait for their pace hold no places, but memory.
+      // Operations that wait for a rate limit hold no permit, but memory.
       paused >= 4 * all || shedLoad(caller) ? overloaded() : null,
     ),
     stream: limitOn("subscriptions", streams, whileOpen),
     socket: limitOn("WebSockets", streams, whileOpen),
     download: limitOn("downloads under way", downloads),
-    // Of callers that are not proven.
+    // Of unverified and anonymous callers.
     mutation: limitOn("mutations under way", unverifiedMutations),
-    /** Stops admitting what lasts until somebody ends it. */
+    /** Stops admitting streams and sockets. */
     drain: (): void => {
       isDraining = true;
     },
@@ -48,19 +51,19 @@ export function createAdmission(
 
 export type Admission = ReturnType<typeof createAdmission>;
 
-/** Why nobody, or not this caller, gets a place, whatever is free; null when that counts. */
+/** The reason to reject a caller although permits are free; null without one. */
 type ClosedReason = (caller: Caller, paused: number) => GatewayError | null;
 
-/** Admits callers to the limited places of a kind: by POST, GET, event stream, WebSocket, download and `/mcp` alike. */
+/** Limits how many operations, streams, sockets or downloads run at a time. */
 class ConcurrencyLimit {
-  /** What messages call its places. */
+  /** What messages call the limited things. */
   readonly kind: string;
   readonly quota: Quota;
-  /** Those that others have meanwhile. */
+  /** Number of paused permits, which others use meanwhile. */
   paused = 0;
-  /** Those that newcomers may take, the longest idle first. */
+  /** Permits that any new caller may revoke, longest idle first. */
   readonly idle = new LinkedList<Permit>();
-  /** Those that their strangers have while nobody with a better right to them comes, the oldest first. */
+  /** Permits of unverified callers, which verified callers may preempt, oldest first. */
   readonly preemptible = new LinkedList<Permit>();
   readonly #closedFor: ClosedReason;
 
@@ -74,7 +77,7 @@ class ConcurrencyLimit {
     return this.quota.taken + this.paused;
   }
 
-  /** Takes a place that is free or gives way. Returns an error if there is none. */
+  /** Takes a free or preemptible permit. Returns an error if there is none. */
   tryAcquire(caller: Caller): Permit | GatewayError {
     const closed = this.#closedFor(caller, this.paused);
     if (closed) return closed;
@@ -87,7 +90,7 @@ class ConcurrencyLimit {
     }
   }
 
-  /** Takes a place for a scope, which releases its place of another kind. Throws `Failure` if there is none. */
+  /** Acquires a permit for a scope, which releases its permit of another kind. Throws `GatewayError` if there is none. */
   acquire(scope: RequestScope): void {
     if (scope.permitKind === this.kind) return;
     const permit = this.tryAcquire(scope.caller);
@@ -100,13 +103,13 @@ class ConcurrencyLimit {
     this.quota.taken -= change;
   }
 
-  /** The place that gives way among those that are all taken. */
+  /** The permit to preempt when a limit is reached; null without one. */
   #preemptibleFor(exceeded: ExceededLimit, caller: Caller): Permit | null {
     const idle = this.idle.members().find((permit) => IS_AMONG[exceeded](permit.caller, caller));
     return idle ?? (exceeded === "unverified" || exceeded === "gateway" ? this.#unverifiedFor(caller) : null);
   }
 
-  /** One of the address with most, for a caller who is proven or at an address that will not have more. */
+  /** A permit of the address that has the most, if the caller is verified or its address would still have fewer. */
   #unverifiedFor(caller: Caller): Permit | null {
     const ofAddress = (permit: Permit) => this.quota.of(permit.caller.address);
     const areAllTaken = this.quota.isExhausted();
@@ -123,7 +126,7 @@ export class Permit {
   readonly kind: string;
   readonly caller: Caller;
   readonly #limit: ConcurrencyLimit;
-  /** The list of those that give way in which it is, and what ends what holds it. */
+  /** Its entry in a list of preemptible permits, and the callback that ends its holder. */
   #preemption: {
     readonly list: LinkedList<Permit>;
     readonly link: Link<Permit>;
@@ -139,7 +142,7 @@ export class Permit {
     limit.quota.add(caller, 1);
   }
 
-  /** Gives the place back. Further calls do nothing. */
+  /** Releases the permit. Further calls do nothing. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
@@ -148,31 +151,31 @@ export class Permit {
     this.#limit.quota.add(this.caller, -1);
   }
 
-  /** Leaves it to other callers for a while; it goes on counting for its own. */
+  /** Lends the permit to other callers. It still counts for its own caller. */
   pause(): void {
     this.#isPaused = true;
     this.#limit.pause(1);
   }
 
-  /** Has it again, whether or not there is room. */
+  /** Takes the permit back, even above the limit. */
   resume(): void {
     if (this.#isReleased) return;
     this.#isPaused = false;
     this.#limit.pause(-1);
   }
 
-  /** Marks the place as idle: newcomers may take it. `end` then ends what holds it. */
+  /** Marks the permit as idle: a new caller may preempt it, which calls `end`. */
   markIdle(end: () => void): void {
     this.#allowPreemption(this.#limit.idle, end);
   }
 
-  /** An operation of a stranger goes on until others need its place. `end` then ends it. */
+  /** Marks an operation of an unverified caller as preemptible, which calls `end`. */
   markPreemptible(end: () => void): void {
     if (this.kind === OPERATIONS && this.caller.verification !== "verified")
       this.#allowPreemption(this.#limit.preemptible, end);
   }
 
-  /** Whether it gives way: its caller is still a stranger. Paused it counts among strangers, but not among all places. */
+  /** Whether it can be preempted: its caller is still unverified. A paused permit frees nothing if all permits are taken. */
   isPreemptible(areAllTaken: boolean): boolean {
     return this.caller.verification !== "verified" && !(this.#isPaused && areAllTaken);
   }
@@ -182,7 +185,7 @@ export class Permit {
     this.#preemption = null;
   }
 
-  /** Gives the place back and ends what holds it. */
+  /** Releases the permit and ends its holder. */
   preempt(): void {
     const offer = this.#preemption;
     this.release();
@@ -194,7 +197,7 @@ export class Permit {
   }
 }
 
-/** Whether the place of another counts among those that are all taken for a caller. */
+/** Whether the permit of another caller counts towards the limit that a caller has reached. */
 const IS_AMONG: Readonly<Record<ExceededLimit, (other: Caller, caller: Caller) => boolean>> = {
   caller: (other, caller) => other === caller,
   address: (other, caller) => other.verification !== "verified" && other.address === caller.address,
