@@ -1,38 +1,38 @@
 import type { ResponsePath } from "./engine/field-extensions.ts";
 
 /**
- * Where the response of a read comes from: a request of its own, a list that was requested for several, a request of another
- * operation of the token, a response that was kept, or one that was kept for longer, because the service gives none.
+ * The source of a response: a request of its own, a batch, a request of another operation of the same token, the cache, or a stale response
+ * in place of an error (stale-if-error, RFC 5861).
  */
 export type Served = "request" | "batch" | "joined" | "cache" | "stale";
 
-/** Something that happened to a read or command. The order of events is their meaning. */
+/** An event of a read or command. The order of events matters. */
 type What =
-  /** A command, sent for a place. */
+  /** A command, sent for a response path. */
   | { readonly kind: "command"; readonly place: ResponsePath | null }
   /**
-   * `open`: a read waits for its response, although an earlier one may have settled: a list item that lacked a key. `wait`: it
-   * waits for its turn. `settled`: what it caused may be requested.
+   * `open`: a read waits for its response, perhaps after an earlier one that lacked a key. `wait`: it is queued. `settled`: reads that
+   * depend on it may follow.
    */
   | { readonly kind: "open" | "wait" | "settled" }
-  /** A place loads it. `isAhead`: it probably will. */
+  /** A response path needs it. `isAhead`: it is prefetched. */
   | { readonly kind: "load"; readonly place: ResponsePath; readonly isAhead: boolean }
-  /** Something else than its own request answers it. `list` contains it. */
+  /** It was answered without a request of its own. `list` contains it. */
   | { readonly kind: "served"; readonly by: Served; readonly list: TraceEntry | null }
-  /** An earlier response of that age answers, in milliseconds. */
+  /** It was answered by a stale response of this age, in milliseconds. */
   | { readonly kind: "stale"; readonly ageMs: number }
   /** A request was sent. `path` is a template. */
   | { readonly kind: "sent"; readonly method: string; readonly path: string }
-  /** That request has ended: its HTTP status (null without a response), the code of its error, and the bytes of its body. */
+  /** The request has ended: HTTP status (null without a response), error code, and bytes of the body. */
   | {
       readonly kind: "end";
       readonly status: number | null;
       readonly error: string | null;
       readonly bytes: number;
     }
-  /** A link of a place cost no request. */
+  /** A reference at a response path needed no request. */
   | { readonly kind: "free"; readonly place: ResponsePath }
-  /** Rows were compared for a place, because the service cannot filter by these arguments. */
+  /** Rows were compared by the gateway, because the upstream service cannot filter by these arguments. */
   | {
       readonly kind: "scan";
       readonly place: ResponsePath;
@@ -40,19 +40,19 @@ type What =
       readonly rows: number;
     };
 
-/** What happened in one operation whose result shows how it came about. */
+/** The trace of one operation, for `extensions` of its result. */
 export class OperationTrace {
-  /** `note` is null for what concerns no read; `at` is by `performance.now()`. */
+  /** `traceEntry` is null for events of no read; `at` is by `performance.now()`. */
   readonly events: { readonly traceEntry: TraceEntry | null; readonly at: number; readonly what: What }[] =
     [];
-  /** The place whose resolver is running. */
+  /** The response path whose resolver is running. */
   current: { readonly place: ResponsePath; readonly isAhead: boolean } | null = null;
 
   add(traceEntry: TraceEntry | null, what: What): void {
     this.events.push({ traceEntry, at: performance.now(), what });
   }
 
-  /** Returns a function that acts for a place: what is loaded meanwhile is loaded for it. */
+  /** Returns a function that runs `act` for a response path: reads that start meanwhile are attributed to it. */
   forPath(place: ResponsePath) {
     return <Value>(act: () => Value, isAhead = false): Value => {
       this.current = { place, isAhead };
@@ -73,7 +73,7 @@ export class OperationTrace {
   }
 }
 
-/** What events are about: a response of the service, whichever reads load it, or a command. */
+/** The subject of events: an upstream response, shared by all reads of it, or a command. */
 export class TraceEntry {
   readonly #trace: OperationTrace;
 
@@ -85,14 +85,14 @@ export class TraceEntry {
     this.#trace.add(this, what);
   }
 
-  /** Enters that a read waits for the response, and when that settles. */
+  /** Records that a read waits for the response, and when it settles. */
   await(response: Promise<unknown>): void {
     this.add({ kind: "open" });
     const settle = (): void => this.add({ kind: "settled" });
     response.then(settle, settle);
   }
 
-  /** Enters that the place whose resolver is running loads it. */
+  /** Records that the current response path needs it. */
   load(): void {
     const { current } = this.#trace;
     if (current) this.add({ kind: "load", ...current });

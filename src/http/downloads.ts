@@ -44,7 +44,7 @@ export function contentDisposition(disposition: "inline" | "attachment", name: s
 
 const METHODS = ["GET", "HEAD"];
 
-/** Takes a place among the downloads. Throws `Failure` without a token, and when there is none. */
+/** Takes a place among the downloads. Throws `GatewayError` without a token, and when there is none. */
 export function admitDownload({ admission }: GatewayDependencies, scope: RequestScope): void {
   if (scope.token === null)
     throw new GatewayError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");

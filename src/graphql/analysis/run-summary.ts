@@ -93,7 +93,7 @@ const ParameterImportance = builder.objectRef<MadeBy<typeof importanceOf>>("Para
   }),
 });
 
-/** Throws `Failure` where the rows of this server's lists do not tell one of these keys. */
+/** Throws `GatewayError` where the rows of this server's lists do not tell one of these keys. */
 function requireInRows({ server }: Context, ...keys: readonly ColumnKey[]): void {
   const untold = keys.find((key) => !isInRows(server, kinds.experiment.records, key));
   if (untold) throw notOffered(`figures of ${untold === "declarations" ? "parameters" : "metrics"} in lists`);

@@ -130,7 +130,7 @@ export type PageArgs = InputShapeFromFields<typeof offsetArgs>;
 /** Farthest offset: no list is that long. */
 const MAX_OFFSET = 999_999_999;
 
-/** Converts the arguments to the request for a slice. Throws `InputError`, and `Failure` for an offset that cannot be. */
+/** Converts the arguments to the request for a slice. Throws `InputError`, and `GatewayError` for an offset that cannot be. */
 export function sliceRequest(
   { first = null, after = null, offset = null }: PageArgs,
   { gateway, session }: Pick<Context, "gateway" | "session">,

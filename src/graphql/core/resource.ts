@@ -91,7 +91,7 @@ export const unverified = <Of extends Resource>(resource: Of): Of => ({ ...resou
 
 /**
  * Resolves a reference in a record of the service. The reference becomes the resource's name, so it must not come from a
- * caller. Throws `Failure` when it is not a name of this kind.
+ * caller. Throws `GatewayError` when it is not a name of this kind.
  */
 export function resolveReference<R extends object, At extends Address>(
   kind: Kind<R, At>,

@@ -234,7 +234,7 @@ function checkKind(argument: string, key: string, { kind }: Filtered): void {
 
 /**
  * Divides a filter: `conditions` for the server, and what the gateway finds itself, with the arguments that it compares. Throws
- * `InputError` for members that this list does not have, and `Failure` for what neither can compare.
+ * `InputError` for members that this list does not have, and `GatewayError` for what neither can compare.
  */
 export function divide(filter: RunFilter | null | undefined, filtered: Filtered, server: Server) {
   const all = filter ? conditionsOf(filter, filtered) : [];

@@ -38,7 +38,7 @@ export function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<
 export const isInRows = (server: Server, record: string, key: string): boolean =>
   !server.omits(record, key) && !server.profile.omittedInLists[record]?.includes(key);
 
-/** The value of a row that is compared. Throws `Failure` for a row without the key. */
+/** The value of a row that is compared. Throws `GatewayError` for a row without the key. */
 export function valueOf(row: object, key: string): unknown {
   // Safe: any object has properties by name.
   if (key in row) return (row as Record<string, unknown>)[key];
@@ -165,7 +165,7 @@ const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
 
 /**
  * Finds the conditions that the server's language cannot say, so that the gateway compares the rows with them. Throws
- * `Failure` where the rows of this server's lists do not tell what they are about, and `InputError` when they are too long.
+ * `GatewayError` where the rows of this server's lists do not tell what they are about, and `InputError` when they are too long.
  */
 export function comparedOf(
   conditions: readonly Condition[],

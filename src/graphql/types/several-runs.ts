@@ -47,7 +47,7 @@ interface ManyCommand {
 const unread = ({ kind, address }: RunResource) =>
   toResource(kindsByName.get(kind.name) ?? kind, address) as RunResource;
 
-/** The endpoint of a command for a run. Throws `Failure` for a kind without it. */
+/** The endpoint of a command for a run. Throws `GatewayError` for a kind without it. */
 function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand, { server }: Context) {
   const endpoint = run && endpointOf(run);
   if (!endpoint) throw notOffered("this for such a run");

@@ -27,7 +27,7 @@ const EXPECTED: Record<ParamType, string> = { string: "a string", object: "a JSO
 
 const badRequest = (message: string) => rejection(message, "BAD_REQUEST");
 
-/** Counts the heap that a value will take, in bytes, before it is parsed. Throws `Failure` above the limit of the caller. */
+/** Counts the heap that a value will take, in bytes, before it is parsed. Throws `GatewayError` above the limit of the caller. */
 export type ChargeHeap = (heapBytes: number) => void;
 
 /** Parses the parameters of a request: from the body of a POST, or from the query string of a GET. Throws `GraphQLError`. */

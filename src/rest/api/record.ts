@@ -77,7 +77,7 @@ export const list = (value: unknown): value is readonly unknown[] | null | undef
 /** Longest list of records that is read. */
 export const MAX_RECORDS = 100_000;
 
-/** Whether a value is a list of such items. Throws `TooLarge` for one that is longer than any that is read. */
+/** Whether a value is a list of such items. Throws `ResponseTooLargeError` for one that is longer than any that is read. */
 function isListOf(isItem: (item: unknown) => boolean, value: unknown): value is readonly unknown[] {
   if (!Array.isArray(value)) return false;
   if (value.length > MAX_RECORDS) throw new ResponseTooLargeError(MAX_RECORDS, "items");
@@ -332,7 +332,7 @@ export interface Reading<out Answer> {
   readonly faults: string[];
 }
 
-/** Reads a whole response. Throws `Failure` when it is unreadable. Does not modify the body. */
+/** Reads a whole response. Throws `GatewayError` when it is unreadable. Does not modify the body. */
 export function readWhole<Record>(read: Read<Record>, body: unknown): Reading<Record> {
   const faults: string[] = [];
   const answer = read(body, faults);

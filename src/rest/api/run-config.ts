@@ -19,7 +19,7 @@ class WrittenConfig {
     this.content = content;
   }
 
-  /** Parses the text. Throws `Failure` when it is no object in JSON or YAML, or too long. */
+  /** Parses the text. Throws `GatewayError` when it is no object in JSON or YAML, or too long. */
   open(): ByName {
     this.#parsed ??= parse(this.content);
     if (typeof this.#parsed !== "string") return this.#parsed;

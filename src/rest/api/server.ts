@@ -27,7 +27,7 @@ export function describeServer(profile: Profile) {
     override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
       // Safe: an override changes only method and path, not the types of the endpoint.
       (overrides.get(endpoint) ?? null) as Endpoint | null,
-    /** The same. Throws `Failure` when the server lacks it. */
+    /** The same. Throws `GatewayError` when the server lacks it. */
     supported: <Endpoint extends AnyEndpoint>(endpoint: Endpoint): Endpoint => {
       const own = overrides.get(endpoint);
       if (!own) throw notOffered(spellingOf(endpoint), endpoint.optional?.capability);
@@ -38,14 +38,14 @@ export function describeServer(profile: Profile) {
     omits: (record: string, key: PropertyKey) => omitted[record]?.includes(key) ?? false,
     capabilities: capabilitiesOf(profile, has),
     /**
-     * The query parameters of a list of runs. Throws `Failure` when this server lacks one of them, and `InputError` when a
+     * The query parameters of a list of runs. Throws `GatewayError` when this server lacks one of them, and `InputError` when a
      * filter is too long or contains what cannot be said to this server.
      */
     listQuery: (request: ListRequest) => listQuery(profile, request),
     sortKeys: (request: Pick<ListRequest, "order" | "metricOrder">) => sortKeys(profile, request),
     /**
      * The body of a command with each given value where this server takes it. Undefined values are not given. Throws
-     * `Failure` when it does not take one.
+     * `GatewayError` when it does not take one.
      */
     bodyOf: (command: keyof Profile["inputs"], given: Revision): Revision =>
       Object.entries(given).reduce<Revision>((body, [name, value]) => {

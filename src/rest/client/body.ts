@@ -20,12 +20,12 @@ const DECODERS: ReadonlyMap<string, Decoder | null> = new Map([
 export const decoderOf = (header: string | null): Decoder | null | undefined =>
   DECODERS.get((header ?? "").trim().toLowerCase());
 
-/** Receives the number of bytes that are about to be kept in memory. Throws `Failure` above a limit. */
+/** Receives the number of bytes that are about to be kept in memory. Throws `GatewayError` above a limit. */
 export interface MemoryAccount {
   chargeMemory(bytes: number): void;
 }
 
-/** Decodes a whole body. Rejects with `TooLarge` as soon as the output exceeds `limit` bytes. */
+/** Decodes a whole body. Rejects with `ResponseTooLargeError` as soon as the output exceeds `limit` bytes. */
 export async function decodeBody(
   body: Buffer,
   encoding: string,
@@ -43,7 +43,7 @@ export async function decodeBody(
 export const decodeStream = (source: Readable, decoder: Decoder | null): Readable =>
   decoder ? pipeline(source, decoder(), () => {}) : source;
 
-/** Reads a whole stream. Rejects with `TooLarge` and destroys the stream when it exceeds `limit` bytes. */
+/** Reads a whole stream. Rejects with `ResponseTooLargeError` and destroys the stream when it exceeds `limit` bytes. */
 export async function readWhole(stream: Readable, limit: number, account: MemoryAccount): Promise<Buffer> {
   const collector = new Collector(limit, account);
   for await (const chunk of stream as AsyncIterable<Buffer>) collector.add(chunk);
@@ -82,7 +82,7 @@ export class Collector {
     this.#keeps = keeps;
   }
 
-  /** Adds a chunk. Throws `TooLarge` where all are kept and there are too many, and `Failure` where the holder does. */
+  /** Adds a chunk. Throws `ResponseTooLargeError` where all are kept and there are too many, and `GatewayError` where the holder does. */
   add(chunk: Buffer): void {
     const kept = Math.min(this.total, 2 * this.#size);
     this.total += chunk.length;

@@ -69,7 +69,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
   };
 
   return {
-    /** Admits a request and returns its generation. Throws `Failure` unless the circuit is closed. */
+    /** Admits a request and returns its generation. Throws `GatewayError` unless the circuit is closed. */
     enter: (): number => {
       if (probeAt === null) return generation;
       throw new GatewayError("UPSTREAM_UNAVAILABLE", OPEN, { retryAfterSeconds: PAUSE_MS / 1000 });

@@ -27,13 +27,13 @@ export interface ClientSettings
     ReadSettings,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly clock: Clock;
-  /** Counts the bytes of responses as they come, and those that they have more when decompressed. */
+  /** Charged for the bytes of responses as they arrive, and for those that decompression adds. */
   readonly memoryBudget: MemoryBudget;
   readonly callers: CallerRegistry;
   readonly retries: number;
 }
 
-/** Reads part of a stream, and its length in bytes. Ends the stream unless that is kept. The holder counts what is in memory. */
+/** Reads part of a stream, and its length in bytes. Destroys the stream unless it keeps it. Charges the account for memory. */
 export type ReadPart<Part> = (
   response: StreamedResponse,
   account: MemoryAccount,
@@ -43,17 +43,17 @@ export type ReadPart<Part> = (
 export type UpstreamLoad = ReturnType<Client["load"]>;
 export type Client = ReturnType<typeof createClient>;
 
-/** The bounds of a probe or a download, which is one request, and waits in no line. */
+/** The limits of a probe or a download: one request, which waits in no queue. */
 const ALONE: RequestLimits = { concurrency: 0, requests: 1, isBackground: false };
 
-/** Creates the client for the service. It caches nothing, so callers share no data. */
+/** Creates the client of the upstream service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
   const { requestFormat, callers } = settings;
   const wireSettings = { ...settings, connect: createConnector(settings) };
   const transport = createTransport(wireSettings);
   const clock = new UpstreamClock();
 
-  /** Reads a whole response. Callbacks, because here each promise of a read costs as much as the rest. */
+  /** Reads a whole response. With callbacks, because a promise would cost as much as the rest. */
   const whole: ResponseConsumer<unknown> = (call, wire, watch) =>
     new Promise((resolve, reject) => {
       transport.send(wire, call.consumer, (failure, response) => {
@@ -65,7 +65,7 @@ export function createClient(settings: ClientSettings) {
       });
     });
 
-  /** Opens a response that is read as long as its reader takes. */
+  /** Opens a response as a stream. */
   const stream: ResponseConsumer<StreamedResponse> = async (call, wire, watch) => {
     const response = await openResponse(wireSettings, wire, call.consumer.lifetime);
     watch.status = response.status;
@@ -102,7 +102,7 @@ export function createClient(settings: ClientSettings) {
 
   return {
     open,
-    /** Asks for a whole response. A failed GET may be asked again; a command never is. */
+    /** Sends a request for a whole response. */
     json: <Answer>(
       call: UpstreamCall<Answer>,
       isConnected = false,
@@ -126,7 +126,7 @@ export function createClient(settings: ClientSettings) {
       return sendThroughPipeline(pipeline, { request, requester, consumer: requester }, false, stream);
     },
 
-    /** Lets a read go when it has a connection; at once where the pace must know of it, to refuse whole operations that are late. */
+    /** Dispatches a read when it has a connection; at once where the rate limiter may delay it, which may reject the whole operation. */
     queue: (read: QueuedCall, requester: Requester): void => {
       if (rateLimiterOf(read.call)?.mightWait(requester)) read.dispatch(false);
       else connectionLimiter.queue(read, requester);

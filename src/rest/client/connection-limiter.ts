@@ -5,7 +5,7 @@ import type { CircuitBreaker } from "./circuit-breaker.ts";
 import { endedError } from "./failure.ts";
 import { type Requester, type UpstreamCall, enqueue, type QueuedCall } from "./upstream-call.ts";
 
-/** The share of the connections that only proven callers may use. */
+/** The share of the connections that is reserved for verified callers. */
 const VERIFIED_SHARE = 1 / 8;
 
 export interface ConnectionSettings {
@@ -18,8 +18,8 @@ export interface ConnectionSettings {
 }
 
 /**
- * Lets upstream requests have a connection in their turn. Own code: p-limit, p-queue and cockatiel are FIFO, so that one
- * caller with many requests starves the others, and they keep the requests of disconnected callers.
+ * Limits concurrent upstream requests, fairly by caller and operation. Own code: p-limit, p-queue and cockatiel are FIFO, so that one caller
+ * with many requests starves the others, and they keep the requests of disconnected callers.
  */
 export class ConnectionLimiter {
   readonly #queue: number;
@@ -39,7 +39,7 @@ export class ConnectionLimiter {
     this.#queue = queue;
     this.#breaker = breaker;
     this.#root = new FairQueue<QueuedCall>(null, connections);
-    // The service may be slow to reject a token: whoever invents tokens must leave connections to proven callers.
+    // The upstream service may reject tokens slowly: invented ones must leave connections to verified callers.
     this.#unverified = new FairQueue(this.#root, connections - Math.floor(connections * VERIFIED_SHARE));
     this.#queues = new CallerQueues(callers, this.#root, this.#unverified, connectionsPerCaller);
   }
@@ -49,8 +49,8 @@ export class ConnectionLimiter {
   }
 
   /**
-   * Waits for a connection; null if there is one now. It is free again after `leave`. A download waits for none, because its caller
-   * decides how long it takes.
+   * Waits for a connection; null if one is free. `release` gives it back. Downloads take none of them, because their callers decide how long
+   * they last.
    */
   acquire(call: UpstreamCall): Promise<void> | null {
     const { queue } = call.requester;
@@ -59,14 +59,14 @@ export class ConnectionLimiter {
     return enqueue(queue, call, () => endedError(call.request.endpoint, call.consumer.lifetime, false));
   }
 
-  /** Lets a read go when it has a connection. The first one of an operation goes without: there may be no room for the operation. */
+  /** Dispatches a read with a connection as soon as it has one. The first read of an operation goes without: the load may have to be shed. */
   queue(read: QueuedCall, { queue, hasBegun }: Requester): void {
     if (!queue || !hasBegun) read.dispatch(false);
     else if (this.#tryStart(queue)) read.dispatch(true);
     else queue.enqueue(read);
   }
 
-  /** Takes a connection if that is free now, else has the line served soon. */
+  /** Takes a connection if one is free, otherwise schedules serving the queue. */
   #tryStart(queue: FairQueue<QueuedCall>): boolean {
     if (!this.#breaker.isHalfOpen() && queue.tryStart()) return true;
     this.#serveSoon();
@@ -78,7 +78,7 @@ export class ConnectionLimiter {
     this.#serve();
   }
 
-  /** Turns a new operation away, and counts it, where the queue is full and the caller has its share of it. Else returns false. */
+  /** Returns true, and counts the rejection, if the queue is full and the caller uses its share of it. */
   shedLoad(caller: Caller): boolean {
     if (!this.#exceedsShare(caller)) return false;
     // Some requests may wait only for the end of this tick.
@@ -94,12 +94,12 @@ export class ConnectionLimiter {
   }
 
   #serve(): void {
-    // What fails at once leaves before the next one is served.
+    // A call that fails at once is released before the next one is served.
     if (this.#isServing) return;
     this.#isServing = true;
     try {
       while (this.#root.isReady()) {
-        // What waits for a probe of the service holds no connection.
+        // Calls that wait for a probe hold no connection.
         const next = this.#breaker.isHalfOpen() && this.#root.peek();
         if (next) return void this.#breaker.probed(next.call).then(() => this.#serve());
         this.#root.dequeue().dispatch(true);
@@ -119,7 +119,7 @@ export class ConnectionLimiter {
     });
   }
 
-  /** An equal share of the queue for each account with waiting requests, and of that for each stranger of an address. */
+  /** Shares of the queue are equal for all billed callers with waiting calls, and within an address for its unverified callers. */
   #exceedsShare(caller: Caller): boolean {
     if (this.#root.waiting < this.#queue) return false;
     const accounts = this.#root.busy + Math.max(0, this.#unverified.busy - 1);

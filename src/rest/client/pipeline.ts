@@ -11,15 +11,15 @@ export interface Pipeline extends AttemptSettings {
   readonly breaker: CircuitBreaker;
   readonly connectionLimiter: ConnectionLimiter;
   readonly retries: Retries;
-  /** The pacer of the token of a request; null without one. */
+  /** The rate limiter of the token of a call; null without a token. */
   readonly rateLimiterOf: (call: UpstreamCall) => RateLimiter | null;
 }
 
 /**
- * Asks the service: in the pace of the token, on a connection in its turn, while the circuit is closed, and again where that
- * can help. A command does not wait for its pace, because people click once, and is never sent again; after a refusal none of its
- * operation is sent. Rejects with `Failure`, and with `Cancelled` when nobody wants the response any more. `isConnected`: it
- * has a connection from `Connections.queue`.
+ * Sends one upstream call through the rate limiter, the connection limiter and the circuit breaker, and retries reads when a retry can help.
+ * Commands do not wait for the rate limit, because a person is waiting, and are never sent twice; after a 429 no further command of the
+ * operation is sent. Rejects with `GatewayError`, and with `CancelledError` when all consumers have disconnected. `isConnected`: the call has
+ * a connection already, from `ConnectionLimiter.queue`.
  */
 export async function sendThroughPipeline<Part>(
   pipeline: Pipeline,
@@ -30,7 +30,7 @@ export async function sendThroughPipeline<Part>(
   const { request, requester, consumer } = call;
   const { lifetime } = consumer;
   const { breaker, connectionLimiter, retries } = pipeline;
-  // Operations that have begun are not rejected halfway.
+  // Load is shed only before the first call of an operation.
   if (!requester.hasBegun && connectionLimiter.shedLoad(requester.scope.caller))
     throw new GatewayError("SERVICE_OVERLOADED", OVERLOADED);
   requester.hasBegun = true;
@@ -43,18 +43,18 @@ export async function sendThroughPipeline<Part>(
     let outcome: RateLimitOutcome = "unsent";
     let pauseMs: number | null = null;
     try {
-      // The text and the variables that it is made of, where characters may take two bytes.
+      // The body, and the variables that it was made of, at two bytes a character.
       if (request.body) consumer.chargeMemory(4 * request.body.length);
       const acquiredSlot = isConnected ? null : connectionLimiter.acquire(call);
       if (acquiredSlot) await acquiredSlot;
       isConnected = true;
       if (lifetime.ended) throw endedError(request.endpoint, lifetime, false);
-      // The service has refused another one meanwhile.
+      // Another call was rejected meanwhile.
       if (isRead && rateLimiter?.isRefused()) continue;
       if (!isRead && requester.isThrottled)
         throw throttledError(request.endpoint, rateLimiter?.waitMs(false) ?? 0);
       if (attempts === 0) consumer.countRequest();
-      // Before more is read.
+      // Before another response is read.
       requester.reservation.checkLimit();
       const generation = breaker.enter();
       outcome = "allowed";
@@ -63,19 +63,19 @@ export async function sendThroughPipeline<Part>(
       return await attempt(pipeline, call, consume, generation);
     } catch (error) {
       if (outcome === "allowed") outcome = throttledMs(error) ?? outcome;
-      // A subscription reads again anyway.
+      // Subscriptions poll again anyway.
       pauseMs = isRead && !requester.isBackground ? retries.pauseAfter(error, attempts, lifetime) : null;
       requester.isThrottled ||=
         pauseMs === null && error instanceof GatewayError && error.facts.upstream?.status === 429;
       if (pauseMs === null) throw error;
       request.traceEntry?.add({ kind: "wait" });
     } finally {
-      // Who has the connection next must know what has become of this one.
+      // In this order: the next holder of the connection must see the outcome.
       rateLimiter?.release(outcome);
       if (isConnected) connectionLimiter.release(requester);
       isConnected = false;
     }
-    // Who leaves meanwhile is asked for no more afterwards.
+    // If every consumer disconnects during the backoff, the next iteration throws.
     if (pauseMs > 0) await new Promise((resume) => void setTimeout(resume, pauseMs));
   }
 }

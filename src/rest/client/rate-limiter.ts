@@ -4,54 +4,54 @@ import { FairQueue } from "../../callers/fair-queue.ts";
 import { endedError, throttledError } from "./failure.ts";
 import { type Requester, type UpstreamCall, enqueue, type QueuedCall } from "./upstream-call.ts";
 
-/** The share of the requests that may be sent at once: a page loads in one go. */
+/** The share of the requests that may be sent as a burst, such as for a page. */
 const BURST_SHARE = 0.75;
 
-/** The share of the requests that subscriptions leave to operations. */
+/** The share of the requests that is reserved for operations, not subscriptions. */
 const RESERVED = 0.25;
 
-/** While both wait, so many reads of operations go before one of a subscription. */
+/** While both wait, reads of operations before each read of a subscription. */
 const OPERATIONS_PER_POLL = 3;
 
-/** What is kept below the limit of the service, which counts when requests arrive, and those of other clients as well. */
+/** Margin below the limit of the upstream service, which counts at arrival, and requests of other clients as well. */
 const MARGIN_SHARE = 0.05;
 const MARGIN_MS = 500;
 
-/** Above this many requests at a time the token has recovered from a refusal. */
+/** Concurrency at which a token has recovered from a 429. */
 const RECOVERED = 64;
 
-/** What became of a request that was let pass; a number: the service refused it, with a pause of so many milliseconds. */
+/** The outcome of an admitted request. A number: rejected with 429, retry after this many milliseconds. */
 export type RateLimitOutcome = "unsent" | "allowed" | number;
 
 /**
- * What the service still allows one token at endpoints that it counts together: how many requests, and none for a while after
- * it has refused one. Reads that are not allowed yet wait here. Commands are sent all the same, and count.
+ * Client-side rate limiter of one token, for endpoints that the upstream service counts together. Reads wait until they are allowed. Commands
+ * do not wait, but count. After a 429, requests pause as long as the response says, and concurrency restarts at one.
  */
 export class RateLimiter {
-  /** The reads that wait; those of each operation in a line below. */
+  /** Waiting reads of operations, with a child queue for each operation. */
   readonly #operations = new FairQueue<QueuedCall>(null);
-  /** Those of subscriptions. */
+  /** Waiting reads of subscriptions. */
   readonly #polls = new FairQueue<QueuedCall>(null);
-  /** Reads of operations that went since a subscription waits. */
+  /** Reads of operations since the last read of a subscription. */
   #passed = 0;
   readonly #queues = new WeakMap<Requester, FairQueue<QueuedCall>>();
-  /** Operations of which not all requests will be allowed in time: they wait for nothing here, and end at once. */
+  /** Operations whose reads cannot all be allowed before their deadline: further reads of them fail at once. */
   readonly #late = new WeakSet<Requester>();
-  /** The error of each operation whose reads come too late: one for all of them, of which there may be thousands. */
+  /** One error for all late reads of an operation, of which there may be thousands. */
   readonly #errors = new WeakMap<Requester, Error>();
   readonly #clock: Clock;
   readonly #window: SlidingWindow | null;
   readonly #reserved: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
-  /** How many may be sent at a time. One after a refusal, then more with each that is answered. */
+  /** Maximum concurrent requests: one after a 429, then doubled by each success. */
   #concurrency = Number.POSITIVE_INFINITY;
-  /** Requests that have been let pass and have not ended. */
+  /** Admitted requests that have not ended. */
   #inFlight = 0;
-  /** Those of them that wait for a connection: the service counts them when they are sent. */
+  /** Of these, those that still wait for a connection. They count when they are sent. */
   #unsent = 0;
   #cancelTimer = (): void => {};
 
-  /** `limit` is what the service allows; null when that is not known. */
+  /** `limit` is that of the upstream service; null if unknown. */
   constructor(clock: Clock, limit: RateLimit | null) {
     this.#clock = clock;
     const limited = limit && {
@@ -62,7 +62,7 @@ export class RateLimiter {
     this.#reserved = limited ? Math.floor(limited.requests * RESERVED) : 0;
   }
 
-  /** Waits until a read may be sent; null if it may be now. Throws `RATE_LIMITED` if that will be too late. */
+  /** Waits until a read may be sent; returns null if it may be sent now. Throws `RATE_LIMITED` if that is after its deadline. */
   acquire(call: UpstreamCall): Promise<void> | null {
     const { request, requester, consumer } = call;
     const { isBackground } = requester;
@@ -78,7 +78,7 @@ export class RateLimiter {
     const queue = this.#queues.get(requester) ?? new FairQueue(isBackground ? this.#polls : this.#operations);
     this.#queues.set(requester, queue);
     consumer.pause();
-    // At the deadline others had their turns: the service has refused nothing.
+    // At the deadline the limit itself is the reason: the upstream service has rejected nothing.
     const acquired = enqueue(queue, call, () =>
       consumer.lifetime.ended === "deadline"
         ? this.#lateFor(call)
@@ -98,7 +98,7 @@ export class RateLimiter {
     return !this.#isWaiting() && this.#inFlight < this.#concurrency && this.waitMs(isBackground) === 0;
   }
 
-  /** How long a read would wait behind others, in milliseconds. `yields`: also behind what operations may need. */
+  /** How long a read would wait behind others, in milliseconds. `isBackground`: also behind the share of operations. */
   waitMs(isBackground: boolean): number {
     const operations = this.#operations.waiting;
     const polls = this.#polls.waiting;
@@ -113,24 +113,24 @@ export class RateLimiter {
     return Math.max(this.#pausedUntil, this.#window?.nextAt(now, ahead, this.#unsent) ?? now, now) - now;
   }
 
-  /** Lets a request pass, allowed or not. */
+  /** Admits a request without waiting, allowed or not. */
   acquireNow(): void {
     this.#inFlight++;
     this.#unsent++;
   }
 
-  /** Must be called once for each request when it is sent. */
+  /** Must be called once for each admitted request when it is sent. */
   recordSent(): void {
     this.#unsent--;
     this.#window?.record(this.#clock.now());
   }
 
-  /** Whether a request that was taken must not be sent now, after a refusal. */
+  /** Whether an admitted request must wait again, because of a 429 since. */
   isRefused(): boolean {
     return this.#inFlight > this.#concurrency || this.#clock.now() < this.#pausedUntil;
   }
 
-  /** Must be called once for each request that was let pass, at its end. */
+  /** Must be called once for each admitted request, at its end. */
   release(outcome: RateLimitOutcome): void {
     this.#inFlight--;
     if (outcome === "unsent") this.#unsent--;
@@ -144,13 +144,13 @@ export class RateLimiter {
     return this.#operations.waiting + this.#polls.waiting > 0;
   }
 
-  /** Lets the waiting reads pass that are allowed now, and comes back for the others. */
+  /** Dispatches the waiting reads that are allowed now, and sets a timer for the others. */
   #advance(): void {
     this.#cancelTimer();
     while (this.#inFlight < this.#concurrency) {
       const queue = this.#nextQueue();
       if (!queue.isReady()) return;
-      // A subscription takes of what is left to operations while these wait as well, not when they may come.
+      // The reserved share is closed to subscriptions only while no operation waits: then both take turns by `OPERATIONS_PER_POLL`.
       const ms = this.#waitMs(queue === this.#polls && !this.#operations.isReady() ? this.#reserved : 0);
       if (ms > 0) {
         this.#cancelTimer = this.#clock.after(Math.ceil(ms), () => this.#advance());
@@ -178,7 +178,7 @@ export class RateLimiter {
       if (!this.#keepWaiting(queuedCall.call)) queuedCall.refuse?.(this.#lateFor(queuedCall.call));
   }
 
-  /** Keeps those waiting who may wait for the turn. False if nobody may: then the operation waits no more. */
+  /** Rejects consumers that cannot wait long enough. Returns false if none is left. */
   #keepWaiting(call: UpstreamCall): boolean {
     const { requester, consumer } = call;
     const ms = this.waitMs(requester.isBackground);
@@ -188,7 +188,7 @@ export class RateLimiter {
     return false;
   }
 
-  /** The error of an operation, by default the one that sends the request. Of subscriptions, which last, each has its own. */
+  /** The error for late reads of an operation, by default the sender of the request. Each read of a subscription has its own. */
   #lateFor({ request, requester: sender }: UpstreamCall, requester = sender): Error {
     const { isBackground } = requester;
     const error = this.#errors.get(requester) ?? throttledError(request.endpoint, this.waitMs(isBackground));

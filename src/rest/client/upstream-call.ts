@@ -4,53 +4,53 @@ import type { Prioritized, FairQueue } from "../../callers/fair-queue.ts";
 import type { EndReason, RequestScope } from "../../callers/request-scope.ts";
 import type { UpstreamRequest } from "./request.ts";
 
-/** How long something is wanted. */
+/** The deadline of a call, and its cancellation. */
 export interface Lifetime {
   /** Milliseconds since 1970. */
   readonly deadline: number;
-  /** Why it has ended; null while it lasts. */
+  /** The reason for its end; null before. */
   readonly ended: EndReason | null;
-  /** Calls back once at the end, immediately after it. */
+  /** Calls back once at the end, immediately if it has ended. */
   onEnd(callback: () => void): void;
   offEnd(callback: () => void): void;
 }
 
-/** Who waits for a response: all that share a read, or an operation itself. Only a shared read waits for its pace. */
+/** Consumes a response: a read that operations share, or one operation. Only shared reads wait for the rate limit. */
 export interface Consumer extends Prioritized {
   readonly lifetime: Lifetime;
-  /** Keeps those who may wait so long for the pace, in milliseconds; of several, the others get the error. False if nobody may. */
+  /** Rejects subscribers whose deadline is earlier than the wait for the rate limit, in milliseconds. Returns false if none is left. */
   keepWaiting(msFor: (requester: Requester) => number, late: (requester: Requester) => Error): boolean;
-  /** Counts a request that is about to be sent. Throws `Failure` above the limit of all who wait for it. */
+  /** Counts a request that is about to be sent. Throws `GatewayError` if all consumers have reached their limit. */
   countRequest(): void;
-  /** While it waits for its pace, it holds no place of the gateway. */
+  /** Lends the permits of its operations while it waits for the rate limit. */
   pause(): void;
   resume(): void;
-  /** Counts bytes that are held from now on. Throws `Failure` above the limit of the caller. */
+  /** Charges bytes of memory. Throws `GatewayError` above the limit of the caller. */
   chargeMemory(bytes: number): void;
 }
 
 export interface RequestLimits {
-  /** Maximum upstream requests at a time. */
+  /** Maximum concurrent upstream requests. */
   readonly concurrency: number;
   /** Maximum upstream requests in total. Retries do not count. */
   readonly requests: number;
-  /** Whether it leaves the pace of the token to others that may need it. */
+  /** Whether it has low priority in the rate limit of the token: subscriptions. */
   readonly isBackground: boolean;
-  /** Called for each request, those above the maximum included. */
+  /** Called for each request, including those above the maximum. */
   readonly onRequest?: () => void;
 }
 
-/** An operation, download or probe that sends upstream requests. It asks by itself for what nobody shares: a command, a download. */
+/** An operation, download or probe that sends upstream requests. It consumes responses itself that are not shared: commands, downloads. */
 export class Requester implements Consumer {
   readonly scope: RequestScope;
   readonly reservation: MemoryReservation;
-  /** Where its requests wait for a connection; null where they wait for none. */
+  /** The queue for connections; null for requests that need none of the limited connections. */
   readonly queue: FairQueue<QueuedCall> | null;
   readonly isBackground: boolean;
   readonly lifetime: Lifetime;
   readonly priority = 1;
   hasBegun = false;
-  /** Whether the service has refused it a request for now. */
+  /** Whether one of its requests was rejected with 429. */
   isThrottled = false;
   readonly #bounds: RequestLimits;
   #requests = 0;
@@ -70,7 +70,7 @@ export class Requester implements Consumer {
     this.#bounds = bounds;
   }
 
-  /** A download goes in the pace of its token or not at all. */
+  /** Downloads do not wait for the rate limit. */
   keepWaiting(): boolean {
     return false;
   }
@@ -87,7 +87,7 @@ export class Requester implements Consumer {
     this.reservation.charge(bytes);
   }
 
-  /** Counts a request. Throws `Failure` above the limit: one error for all, which reports their final number. */
+  /** Counts a request. Throws `GatewayError` above the limit: one error for all requests, which reports their final number. */
   countRequest(): void {
     const { requests, onRequest } = this.#bounds;
     onRequest?.();
@@ -105,23 +105,23 @@ export class Requester implements Consumer {
   }
 }
 
-/** A request to the service, and what it is for. */
+/** An upstream request with its requester and its consumer. */
 export interface UpstreamCall<Answer = unknown> {
   readonly request: UpstreamRequest<Answer>;
   readonly requester: Requester;
   readonly consumer: Consumer;
 }
 
-/** What waits in a line until its turn comes. */
+/** An upstream call in a fair queue. */
 export interface QueuedCall extends Prioritized {
   readonly call: UpstreamCall;
-  /** Its turn has come. `isConnected`: it has a connection. */
+  /** Called when it leaves the queue. `isConnected`: it has a connection. */
   dispatch(isConnected: boolean): void;
-  /** Absent where it is not refused. */
+  /** Rejects it while it waits. Absent where that is never done. */
   refuse?(error: Error): void;
 }
 
-/** Waits in a line. Rejects with `ended` when nobody wants the response any more. */
+/** Waits in a queue. Rejects with `ended` when all consumers have disconnected. */
 export const enqueue = (
   queue: FairQueue<QueuedCall>,
   call: UpstreamCall,

@@ -85,7 +85,7 @@ export class BatchLoader {
 
   /**
    * Loads a response; equal loads share it. Rejects with `InputError` when a path parameter is invalid, and with
-   * `Failure` without a token and when the server does not offer the endpoint: nothing is sent then.
+   * `GatewayError` without a token and when the server does not offer the endpoint: nothing is sent then.
    */
   load<At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> {
     try {

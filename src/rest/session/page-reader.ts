@@ -200,7 +200,7 @@ const BLOCKS = [1, 100, 1_000];
 
 /**
  * Reads a page as a part of a block that has the ties at its ends as a whole, and sorts each tie by ids. So the page has the same rows
- * each time, and no other page has them. Throws `Failure` for a numbered page in a tie that no block has as a whole.
+ * each time, and no other page has them. Throws `GatewayError` for a numbered page in a tie that no block has as a whole.
  */
 async function stepInBlock<At, Item>(
   session: Session,

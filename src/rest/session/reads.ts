@@ -12,29 +12,29 @@ export interface ReadContext {
   readonly client: Pick<Client, "json" | "part" | "queue" | "upstreamTime">;
   readonly requester: Requester;
   readonly token: string | null;
-  /** What it shares with other operations of the caller; null when it shares nothing. */
+  /** The read cache of the caller; null if the operation shares nothing. */
   readonly shared: CallerReadCache | null;
-  /** Whether it uses nothing that was requested before. Others do not wait for its requests, which may yield to them. */
+  /** Whether it ignores earlier requests (`no-cache`). Others do not share its requests, which may have low priority. */
   readonly bypassesCache: boolean;
   readonly largePages: LargePages;
-  /** The reads that it has started. They are left when it ends. */
+  /** The reads that it has started, which unsubscribe when it ends. */
   readonly started: Read[];
 }
 
-/** A response that an operation waits for: the positions of its result that want it, and where it comes from. */
+/** A read of one operation, for one or more positions of its result. */
 export class Read {
   readonly target: ReadTarget;
   readonly requester: Requester;
   readonly response: Promise<unknown>;
   resolve!: (response: unknown) => void;
   reject!: (error: unknown) => void;
-  /** Number of positions in the result that wait for it. Reads with more positions are requested first. */
+  /** Number of positions in the result that wait for it. */
   priority = 0;
-  /** Null without a journal. */
+  /** Null without an operation trace. */
   traceEntry: TraceEntry | null = null;
-  /** What answers it; null before it is started and after it has failed. */
+  /** The shared read that answers it; null before the start and after a failure. */
   sharedRead: SharedRead | null = null;
-  /** The list whose response will answer it; null without one. */
+  /** The list request whose response will answer it; null without one. */
   #list: Read | null = null;
   readonly #context: ReadContext;
 
@@ -48,7 +48,7 @@ export class Read {
     });
   }
 
-  /** Adds positions that wait for it, and so for what will answer it. */
+  /** Raises the priority, also that of the request that will answer it. */
   addPriority(count: number): void {
     this.priority += count;
     if (this.sharedRead) this.sharedRead.priority += count;
@@ -62,7 +62,7 @@ export class Read {
     this.addPriority(read.priority);
   }
 
-  /** Takes the kept response of an equal read, waits for one that is in flight, or sends the request. */
+  /** Uses the cached response of an equal read, shares one in flight, or sends the request. */
   start(): void {
     const { shared, started, bypassesCache } = this.#context;
     const { target, requester } = this;
@@ -80,7 +80,7 @@ export class Read {
     this.#context.client.queue(sharedRead, requester);
   }
 
-  /** Called when its operation ends: it stops waiting, and holds no response. */
+  /** Called at the end of its operation: unsubscribes and releases the response. */
   leave(): void {
     this.traceEntry = null;
     this.sharedRead?.leave(this);
@@ -90,7 +90,7 @@ export class Read {
     this.reject(endedError(this.target.supported, this.requester.lifetime, wasSent));
   }
 
-  /** Takes the last known response if the service gives none for now; otherwise fails. */
+  /** Serves a stale response after a transient error; otherwise rejects. */
   fail(error: unknown): void {
     this.sharedRead = null;
     const { shared } = this.#context;
@@ -101,7 +101,7 @@ export class Read {
     stale.join(this);
   }
 
-  /** An earlier response that may answer while the service gives none: the result must tell that. */
+  /** A stale response that may be served. Only with a trace entry, by which the result reports it. */
   findStale(): SharedRead | undefined {
     const { bypassesCache, shared } = this.#context;
     return bypassesCache || this.requester.lifetime.ended || !this.traceEntry

@@ -80,14 +80,14 @@ class TokenSession {
     });
   }
 
-  /** Throws `Failure` when the caller has no token. Nothing is sent then. */
+  /** Throws `GatewayError` when the caller has no token. Nothing is sent then. */
   requireToken(): void {
     if (this.#context.token === null) throw noToken();
   }
 
   /**
    * Reads from an endpoint. Equal reads share one response or one error, also with other operations of the token.
-   * Rejects with `InputError` when a path parameter is invalid, and with `Failure` when the request fails.
+   * Rejects with `InputError` when a path parameter is invalid, and with `GatewayError` when the request fails.
    */
   // Safe: equal reads have one type of response, and windows have keys of their own.
   read<At, Answer>(endpoint: Get<At, Answer>, at: At, wants: Wants = {}): Promise<Answer> {

@@ -5,7 +5,7 @@ import type { Consumer, Lifetime, UpstreamCall, Requester, QueuedCall } from "..
 
 export interface ReadTarget {
   readonly endpoint: Get<never, unknown>;
-  /** The endpoint as this server has it. */
+  /** The endpoint with the overrides of this server's profile. */
   readonly supported: Get<never, unknown>;
   /** The path on this server, with the query. */
   readonly path: string;
@@ -17,7 +17,7 @@ export interface ReadTarget {
   readonly key: string;
 }
 
-/** A read. One opens the entry, and sends its request. */
+/** A read of one operation. The first subscriber sends the request. */
 interface Subscriber {
   readonly target: ReadTarget;
   readonly requester: Requester;
@@ -27,11 +27,11 @@ interface Subscriber {
   sharedRead: SharedRead | null;
   resolve(response: unknown): void;
   reject(error: unknown): void;
-  /** Rejects it, unless an earlier response will do. */
+  /** Rejects it, unless a stale response may be served. */
   fail(error: unknown): void;
   /** Rejects it because its operation has ended. */
   end(wasSent: boolean): void;
-  /** An earlier response that will do. */
+  /** A stale response that may be served in place of an error. */
   findStale(): SharedRead | undefined;
 }
 
@@ -39,13 +39,13 @@ const NOBODY: readonly Subscriber[] = [];
 const NOTHING: readonly (() => void)[] = [];
 
 /**
- * One GET of a caller, and then its response. It belongs to all reads that wait for it: it lasts until the last of them is
- * left, and may be asked again until the latest of their deadlines. Answered, it can be kept for later reads.
+ * A GET in flight, later its cached response, shared by equal reads of one caller. It is cancelled when its last subscriber leaves, and may be
+ * retried until the latest of their deadlines.
  */
 export class SharedRead implements Consumer, Lifetime, QueuedCall {
   readonly lifetime = this;
   readonly target: ReadTarget;
-  /** Whether later reads may join before it is answered. */
+  /** Whether other reads may subscribe before it is answered. */
   readonly isOpen: boolean;
   /** When the request began; until when other operations may use the response. */
   readonly began: number;
@@ -54,21 +54,21 @@ export class SharedRead implements Consumer, Lifetime, QueuedCall {
   ended: Lifetime["ended"] = null;
   isAnswered = false;
   value: unknown = undefined;
-  /** How many bytes of memory the response takes. */
+  /** Memory of the response, in bytes. */
   bytes = 0;
-  /** Null when it is answered or has failed: the response may outlast the operation. */
+  /** The first subscriber; null after the answer, which may outlast the operation. */
   #opener: Subscriber | null;
   #waiting: readonly Subscriber[];
-  /** The read that was left last. */
+  /** The subscriber that left last. */
   #last: Subscriber | null = null;
-  /** Number of operations that hold the response: its bytes count for the caller until the last one has ended. */
+  /** Number of operations that use the response. Its bytes are charged until the last of them has ended. */
   #holders = 0;
   #isPaused = false;
-  /** Whether it waits for its first turn. Until then it is all that there is of the request: thousands may wait. */
+  /** Whether it waits in the queue. Until then the request has no other objects: thousands may wait. */
   #isQueued = true;
   /** Whether the request is about to be sent, or was sent. */
   #isCharged = false;
-  /** What the end interrupts. */
+  /** Callbacks for its cancellation. */
   #interrupts = NOTHING;
 
   constructor(opener: Subscriber, isOpen: boolean, began: number) {
@@ -86,7 +86,7 @@ export class SharedRead implements Consumer, Lifetime, QueuedCall {
   }
 
   get call(): UpstreamCall {
-    // Safe: nobody asks for what is answered.
+    // Safe: only read before the answer.
     const { request, requester } = this.#opener as Subscriber;
     return { request, requester, consumer: this };
   }
@@ -96,7 +96,7 @@ export class SharedRead implements Consumer, Lifetime, QueuedCall {
     void this.#opener?.send(this, isConnected);
   }
 
-  /** Gives a read the response, now or when it comes. */
+  /** Subscribes a read to the response. */
   join(read: Subscriber): void {
     read.sharedRead = this;
     if (this.isAnswered) {
@@ -112,7 +112,7 @@ export class SharedRead implements Consumer, Lifetime, QueuedCall {
     if (this.#isPaused) read.requester.pause();
   }
 
-  /** The operation of a read has ended. */
+  /** Unsubscribes a read whose operation has ended. */
   leave(read: Subscriber): void {
     read.sharedRead = null;
     if (this.isAnswered) {
@@ -162,7 +162,7 @@ export class SharedRead implements Consumer, Lifetime, QueuedCall {
     return true;
   }
 
-  /** Any operation with requests left pays: the limit of one is no limit of others. */
+  /** Counts the request for the first operation that has not reached its limit. */
   countRequest(): void {
     let limit: unknown;
     this.#isCharged = true;
