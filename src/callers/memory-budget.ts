@@ -45,8 +45,12 @@ export class MemoryBudget {
 /** Smaller amounts are not charged, in bytes. */
 const MIN_CHARGED_BYTES = 32_768;
 
-/** Upper bound for a value without its characters, in bytes of heap: `{}` in its slot. */
-const BYTES_PER_VALUE = 64;
+/** Upper bounds of heap, in bytes: of a value without its characters (`{}` in its slot), of a name, and of a name that is an index. */
+const [VALUE_BYTES, NAME_BYTES, INDEX_BYTES] = [64, 112, 304];
+const WIDE = /[^\0-\u00FF]/;
+const INDEX = /^\d{1,10}$/;
+
+const bytesOf = (text: string): number => (WIDE.test(text) ? 2 : 1) * text.length;
 
 /** Estimates the heap of a parsed value, in bytes, where its JSON is no longer at hand. */
 export function estimateHeapBytes(value: unknown): number {
@@ -55,10 +59,14 @@ export function estimateHeapBytes(value: unknown): number {
   const rest = [value];
   while (rest.length > 0) {
     const next = rest.pop();
-    bytes += BYTES_PER_VALUE;
-    if (typeof next === "string") bytes += next.length;
+    bytes += VALUE_BYTES;
+    if (typeof next === "string") bytes += bytesOf(next);
+    else if (Array.isArray(next)) for (const item of next) rest.push(item);
     else if (typeof next === "object" && next !== null)
-      for (const inner of Object.values(next)) rest.push(inner);
+      for (const [name, inner] of Object.entries(next)) {
+        bytes += NAME_BYTES + bytesOf(name) + (INDEX.test(name) ? INDEX_BYTES : 0);
+        rest.push(inner);
+      }
   }
   return bytes;
 }

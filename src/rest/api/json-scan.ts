@@ -63,12 +63,35 @@ const sizes = new Int32Array(MAX_NESTING + 1);
 const hashes = new Int32Array(MAX_NESTING + 1);
 
 /**
- * Hashes of the names of objects, in order: objects with the same ones share a hidden class. One that is overwritten counts again.
- * Random, so that nobody can choose names with one hash.
+ * Hidden classes by the hash of their names, in order, and the number of the last scan that met each. A scan counts each of its classes
+ * once, because those of earlier values may be gone. The hash is random, so that nobody can choose names with one hash.
  */
 const classes = new Int32Array(2 ** 16);
-const FACTOR = Math.floor(Math.random() * 2 ** 30) * 4 + 1;
-let seed = Math.floor(Math.random() * 2 ** 30);
+const scans = new Int32Array(2 ** 16);
+const [FACTOR, START] = [Math.floor(Math.random() * 2 ** 30) * 4 + 1, Math.floor(Math.random() * 2 ** 30)];
+let scan = 0;
+
+/**
+ * Hidden classes that were met since V8 last removed unused ones, which it does in a full garbage collection. V8 makes no more than 1,536
+ * out of one: further objects are hash tables, also those with equal names.
+ */
+let classCount = 0;
+const MAX_CLASSES = 1_000;
+let sinceCollection = new WeakRef({});
+let resetAt = 0;
+/** Responses and results can keep classes alive for about so long, in milliseconds. */
+const KEPT_MS = 60_000;
+
+function beginScan(): void {
+  scan = (scan + 1) | 0;
+  if (classCount < MAX_CLASSES || sinceCollection.deref()) return;
+  const now = performance.now();
+  if (now < resetAt + KEPT_MS) return;
+  resetAt = now;
+  classCount = 0;
+  classes.fill(0);
+  sinceCollection = new WeakRef({});
+}
 
 /** Scans JSON in UTF-8. One long function, because each response passes it: it takes less than half as long as parsing. */
 export function scanJson(json: Buffer): JsonScan {
@@ -77,8 +100,7 @@ export function scanJson(json: Buffer): JsonScan {
   const ascii = isAscii(json) ? text : null;
   const isNarrow = ascii !== null && !text.includes("\\u");
   const exceptions: number[] = [];
-  // The hidden classes of other values may be gone.
-  seed = Math.imul(seed, FACTOR) + 1;
+  beginScan();
   let heapBytes = 0;
   let depth = 0;
   let deepStart = -1;
@@ -95,7 +117,10 @@ export function scanJson(json: Buffer): JsonScan {
       let letter = json[at] ?? QUOTE;
       for (; letter !== QUOTE; letter = json[++at] ?? QUOTE) {
         hash = Math.imul(hash ^ letter, FACTOR);
-        if (letter === BACKSLASH) at++;
+        if (letter !== BACKSLASH) continue;
+        at++;
+        // The name may be an index: "3\u0034" is 34.
+        if (json[at] === SMALL_U) heapBytes += INDEX;
       }
       const length = at - start - 1;
       if (isDigit(json[start + 1]) && isIndex(json, start + 1, at)) heapBytes += INDEX;
@@ -142,7 +167,7 @@ export function scanJson(json: Buffer): JsonScan {
       heapBytes += SLOT + (isObject ? OBJECT : LIST);
       names = 0;
       nameBytes = 0;
-      hash = seed;
+      hash = START;
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
       if (isObject) heapBytes += heapOfNames(names, nameBytes, hash);
       if (depth > 0) depth--;
@@ -174,9 +199,17 @@ function heapOfNames(names: number, nameBytes: number, hash: number): number {
   const hashed = names > HASHED.above ? names * HASHED.perName + HASHED.object : 0;
   // Two slots keep the last two.
   const slot = hash >>> 16;
-  if (classes[slot] === hash || classes[slot ^ 1] === hash) return hashed;
-  classes[slot ^ 1] = classes[slot] ?? 0;
-  classes[slot] = hash;
+  const at = classes[slot] === hash ? slot : slot ^ 1;
+  if (classes[at] === hash) {
+    if (scans[at] === scan) return hashed;
+    scans[at] = scan;
+  } else if (classCount < MAX_CLASSES) {
+    classes[slot ^ 1] = classes[slot] ?? 0;
+    scans[slot ^ 1] = scans[slot] ?? 0;
+    classes[slot] = hash;
+    scans[slot] = scan;
+    classCount++;
+  }
   return hashed + nameBytes;
 }
 
