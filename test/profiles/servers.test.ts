@@ -6,7 +6,7 @@ import { startGateway } from "../support/gateway.ts";
 import { documentedProfile, profileFile, startTracker } from "../support/tracker.ts";
 import FAULTS from "./faults.json" with { type: "json" };
 
-/** The tracker behind a gateway to which only the example of docs/servers.md describes it. */
+/** The tracker behind a gateway to which only the example of docs/server-profiles.md describes it. */
 async function startDescribed(env: Record<string, string> = {}) {
   const tracker = await startTracker();
   const gateway = await startGateway({

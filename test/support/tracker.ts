@@ -3,11 +3,11 @@ import { fileWith } from "./build.ts";
 import { type Seen, startFake, type Told } from "./fake.ts";
 import records from "./tracker.json" with { type: "json" };
 
-/** The example of docs/servers.md. */
+/** The example of docs/server-profiles.md. */
 export function documentedProfile(): string {
-  const text = readFileSync(new URL("../../docs/servers.md", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../docs/server-profiles.md", import.meta.url), "utf8");
   const [, example] = /^```yaml\n(.*?)^```/ms.exec(text) ?? [];
-  if (!example) throw new TypeError("docs/servers.md has no example");
+  if (!example) throw new TypeError("docs/server-profiles.md has no example");
   return example;
 }
 
