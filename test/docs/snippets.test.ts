@@ -4,7 +4,7 @@ import { startGatewayProcess } from "../support/gateway-process.ts";
 import { readPage } from "./page.ts";
 
 /** Pages whose operations and settings are run here. */
-const RUN = ["README.md", ...["start", "frontend", "notebook"].map((name) => `docs/${name}.md`)];
+const RUN = ["README.md", ...["getting-started", "frontend", "notebook"].map((name) => `docs/${name}.md`)];
 
 const blocks = RUN.flatMap((page) => readPage(page).blocks);
 
