@@ -24,7 +24,7 @@ import type { Server } from "../rest/api/server.ts";
 import type { ResponseWriter } from "./response-writer.ts";
 import type { Admission } from "./admission.ts";
 
-/** What all that answers requests shares. */
+/** Dependencies shared by all request handlers. */
 export interface GatewayDependencies {
   readonly config: Config;
   readonly clock: Clock;
@@ -80,7 +80,7 @@ export function openOperation(
     scope,
     facts,
     openContext: (progress) => {
-      // What a stranger asks for gives way to others, but not what it commands: that has a place of its own.
+      // Queries of an unverified caller can be preempted. Its mutations cannot: they have permits of their own.
       if (facts.type === "mutation") {
         if (scope.caller.verification !== "verified") dependencies.admission.mutation.acquire(scope);
         scope.pinPermit();
@@ -102,13 +102,13 @@ interface OperationSource {
   readonly scope: RequestScope;
   readonly progress?: OperationProgress;
   readonly onRequest?: () => void;
-  /** Where the result tells how it came about. */
+  /** Null unless the result reports how it was obtained. */
   readonly operationTrace?: OperationTrace | null;
 }
 
 interface OperationState {
   session: Session | null;
-  /** What `once` has made, by its source. */
+  /** Results of `memoized`, by source and arguments. */
   readonly made: Map<object, Map<string, Promise<unknown>>>;
   /** The last of the long work; never rejects. */
   work: Promise<unknown>;
@@ -125,7 +125,7 @@ function keyOf(arg: unknown): string {
 }
 
 /**
- * The context of one operation; with a journal, at one place of its result. A class, because the getters of an object literal
+ * The context of one operation; with a trace, at one response path. A class, because the getters of an object literal
  * would give each object a hidden class of its own, which lives until the next full garbage collection, and with it all that
  * the operation has read.
  */
@@ -221,7 +221,7 @@ export class OperationContext implements Context {
   }
 }
 
-/** Opens the stream of a subscription for which `asking` asks: the scope of the request that it came with, and what that holds. */
+/** Opens the stream of a subscription, and transfers the permit and the reservation of its request (`asking`) to it. */
 export function openStream(
   dependencies: GatewayDependencies,
   request: IncomingMessage,

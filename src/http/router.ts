@@ -63,9 +63,9 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     telemetry.rejected(codeOf(error));
   };
 
-  /** Serves the requests of a protocol: each takes its place, then its body is read, then it is executed. */
+  /** Serves the requests of a protocol: acquires a permit, reads the body, executes the request. */
   const serve = (protocol: Protocol, execute: Execute, maxBytes: number): Listener => {
-    /** A place for a request, which may be a subscription if it accepts an event stream, and there is room for one. */
+    /** A permit for a request, which may be a subscription if it accepts an event stream and a stream is free. */
     const permitFor = ({ headers }: IncomingMessage, { caller }: Identity) => {
       const mayLast = protocol === "graphql" && acceptsEvents(headers.accept);
       const permit = mayLast ? admission.stream.tryAcquire(caller) : null;
@@ -73,15 +73,14 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     };
 
     /**
-     * Runs an operation, whose scope has ended when its caller has disconnected: under overload many callers give up before
-     * their request is accepted. Node reads each socket once per turn of the event loop, so a close that follows the request
-     * is visible two turns later.
+     * Runs an operation unless its caller has disconnected: under overload many callers give up before their request is accepted. Node reads
+     * each socket once per tick, so a close that follows the request is visible two ticks later.
      */
     const run = (identity: Identity, permit: Permit, response: ServerResponse, body: Buffer | null): void => {
-      // Before its turn, so that the place of a stranger gives way while it waits for that.
+      // Before it is scheduled, so that the permit of an unverified caller can be preempted meanwhile.
       const scope = new RequestScope(identity, config.REQUEST_TIMEOUT_MS);
       scope.holdPermit(permit);
-      // A turn does the work of many requests, in the trace of whoever began it.
+      // A time slice runs the tasks of many requests, in the trace context of the first.
       const begin = context.bind(context.active(), () => {
         onceClosed(response, () => scope.end("disconnected"));
         execute(response, body, scope).catch((error: unknown) => {

@@ -18,7 +18,7 @@ import {
 import { converted, messagesOf, only } from "./messages.ts";
 import { createStreams } from "./streams.ts";
 
-/** What a transport takes. */
+/** The capabilities of a transport. */
 interface TransportCapabilities {
   /** Whether mutations are rejected. */
   readonly isReadOnly: boolean;

@@ -20,7 +20,7 @@ export interface ReadOptions {
   readonly part?: Omit<RunRead, "query"> | undefined;
 }
 
-/** The progress of an operation, which completes its result in time slices. */
+/** The progress of an operation. Batches are sent when it has no more queued work. */
 export interface OperationProgress {
   /** Whether the operation is stopped. No more reads start then. */
   readonly isStopped: boolean;
@@ -32,7 +32,7 @@ export interface OperationProgress {
   chargeMemory(bytes: number): void;
 }
 
-/** The pacing of reads outside operations. */
+/** For reads outside operations. */
 export const UNTRACKED: OperationProgress = {
   isStopped: false,
   isWaiting: () => false,
@@ -49,7 +49,7 @@ interface BatchSettings {
 /** How long a refusal of a batch is believed, in milliseconds. */
 const REFUSED_MS = 600_000;
 
-/** Reads that are started in one turn of the event loop. An operation may ask for thousands, although most would not be sent. */
+/** Reads that are started in one tick. An operation may ask for thousands, although most would not be sent. */
 const AT_ONCE = 200;
 
 interface Member {

@@ -12,7 +12,7 @@ import { LargePages } from "./large-pages.ts";
 export interface SharingSettings {
   /** How long a response is kept after its request began, in milliseconds; 0: not at all. */
   readonly ttlMs: number;
-  /** How old a response may be that answers while the service refuses or is away, in milliseconds; 0: none does. */
+  /** Maximum age of a stale response that is served in place of a transient error (stale-if-error), in milliseconds; 0: none is. */
   readonly staleMs: number;
   /** Maximum bytes of kept responses, over all callers, with `ENTRY_BYTES` for each. */
   readonly maxBytes: number;
@@ -36,11 +36,11 @@ const SELDOM_CHANGING: ReadonlySet<AnyEndpoint> = new Set<AnyEndpoint>([cluster.
 const freshnessOf = ({ target: { endpoint } }: SharedRead, value: unknown): number =>
   SELDOM_CHANGING.has(endpoint) || (isObject(value) && typeof value["finished_at"] === "string") ? 5 : 1;
 
-/** What the gateway keeps for reads: those of each caller, and one cache. */
+/** The response cache of the gateway, and the requests in flight of each caller. */
 export class ReadCache {
   readonly settings: SharingSettings;
   readonly own: PerCaller<CallerReadCache>;
-  /** Responses, and by the key of a caller its epoch: that is not forgotten with the caller, nor before what was kept earlier. */
+  /** Responses, and the cache generation (epoch) of each caller, which must outlive the caller and its responses. */
   readonly kept: LRUCache<string, SharedRead | number> | null = null;
   /** How many have begun. */
   epochs = 0;
@@ -63,8 +63,8 @@ export class ReadCache {
 }
 
 /**
- * What the service has shown a caller: its reads since its last command, in flight or kept. Own code: packages that merge equal
- * requests share a promise, which fails with the operation that made it, and know neither limits nor commands.
+ * Responses that one caller has received since its last command, in flight or cached. Own code: packages for request coalescing share a
+ * promise, which fails with the operation that made it, and they have neither limits nor invalidation by commands.
  */
 export class CallerReadCache {
   readonly settings: SharingSettings;
@@ -107,7 +107,7 @@ export class CallerReadCache {
   }
 
   /**
-   * Removes an entry whose request has ended, unless a command or a later read has replaced it. `isForNow`: a kept response may
+   * Removes an entry whose request has ended, unless a command or a later read has replaced it. `mayServeStale`: a cached response may
    * still be true, and stays.
    */
   remove(sharedRead: SharedRead, mayServeStale: boolean): void {

@@ -23,10 +23,10 @@ export interface SharedSettings {
 export interface SessionSettings {
   readonly shared: SharedSettings;
   readonly bounds: RequestLimits;
-  /** Whether every read sends its own request. Other operations do not wait for such reads, which may yield to them. */
+  /** Whether every read sends its own request (`no-cache`). Other operations do not share such requests. */
   readonly bypassesCache: boolean;
   readonly progress: OperationProgress;
-  /** Null unless the result shows how it came about. */
+  /** Null unless the result reports how it was obtained. */
   readonly operationTrace: OperationTrace | null;
 }
 
@@ -167,10 +167,10 @@ const partOf =
     return { part, bytes: part.endByte - part.startByte };
   };
 
-/** Acts for a place of the result. `isAhead`: no field has asked for it yet. */
+/** Runs `act` for a response path. `isAhead`: it is prefetched. */
 export type ForPath = <Value>(act: () => Value, isAhead?: boolean) => Value;
 
-/** The session of an operation with notes at one place of its result, for which it reads and sends. */
+/** A session that attributes its reads and commands to one response path in the trace. */
 export const sessionFor = (session: Session, forPath: ForPath): Session => ({
   server: session.server,
   largePages: session.largePages,
