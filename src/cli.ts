@@ -13,7 +13,7 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
 const flag = (does: string, short?: string) => ({ does, type: "boolean" as const, ...(short && { short }) });
 
 /** The options of the command `rungraph`, each with what it does. */
-const OPTIONS = {
+const CLI_OPTIONS = {
   "check-config": flag(
     "checks the names and values of the settings: exits with 0, or says what is wrong and exits with 1",
   ),
@@ -28,7 +28,7 @@ const help = (): string => `Usage: rungraph [option]
 Without an option, starts the gateway at http://127.0.0.1:4000/graphql: in front of UPSTREAM_URL, or with an embedded
 demo service if that is not set.
 
-${Object.entries(OPTIONS)
+${Object.entries(CLI_OPTIONS)
   .map(([name, { short, does }]) => `  ${short ? `-${short}, ` : "    "}--${name.padEnd(16)} ${does}`)
   .join("\n")}
 
@@ -38,7 +38,7 @@ defaults: docs/settings.md of the package
 
 /** The one option that is given; undefined for none. Throws a `TypeError` for anything else. */
 function readOption(): string | undefined {
-  const [name, ...more] = Object.keys(parseArgs({ options: OPTIONS }).values);
+  const [name, ...more] = Object.keys(parseArgs({ options: CLI_OPTIONS }).values);
   if (more.length > 0) throw new TypeError(`Expected one option, got --${name} and --${more.join(", --")}`);
   return name;
 }

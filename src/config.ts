@@ -1,7 +1,7 @@
 import { createSecureContext } from "node:tls";
 import * as z from "zod";
 import { type FixedLimits, fixedLimitsFor } from "./config/fixed-limits.ts";
-import { readNames, type Variables } from "./config/names.ts";
+import { readNames, type Environment } from "./config/names.ts";
 import { profileOf } from "./config/profile-file.ts";
 import { systemCodeOf } from "./errors.ts";
 import type { Renames } from "./graphql/federation/rename.ts";
@@ -85,7 +85,7 @@ export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRA
 export class ConfigError extends Error {}
 
 /** Reads the environment. Throws `ConfigError` with all faults at once. */
-export function readConfig(environment: Variables): Config {
+export function readConfig(environment: Environment): Config {
   const { values, files, faults } = readNames(environment, SETTINGS);
   const result = Environment.safeParse(values);
   const faultsOfValues = result.success
@@ -99,11 +99,11 @@ export function readConfig(environment: Variables): Config {
 }
 
 /** Reads `TYPE_NAMES` alone. Throws `ConfigError`. */
-export const readTypeNames = ({ TYPE_NAMES, TYPE_NAMES_FILE }: Variables): Renames =>
+export const readTypeNames = ({ TYPE_NAMES, TYPE_NAMES_FILE }: Environment): Renames =>
   readConfig({ TYPE_NAMES, TYPE_NAMES_FILE }).TYPE_NAMES;
 
 /** Requires `DEMO=on` in production: the demo has known passwords and must not start because of a missing setting. */
-function demoFaults({ UPSTREAM_URL, DEMO, NODE_ENV }: Variables): string[] {
+function demoFaults({ UPSTREAM_URL, DEMO, NODE_ENV }: Environment): string[] {
   const mayBeDemo = DEMO === undefined ? NODE_ENV !== "production" : DEMO !== "off";
   if (UPSTREAM_URL !== undefined || mayBeDemo) return [];
   const reason =

@@ -29,7 +29,7 @@ import { describeService } from "./upstream.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openUpstreamSpan } from "./observability/tracing.ts";
 
-export interface GatewayOptions {
+export interface GatewaySettings {
   readonly config: Config;
   readonly upstreamUrl: URL;
   readonly log: Log;
@@ -48,7 +48,7 @@ export interface GatewayOptions {
 }
 
 /** Creates the gateway. `handle` is a request listener for `node:http`. */
-export function createGateway(options: GatewayOptions) {
+export function createGateway(options: GatewaySettings) {
   const { config, upstreamUrl, log, exampleToken, planner } = options;
   const { prefix = "", profile = "document", lookAhead = true, clock = systemClock } = options;
   const events = createEventLog(log);

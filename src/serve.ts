@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import { systemCodeOf } from "./errors.ts";
-import { createGateway, type GatewayOptions } from "./gateway.ts";
+import { createGateway, type GatewaySettings } from "./gateway.ts";
 import { listConnections, reset, unanswered } from "./http/connections.ts";
 import {
   afterPoll,
@@ -22,7 +22,7 @@ import {
 const ARRIVAL_MS = 2_500;
 
 /** Starts a gateway that listens on `HOST` and `PORT`. Rejects with a system error when it cannot. */
-export async function serve(options: GatewayOptions) {
+export async function serve(options: GatewaySettings) {
   const { config, log } = options;
   const gateway = createGateway(options);
   const limits = { ...SOCKET_LIMITS, keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS };

@@ -9,7 +9,7 @@ export type Verification = "verified" | "unverified" | "anonymous";
 const VERIFIED_MS = 600_000;
 
 /** How long a caller is remembered after its last request, and how often expired callers are removed, in milliseconds. */
-const REMEMBERED_MS = 600_000;
+const CALLER_TTL_MS = 600_000;
 const FORGET_MS = 60_000;
 
 /**
@@ -223,7 +223,7 @@ export class CallerRegistry {
     this.#forgotAt = now;
     for (const callers of [this.#verified, this.#unverified])
       for (const [key, { usedAt, counts }] of callers.entries())
-        if (now > usedAt + REMEMBERED_MS && counts.every((count) => !count)) callers.delete(key);
+        if (now > usedAt + CALLER_TTL_MS && counts.every((count) => !count)) callers.delete(key);
   }
 
   #find(key: string, create: (key: string) => Caller): Caller {

@@ -48,7 +48,7 @@ const MIN_CHARGED_BYTES = 32_768;
 /** Upper bounds of heap, in bytes: of a value without its characters (`{}` in its slot), of a name, and of a name that is an index. */
 const [VALUE_BYTES, NAME_BYTES, INDEX_BYTES] = [64, 112, 304];
 const WIDE = /[^\0-\u00FF]/;
-const INDEX = /^\d{1,10}$/;
+const INDEX_NAME = /^\d{1,10}$/;
 
 const bytesOf = (text: string): number => (WIDE.test(text) ? 2 : 1) * text.length;
 
@@ -64,7 +64,7 @@ export function estimateHeapBytes(value: unknown): number {
     else if (Array.isArray(next)) for (const item of next) rest.push(item);
     else if (typeof next === "object" && next !== null)
       for (const [name, inner] of Object.entries(next)) {
-        bytes += NAME_BYTES + bytesOf(name) + (INDEX.test(name) ? INDEX_BYTES : 0);
+        bytes += NAME_BYTES + bytesOf(name) + (INDEX_NAME.test(name) ? INDEX_BYTES : 0);
         rest.push(inner);
       }
   }

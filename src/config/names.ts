@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { systemCodeOf } from "../errors.ts";
 
-export type Variables = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Names of ours, some of which are gone since 0.3. A misspelt one could leave the gateway open, or without its service. */
 const OURS =
@@ -15,7 +15,7 @@ const SERVICE_LINK = /_SERVICE_HOST$|_SERVICE_PORT(?:_|$)|_PORT(?:_\d+_(?:TCP|UD
  * setting is never such a path: `UPSTREAM_CA_FILE` has no `UPSTREAM_CA`, and no setting has the name of another with `_FILE`.
  * No fault contains a value, a path or what is in a file.
  */
-export function readNames(environment: Variables, settings: readonly string[]) {
+export function readNames(environment: Environment, settings: readonly string[]) {
   // What is blank counts as not set.
   const given = Object.entries(environment).filter(([, value]) => value?.trim());
   const values: Record<string, string | undefined> = Object.fromEntries(given);

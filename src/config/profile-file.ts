@@ -6,10 +6,10 @@ import { yaml } from "../rest/api/run-config.ts";
 import { readText, refuse } from "./values.ts";
 
 /** Longest profile, in characters. The parser takes time by the square of the keys of an object. */
-const MAX_LENGTH = 32_768;
+const MAX_FILE_LENGTH = 32_768;
 
 /** Further faults are only counted. */
-const MAX_FAULTS = 20;
+const MAX_REPORTED_ISSUES = 20;
 
 /** Reads a built-in profile by name, or a profile file by path. Faults do not contain the path, which could leak. */
 export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
@@ -23,8 +23,8 @@ export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile
 }
 
 function parseProfile(text: string, context: z.RefinementCtx): Profile {
-  if (text.length > MAX_LENGTH)
-    return refuse(context, `expected at most ${MAX_LENGTH} characters, got ${text.length}`);
+  if (text.length > MAX_FILE_LENGTH)
+    return refuse(context, `expected at most ${MAX_FILE_LENGTH} characters, got ${text.length}`);
   let written: unknown;
   try {
     // YAML includes JSON. A warning would be printed with lines of the file.
@@ -37,8 +37,12 @@ function parseProfile(text: string, context: z.RefinementCtx): Profile {
   const { data, error } = WrittenProfile.safeParse(written ?? {}, { reportInput: true });
   if (error) {
     const faults = error.issues.flatMap(faultsOf);
-    const more = faults.length - MAX_FAULTS;
-    return refuse(context, ...faults.slice(0, MAX_FAULTS), ...(more > 0 ? [`further faults: ${more}`] : []));
+    const more = faults.length - MAX_REPORTED_ISSUES;
+    return refuse(
+      context,
+      ...faults.slice(0, MAX_REPORTED_ISSUES),
+      ...(more > 0 ? [`further faults: ${more}`] : []),
+    );
   }
   const profile = wholeProfile(data);
   const contradiction = contradictionIn(profile);

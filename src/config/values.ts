@@ -58,11 +58,20 @@ export function parseTypeNames(text: string, context: z.RefinementCtx): Record<s
 }
 
 /** Root types and built-in scalars keep their names. */
-const FIXED = new Set(["Query", "Mutation", "Subscription", "ID", "String", "Int", "Float", "Boolean"]);
+const FIXED_TYPE_NAMES = new Set([
+  "Query",
+  "Mutation",
+  "Subscription",
+  "ID",
+  "String",
+  "Int",
+  "Float",
+  "Boolean",
+]);
 
 function faultsOf(renames: Renames): string[] {
   const words = wordsOf(schema, renames);
-  const areTypes = Object.keys(renames).every((name) => words.has(name) && !FIXED.has(name));
+  const areTypes = Object.keys(renames).every((name) => words.has(name) && !FIXED_TYPE_NAMES.has(name));
   const areUnique = new Set(words.values()).size === words.size;
   return [
     ...(areTypes ? [] : ["expected pairs that begin with types of the schema, such as Node"]),
@@ -115,7 +124,7 @@ export function parseOrigins(text: string, context: z.RefinementCtx): string[] {
     : refuse(context, "expected origins such as https://app.example.com, separated by commas");
 }
 
-const RESERVED = new Set([...RESERVED_HEADERS, "traceparent", "tracestate"]);
+const FORBIDDEN_HEADERS = new Set([...RESERVED_HEADERS, "traceparent", "tracestate"]);
 
 const HEADER_NAME = /^[a-z][\w.-]*$/;
 const HEADER_VALUE = /^[!-~](?:[\t -~]*[!-~])?$/;
@@ -135,7 +144,7 @@ export function parseHeaders(text: string, context: z.RefinementCtx): Readonly<R
       ? []
       : ["expected a JSON object of header names and values"]),
     ...names
-      .filter((name) => RESERVED.has(name))
+      .filter((name) => FORBIDDEN_HEADERS.has(name))
       .map((name) => `${name}: expected a header that the gateway does not set itself`),
     ...(new Set(names).size < names.length ? ["expected each header at most once"] : []),
   ];

@@ -27,7 +27,7 @@ import {
 } from "./errors.ts";
 import { sizeOfSelection } from "./limits.ts";
 import { Meter, type MeterSettings } from "./meter.ts";
-import { BYTES_PER_FIELD } from "./plan/compile.ts";
+import { PLANNED_FIELD_BYTES } from "./plan/compile.ts";
 import {
   type IncrementalPayloads,
   type PublicErrors,
@@ -78,7 +78,7 @@ interface EngineSettings extends DocumentSettings, Omit<MeterSettings, "limits">
 export type Engine = ReturnType<typeof createEngine>;
 
 /** Longest operation name in logs, in characters: callers choose the names. */
-const MAX_NAME_LENGTH = 100;
+const MAX_OPERATION_NAME_LENGTH = 100;
 
 /** A known document, as others may share it, counts only if it takes more, in bytes: the longest in `schema/operations` takes 250 kB. */
 const SHARED_BYTES = 300_000;
@@ -137,7 +137,7 @@ export function createEngine(settings: EngineSettings) {
     const { operation: type, name } = plan.operation;
     facts.type = type;
     // Counters and spans outlive the document.
-    facts.name = name ? ownCopy(name.value.slice(0, MAX_NAME_LENGTH)) : null;
+    facts.name = name ? ownCopy(name.value.slice(0, MAX_OPERATION_NAME_LENGTH)) : null;
     facts.hash = document.hash;
     // The variables are not coerced yet: only the lengths of lists are read.
     const { selected } = executionLimits;
@@ -157,7 +157,7 @@ export function createEngine(settings: EngineSettings) {
   ): MemoryReservation | null =>
     known
       ? memoryBudget.charge(scope, known.bytes(), SHARED_BYTES)
-      : memoryBudget.charge(scope, besides + sizeOfSelection(schema, plan, null) * BYTES_PER_FIELD);
+      : memoryBudget.charge(scope, besides + sizeOfSelection(schema, plan, null) * PLANNED_FIELD_BYTES);
 
   /** Runs a plan in a scope until it completes or its meter stops it; that of a subscription for one event. */
   const resultOf = (

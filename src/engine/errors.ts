@@ -125,7 +125,7 @@ export interface FailedPath {
 }
 
 const MAX_PLACES = 5;
-const MAX_FIELD_LENGTH = 200;
+const MAX_RESPONSE_KEY_LENGTH = 200;
 
 /** Adds the upstream requests, and the faults of the gateway, to which errors are due. */
 export function addPaths(places: FailedPath[], errors: readonly GraphQLError[]): void {
@@ -135,7 +135,7 @@ export function addPaths(places: FailedPath[], errors: readonly GraphQLError[]):
     if (!upstream && code !== "INTERNAL_SERVER_ERROR") continue;
     const where = upstream
       ? `${upstream.method} ${upstream.route}`
-      : (path ?? []).join(".").slice(0, MAX_FIELD_LENGTH);
+      : (path ?? []).join(".").slice(0, MAX_RESPONSE_KEY_LENGTH);
     const { status = 0 } = upstream ?? {};
     const outcome = status >= 300 ? `${status}` : `${code}`;
     const known = places.find((place) => place.at === where && place.outcome === outcome);

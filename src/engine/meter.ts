@@ -29,7 +29,7 @@ const MAX_ERRORS = 500;
 const BYTES_PER_VALUE = 12;
 
 /** Length of a short string, in characters. */
-const SHORT_LENGTH = 100;
+const SHORT_STRING_LENGTH = 100;
 
 /** A character of a string that takes more than a byte in JSON: a control character six. */
 const LONGER_IN_JSON = /[^ !#-[\]-~]/;
@@ -46,7 +46,7 @@ function sizeOf(value: unknown): number {
 }
 
 /** Heap of a field or list item until the result is sent, counted as bytes of JSON. Measured: 60 to 80 bytes. */
-const BYTES_PER_FIELD = 35;
+const RESULT_FIELD_BYTES = 35;
 /** Fields between two counts of their memory: most operations have fewer and count none. */
 const FIELDS_PER_HOLD = 2_000;
 
@@ -105,7 +105,7 @@ export class Meter {
 
   /** Size of a leaf as JSON, in bytes. */
   sizeOf(value: unknown): number {
-    return typeof value === "string" && value.length < SHORT_LENGTH && !this.isExact
+    return typeof value === "string" && value.length < SHORT_STRING_LENGTH && !this.isExact
       ? value.length + 2
       : sizeOf(value);
   }
@@ -125,7 +125,7 @@ export class Meter {
   #holdFields(): boolean {
     const fields = this.fields - this.#heldFields;
     this.#heldFields = this.fields;
-    return this.chargeMemory(fields * BYTES_PER_FIELD);
+    return this.chargeMemory(fields * RESULT_FIELD_BYTES);
   }
 
   /** Counts a failed field. Returns false when its error is above the limit. */

@@ -4,7 +4,7 @@ import { OVERLOADED, GatewayError } from "../errors.ts";
 import type { RequestScope } from "../callers/request-scope.ts";
 import { type Link, LinkedList } from "../util/linked-list.ts";
 
-const OPERATIONS = "operations under way";
+const OPERATION_KIND = "operations under way";
 
 /**
  * Creates the admission limits. `shedLoad` returns true, and counts the rejection, when the upstream queue has no room for another operation
@@ -33,7 +33,7 @@ export function createAdmission(
   const limitOn = (kind: string, shares: QuotaLimits, closedFor: ClosedReason = () => null) =>
     new ConcurrencyLimit(kind, callers.quota(shares), closedFor);
   return {
-    operation: limitOn(OPERATIONS, operations, (caller, paused) =>
+    operation: limitOn(OPERATION_KIND, operations, (caller, paused) =>
       // Operations that wait for a rate limit hold no permit, but memory.
       paused >= 4 * all || shedLoad(caller) ? overloaded() : null,
     ),
@@ -171,7 +171,7 @@ export class Permit {
 
   /** Marks an operation of an unverified caller as preemptible, which calls `end`. */
   markPreemptible(end: () => void): void {
-    if (this.kind === OPERATIONS && this.caller.verification !== "verified")
+    if (this.kind === OPERATION_KIND && this.caller.verification !== "verified")
       this.#allowPreemption(this.#limit.preemptible, end);
   }
 
@@ -218,7 +218,7 @@ function errorOf(exceeded: ExceededLimit, kind: string): GatewayError {
       `Callers at this address whose tokens the service has not accepted yet have as many ${kind} as they may have.`,
       RETRY,
     );
-  return kind === OPERATIONS
+  return kind === OPERATION_KIND
     ? overloaded()
     : new GatewayError("SERVICE_OVERLOADED", `The gateway has as many ${kind} as it may have.`);
 }

@@ -10,7 +10,7 @@ import {
 } from "graphql";
 import { FOLDER } from "../package-info.ts";
 
-const OPERATIONS = new URL("schema/operations/", FOLDER);
+const OPERATIONS_FOLDER = new URL("schema/operations/", FOLDER);
 const SIGN_IN = "01-sign-in.graphql";
 
 /** Renames a document as the schema is renamed. */
@@ -20,12 +20,12 @@ export const signInOperation = (rename: Rename): string => rename(readText(SIGN_
 
 /** All operations except the sign-in, in the order of their numbers: tabs of GraphiQL, tools for agents. */
 export const shippedOperations = (rename: Rename) =>
-  readdirSync(OPERATIONS)
+  readdirSync(OPERATIONS_FOLDER)
     .filter((file) => file.endsWith(".graphql") && file !== SIGN_IN)
     .toSorted()
     .map((file) => ({ file, text: rename(readText(file)) }));
 
-const readText = (file: string): string => readFileSync(new URL(file, OPERATIONS), "utf8");
+const readText = (file: string): string => readFileSync(new URL(file, OPERATIONS_FOLDER), "utf8");
 
 /** The comment in front of an operation, as one line. */
 export function commentOf({ loc }: OperationDefinitionNode): string {

@@ -67,7 +67,7 @@ export const unanswered = (socket: Socket): number => socket[RESPONSES]?.size ??
  * Maximum unanswered requests of one connection. Clients that pipeline at all send a few. Node stops reading from a
  * connection whose responses pile up, and would not notice that it closed.
  */
-export const MAX_UNANSWERED = 32;
+export const MAX_PIPELINED_REQUESTS = 32;
 
 /** Lists the open connections of a server, those that became WebSockets included. */
 export function listConnections(server: Server): LinkedList<Socket> {

@@ -112,7 +112,7 @@ const NO_RENDERING = {
   "cache-control": PRIVATE,
 };
 
-const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
+const DOWNLOAD_ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
 
 /**
  * Serves the routes behind `logsUrl`, `outputsUrl` and `OutputFile.url`: `GET /downloads/{global id}/logs`, `…/outputs` and
@@ -155,7 +155,7 @@ export function createDownloads(dependencies: GatewayDependencies) {
   };
 
   return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const [, id, what] = ROUTE.exec(request.url ?? "") ?? [];
+    const [, id, what] = DOWNLOAD_ROUTE.exec(request.url ?? "") ?? [];
     if (!id || !what) return false;
     // Safe: `ROUTE` matches no other words.
     const file = { id, what: what as Download };

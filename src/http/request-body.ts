@@ -6,7 +6,7 @@ import { Collector, IN_SHORT_CHUNKS } from "../rest/client/body.ts";
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
 const NOT_JSON = rejection("Expected a body of application/json.", "BAD_REQUEST", { status: 415 });
-const NOT_PLAIN = rejection("Expected a body without Content-Encoding.", "BAD_REQUEST", { status: 415 });
+const ENCODED_BODY = rejection("Expected a body without Content-Encoding.", "BAD_REQUEST", { status: 415 });
 const READ_BEFORE = rejection(
   "Expected the body of the request, which the server has read before the gateway.",
   "INTERNAL_SERVER_ERROR",
@@ -31,7 +31,7 @@ export function readBody(
     const given = readBefore(request);
     return onBody(given && given.length > maxBytes ? tooLarge() : (given ?? READ_BEFORE));
   }
-  if (request.headers["content-encoding"]) return onBody(NOT_PLAIN);
+  if (request.headers["content-encoding"]) return onBody(ENCODED_BODY);
   const received = new Collector(maxBytes, null);
   let isSettled = false;
   const settle = (body: Buffer | GraphQLError | null) => {

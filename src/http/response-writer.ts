@@ -16,10 +16,10 @@ interface Sent<Body> {
 }
 
 /** Responses are written in chunks, so that the read timeout applies to each chunk. */
-const CHUNK_BYTES = 65_536;
+const WRITTEN_CHUNK_BYTES = 65_536;
 
 /** Longer responses, in characters, are written at once: all that are ready would wait for their readers together. */
-const SHORT_LENGTH = 16_384;
+const SHORT_BODY_BYTES = 16_384;
 
 /** Shorter responses fit into one packet: compressing them saves nothing. */
 const MIN_COMPRESSED_BYTES = 1_024;
@@ -55,8 +55,8 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     part: Uint8Array,
     count: (bytes: number) => void,
   ): Promise<void> => {
-    for (let from = 0; from < part.length; from += CHUNK_BYTES) {
-      const chunk = part.subarray(from, from + CHUNK_BYTES);
+    for (let from = 0; from < part.length; from += WRITTEN_CHUNK_BYTES) {
+      const chunk = part.subarray(from, from + WRITTEN_CHUNK_BYTES);
       await write(response, chunk);
       count(-chunk.length);
     }
@@ -73,7 +73,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     caller: Caller,
   ): Promise<void> => {
     // Short responses are written together: after the first write the reader is awake, and the others cost half as much.
-    if (text.length <= SHORT_LENGTH) await new Promise<void>(afterPendingIo);
+    if (text.length <= SHORT_BODY_BYTES) await new Promise<void>(afterPendingIo);
     if (isClosed(response)) return;
     // Where the connection has nothing left to write, a short response need not be counted.
     if (text.length < MIN_COMPRESSED_BYTES && response.socket?.writableLength === 0) {
@@ -178,7 +178,7 @@ export const compress: (bytes: Uint8Array | string) => Promise<Buffer> = promisi
 
 /** Compresses a response; a short one at once, as proxies do: it would take longer to reach the thread pool. */
 const compressOnce = (bytes: Uint8Array): Buffer | Promise<Buffer> =>
-  bytes.length <= CHUNK_BYTES ? gzipSync(bytes, { level: 1 }) : compress(bytes);
+  bytes.length <= WRITTEN_CHUNK_BYTES ? gzipSync(bytes, { level: 1 }) : compress(bytes);
 
 /** Compresses a body as it is read, each part so that it can be read when it arrives. Breaks off when the body does. */
 export async function* compressEach(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {

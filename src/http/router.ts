@@ -6,7 +6,7 @@ import { afterPendingIo } from "../engine/scheduler.ts";
 import { type Identity, RequestScope } from "../callers/request-scope.ts";
 import { LinkedList } from "../util/linked-list.ts";
 import { discardBody, hasBody, readBody } from "./request-body.ts";
-import { MAX_UNANSWERED, onceClosed, responsesOn, unanswered, watch } from "./connections.ts";
+import { MAX_PIPELINED_REQUESTS, onceClosed, responsesOn, unanswered, watch } from "./connections.ts";
 import { Permit } from "./admission.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
 import { codeOf, type Protocol, reject, sendText } from "./rejection.ts";
@@ -80,6 +80,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
       // Before it is scheduled, so that the permit of an unverified caller can be preempted meanwhile.
       const scope = new RequestScope(identity, config.REQUEST_TIMEOUT_MS);
       scope.holdPermit(permit);
+
       // A time slice runs the tasks of many requests, in the trace context of the first.
       const begin = context.bind(context.active(), () => {
         onceClosed(response, () => scope.end("disconnected"));
@@ -152,7 +153,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
       open.remove(link);
       if (open.size === 0) onEmpty?.();
     });
-    if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
+    if (unanswered(request.socket) > MAX_PIPELINED_REQUESTS) return void request.socket.destroy();
     readTarget(request);
     const isRead = request.method === "POST" && readers.has(pathOf(request));
     if (!isRead && hasBody(request)) discardBody(response);

@@ -59,7 +59,7 @@ const MINUTE_MS = 60_000;
 const LIMIT_SHARE = 0.5;
 
 /** The share of a minute's requests that may be sent at once. The fewer, the more evenly the others are spread over the minute. */
-const BURST_SHARE = 1 / 6;
+const POLL_BURST_SHARE = 1 / 6;
 
 /** Polls the upstream service for the subscriptions of all tokens. Tokens share nothing. */
 export function createLive({ callers, clock, client, shared, memoryBudget, ...settings }: LiveSettings) {
@@ -91,7 +91,7 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
     const allowed = limit ? (limit.requests * MINUTE_MS) / limit.periodMs : Number.POSITIVE_INFINITY;
     const requests = Math.max(1, Math.min(requestsPerMinute, Math.floor(allowed * LIMIT_SHARE)));
     const create = () =>
-      new PollScheduler(clock, new SlidingWindow({ requests, periodMs: MINUTE_MS }, BURST_SHARE), open);
+      new PollScheduler(clock, new SlidingWindow({ requests, periodMs: MINUTE_MS }, POLL_BURST_SHARE), open);
     const scheduler = schedulers.get(limit) ?? create();
     schedulers.set(limit, scheduler);
     return scheduler;

@@ -48,7 +48,7 @@ export function createEventLog(log: Log) {
 }
 
 const ROOT = fileURLToPath(FOLDER);
-const MAX_FIELD_LENGTH = 200;
+const MAX_LOGGED_FIELD_LENGTH = 200;
 
 /**
  * Reduces an error to what is safe to log: its class, the path of the failed field (`group.hptuning.raw`), and stack frames, the
@@ -59,7 +59,7 @@ function reportOf(error: unknown, path: readonly (string | number)[] = []) {
   const lines = error instanceof Error ? (error.stack ?? "").split("\n") : [];
   return {
     error: error instanceof Error ? error.constructor.name : typeof error,
-    ...(path.length > 0 && { field: path.join(".").slice(0, MAX_FIELD_LENGTH) }),
+    ...(path.length > 0 && { field: path.join(".").slice(0, MAX_LOGGED_FIELD_LENGTH) }),
     at: lines.flatMap(placeOf),
   };
 }

@@ -240,13 +240,13 @@ const tenths = (ms: number): number => Math.round(ms * 10) / 10;
 /** Maximum places that are named. */
 const MAX_NAMED = 3;
 /** Longest name, in characters: names consist of aliases, which callers choose. */
-const MAX_NAME_LENGTH = 200;
+const MAX_PATH_NAME_LENGTH = 200;
 
 /** Some places by name, such as `group.experiments.nodes.0.buildJob`, and how many more there are. */
 function firstOf(places: ReadonlySet<PathCost>) {
   const fields = [...places].slice(0, MAX_NAMED).map((place) => {
     const name = place.path().join(".");
-    return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
+    return name.length > MAX_PATH_NAME_LENGTH ? `${name.slice(0, MAX_PATH_NAME_LENGTH)}…` : name;
   });
   return { fields, moreFields: places.size - fields.length };
 }

@@ -9,7 +9,7 @@ export interface ClientName {
 }
 
 /** Names that are counted as they are. */
-const NAME = /^[\w@](?:[\w .@/:+-]{0,62}[\w+])?$/;
+const CLIENT_NAME = /^[\w@](?:[\w .@/:+-]{0,62}[\w+])?$/;
 
 /** The client of a request by the headers of Apollo's and of other clients: `other` if its name could be anything; null without one. */
 export function clientOf(headers: IncomingHttpHeaders): ClientName | null {
@@ -18,7 +18,7 @@ export function clientOf(headers: IncomingHttpHeaders): ClientName | null {
   if (name === undefined) return null;
   const client = `${name}`;
   const version = `${given}`;
-  return NAME.test(client) && NAME.test(version) ? { client, version } : OTHER;
+  return CLIENT_NAME.test(client) && CLIENT_NAME.test(version) ? { client, version } : OTHER;
 }
 
 const OTHER: ClientName = { client: "other", version: "other" };
@@ -88,7 +88,7 @@ function createNamedCounts(
       all.get(`${first}\n${second}`) ?? add(first, second, Infinity),
     /** The counts of names that a caller chose; null if they are not counted by name. Only `isTrusted` brings new ones. */
     chosen: (first: string, second: string, isTrusted: boolean): Counts | null => {
-      const isName = isTrusted && NAME.test(first) && NAME.test(second);
+      const isName = isTrusted && CLIENT_NAME.test(first) && CLIENT_NAME.test(second);
       const counts = all.get(`${first}\n${second}`) ?? (isName && hasPlace() ? add(first, second, 0) : null);
       if (counts) counts.usedAt = Math.max(counts.usedAt, now());
       return counts;

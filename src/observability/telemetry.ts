@@ -186,7 +186,7 @@ export function createTelemetry({ log, load, now, deadlines }: Settings) {
     },
     /** Logs the parameters that a request has beside those of GraphQL over HTTP. */
     unknownParameters: (requestId: string, names: readonly string[]): void => {
-      const parameters = names.filter((name) => PLAIN_NAME.test(name)).slice(0, MAX_NAMES);
+      const parameters = names.filter((name) => PLAIN_NAME.test(name)).slice(0, MAX_LOGGED_NAMES);
       log.debug({ requestId, parameters, count: names.length }, "unknown parameters were ignored");
     },
     /** Counts a request that was rejected before its document was read. */
@@ -203,7 +203,7 @@ const mostSevereOf = (codes: readonly string[]): string =>
 
 /** The unknown parameters that a log line names: no text, and no more than a client has of its own. */
 const PLAIN_NAME = /^\w{1,30}$/;
-const MAX_NAMES = 5;
+const MAX_LOGGED_NAMES = 5;
 
 /** Characters of a caller's key that logs have: too few to try tokens by them. */
 const SHORT_KEY_LENGTH = 8;

@@ -3,7 +3,7 @@ import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 import { type DocumentNode, type GraphQLFormattedError, print } from "graphql";
 import pino from "pino";
 import { onTestFinished } from "vitest";
-import { createGateway, type GatewayOptions as Given } from "../../src/gateway.ts";
+import { createGateway, type GatewaySettings as Given } from "../../src/gateway.ts";
 import { configOf } from "./config-of.ts";
 import { type Answering, startFake, startRecords } from "./fake.ts";
 import { listen } from "./listen.ts";

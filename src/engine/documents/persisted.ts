@@ -54,7 +54,7 @@ export const trustedDocuments =
 const notFound = (message: string) => rejection(message, "PERSISTED_QUERY_NOT_FOUND", { spec: true });
 
 /** Heap size of a character of text. */
-export const BYTES_PER_CHARACTER = 2;
+export const DOCUMENT_CHARACTER_BYTES = 2;
 
 /**
  * Automatic persisted queries: a client sends a hash, and the document as well once the gateway asks for it. Keeps up to
@@ -63,7 +63,7 @@ export const BYTES_PER_CHARACTER = 2;
 export function persistedDocuments(maxBytes: number): DocumentStore {
   const texts = new LRUCache<string, string>({
     maxSize: maxBytes,
-    sizeCalculation: (text, id) => (text.length + id.length) * BYTES_PER_CHARACTER,
+    sizeCalculation: (text, id) => (text.length + id.length) * DOCUMENT_CHARACTER_BYTES,
   });
   return ({ extensions, query, documentId }) => {
     const { version, sha256Hash: id } = (extensions?.["persistedQuery"] ?? {}) as Record<string, unknown>;

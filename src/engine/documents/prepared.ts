@@ -24,7 +24,7 @@ import { LRUCache } from "lru-cache";
 import { documentError, rejection, withExtensions } from "../errors.ts";
 import { type OperationLimits, parseBounded } from "../limits.ts";
 import { incrementalRule, streamedOnceRule } from "./incremental-rules.ts";
-import { BYTES_PER_CHARACTER, type OperationParams } from "./persisted.ts";
+import { DOCUMENT_CHARACTER_BYTES, type OperationParams } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 
 export class InvalidDocument extends AggregateError {}
@@ -119,7 +119,7 @@ export function createDocuments({
   const parse = (text: string): PreparedDocument => {
     const document = parseBounded(text, schema, limits);
     const plans = new Map<string, Plan>();
-    let bytes = (document.tokenCount ?? 0) * BYTES_PER_TOKEN + text.length * BYTES_PER_CHARACTER;
+    let bytes = (document.tokenCount ?? 0) * BYTES_PER_TOKEN + text.length * DOCUMENT_CHARACTER_BYTES;
     const grow = (more: number): void => {
       bytes += more;
       if (cache.peek(text) !== prepared) return;
@@ -170,14 +170,14 @@ export function createDocuments({
 }
 
 /** Of how many operations an error lists the names. */
-const MAX_NAMES = 10;
+const MAX_LISTED_OPERATIONS = 10;
 
 /** The error of a document that does not have the operation asked for. Its suggestion says what the document has. */
 function missingOperation({ definitions }: DocumentNode, operationName: OperationName): GraphQLError {
   const names = definitions.flatMap((definition) =>
     definition.kind === Kind.OPERATION_DEFINITION ? [definition.name?.value ?? null] : [],
   );
-  const known = names.filter((name) => name !== null).slice(0, MAX_NAMES);
+  const known = names.filter((name) => name !== null).slice(0, MAX_LISTED_OPERATIONS);
   const suggestion =
     known.length === 0 ? "" : ` Did you mean ${known.map((name) => `"${name}"`).join(", ")}?`;
   return rejection(`${problemOf(names.length, operationName)}${suggestion}`, "OPERATION_RESOLUTION_FAILURE");

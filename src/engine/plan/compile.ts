@@ -42,8 +42,8 @@ interface CompileSettings extends CollectSettings {
 }
 
 /** Measured heap size of a planned field, and per character of its arguments. */
-export const BYTES_PER_FIELD = 1_400;
-const BYTES_PER_CHARACTER = 16;
+export const PLANNED_FIELD_BYTES = 1_400;
+const PLANNED_CHARACTER_BYTES = 16;
 
 /** Compiles the selections of one operation, each on first use. */
 export function createCompilation(settings: CompileSettings): Compilation {
@@ -62,7 +62,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
     const { nodesByKey, begun } = collectFields(settings, type, sets);
     const fields = [...nodesByKey].map(([key, nodes]) => compileField(type, key, nodes));
     const characters = fields.reduce((sum, { nodes }) => sum + argumentsText(nodes).length, 0);
-    settings.onCompiled((fields.length + 1) * BYTES_PER_FIELD + characters * BYTES_PER_CHARACTER);
+    settings.onCompiled((fields.length + 1) * PLANNED_FIELD_BYTES + characters * PLANNED_CHARACTER_BYTES);
     const deferred = begun.map(({ label, set }) => ({ label, selection: () => compiled(type, set, [set]) }));
     // Objects of which a part is deferred are not written in one loop, which would pass over it.
     const plain = fields.map((field) => (deferred.length > 0 ? null : plainFieldOf(type, field)));

@@ -73,7 +73,7 @@ function completeLeaf(type: GraphQLLeafType): Complete {
 /** Size of `{},`. */
 const ITEM_BYTES = 3;
 /** List items completed between two checks of the clock. */
-const STRIDE = 64;
+const COMPLETION_STRIDE = 64;
 
 function completeList(
   compilation: Compilation,
@@ -107,7 +107,7 @@ function completeList(
       run.later?.push({ label: streamed.label, place: container, items: all, from: count, item });
     const completeFrom = (first: number): void => {
       for (let index = first; index < count; index++) {
-        if (index > first && index % STRIDE === 0 && shouldYield()) {
+        if (index > first && index % COMPLETION_STRIDE === 0 && shouldYield()) {
           defer(run, () => completeFrom(index));
           return;
         }

@@ -79,7 +79,7 @@ export function writeLeafFields(
     }
     slots[key] = value;
     bytes += keyBytes + (value === null ? 0 : meter.sizeOf(value));
-    if (bytes - counted < LONG) continue;
+    if (bytes - counted < UNMEASURED_FIELD_BYTES) continue;
     // To measure a long text for each of hundreds of fields takes seconds.
     if (!meter.count(0, bytes - counted)) return true;
     counted = bytes;
@@ -88,7 +88,7 @@ export function writeLeafFields(
 }
 
 /** Bytes of plain fields that are counted before further ones are measured. */
-const LONG = 1_000_000;
+const UNMEASURED_FIELD_BYTES = 1_000_000;
 
 /** Completes a value, now or when its promise resolves, with the behaviour and messages of graphql-js. */
 export function completeAsync(

@@ -70,7 +70,7 @@ const ORIGIN = {
   tags: "tags",
 } as const satisfies Record<string, keyof ExperimentRecord>;
 
-const KEYS = [...Object.values(ORIGIN), "declarations", "last_metric"] as const;
+const COMPARED_KEYS = [...Object.values(ORIGIN), "declarations", "last_metric"] as const;
 
 const comparedIn = (
   columns: readonly Column[],
@@ -98,7 +98,7 @@ const originOf = (all: readonly Row[]): Column[] =>
 
 /** Reads one of the runs; null if it does not exist. An error says which, as `extensions.reference`. */
 const loadNamed = (run: ExperimentResource, session: Context["session"]) =>
-  load(unverified(run), KEYS, session)
+  load(unverified(run), COMPARED_KEYS, session)
     .catch(nullIfNotFound)
     .catch((error: unknown) => {
       throw error instanceof GatewayError ? error.of(Experiment.kind.formatName(run.address)) : error;

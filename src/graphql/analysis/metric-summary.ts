@@ -3,7 +3,7 @@ import { forEach, type MadeBy, makeEach } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import { fromColumns, type NamesArgs, namesArg } from "../types/metrics.ts";
-import type { Column } from "../types/series.ts";
+import type { SeriesColumn } from "../types/series.ts";
 import { Moments } from "./statistics.ts";
 
 type Summary = MadeBy<typeof summariesOf>;
@@ -32,7 +32,7 @@ const MetricSummary = objectType<Summary>("MetricSummary", "One metric over a wh
 /** Memory of a summary with its points, counted as bytes of JSON. */
 const SUMMARY_BYTES = 300;
 
-const summariesOf = (columns: readonly Column[]) =>
+const summariesOf = (columns: readonly SeriesColumn[]) =>
   makeEach(columns, function* ({ name, values, points, times }) {
     yield SUMMARY_BYTES;
     const moments = new Moments();

@@ -116,7 +116,7 @@ export const statisticsOf = (columns: readonly Column[], names: readonly string[
  * The keys besides parameters by which runs are grouped: the values of a run, under each of which it counts. Undefined where it has
  * none, as for a parameter that it lacks.
  */
-const KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = {
+const COLUMN_KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = {
   status: ({ last_status }) => [statusOf(last_status)],
   user: ({ user }) => [user ?? undefined],
   group: ({ experiment_group }) => [experiment_group ?? undefined],
@@ -124,12 +124,14 @@ const KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = {
 };
 
 /** The prefix of a parameter whose name is one of those keys. */
-const PARAMETER = "param.";
+const PARAMETER_PREFIX = "param.";
 
 function valuesBy(name: string, row: Row): readonly unknown[] {
-  const key = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined;
+  const key = Object.hasOwn(COLUMN_KEYS, name) ? COLUMN_KEYS[name] : undefined;
   if (key) return key(row);
-  return [valueAt(row.declarations, name.startsWith(PARAMETER) ? name.slice(PARAMETER.length) : name)];
+  return [
+    valueAt(row.declarations, name.startsWith(PARAMETER_PREFIX) ? name.slice(PARAMETER_PREFIX.length) : name),
+  ];
 }
 
 /** The runs with each combination of values, the most frequent first. */

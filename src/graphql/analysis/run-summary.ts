@@ -27,7 +27,7 @@ import {
 const MAX_SCAN = 10_000;
 
 /** Most names that runs are grouped by. */
-const MAX_KEYS = 5;
+const MAX_GROUP_KEYS = 5;
 
 type Runs = WholeList<ExperimentResource, Row>;
 
@@ -163,14 +163,14 @@ const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments
     args: {
       by: t.arg.stringList({
         required: true,
-        description: `1 to ${MAX_KEYS} names of parameters, or \`status\`, \`user\`, \`group\`, \`tag\`; write \`param.status\` for a parameter with such a name. A run with several tags counts for each.`,
+        description: `1 to ${MAX_GROUP_KEYS} names of parameters, or \`status\`, \`user\`, \`group\`, \`tag\`; write \`param.status\` for a parameter with such a name. A run with several tags counts for each.`,
       }),
       metrics: t.arg.stringList({ description: "Names to include. Default: all." }),
     },
     resolve: async ({ records }, { by, metrics }, context) => {
-      if (by.length < 1 || by.length > MAX_KEYS || new Set(by).size < by.length)
+      if (by.length < 1 || by.length > MAX_GROUP_KEYS || new Set(by).size < by.length)
         throw new InputError(
-          `by: expected 1 to ${MAX_KEYS} different names, such as ["lr", "status"], got ${by.length}`,
+          `by: expected 1 to ${MAX_GROUP_KEYS} different names, such as ["lr", "status"], got ${by.length}`,
         );
       requireInRows(context, "declarations", "last_metric");
       const groups = await context.memoized(records, ["groups", by], () => groupsOf(records, by));

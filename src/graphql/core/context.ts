@@ -44,7 +44,7 @@ export interface Context extends TracedContext {
 export type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
 /** Items that are worked at without a pause, and bytes that are made. */
-const STRIDE = 500;
+const ITEM_STRIDE = 500;
 const MADE = 20_000;
 
 /** Works at each of many items, in steps. `work` returns the memory that it has taken for good, if any. */
@@ -55,7 +55,7 @@ export function* forEach<Item>(
   let [seen, made] = [0, 0];
   for (const item of items) {
     made += work(item, seen) ?? 0;
-    if (++seen % STRIDE > 0 && made < MADE) continue;
+    if (++seen % ITEM_STRIDE > 0 && made < MADE) continue;
     yield made;
     made = 0;
   }

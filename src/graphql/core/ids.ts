@@ -26,9 +26,9 @@ export const keyOf = (resource: Resource): string => `${resource.kind.name}/${pa
 export const idOf = (resource: Resource): string => toBase64url(`${resource.kind.name}:${pathOf(resource)}`);
 
 /** Longest id that is decoded, in characters. */
-const MAX_ID_LENGTH = 1_000;
+const MAX_GLOBAL_ID_LENGTH = 1_000;
 
-const decoded = (id: string): string => (id.length > MAX_ID_LENGTH ? "" : fromBase64url(id));
+const decoded = (id: string): string => (id.length > MAX_GLOBAL_ID_LENGTH ? "" : fromBase64url(id));
 
 /** Decodes a global id to its resource, of any kind or one of those. Throws `InputError`, with an example of a name of these. */
 export function decodeId(
@@ -99,7 +99,7 @@ export function named<R extends object, At extends Address>(
   argument: string,
   name: string,
 ): Resource<R, At> {
-  const parsed = name.length > MAX_ID_LENGTH ? null : kind.parseName(name);
+  const parsed = name.length > MAX_GLOBAL_ID_LENGTH ? null : kind.parseName(name);
   if (!parsed) throw notAnId(argument, name, [kind]);
   const address = checked(argument, parsed);
   const saysMore = name !== kind.formatName(address) && name !== kind.plainName?.(address);
@@ -127,7 +127,8 @@ const withoutGroup = (name: string): string => name.split(".").toSpliced(2, 1).j
 export function identifyAmong(candidates: Candidates, argument: string, id: string): Resource {
   if (!id.includes(".")) return decodeId(argument, id, candidates);
   const fitting = candidates.kinds.filter(
-    (kind) => kind.nameField === "uniqueName" && id.length <= MAX_ID_LENGTH && kind.parseName(id) !== null,
+    (kind) =>
+      kind.nameField === "uniqueName" && id.length <= MAX_GLOBAL_ID_LENGTH && kind.parseName(id) !== null,
   );
   const [kind, ...others] = fitting;
   if (!kind) throw notAnId(argument, id, candidates.kinds);

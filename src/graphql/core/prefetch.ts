@@ -29,7 +29,7 @@ export function prefetchResources(schema: GraphQLSchema): GraphQLSchema {
   return schema;
 }
 
-const NOTHING: SelectionNeeds = { keys: [], children: [] };
+const NO_NEEDS: SelectionNeeds = { keys: [], children: [] };
 
 /**
  * Loads what is selected of a resource. One that a record or a federation router refers to needs nothing where the address is
@@ -46,7 +46,7 @@ function loadSelected(
 ): Resource | Promise<Resource> {
   const { kind, isUnverified } = resource;
   const { lookAhead, server } = context;
-  const needs = lookAhead ? selected : NOTHING;
+  const needs = lookAhead ? selected : NO_NEEDS;
   const isEnough = isLoaded(resource, needs.keys, server);
   if (isUnverified) context.session.requireToken();
   const isVerified = isUnverified && kind.verifiedBy !== null;

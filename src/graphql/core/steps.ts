@@ -9,7 +9,7 @@ export const compareText: Compare<string> = (one, other) => (one < other ? -1 : 
 export const byName: Compare<{ readonly name: string }> = (one, other) => compareText(one.name, other.name);
 
 /** Items that are sorted, merged or compared between two pauses. */
-const STRIDE = 1_000;
+const COMPARISON_STRIDE = 1_000;
 
 /** Sorts items: parts of them, which are then merged in pairs. */
 export function* sorted<Item extends object | string>(
@@ -17,8 +17,8 @@ export function* sorted<Item extends object | string>(
   compare: Compare<Item>,
 ): Steps<readonly Item[]> {
   let parts: (readonly Item[])[] = [];
-  for (let from = 0; from < items.length; from += STRIDE) {
-    parts.push(items.slice(from, from + STRIDE).toSorted(compare));
+  for (let from = 0; from < items.length; from += COMPARISON_STRIDE) {
+    parts.push(items.slice(from, from + COMPARISON_STRIDE).toSorted(compare));
     yield;
   }
   while (parts.length > 1) {
@@ -42,7 +42,7 @@ function* mergedOf<Item extends object | string>(
       merged.push(next);
       second++;
     }
-    if (merged.push(first) % STRIDE === 0) yield;
+    if (merged.push(first) % COMPARISON_STRIDE === 0) yield;
   }
   return merged.concat(other.slice(second));
 }
@@ -80,7 +80,7 @@ function pairsOf(one: unknown, other: unknown): Pairs | null {
 export function* isEqual(one: unknown, other: unknown): Steps<boolean> {
   const open: Pairs[] = [{ ones: [one], others: [other], next: 0 }];
   for (let [last, compared] = [open.at(-1), 0]; last; last = open.at(-1)) {
-    if (++compared % STRIDE === 0) yield;
+    if (++compared % COMPARISON_STRIDE === 0) yield;
     const at = last.next++;
     if (at === last.ones.length) open.pop();
     else if (!Object.is(last.ones[at], last.others[at])) {

@@ -16,13 +16,13 @@ import type { Context, StreamContext } from "../core/context.ts";
 import { ownCopy } from "../../util/own-copy.ts";
 
 /** Keys that every list of runs has, so that one list can replace the reads of many runs. */
-const KEYS = ["unique_name", "last_status", "updated_at", "started_at", "finished_at"];
+const EVENT_KEYS = ["unique_name", "last_status", "updated_at", "started_at", "finished_at"];
 
 /** Reads the record of a run: as a whole, or as the item of a list that covers several runs. */
 export const readRun = <R extends TrackedRecord>(
   { kind, address }: Resource<R>,
   session: Session,
-): Promise<Partial<R>> => kind.fetch(toResource(kind, address), KEYS, session);
+): Promise<Partial<R>> => kind.fetch(toResource(kind, address), EVENT_KEYS, session);
 
 /** The record of a run, which is polled once for all subscriptions to the run, its log and its metrics. */
 export function runSource<R extends TrackedRecord>(
@@ -32,7 +32,7 @@ export function runSource<R extends TrackedRecord>(
   const { kind, address } = run;
   const endpoint = kind.run?.endpoints.read ?? runs.experiment.endpoints.job;
   // Safe: only kinds of run, which have such addresses, have batches.
-  const covering = server.batchOf(endpoint)?.common({ at: address as RunAddress, keys: KEYS });
+  const covering = server.batchOf(endpoint)?.common({ at: address as RunAddress, keys: EVENT_KEYS });
   return {
     key: `run ${keyOf(run)}`,
     batchKey: covering && `${kind.name} ${covering}`,

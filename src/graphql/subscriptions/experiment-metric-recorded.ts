@@ -54,13 +54,13 @@ function tailMetrics({ id, after = null }: TailArgs, { live, server, gateway }: 
 }
 
 /** Records that are measured without a pause. */
-const STRIDE = 1_000;
+const METRIC_STRIDE = 1_000;
 
 /** About how much memory records take, in bytes. */
 async function bytesIn(records: readonly MetricRow[]): Promise<number> {
   let bytes = 0;
   for (const [index, record] of records.entries()) {
-    if (index % STRIDE === STRIDE - 1) await setImmediate();
+    if (index % METRIC_STRIDE === METRIC_STRIDE - 1) await setImmediate();
     bytes += estimateHeapBytes(record);
   }
   return bytes;

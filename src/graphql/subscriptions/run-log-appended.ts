@@ -12,7 +12,7 @@ import { eventsOf, runSource, type TailArgs } from "./events.ts";
 const MAX_CHUNK_BYTES = 262_144;
 
 /** About how much memory an event takes besides its text, in bytes. */
-const CHUNK_BYTES = 500;
+const CHUNK_OVERHEAD_BYTES = 500;
 
 const LOGGED: Candidates = { kinds: ALL.kinds.filter(({ logs }) => logs), one: "run with a log" };
 
@@ -45,7 +45,7 @@ function appendedOf(window: LogWindow | null, fromByte: number): Appended<number
   const { startByte, endByte, hasMore, rest } = window;
   return {
     items: [window],
-    bytes: endByte - startByte + CHUNK_BYTES,
+    bytes: endByte - startByte + CHUNK_OVERHEAD_BYTES,
     position: endByte,
     hasMore,
     rest: rest && {

@@ -60,14 +60,14 @@ const watchedArgs = {
 };
 
 /** Time for which rows are compared without a pause, in milliseconds. */
-const SLICE_MS = 3;
+const SCAN_SLICE_MS = 3;
 
 /** Finds the rows that match. Others share the poll: the context of none of them has the turns. */
 async function findIn(rows: readonly RunnableRecord[], isMatch: IsMatch): Promise<readonly number[]> {
   const steps = findMatching(rows, isMatch);
   for (let [step, begun] = [steps.next(), performance.now()]; ; step = steps.next()) {
     if (step.done) return step.value;
-    if (performance.now() - begun < SLICE_MS) continue;
+    if (performance.now() - begun < SCAN_SLICE_MS) continue;
     await setImmediate();
     begun = performance.now();
   }

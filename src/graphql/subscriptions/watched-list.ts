@@ -53,10 +53,10 @@ export interface Watched {
 }
 
 /** Maximum runs that have left and are kept for slow subscribers, and that a subscriber keeps a status of besides those of the page. */
-const MAX_REMEMBERED = 500;
+const MAX_LEFT_ROWS = 500;
 
 /** Rows that are compared without a pause. */
-const STRIDE = 100;
+const ROW_STRIDE = 100;
 
 /** About how much memory a state takes, in bytes. */
 export function bytesOfList({ rows, leaving, left }: ListState): number {
@@ -86,7 +86,7 @@ async function listedAfter(
   const version = (before?.version ?? 0) + 1;
   const rows = new Map<string, Row>();
   for (const [index, item] of page.items.entries()) {
-    if (index % STRIDE === STRIDE - 1) await setImmediate();
+    if (index % ROW_STRIDE === ROW_STRIDE - 1) await setImmediate();
     const id = `${item.id}`;
     const last = before?.rows.get(id) ?? before?.leaving.get(id);
     const record = latestOf<Known>(last?.record, item);
@@ -138,7 +138,7 @@ async function settled(state: ListState, { readRun }: Watched): Promise<ListStat
       }
     }),
   );
-  for (const id of [...left.keys()].slice(0, -MAX_REMEMBERED)) left.delete(id);
+  for (const id of [...left.keys()].slice(0, -MAX_LEFT_ROWS)) left.delete(id);
   return { ...state, leaving, left };
 }
 
@@ -182,7 +182,7 @@ export function createReporter(isFiltered: boolean, runAt: (id: string) => Updat
       // For a slow subscriber it may be forgotten how it left.
       if (last.isListed && (isFiltered || left.has(id))) return report(id, row, reason);
       if (last.isListed) reported.set(id, { ...last, isListed: false });
-      else if (reported.size > rows.size + MAX_REMEMBERED) reported.delete(id);
+      else if (reported.size > rows.size + MAX_LEFT_ROWS) reported.delete(id);
     }
     return null;
   };

@@ -1,4 +1,4 @@
-import { object, type ByName, integer, isObject, MAX_NAMES } from "../../rest/api/record.ts";
+import { object, type ByName, integer, isObject, MAX_ENTRY_NAMES } from "../../rest/api/record.ts";
 import { GROUP_COUNTERS, type GroupRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import {
@@ -75,7 +75,9 @@ const sortParameters = createSorter();
 function parametersIn(matrix: unknown): Parameter[] | null {
   if (!isObject(matrix)) return null;
   const names = Object.keys(matrix);
-  return names.length > MAX_NAMES ? null : sortParameters(names).map((name) => ({ name, raw: matrix[name] }));
+  return names.length > MAX_ENTRY_NAMES
+    ? null
+    : sortParameters(names).map((name) => ({ name, raw: matrix[name] }));
 }
 
 const RandomSearch = objectType<ByName>("RandomSearch", "Settings of a random search.", (t) => ({

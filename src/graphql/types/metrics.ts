@@ -20,7 +20,7 @@ import { byName, compareText, sorted } from "../core/steps.ts";
 import { entryIds, pathOf, withId } from "../core/ids.ts";
 import { Experiment, type ExperimentResource, Group, MetricRecord } from "../core/refs.ts";
 import { targetOf } from "../core/mutations.ts";
-import { asMetric, type Column, columnsOf, finite, type Series, seriesOf } from "./series.ts";
+import { asMetric, type SeriesColumn, columnsOf, finite, type Series, seriesOf } from "./series.ts";
 
 function valueOf(name: string, raw: unknown) {
   const value = finite(raw);
@@ -169,7 +169,7 @@ export async function fromColumns<Made>(
   names: readonly string[] | null | undefined,
   args: readonly unknown[],
   context: Context,
-  make: (columns: readonly Column[]) => Steps<Made>,
+  make: (columns: readonly SeriesColumn[]) => Steps<Made>,
 ): Promise<Made> {
   const metrics = openMetrics(resource);
   const next = () => metrics.nextOfAll(context.session);

@@ -17,7 +17,7 @@ import { identify } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { BuildJob, Group, Project, runRefs } from "../core/refs.ts";
 import { type Kind, load, nullIfNotFound, toResource } from "../core/resource.ts";
-import { both, boundConditions, comparedOf, conditionTest, WORDS, wordsTest } from "./scan.ts";
+import { both, boundConditions, comparedOf, conditionTest, WORDS_DESCRIPTION, wordsTest } from "./scan.ts";
 import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf } from "./status.ts";
 
 /*
@@ -166,7 +166,7 @@ const GROUPS = "Groups of experiments. A selection must be the only group, in a 
 
 const MEMBERS = {
   // The server is told nothing of them.
-  words: when("String", WORDS, () => []),
+  words: when("String", WORDS_DESCRIPTION, () => []),
   names: when(["String"], "Whole names.", set("name")),
   notNames: when(["String"], "Whole names.", set("name", "noneOf")),
   statuses: when([RunStatusEnum], "Statuses, without `OTHER`.", statuses("anyOf")),

@@ -1,6 +1,12 @@
 import { InputError, GatewayError, isGatewayError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import { checkLength, type Condition, isSayable, MAX_LENGTH, meaningOf } from "../../rest/api/list-query.ts";
+import {
+  checkLength,
+  type Condition,
+  isSayable,
+  MAX_QUERY_LENGTH,
+  meaningOf,
+} from "../../rest/api/list-query.ts";
 import { isInner, valueAt } from "../../rest/api/record.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { readSlice, type SliceRequest, PageIterator } from "../../rest/session/pagination.ts";
@@ -233,7 +239,7 @@ function isOneOf(key: Condition["key"], operands: readonly string[]) {
 
 /** JSON of a value, the same for any order of its keys; null where it has more values than a filter has characters. */
 function textOf(value: unknown): string | null {
-  let left = MAX_LENGTH;
+  let left = MAX_QUERY_LENGTH;
   const take = (count: number): boolean => (left -= count + 1) >= 0;
   const write = (each: unknown): string => {
     if (Array.isArray(each)) return take(each.length) ? `[${each.map(write).join()}]` : "";
@@ -260,7 +266,7 @@ const fold = (text: string): string => text.normalize("NFKC").toLowerCase();
 /** Characters of a text that are looked at. */
 const MAX_TEXT = 20_000;
 
-export const WORDS = `Words, in any case, that all occur in name, description or tags (of each the first ${MAX_TEXT} characters). Found by a scan: see \`ListScan\`.`;
+export const WORDS_DESCRIPTION = `Words, in any case, that all occur in name, description or tags (of each the first ${MAX_TEXT} characters). Found by a scan: see \`ListScan\`.`;
 
 /** Whether a row has each of the words in what people write about runs; null without words. Throws `InputError`. */
 export function wordsTest(text: string | null | undefined, argument: string): IsMatch | null {

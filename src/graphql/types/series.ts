@@ -15,14 +15,14 @@ export interface Series {
 }
 
 /** All points of a metric: their values, and the indexes of those that have one. */
-export interface Column {
+export interface SeriesColumn {
   readonly name: string;
   readonly times: readonly (string | null)[];
   readonly values: readonly (number | null)[];
   readonly points: readonly number[];
 }
 
-type Valued = Pick<Column, "values" | "points">;
+type Valued = Pick<SeriesColumn, "values" | "points">;
 
 /** Returns a finite number, otherwise null. Some servers also send text and objects. A long integer is rounded. */
 export function finite(raw: unknown): number | null {
@@ -43,7 +43,7 @@ const COLUMN_BYTES = 300;
 const VALUE_BYTES = 20;
 
 /** The columns of metric records, in order of their names. */
-export function* columnsOf(pages: readonly (readonly MetricRecord[])[]): Steps<readonly Column[]> {
+export function* columnsOf(pages: readonly (readonly MetricRecord[])[]): Steps<readonly SeriesColumn[]> {
   const columns = new Map<string, ReturnType<typeof emptyColumn>>();
   for (const page of pages)
     yield* forEach(page, ({ created_at: time = null, values }) => {
@@ -68,14 +68,14 @@ const emptyColumn = (name: string) => ({
   points: [] as number[],
 });
 
-export const seriesOf = (columns: readonly Column[], maxPoints: number): Steps<Series[]> =>
+export const seriesOf = (columns: readonly SeriesColumn[], maxPoints: number): Steps<Series[]> =>
   makeEach(columns, function* (column) {
     const { name, values } = column;
     yield Math.min(values.length, maxPoints) * VALUE_BYTES;
     return { name, totalPoints: values.length, ...thinned(column, maxPoints) };
   });
 
-function thinned(column: Column, maxPoints: number): Pick<Series, "steps" | "times" | "values"> {
+function thinned(column: SeriesColumn, maxPoints: number): Pick<Series, "steps" | "times" | "values"> {
   const { times, values } = column;
   if (values.length <= maxPoints) return { steps: null, times, values };
   // Half of the points are for numbers, where there are as many.

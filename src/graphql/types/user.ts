@@ -24,7 +24,7 @@ import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
 import { DeletePayload, payloadOf } from "../core/mutations.ts";
 import { Entity, Project, resourceType, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource, unverified } from "../core/resource.ts";
-import { finding, readPage, WORDS, wordsTest } from "./scan.ts";
+import { finding, readPage, WORDS_DESCRIPTION, wordsTest } from "./scan.ts";
 import { runLists } from "./run-list.ts";
 
 const { property, fromAddress, child } = fieldsOf(User.kind);
@@ -36,7 +36,7 @@ const ProjectConnection = connectionOf(Project, "A page of projects.", { isScann
 /** The order of projects and of archives on known servers. That of bookmarks is not known. */
 const LATEST_FIRST = ["updated_at"];
 
-const projectArgs = { words: arg.string({ description: WORDS }), ...offsetArgs };
+const projectArgs = { words: arg.string({ description: WORDS_DESCRIPTION }), ...offsetArgs };
 
 type ProjectArgs = InputShapeFromFields<typeof projectArgs>;
 

@@ -12,7 +12,7 @@ import { createParameters } from "./parameters.ts";
 import { openTable, type Part, rowsOfMetrics, rowsOfRuns } from "./table.ts";
 
 // oxlint-disable-next-line linear/regexp -- the formats are words: each part ends where the next begins
-const ROUTE = new RegExp(
+const EXPORT_ROUTE = new RegExp(
   `^/export/([^/?]+)/(runs|metrics)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`,
   "s",
 );
@@ -77,7 +77,7 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
   };
 
   return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const found = ROUTE.exec(request.url ?? "");
+    const found = EXPORT_ROUTE.exec(request.url ?? "");
     const what = found?.[2] as keyof typeof TABLES | undefined;
     if (!found || !what) return false;
     void serveDownload(dependencies, request, response, {

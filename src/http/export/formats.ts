@@ -7,7 +7,7 @@ export type Cell = unknown;
 const EXECUTED = /^[=+\-@\t\r\n＝＋－＠]/;
 /** The same behind what separates cells where a comma does not: there quotation marks in the middle of a cell are text. */
 const EXECUTED_BEHIND = /([;\t\r\n]["' ]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;
-const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+const CSV_NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
  * Formats a cell by RFC 4180. A text that a spreadsheet would execute gets an apostrophe, unless it is a number. Null is
@@ -18,9 +18,9 @@ function csvCell(cell: Cell): string {
   if (typeof cell === "number" || typeof cell === "boolean") return `${cell}`;
   const text = typeof cell === "string" ? cell : JSON.stringify(cell);
   const inside = text.replaceAll(EXECUTED_BEHIND, (found, before: string, behind: string) =>
-    NUMBER.test(behind) ? found : `${before}'${behind}`,
+    CSV_NUMBER.test(behind) ? found : `${before}'${behind}`,
   );
-  const harmless = EXECUTED.test(text) && !NUMBER.test(text) ? `'${inside}` : inside;
+  const harmless = EXECUTED.test(text) && !CSV_NUMBER.test(text) ? `'${inside}` : inside;
   return harmless === "" || /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 

@@ -26,7 +26,7 @@ const OF_ONE_RUN: readonly ErrorCode[] = [
 ];
 
 /** Maximum runs in a row without a response: more are not due to the runs, and the file would wait for each of them. */
-const MAX_UNANSWERED = 4;
+const MAX_TIMEOUTS_IN_A_ROW = 4;
 
 /**
  * Creates what a table does with the failures of runs. With the column `error`, each is a row. Without it, the file breaks off after
@@ -46,7 +46,7 @@ export function createLeftOut(columns: readonly { readonly name: string }[]) {
       if (!isGatewayError(failure, ...OF_ONE_RUN)) throw failure;
       if (
         isGatewayError(failure, "UPSTREAM_TIMEOUT", "UPSTREAM_UNAVAILABLE") &&
-        ++unanswered > MAX_UNANSWERED
+        ++unanswered > MAX_TIMEOUTS_IN_A_ROW
       )
         throw failure;
       if (isReported) return [{ error: `${failure.code}: ${failure.message}` }];

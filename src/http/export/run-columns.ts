@@ -32,7 +32,7 @@ const shown = (key: keyof ExperimentRecord): Column => ({
 });
 
 /** The columns that every run has, by the names of the fields of `Experiment`. */
-const FIXED: Columns = {
+const FIXED_COLUMNS: Columns = {
   id: { keys: [], cellOf: (run) => idOf(run) },
   uniqueName: {
     keys: ["unique_name"],
@@ -85,7 +85,7 @@ function columnNamed<Part>(name: string, columns: Columns<Part>): Column<Part> |
 
 /** Columns by their names: those of runs, and of a part of them. Throws `InputError` for a name that none has. */
 export function columnsOf<Part>(names: readonly string[], ofParts?: Columns<Part>): NamedColumn<Part>[] {
-  const columns: Columns<Part> = { ...ofParts, ...FIXED, ...OF_RECORDS };
+  const columns: Columns<Part> = { ...ofParts, ...FIXED_COLUMNS, ...OF_RECORDS };
   return names.map((name) => {
     const column = columnNamed(name, columns);
     if (column) return { name, ...column };
@@ -127,7 +127,7 @@ function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[
  * have besides stands in the last one, as one JSON object, where the list goes on or has more names than columns may have.
  */
 export function* columnsIn(first: readonly ExportedRun[], isWhole: boolean): Steps<readonly NamedColumn[]> {
-  const fixed = Object.entries(FIXED).flatMap(([name, { keys }]) =>
+  const fixed = Object.entries(FIXED_COLUMNS).flatMap(([name, { keys }]) =>
     first.every(({ loaded }) => keys.every((key) => key in loaded)) ? [name] : [],
   );
   const { names, areAll } = yield* namesIn(first);

@@ -184,7 +184,7 @@ function* nextPiece(
 }
 
 /** Characters of the cells of a row that are written without a pause. */
-const LONG = 20_000;
+const LONG_ROW_LENGTH = 20_000;
 
 function* lineOf({ run, part, now }: Row, columns: readonly NamedColumn[], format: Format): Steps<string> {
   const cells: string[] = [];
@@ -197,7 +197,7 @@ function* lineOf({ run, part, now }: Row, columns: readonly NamedColumn[], forma
         : format.jsonOf(json, column.name);
     cells.push(cell);
     written += cell.length;
-    if (written < LONG) continue;
+    if (written < LONG_ROW_LENGTH) continue;
     yield;
     written = 0;
   }
@@ -254,7 +254,7 @@ function* mapped<From, To>(all: Iterable<From>, convert: (one: From) => To): Gen
 }
 
 /** The runs whose metrics are read at the same time. */
-const AT_ONCE = 4;
+const ROWS_AT_ONCE = 4;
 
 const rowsWith = (run: ExportedRun, points: Iterable<Partial<Point> & LeftOut>, now: number) =>
   mapped(points, (part) => ({ run, part, now }));
@@ -292,7 +292,7 @@ export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): Row
   return async () => ({
     columns,
     runsOfPart: 1,
-    partsAtOnce: AT_ONCE,
+    partsAtOnce: ROWS_AT_ONCE,
     read,
     end: leftOut.end,
   });

@@ -24,7 +24,7 @@ const PING_INTERVAL_MS = 10_000;
 const CLOSING = { closeTimeout: 2_000 };
 
 /** Longest id of an operation, in characters: `graphql-ws` keeps it as long as the operation. */
-const MAX_ID_LENGTH = 1_000;
+const MAX_MESSAGE_ID_LENGTH = 1_000;
 
 /** Mutations come by POST. */
 const MANNER = { isReadOnly: true, takesEvents: true, payloads: { isOlder: false }, status: null };
@@ -36,7 +36,7 @@ const IDLE_MS = 60_000;
 const MAX_UNREAD_BYTES = 4_194_304;
 
 /** Maximum subscribe messages without an answer. Above it nothing more is read from the client until some are answered. */
-const MAX_UNANSWERED = 32;
+const MAX_UNANSWERED_SUBSCRIBES = 32;
 
 /** Close codes after which clients connect again: elsewhere, later, or when they have something to subscribe to. */
 const GOING_AWAY = 1_001;
@@ -104,11 +104,11 @@ class Client extends WebSocket {
 
   /** Answers a subscribe message. While too many are unanswered, nothing more is read from the client. */
   async answering<Answer>(answer: () => Promise<Answer>): Promise<Answer> {
-    if (++this.#unanswered > MAX_UNANSWERED) this.pause();
+    if (++this.#unanswered > MAX_UNANSWERED_SUBSCRIBES) this.pause();
     try {
       return await answer();
     } finally {
-      if (--this.#unanswered <= MAX_UNANSWERED) this.resume();
+      if (--this.#unanswered <= MAX_UNANSWERED_SUBSCRIBES) this.resume();
     }
   }
 
@@ -184,9 +184,11 @@ export function createWebSockets(dependencies: GatewayDependencies) {
         const client = extra.socket as Client;
         // `graphql-ws` calls this in the turn of the message.
         const { received } = client;
-        if (id.length > MAX_ID_LENGTH)
+        if (id.length > MAX_MESSAGE_ID_LENGTH)
           return [
-            publicError(new InputError(`id: expected at most ${MAX_ID_LENGTH} characters, got ${id.length}`)),
+            publicError(
+              new InputError(`id: expected at most ${MAX_MESSAGE_ID_LENGTH} characters, got ${id.length}`),
+            ),
           ];
         return client.answering(async () => {
           // Safe: only the headers and the socket of a request are read.

@@ -164,7 +164,7 @@ export async function readTools(
     for (const own of document ? Object.values(separateOperations(document)) : []) {
       const node = getOperationAST(own);
       const type = types.find((each) => each === node?.operation);
-      if (!node?.name || node.name.value.length > MAX_NAME_LENGTH) continue;
+      if (!node?.name || node.name.value.length > MAX_TOOL_NAME_LENGTH) continue;
       if (!type || signsIn(own) || (!trusted && isForPeople(node))) continue;
       const inputSchema = inputSchemaOf(schema, own, node);
       if (!inputSchema) continue;
@@ -182,7 +182,7 @@ export async function readTools(
 }
 
 /** Longest name of a tool that OpenAI, Gemini and Claude take. */
-const MAX_NAME_LENGTH = 64;
+const MAX_TOOL_NAME_LENGTH = 64;
 
 /** `CompareExperiments` shows aliases, for two runs: agents compare any number with `CompareRuns`. */
 const isForPeople = (node: OperationDefinitionNode): boolean =>

@@ -137,19 +137,19 @@ export function overrideFault(endpoint: EndpointName, spelling: string): string 
     return endpoint.method === "GET"
       ? "expected GET, for it reads"
       : "expected POST, PUT, PATCH or DELETE, for it writes";
-  const parameters: readonly string[] = endpoint.path.match(PARAMETER) ?? [];
-  const unknown = spelling.match(PARAMETER)?.find((parameter) => !parameters.includes(parameter));
+  const parameters: readonly string[] = endpoint.path.match(PATH_PARAMETER) ?? [];
+  const unknown = spelling.match(PATH_PARAMETER)?.find((parameter) => !parameters.includes(parameter));
   if (unknown) return `expected only the parameters ${parameters.join(" ")}`;
   // The last parameter identifies the resource; the others are optional.
   const last = parameters.at(-1);
   return last && !spelling.includes(last) ? `expected ${last} in the path` : null;
 }
 
-const PARAMETER = /\{(\w+)\}/g;
+const PATH_PARAMETER = /\{(\w+)\}/g;
 
 /** Creates the function that fills a template, which it splits once: literal parts and parameters alternate. */
 function toPathOf<Path extends string>(path: Path) {
-  const [start = "", ...rest] = path.split(PARAMETER);
+  const [start = "", ...rest] = path.split(PATH_PARAMETER);
   const parts = rest.flatMap((text, index) =>
     index % 2 === 0
       ? [{ name: text as keyof PathParameters<Path> & string, after: rest[index + 1] ?? "" }]
@@ -191,11 +191,11 @@ export function segment(name: string, value: string): string {
 /** Longest path, percent-encoded: servers refuse a request line above 4,094 bytes in the same way as a missing folder. */
 const MAX_PATH_BYTES = 2_000;
 /** Backslashes, control characters and halves of surrogate pairs, which UTF-8 cannot encode. */
-const NOT_PLAIN = /[\\\p{Cc}\p{Cs}]/u;
+const NOT_PLAIN_CHARACTER = /[\\\p{Cc}\p{Cs}]/u;
 
 /** Whether a path is relative and leads to something below its folder. Known servers join paths unchecked. */
 export const isPlainPath = (path: string): boolean =>
-  !NOT_PLAIN.test(path) &&
+  !NOT_PLAIN_CHARACTER.test(path) &&
   path.split("/").every((name) => name !== "" && name !== "." && name !== "..") &&
   encodeURIComponent(path).length <= MAX_PATH_BYTES;
 

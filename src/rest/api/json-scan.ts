@@ -29,16 +29,16 @@ export interface JsonScan {
 const SLOT = 8;
 const OBJECT = 24;
 /** An object without named properties has room for four. */
-const UNNAMED = 32;
+const UNNAMED_HEAP_BYTES = 32;
 const LIST = 48;
 /** Besides its characters, with their padding. */
 const STRING = 23;
 /** A number that is no small integer. In an object a small one as well, if another object has a fraction in its place. */
-const NUMBER = 16;
+const NUMBER_HEAP_BYTES = 16;
 /** An integer that is kept as its digits, besides them. */
 const DIGITS = 100;
 /** A name that is an index, such as `34`: it makes a list of at most 36 places, or a hash table. */
-const INDEX = 304;
+const INDEX_HEAP_BYTES = 304;
 /** A name, besides its string, of an object if no other object has the same names in the same order: a hidden class. */
 const CLASS = 128;
 /** An object with more names is a hash table, which takes more for each name, and for itself. */
@@ -120,10 +120,10 @@ export function scanJson(json: Buffer): JsonScan {
         if (letter !== BACKSLASH) continue;
         at++;
         // The name may be an index: "3\u0034" is 34.
-        if (json[at] === SMALL_U) heapBytes += INDEX;
+        if (json[at] === SMALL_U) heapBytes += INDEX_HEAP_BYTES;
       }
       const length = at - start - 1;
-      if (isDigit(json[start + 1]) && isIndex(json, start + 1, at)) heapBytes += INDEX;
+      if (isDigit(json[start + 1]) && isIndex(json, start + 1, at)) heapBytes += INDEX_HEAP_BYTES;
       else {
         names++;
         nameBytes += CLASS + STRING + (isNarrow ? length : 2 * length);
@@ -150,7 +150,8 @@ export function scanJson(json: Buffer): JsonScan {
         isInteger = false;
       }
       const length = at - start;
-      heapBytes += isObject || !isInteger || byte === MINUS || length >= LARGE ? SLOT + NUMBER : SLOT;
+      heapBytes +=
+        isObject || !isInteger || byte === MINUS || length >= LARGE ? SLOT + NUMBER_HEAP_BYTES : SLOT;
       if (isInteger && length >= LONG && isLost(text.slice(start, at))) {
         heapBytes += DIGITS + length;
         if (depth <= MAX_NESTING) exceptions.push(start, at);
@@ -195,7 +196,7 @@ const isLost = (digits: string): boolean =>
 
 /** Besides its slots, what the names of an object take. */
 function heapOfNames(names: number, nameBytes: number, hash: number): number {
-  if (names === 0) return UNNAMED;
+  if (names === 0) return UNNAMED_HEAP_BYTES;
   const hashed = names > HASHED.above ? names * HASHED.perName + HASHED.object : 0;
   // Two slots keep the last two.
   const slot = hash >>> 16;

@@ -10,7 +10,7 @@ import {
   post,
 } from "./endpoint.ts";
 import { bookmarksOf, Bytes, Nothing, type Page, pageOf, Text } from "./reader.ts";
-import type { Read } from "./record.ts";
+import type { RecordDecoder } from "./record.ts";
 import * as records from "./records.ts";
 import { EXPERIMENT, type RunAddress, type Spelling } from "./reference.ts";
 
@@ -73,7 +73,7 @@ export const capital = (name: string): string => name.charAt(0).toUpperCase() + 
 const P = "{owner}/{project}";
 
 /** The optional endpoints that all kinds of run have: `jobs`, `bookmarkedJobs`, `archivedJobs`, `archiveJob`, `restoreJob`. */
-const commonOptional = <R>(one: string, many: string, read: Read<R>) => ({
+const commonOptional = <R>(one: string, many: string, read: RecordDecoder<R>) => ({
   list: optional(many, "LISTS", get(`${P}/${many}`, pageOf(read))),
   ...keptOptional(many, read),
   archive: optional(`archive${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/archive`, Nothing)),
@@ -81,7 +81,7 @@ const commonOptional = <R>(one: string, many: string, read: Read<R>) => ({
 });
 
 /** Those of what users keep: `bookmarkedJobs`, `archivedJobs`. */
-const keptOptional = <R>(many: string, read: Read<R>) => ({
+const keptOptional = <R>(many: string, read: RecordDecoder<R>) => ({
   bookmarked: optional(
     `bookmarked${capital(many)}`,
     "BOOKMARKS",

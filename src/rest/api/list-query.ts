@@ -88,15 +88,15 @@ function metricOrderQuery(
 }
 
 /** Longest filter or name, in characters, since servers limit their URLs. A list in a filter has no more values. */
-export const MAX_LENGTH = 2_000;
+export const MAX_QUERY_LENGTH = 2_000;
 
 export function checkLength(
   argument: string,
   { length }: { readonly length: number },
   unit = "characters",
 ): void {
-  if (length <= MAX_LENGTH) return;
-  throw new InputError(`${argument}: expected at most ${MAX_LENGTH} ${unit}, got ${length}`);
+  if (length <= MAX_QUERY_LENGTH) return;
+  throw new InputError(`${argument}: expected at most ${MAX_QUERY_LENGTH} ${unit}, got ${length}`);
 }
 
 /** The filter of a list in the server's language; empty without one. */
@@ -133,7 +133,7 @@ function lacking(what: string, capability?: string): never {
 export interface Condition {
   /** Where it comes from, for error messages: `filter.tags`. */
   readonly argument: string;
-  readonly key: keyof typeof KEYS;
+  readonly key: keyof typeof QUERY_FIELDS;
   /** Name of the metric or of the declaration. */
   readonly name?: string;
   readonly operator: keyof typeof OPERATORS;
@@ -151,12 +151,12 @@ export const hasMetric = (argument: string, name: string): Condition => ({
 });
 
 export const isSayable = ({ key, name, operator, operands }: Condition): boolean =>
-  operands.every(KEYS[key].isValid) &&
-  (name === undefined || NAME.test(name)) &&
-  (key !== "declaration" || (operator === "anyOf" && !WORDS.has(name ?? "")));
+  operands.every(QUERY_FIELDS[key].isValid) &&
+  (name === undefined || FIELD_NAME.test(name)) &&
+  (key !== "declaration" || (operator === "anyOf" && !RESERVED_WORDS.has(name ?? "")));
 
 function written({ argument, key, name, operator, operands }: Condition): string {
-  const { spelling, isValid, expected } = KEYS[key];
+  const { spelling, isValid, expected } = QUERY_FIELDS[key];
   const faulty = operands.find((operand) => !isValid(operand));
   if (faulty !== undefined) throw refused(argument, expected, faulty);
   return `${spelling}${name === undefined ? "" : `.${name}`}:${OPERATORS[operator]}${operands.join("|")}`;
@@ -197,7 +197,10 @@ export function meaningOf(text: string): unknown {
   }
 }
 
-const NUMBER = { isValid: (text: string) => Number.isFinite(Number(text)), expected: "a finite number" };
+const NUMBER_FIELD = {
+  isValid: (text: string) => Number.isFinite(Number(text)),
+  expected: "a finite number",
+};
 
 /** Real days that the server can convert to any time zone; it crashes with others and has no word for a time of day. */
 const DAY = {
@@ -207,7 +210,7 @@ const DAY = {
   expected: "a day from 1970 to 2999, without time of day, such as 2026-03-01",
 };
 
-const KEYS = {
+const QUERY_FIELDS = {
   name: { spelling: "name", ...TEXT },
   status: { spelling: "status", ...TEXT },
   tags: { spelling: "tags", ...TEXT },
@@ -219,7 +222,7 @@ const KEYS = {
   updatedAt: { spelling: "updated_at", ...DAY },
   startedAt: { spelling: "started_at", ...DAY },
   finishedAt: { spelling: "finished_at", ...DAY },
-  metric: { spelling: "metric", ...NUMBER },
+  metric: { spelling: "metric", ...NUMBER_FIELD },
   // Servers find only texts: no number is equal to one.
   declaration: {
     ...TEXT,
@@ -232,10 +235,10 @@ const KEYS = {
  * The server makes a path of a name: `.` and `__` divide it, an integer is an index into a list, and quotes or `%` reach the
  * database.
  */
-const NAME = /^(?! )(?!.*__)(?=.*\p{L})[\p{L}\p{M}\p{N}_/@+#() -]*[\p{L}\p{M}\p{N}/@+#()-]$/u;
+const FIELD_NAME = /^(?! )(?!.*__)(?=.*\p{L})[\p{L}\p{M}\p{N}_/@+#() -]*[\p{L}\p{M}\p{N}/@+#()-]$/u;
 
 /** What the server reads as an operator at the end of a path. It has none there for a metric, which is always compared. */
-const WORDS = new Set(
+const RESERVED_WORDS = new Set(
   "contained_by contains endswith exact gt gte has_any_keys has_key has_keys icontains iendswith iexact in iregex isnull istartswith lt lte range regex startswith".split(
     " ",
   ),

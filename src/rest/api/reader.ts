@@ -4,7 +4,7 @@ import {
   isRawJSON,
   placeOf,
   rawJSON,
-  type Read,
+  type RecordDecoder,
   type Reading,
   readWhole,
   recordOf,
@@ -35,7 +35,7 @@ export const Text: Reader<undefined> = { form: "text" };
 /** A download, streamed to the caller. */
 export const Bytes: Reader<undefined> = { form: "bytes" };
 
-export const json = <Answer>(read: Read<Answer>): Reader<Answer> => ({
+export const json = <Answer>(read: RecordDecoder<Answer>): Reader<Answer> => ({
   form: "json",
   steps: (body) => {
     const value = readWhole(read, body);
@@ -50,7 +50,7 @@ export const json = <Answer>(read: Read<Answer>): Reader<Answer> => ({
 export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys> & string, Item>(
   table: Keys,
   key: Key,
-  readItem: Read<Item>,
+  readItem: RecordDecoder<Item>,
 ): JsonReader<WithList<RecordOf<Keys>, Key, Item>> => {
   type Answer = WithList<RecordOf<Keys>, Key, Item>;
   const read = recordOf(table);
@@ -77,10 +77,10 @@ type WithList<Whole, Key extends keyof Whole, Item> = Omit<Whole, Key> & {
 
 /** Time for which items are read without a pause, in milliseconds, and items between two looks at the clock. */
 const PAUSE_AFTER_MS = 1;
-const STRIDE = 4;
+const RECORD_STRIDE = 4;
 
 function* readEach<Item>(
-  read: Read<Item>,
+  read: RecordDecoder<Item>,
   list: readonly unknown[],
   faults: string[],
   place: string,
@@ -88,7 +88,7 @@ function* readEach<Item>(
   const items: Item[] = [];
   let begun = performance.now();
   for (let index = 0; index < list.length; index++) {
-    if (index % STRIDE === 0 && performance.now() - begun > PAUSE_AFTER_MS) {
+    if (index % RECORD_STRIDE === 0 && performance.now() - begun > PAUSE_AFTER_MS) {
       yield;
       begun = performance.now();
     }
@@ -106,7 +106,7 @@ export interface Page<Item> {
   readonly results: readonly Item[];
 }
 
-export const pageOf = <Item>(item: Read<Item>) =>
+export const pageOf = <Item>(item: RecordDecoder<Item>) =>
   jsonWithList({ count: integer, next: text, results: requiredRecords }, "results", item);
 
 /** A bookmark, which outlives its item. */
@@ -114,7 +114,7 @@ export interface Bookmark<Item> {
   readonly content_object: Item | null;
 }
 
-export const bookmarksOf = <Item>(read: Read<Item>) =>
+export const bookmarksOf = <Item>(read: RecordDecoder<Item>) =>
   pageOf<Bookmark<Item>>((bookmark, faults, parent = "", key = "") => {
     const received = isObject(bookmark) ? bookmark["content_object"] : undefined;
     if (received == null) return { content_object: null };
@@ -122,7 +122,7 @@ export const bookmarksOf = <Item>(read: Read<Item>) =>
     return item === null ? null : { content_object: item };
   });
 
-const LONG_INTEGER = /^-?\d{16,}$/;
+const LONG_INTEGER_TEXT = /^-?\d{16,}$/;
 
 /**
  * An integer: a number if that keeps it, otherwise its digits, which JSON has as they are. Before Node.js 21 that is a text, in JSON
@@ -134,5 +134,5 @@ export const integerOf = (digits: string): unknown =>
 /** The number next to an integer that a number does not keep; null for any other value. */
 export function roundedOf(value: unknown): number | null {
   const digits = isRawJSON?.(value) ? value.rawJSON : rawJSON ? null : value;
-  return typeof digits === "string" && LONG_INTEGER.test(digits) ? Number(digits) : null;
+  return typeof digits === "string" && LONG_INTEGER_TEXT.test(digits) ? Number(digits) : null;
 }

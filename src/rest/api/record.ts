@@ -107,13 +107,13 @@ export const files = (value: unknown): value is readonly FileEntry[] | null | un
 export type ByName = Readonly<Record<string, unknown>>;
 
 /** Maximum keys of one object of named values. Runs have some dozens. */
-export const MAX_NAMES = 10_000;
+export const MAX_ENTRY_NAMES = 10_000;
 
 export function byName(value: unknown): value is ByName | null | undefined {
   if (value == null) return true;
   if (!isObject(value)) return false;
   let names = 0;
-  for (const _ in value) if (++names > MAX_NAMES) return false;
+  for (const _ in value) if (++names > MAX_ENTRY_NAMES) return false;
   return true;
 }
 
@@ -221,7 +221,7 @@ export const keysOf = <Keys extends Table>(table: Keys) => Object.keys(table) as
  * null and its place is added to `faults`. Returns null for a value that is not an object, and for a record in which a
  * wrong value may not be null: the last fault is the cause.
  */
-export type Read<Record> = (
+export type RecordDecoder<Record> = (
   value: unknown,
   faults: string[],
   parent?: string,
@@ -232,7 +232,7 @@ export type Read<Record> = (
 export function recordOf<Keys extends Table>(
   table: Keys,
   convert?: (record: RecordOf<Keys>) => RecordOf<Keys>,
-): Read<RecordOf<Keys>> {
+): RecordDecoder<RecordOf<Keys>> {
   const fields = fieldsOf(table);
   return (value, faults, parent = "", key = "") => {
     const read =
@@ -274,12 +274,12 @@ function fit(fields: readonly Field[], value: unknown): boolean {
 }
 
 /** Most keys of a record that is used as it was received. Those of known servers have some dozens. */
-const MAX_KEYS = 1_000;
+const MAX_SCANNED_KEYS = 1_000;
 
 /** Whether a record has so many keys that to copy it for each field that adds one would take long. */
 function isWide(value: unknown): boolean {
   let keys = 0;
-  for (const _ in value as object) if (++keys > MAX_KEYS) return true;
+  for (const _ in value as object) if (++keys > MAX_SCANNED_KEYS) return true;
   return false;
 }
 
@@ -309,11 +309,11 @@ export const placeOf = (parent: string, key: string | number) =>
   parent === "" ? `${key}` : `${parent}.${key}`;
 
 /** Maximum faults of one response. A response with more is rejected. */
-const MAX_FAULTS = 1_000;
+const MAX_MISMATCHES = 1_000;
 
 function addFault(faults: string[], place: string): null {
   faults.push(place);
-  if (faults.length > MAX_FAULTS) throw unusable(faults[0] ?? place);
+  if (faults.length > MAX_MISMATCHES) throw unusable(faults[0] ?? place);
   return null;
 }
 
@@ -333,7 +333,7 @@ export interface Reading<out Answer> {
 }
 
 /** Reads a whole response. Throws `GatewayError` when it is unreadable. Does not modify the body. */
-export function readWhole<Record>(read: Read<Record>, body: unknown): Reading<Record> {
+export function readWhole<Record>(read: RecordDecoder<Record>, body: unknown): Reading<Record> {
   const faults: string[] = [];
   const answer = read(body, faults);
   if (answer === null) throw unusable(faults.at(-1) ?? "");

@@ -15,10 +15,11 @@ export type RunAddress = {
   readonly id: string;
 };
 
-const NUMBER = /^(?:0|[1-9]\d{0,17})$/;
+const SEQUENCE = /^(?:0|[1-9]\d{0,17})$/;
 
 /** Whether a text is an integer id: digits without sign and leading zeros. */
-export const isNumber = (text: string | undefined): text is string => text !== undefined && NUMBER.test(text);
+export const isNumber = (text: string | undefined): text is string =>
+  text !== undefined && SEQUENCE.test(text);
 
 /**
  * Parses a reference: `ada.mnist.builds.7` with infix `builds`, `ada.mnist.3` without. The caller passes the spelling because the

@@ -62,7 +62,7 @@ function parse(content: string): ByName | string {
     : "an object in JSON or YAML from the service, got a text that is none";
 }
 
-const OPTIONS = {
+const YAML_OPTIONS = {
   // The check for unique keys is quadratic. Of two equal keys the last one wins, as in JSON.
   uniqueKeys: false,
   // Only JSON's types, whatever version or tags the text declares: no dates, bytes or sets.
@@ -77,7 +77,7 @@ const OPTIONS = {
 function valueOf(content: string): unknown {
   const { Composer } = yaml();
   try {
-    const [document, ...others] = new Composer(OPTIONS).compose(tokensOf(content), true, content.length);
+    const [document, ...others] = new Composer(YAML_OPTIONS).compose(tokensOf(content), true, content.length);
     const isOne = document && document.errors.length === 0 && others.length === 0;
     return isOne ? resolve(document.contents) : null;
   } catch {

@@ -8,7 +8,7 @@ const PAUSE_MS = 5_000;
 
 /** The window slides by half of its length, of which each half remembers 100 callers, routes and paths. */
 const HALF_MS = 5_000;
-const MAX_REMEMBERED = 100;
+const MAX_ORIGINS = 100;
 
 /**
  * While others succeed, half of the callers, routes and paths must fail, and five of each: as many as hosts in Envoy's outlier
@@ -85,7 +85,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
       const hasFailed = shown === "down";
       for (const [index, latest] of half.latest.entries()) {
         const key = origin[index] ?? "";
-        if (latest.size < MAX_REMEMBERED || latest.has(key)) latest.set(key, hasFailed);
+        if (latest.size < MAX_ORIGINS || latest.has(key)) latest.set(key, hasFailed);
       }
       half.requests++;
       if (!hasFailed) return;

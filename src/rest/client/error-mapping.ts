@@ -146,7 +146,7 @@ const isSafeToExpose = (message: string, secrets: ErrorResponse["secrets"]): boo
   !/[/\\\p{Cc}]|<[a-z!?]/iu.test(message) &&
   !secrets.some((secret) => secret && message.includes(secret));
 
-const UNNAMED = new Set(["detail", "non_field_errors"]);
+const UNNAMED_KEYS = new Set(["detail", "non_field_errors"]);
 
 function* sentences(body: unknown, path: readonly string[]): Generator<string> {
   if (typeof body === "string") {
@@ -155,7 +155,7 @@ function* sentences(body: unknown, path: readonly string[]): Generator<string> {
     for (const item of body) yield* sentences(item, path);
   } else if (typeof body === "object" && body !== null) {
     for (const [key, value] of Object.entries(body)) {
-      yield* sentences(value, UNNAMED.has(key) ? path : [...path, key]);
+      yield* sentences(value, UNNAMED_KEYS.has(key) ? path : [...path, key]);
     }
   }
 }

@@ -8,7 +8,7 @@ import { type Requester, type UpstreamCall, enqueue, type QueuedCall } from "./u
 const BURST_SHARE = 0.75;
 
 /** The share of the requests that is reserved for operations, not subscriptions. */
-const RESERVED = 0.25;
+const OPERATION_SHARE = 0.25;
 
 /** While both wait, reads of operations before each read of a subscription. */
 const OPERATIONS_PER_POLL = 3;
@@ -59,7 +59,7 @@ export class RateLimiter {
       periodMs: limit.periodMs + MARGIN_MS,
     };
     this.#window = limited && new SlidingWindow(limited, BURST_SHARE);
-    this.#reserved = limited ? Math.floor(limited.requests * RESERVED) : 0;
+    this.#reserved = limited ? Math.floor(limited.requests * OPERATION_SHARE) : 0;
   }
 
   /** Waits until a read may be sent; returns null if it may be sent now. Throws `RATE_LIMITED` if that is after its deadline. */

@@ -52,14 +52,14 @@ function stepsOf(
   if (status >= 300) throw mapErrorResponse(call, response, body, requestFormat.secrets);
   const { path, answer: reader } = call.request.endpoint;
   // The body is ignored: the document describes none.
-  if (reader.form !== "json") return { next: () => ({ done: true, value: NOTHING }) };
+  if (reader.form !== "json") return { next: () => ({ done: true, value: NO_BODY }) };
   const scan = scanJson(body);
   holdValue(call, scan, body);
   if (scan.isTooDeep) onFault(path, TOO_DEEP);
   return reader.steps(parse(body, scan));
 }
 
-const NOTHING = { answer: undefined, faults: [] };
+const NO_BODY = { answer: undefined, faults: [] };
 
 /** Reported as the place of values that read as null because of their nesting. */
 const TOO_DEEP = "(nested too deeply)";
@@ -100,9 +100,9 @@ export async function checkStream(
   if (!isHandedOver && !isUnrequestedPart) return response;
   stream.destroy();
   throw isHandedOver
-    ? new GatewayError("UPSTREAM_BAD_RESPONSE", HANDED_OVER)
+    ? new GatewayError("UPSTREAM_BAD_RESPONSE", OFFLOADED_MESSAGE)
     : new UnsupportedResponseError();
 }
 
-const HANDED_OVER =
+const OFFLOADED_MESSAGE =
   "The service's application left the file to the web server in front of it. UPSTREAM_URL must name that web server, not the application.";

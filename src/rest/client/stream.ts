@@ -81,7 +81,7 @@ export function openResponse(
           Object.entries(decoder ? {} : received).filter(([name]) => BODY_HEADERS.has(name)),
         ),
         isHandedOver:
-          HANDED_OVER.some((name) => name in received) && Number(received["content-length"] ?? 0) === 0,
+          OFFLOAD_HEADERS.some((name) => name in received) && Number(received["content-length"] ?? 0) === 0,
         keep: () => lifetime.offEnd(onLifetimeEnd),
       });
     });
@@ -92,7 +92,7 @@ export function openResponse(
 const BODY_HEADERS = new Set(["content-length", "content-range", "accept-ranges", "etag", "last-modified"]);
 
 /** Headers with which an application tells nginx, Apache or lighttpd which file to send. The web server removes them. */
-const HANDED_OVER = ["x-accel-redirect", "x-sendfile"];
+const OFFLOAD_HEADERS = ["x-accel-redirect", "x-sendfile"];
 
 /** Destroys a response when the service sends nothing for too long. While data is buffered the reader is slow instead. */
 function endWhenSilent(response: IncomingMessage, idleTimeoutMs: number): void {

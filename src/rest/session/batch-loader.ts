@@ -50,7 +50,7 @@ interface BatchSettings {
 const REFUSED_MS = 600_000;
 
 /** Reads that are started in one tick. An operation may ask for thousands, although most would not be sent. */
-const AT_ONCE = 200;
+const READS_PER_TICK = 200;
 
 interface Member {
   readonly read: Read;
@@ -183,7 +183,7 @@ export class BatchLoader {
       const groups = new Map<string, Group[]>();
       const singles: Read[] = [];
       for (const [index, read] of reads.entries()) {
-        if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
+        if (index % READS_PER_TICK === READS_PER_TICK - 1) await setImmediate();
         const { part, key } = read.target;
         if (!part) read.start();
         else if (this.#reads.has(key)) singles.push(read);

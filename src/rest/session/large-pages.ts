@@ -1,6 +1,6 @@
 /** How many lists are remembered, and for how long, in milliseconds. */
 const MAX_LISTS = 100;
-const REMEMBERED_MS = 600_000;
+const PAGE_SIZE_TTL_MS = 600_000;
 
 /** The page sizes that were too large for lists of a caller, so that its next reads of the lists begin with smaller ones. */
 export class LargePages {
@@ -14,6 +14,6 @@ export class LargePages {
 
   add(mark: string, size: number): void {
     if (this.#known.size >= MAX_LISTS) this.#known.clear();
-    this.#known.set(mark, { size, until: Date.now() + REMEMBERED_MS });
+    this.#known.set(mark, { size, until: Date.now() + PAGE_SIZE_TTL_MS });
   }
 }

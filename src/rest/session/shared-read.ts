@@ -36,7 +36,7 @@ interface Subscriber {
 }
 
 const NOBODY: readonly Subscriber[] = [];
-const NOTHING: readonly (() => void)[] = [];
+const NO_CALLBACKS: readonly (() => void)[] = [];
 
 /**
  * A GET in flight, later its cached response, shared by equal reads of one caller. It is cancelled when its last subscriber leaves, and may be
@@ -69,7 +69,7 @@ export class SharedRead implements Consumer, Lifetime, QueuedCall {
   /** Whether the request is about to be sent, or was sent. */
   #isCharged = false;
   /** Callbacks for its cancellation. */
-  #interrupts = NOTHING;
+  #interrupts = NO_CALLBACKS;
 
   constructor(opener: Subscriber, isOpen: boolean, began: number) {
     this.target = opener.target;
