@@ -32,7 +32,7 @@ const LONG = [
   "ecosystem/recipes/*",
   "faults/framing",
   "http/drain",
-  "later/same-answers",
+  "incremental/same-answers",
   "limits/plans",
   "live/long-logs",
   "logs/windows",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { row } from "../support/exported.ts";
-import { pageOf, type Seen, type Told } from "../support/fake.ts";
+import { pageOf, type Seen, type FakeResponse } from "../support/fake.ts";
 import { startBefore } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
 import { profileFile } from "../support/tracker.ts";
@@ -11,7 +11,10 @@ import REFUSED from "./refused.json" with { type: "json" };
 /** A gateway before a service with these experiments of `ada/mnist`. */
 async function startRuns(
   rows: readonly object[],
-  { env = {}, answer }: { env?: Record<string, string>; answer?: (seen: Seen) => Told | undefined } = {},
+  {
+    env = {},
+    answer,
+  }: { env?: Record<string, string>; answer?: (seen: Seen) => FakeResponse | undefined } = {},
 ) {
   const { ask, url, service } = await startBefore((seen) => answer?.(seen) ?? pageOf(rows, seen), {
     UPSTREAM_PROFILE: "polyaxon-0.4",

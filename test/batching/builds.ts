@@ -1,4 +1,4 @@
-import { pathIn, type Told } from "../support/fake.ts";
+import { pathIn, type FakeResponse } from "../support/fake.ts";
 import { type Answer, startBefore } from "../support/gateway.ts";
 
 export const upTo = (last: number) => Array.from({ length: last }, (_, index) => `${index + 1}`);
@@ -9,20 +9,20 @@ export const buildRow = (id: string) => ({
   last_status: "succeeded",
 });
 
-export const buildRows = (ids: readonly string[]): Told => ({
+export const buildRows = (ids: readonly string[]): FakeResponse => ({
   json: { count: ids.length, next: null, previous: null, results: ids.map(buildRow) },
 });
 
-export const wholeBuild = (id: string): Told => ({
+export const wholeBuild = (id: string): FakeResponse => ({
   json: { ...buildRow(id), commit: `c${id}`, dockerfile: null },
 });
 
-export const REFUSED_FILTER: Told = {
+export const REFUSED_FILTER: FakeResponse = {
   json: ["key `id` is not supported by query manager `build`."],
   status: 400,
 };
 
-export const UNKNOWN_LIST: Told = {
+export const UNKNOWN_LIST: FakeResponse = {
   text: "<!DOCTYPE html><title>Not found</title>",
   status: 404,
   headers: { "content-type": "text/html" },
@@ -30,8 +30,8 @@ export const UNKNOWN_LIST: Told = {
 
 /** What a service does differently: with a list of builds by their ids, and with a build alone. */
 export interface BuildAnswers {
-  readonly byIds?: (ids: readonly string[], token: string) => Told | undefined;
-  readonly alone?: (id: string) => Told | undefined;
+  readonly byIds?: (ids: readonly string[], token: string) => FakeResponse | undefined;
+  readonly alone?: (id: string) => FakeResponse | undefined;
   readonly env?: Record<string, string>;
 }
 

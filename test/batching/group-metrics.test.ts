@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { UNKNOWN_LIST } from "./builds.ts";
 import { startTwo } from "../support/demo-gateway.ts";
-import { pathIn, type Told } from "../support/fake.ts";
+import { pathIn, type FakeResponse } from "../support/fake.ts";
 import { RELEASE_02, RELEASE_04, startBefore } from "../support/gateway.ts";
 import { listIn } from "../support/listed.ts";
 import FORMS from "./metrics-forms.json" with { type: "json" };
@@ -56,7 +56,7 @@ describe("metrics of the experiments of a group", () => {
   });
 
   /** A service with the experiments 1 and 2 in group 5, whose list of the group's metrics answers as told. */
-  async function startGroup(told: Told, env: Record<string, string> = {}) {
+  async function startGroup(told: FakeResponse, env: Record<string, string> = {}) {
     const recorded = (id: number, experiment: number) => ({ id, experiment, values: { loss: id } });
     const { service, ...gateway } = await startBefore(
       ({ path }) => {

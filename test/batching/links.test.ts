@@ -15,7 +15,7 @@ import {
   wholeBuild,
 } from "./builds.ts";
 import { sortedErrorsOf } from "../support/errors.ts";
-import type { Told } from "../support/fake.ts";
+import type { FakeResponse } from "../support/fake.ts";
 import { detail } from "../support/replies.ts";
 
 describe("links of a kind", () => {
@@ -179,7 +179,7 @@ describe("a server that does not take the filter", () => {
 });
 
 describe("a list of batched records that fails", () => {
-  test.each<[string, Told]>([
+  test.each<[string, FakeResponse]>([
     ["a crash", { text: "<h1>Server Error</h1>", status: 500, headers: { "content-type": "text/html" } }],
     ["no JSON", { text: "<html>" }],
     ["no list", { json: { results: "none" } }],
@@ -207,7 +207,7 @@ describe("a list of batched records that fails", () => {
         retryAfterSeconds: 300,
       },
     ],
-  ] satisfies [string, Told, object][])(
+  ] satisfies [string, FakeResponse, object][])(
     "because the caller %s is one error for all links, at once and with one request",
     async (_, told, facts) => {
       const { ask, calls } = await startBuilds({ byIds: () => told });

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import axe, { type AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { hasBrowser, SHOWN, tellMissingBrowser } from "../support/browser.ts";
+import { hasBrowser, SHOWN, reportMissingBrowser } from "../support/browser.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -23,7 +23,7 @@ import {
   shareGraphiql,
 } from "./graphiql.ts";
 
-tellMissingBrowser("the tests of the menus of the GraphiQL page");
+reportMissingBrowser("the tests of the menus of the GraphiQL page");
 
 const open = shareGraphiql();
 

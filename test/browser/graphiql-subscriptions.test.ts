@@ -1,14 +1,14 @@
 import { describe, expect, test, vi } from "vitest";
-import { hasBrowser, SHOWN, tellMissingBrowser } from "../support/browser.ts";
+import { hasBrowser, SHOWN, reportMissingBrowser } from "../support/browser.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 import { answerOf, click, openOperation, run, shareGraphiql, shownIn, WIDE } from "./graphiql.ts";
 
-tellMissingBrowser("the tests of subscriptions in the GraphiQL page");
+reportMissingBrowser("the tests of subscriptions in the GraphiQL page");
 
 const open = shareGraphiql();
 
@@ -16,7 +16,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
   test("shows a run as it changes, until the subscription is stopped", async () => {
     const record = { id: 42, username: "ada", unique_name: "ada.mnist.42", last_status: "running" };
     const service = await startFake(() => ({ json: record }));
-    const { clock, advance, reach, timers } = handClock();
+    const { clock, advance, reach, timers } = fakeClock();
     const { url } = await startGateway({ upstream: service, exampleToken: "t0ken", clock });
     const { page, complaints } = await open(url);
     await openOperation(page, "LiveStatus");

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
-import { hasBrowser, SHOWN, tellMissingBrowser } from "../support/browser.ts";
+import { hasBrowser, SHOWN, reportMissingBrowser } from "../support/browser.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { type Seen, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 import {
@@ -19,7 +19,7 @@ import {
   shareGraphiql,
 } from "./graphiql.ts";
 
-tellMissingBrowser("the tests of the GraphiQL page");
+reportMissingBrowser("the tests of the GraphiQL page");
 
 const open = shareGraphiql();
 
@@ -119,7 +119,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       return { json: { id: 42, username, unique_name: "ada.mnist.42", last_status: states[username] } };
     });
     const readsOf = (name: string) => service.seen().filter((seen) => nameOf(seen) === name).length;
-    const { clock, reach, timers } = handClock();
+    const { clock, reach, timers } = fakeClock();
     const { url } = await startGateway({ upstream: service, exampleToken: "ada", clock });
     const { page, complaints } = await open(url);
     await openOperation(page, "StartPage");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { callOf, type Command, commandCalled, idOf, routeOf, silentCommands } from "../support/commands.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
-import { startFake, type Told } from "../support/fake.ts";
+import { startFake, type FakeResponse } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { html } from "../support/replies.ts";
@@ -34,7 +34,7 @@ describe("where the document shows no answer, any answer will do and none is rea
     ["a record, with 201", { status: 201, json: { id: 900, unique_name: "bob.secret.900" } }],
     ["a page", html(200)],
     ["what says gzip and is none", { text: "Sorry", headers: { "content-encoding": "gzip" } }],
-  ] satisfies [string, Told][])("%s", async (_, told) => {
+  ] satisfies [string, FakeResponse][])("%s", async (_, told) => {
     const { ask, logged, service } = await startBefore(() => told);
     for (const command of silentCommands) {
       const { selection, told: address } = addressOf(command);

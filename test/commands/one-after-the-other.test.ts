@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { onWire } from "../support/fake.ts";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { begin } from "../support/readers.ts";
 
 test("when the caller leaves during a command, those behind it are not sent", async () => {
   const calls: string[] = [];
-  const arrived = gate();
+  const arrived = latch();
   const url = await listen(({ method = "", url: path = "" }, response) => {
     calls.push(onWire({ method, path }));
     if (path.includes("/9/")) response.end();

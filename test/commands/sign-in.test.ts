@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { failure, outcomeOf } from "../support/errors.ts";
-import { onWire, startFake, type Told } from "../support/fake.ts";
+import { onWire, startFake, type FakeResponse } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { readRecording } from "../support/replay.ts";
@@ -62,15 +62,16 @@ describe("login", () => {
     expect(await ask("{ viewer { username } }")).toEqual({ data: { viewer: { username: "grace" } } });
   });
 
-  const refusals = readRecording("0.2.0-reads").flatMap(({ case: name, status, json }): [string, Told][] =>
-    /^auth login (?:bad password|unknown user|inactive user|blank fields)$/.test(name)
-      ? [[name, { status, json }]]
-      : [],
+  const refusals = readRecording("0.2.0-reads").flatMap(
+    ({ case: name, status, json }): [string, FakeResponse][] =>
+      /^auth login (?:bad password|unknown user|inactive user|blank fields)$/.test(name)
+        ? [[name, { status, json }]]
+        : [],
   );
   const blank = "username: This field may not be blank. password: This field may not be blank.";
 
-  test.each<[string, Told, string]>([
-    ...refusals.map(([name, told]): [string, Told, string] => [
+  test.each<[string, FakeResponse, string]>([
+    ...refusals.map(([name, told]): [string, FakeResponse, string] => [
       name,
       told,
       name.endsWith("blank fields") ? blank : "Unable to log in with provided credentials.",

@@ -4,7 +4,7 @@ import { startWilling } from "../support/any-command.ts";
 import { everyNth } from "../support/cases.ts";
 import { callOf, type Command, commandCalled, commands, idOf, routeOf } from "../support/commands.ts";
 import { codesOf, failure, outcomeOf } from "../support/errors.ts";
-import { onWire, startFake, type Told } from "../support/fake.ts";
+import { onWire, startFake, type FakeResponse } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
@@ -132,9 +132,13 @@ const REDIRECTED = ["UPSTREAM_BAD_RESPONSE", "The service redirected, which is n
 const NO_JSON = ["UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON."] as const;
 const TOO_LONG = ["UPSTREAM_BAD_RESPONSE", "The service's answer is longer than 1000 bytes."] as const;
 
-const redirect = (status: number): Told => ({ status, text: "", headers: { location: "/elsewhere" } });
+const redirect = (status: number): FakeResponse => ({
+  status,
+  text: "",
+  headers: { location: "/elsewhere" },
+});
 
-type Row = [told: Told, expected: readonly [code: string, message: string], facts: object];
+type Row = [told: FakeResponse, expected: readonly [code: string, message: string], facts: object];
 
 test.each<Row>([
   [detail(409, "Already stopped."), ["CONFLICT", "Already stopped."], {}],

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { startWilling } from "../support/any-command.ts";
 import { commandCalled } from "../support/commands.ts";
 import { codesOf, errorsOf, failure, outcomeOf } from "../support/errors.ts";
-import { onWire, startFake, type Told } from "../support/fake.ts";
+import { onWire, startFake, type FakeResponse } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import { profileFile } from "../support/tracker.ts";
 import REFUSED from "./refused-updates.json" with { type: "json" };
@@ -25,7 +25,7 @@ async function start(profile = "polyaxon-0.4", tags: readonly string[] | null = 
 const PATCH = "PATCH ada/mnist/experiments/3/";
 
 test("a name at which the server crashes is told to be taken, and any other failure as what it is", async () => {
-  let told: Told = { text: "", status: 405, headers: { "content-type": "text/html" } };
+  let told: FakeResponse = { text: "", status: 405, headers: { "content-type": "text/html" } };
   const { ask, service } = await startBefore(() => told, { UPSTREAM_PROFILE: "polyaxon-0.4" });
   const update = (field: string, id: string, input: string) =>
     ask(`mutation { done: ${field}(id: "${id}", input: { ${input} }) { __typename } }`);

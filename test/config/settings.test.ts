@@ -4,7 +4,7 @@ import { readConfig, SETTINGS } from "../../src/config.ts";
 import { faultsOf } from "../support/faults-of.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { STORY_SETTINGS } from "../support/story-settings.ts";
+import { TEST_SETTINGS } from "../support/test-settings.ts";
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
 
 describe("settings", () => {
@@ -16,11 +16,11 @@ describe("settings", () => {
     expect(readConfig(printed)).toEqual(readConfig({}));
   });
 
-  test("that limit something have a value in story-settings.json, so that a default can change without the stories", () => {
+  test("that limit something have a value in test-settings.json, so that a default can change without the stories", () => {
     const limits = Object.entries(readConfig({})).filter(
       ([name, value]) => typeof value === "number" && /^(?:MAX_|UPSTREAM_)/.test(name),
     );
-    expect(limits.filter(([name]) => STORY_SETTINGS[name] === undefined)).toEqual([]);
+    expect(limits.filter(([name]) => TEST_SETTINGS[name] === undefined)).toEqual([]);
   });
 
   test("that are empty count as not set", () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { openRaw } from "../http/raw-socket.ts";
-import type { Told } from "../support/fake.ts";
+import type { FakeResponse } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startEndless } from "../support/logs.ts";
 import { RUN, startDownloads } from "./taking.ts";
 
-const TOLD: Told = {
+const TOLD: FakeResponse = {
   text: "0123456789",
   headers: { "content-length": "10", etag: '"v1"', "accept-ranges": "bytes" },
 };
@@ -23,7 +23,7 @@ describe("HEAD of a download", () => {
     expect(service.calls()).toEqual([`GET ${call}`, `GET ${call}`]);
   });
 
-  test.each<[string, Told]>([
+  test.each<[string, FakeResponse]>([
     ["404", { status: 404, json: { detail: "Not found." } }],
     // Only the body tells that nobody is signed in.
     ["401", { status: 403, json: { detail: "Invalid token." } }],

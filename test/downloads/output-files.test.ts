@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { errorsOf } from "../support/errors.ts";
-import type { Told } from "../support/fake.ts";
+import type { FakeResponse } from "../support/fake.ts";
 import type { Answer } from "../support/gateway.ts";
 import { detail, html } from "../support/replies.ts";
 import NAMES from "./names.json" with { type: "json" };
@@ -12,7 +12,7 @@ const FILES = "ada/mnist/experiments/42/outputs/files";
 const FILE = `${RUN}/files`;
 
 /** The gateway before a service that answers GETs as told, by their paths; it has every record. */
-const startFiles = (told: Readonly<Record<string, Told>>) =>
+const startFiles = (told: Readonly<Record<string, FakeResponse>>) =>
   startDownloads(({ path }) => {
     const asked = path.replace("/api/v1/", "");
     return told[asked] ?? (/\/\d+\/$/.test(asked) ? { json: { id: 42 } } : undefined);
@@ -23,7 +23,7 @@ const folder = (path: string | null) =>
     folders { name path } files { name path bytes url }
   } } }`;
 
-const MISSING: Told = {
+const MISSING: FakeResponse = {
   status: 400,
   json: ["Experiment outputs path does not exists or bad configuration."],
 };
@@ -86,7 +86,7 @@ describe("the output files of a run", () => {
     expect(service.calls()).toEqual([`GET ${TREE}?path=nothing`]);
   });
 
-  test.each<[string, Told, string]>([
+  test.each<[string, FakeResponse, string]>([
     ["a run that may not be read", detail(403, "You do not have permission."), "FORBIDDEN"],
     ["a server without the route", html(404), "UPSTREAM_UNSUPPORTED"],
     ["a server that fails", html(500), "UPSTREAM_ERROR"],
@@ -137,7 +137,7 @@ describe("a path that is not plain", () => {
 describe("the download of one file", () => {
   test.each(NAMES)("$path has its own name", async ({ path, sent, disposition }) => {
     const given = { "content-length": "3", "content-disposition": "inline; filename=canary" };
-    const told: Told = { text: "hi\n", headers: { "content-type": "text/html", ...given } };
+    const told: FakeResponse = { text: "hi\n", headers: { "content-type": "text/html", ...given } };
     const { take, service } = await startFiles({ [`${FILES}?path=${sent}`]: told });
     const { status, body, headers } = await take({}, `${FILE}?path=${encodeURIComponent(path)}`);
     expect([status, body]).toEqual([200, "hi\n"]);

@@ -1,13 +1,13 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import type { Seen, Told } from "../support/fake.ts";
+import type { Seen, FakeResponse } from "../support/fake.ts";
 import { readRecording } from "../support/replay.ts";
 import { errorsIn, startDownloads } from "./taking.ts";
 
 const FILE = Buffer.from("0123456789");
 
 /** A server that knows ranges, as nginx does. */
-function ranged({ headers }: Seen): Told {
+function ranged({ headers }: Seen): FakeResponse {
   const described = { etag: '"v1"', "accept-ranges": "bytes" };
   const isSame = headers["if-range"] === undefined || headers["if-range"] === '"v1"';
   const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(`${headers["range"]}`) ?? [];
@@ -81,7 +81,7 @@ describe("a download", () => {
   const PART = { text: "2345", status: 206 };
   const PLACE = { "content-range": "bytes 2-5/10" };
 
-  test.each<[string, Told, Record<string, string>]>([
+  test.each<[string, FakeResponse, Record<string, string>]>([
     ["a part that nobody asked for", { ...PART, headers: PLACE }, {}],
     [
       "a part that is compressed",

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { startFake, type Told } from "../support/fake.ts";
+import { startFake, type FakeResponse } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import {
   ASK_STATUS,
@@ -23,7 +23,7 @@ import refusals from "./refusals.json" with { type: "json" };
 /* What callers read of an answer of the service; which codes there are for which operation tells the fault matrix. */
 
 interface Refusal {
-  readonly told: Told;
+  readonly told: FakeResponse;
   readonly code: string;
   readonly message: string;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { BROKEN, PROJECT, query, readable, row, startExports } from "../support/exported.ts";
-import { pageOf, type Seen, type Told } from "../support/fake.ts";
+import { pageOf, type Seen, type FakeResponse } from "../support/fake.ts";
 import { withDeadline } from "../support/patience.ts";
 
 /* Runs that cannot be read: one does not end an export of many. */
@@ -22,7 +22,7 @@ const measuredIn = ({ path }: Seen): number | null => {
 
 /** Runs with a metric record each, but for those whose metrics are answered otherwise. */
 const startMeasured = (
-  told: Readonly<Record<number, (seen: Seen) => Told>>,
+  told: Readonly<Record<number, (seen: Seen) => FakeResponse>>,
   env: Record<string, string> = {},
 ) =>
   startExports((seen) => {
@@ -31,7 +31,7 @@ const startMeasured = (
     return told[id]?.(seen) ?? pageOf(recordings(1), seen);
   }, env);
 
-const failing = (status: number) => (): Told => ({
+const failing = (status: number) => (): FakeResponse => ({
   status,
   json: { detail: status === 404 ? "Not found." : "canary" },
 });
@@ -39,7 +39,7 @@ const failing = (status: number) => (): Told => ({
 /** The page of records that a request asks for; without a limit all of them. */
 const listed =
   (rows: readonly object[]) =>
-  (seen: Seen): Told =>
+  (seen: Seen): FakeResponse =>
     seen.path.includes("limit=") ? pageOf(rows, seen) : { json: { count: rows.length, results: rows } };
 
 const HEAD = "uniqueName,metric,step,recordedAt,secondsSinceStart,value,error";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PROJECT, query, readable, row, startExports } from "../support/exported.ts";
-import { pageOf, type Seen, type Told } from "../support/fake.ts";
+import { pageOf, type Seen, type FakeResponse } from "../support/fake.ts";
 import RECORDED from "./recorded-metrics.json" with { type: "json" };
 
 const METRICS: Readonly<Record<string, readonly object[]>> = RECORDED;
@@ -11,7 +11,7 @@ const RUNS = [
   ...[3, 4, 5].map((id) => row(id, { started_at: null, declarations: null })),
 ];
 
-const answer = (seen: Seen): Told | undefined => {
+const answer = (seen: Seen): FakeResponse | undefined => {
   const id = /experiments\/(\d+)\/metrics/.exec(seen.path)?.[1];
   return id ? { json: { count: null, next: null, results: METRICS[id] ?? [] } } : pageOf(RUNS, seen);
 };

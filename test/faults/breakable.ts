@@ -1,11 +1,11 @@
 import { onTestFinished, vi } from "vitest";
-import type { Seen, Told } from "../support/fake.ts";
+import type { Seen, FakeResponse } from "../support/fake.ts";
 import { type Fault, startFaultServer } from "../support/fault-server.ts";
 import { say } from "./faults.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 
-const recordByItsId = ({ path, method }: Seen): Told | undefined => {
+const recordByItsId = ({ path, method }: Seen): FakeResponse | undefined => {
   const id = /\/(?:experiments|jobs|builds)\/(\d+)\//.exec(path)?.[1];
   if (!id) return undefined;
   return method === "DELETE"
@@ -20,7 +20,7 @@ export const BREAKER = "UPSTREAM_UNAVAILABLE, again in 5";
 /** A gateway whose clock stands until time passes, before a service that can be broken; `many` asks for so many different experiments at once. */
 export async function startBreakable(env: Record<string, string> = {}) {
   const service = await startFaultServer(recordByItsId);
-  const time = handClock();
+  const time = fakeClock();
   // More of one caller than any story sends at once.
   const gateway = await startGateway({
     upstream: service,

@@ -1,10 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
-import { type Seen, startFake, type Told } from "../support/fake.ts";
+import { type Seen, startFake, type FakeResponse } from "../support/fake.ts";
 import { startRaw } from "./framing.ts";
 import { metricOf, reaches } from "../support/figures.ts";
 import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import {
   askFor,
@@ -105,7 +105,7 @@ describe("one token beside another", () => {
   });
 });
 
-test.each<[string, (text: string) => Told]>([
+test.each<[string, (text: string) => FakeResponse]>([
   ["", jsonText],
   ["when they are decompressed ", (text) => jsonText(gzipSync(text), "gzip")],
 ])(
@@ -159,7 +159,7 @@ describe("what one caller does to the others", () => {
     const service = await startFake((seen) =>
       isDown(seen) ? { text: "", status: 503 } : { json: { ...RUNNING_RECORD, id: 1 } },
     );
-    const { clock, advance } = handClock();
+    const { clock, advance } = fakeClock();
     const gateway = await startGateway({ upstream: service, clock });
     const codes = async (tokens: readonly string[], queries: readonly string[]) => {
       const all = tokens.flatMap((token) => queries.map((query) => [token, query] as const));

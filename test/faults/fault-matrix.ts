@@ -1,7 +1,7 @@
 import dns from "node:dns";
 import { expect } from "vitest";
 import { systemClock } from "../../src/util/clock.ts";
-import type { Seen, Told } from "../support/fake.ts";
+import type { Seen, FakeResponse } from "../support/fake.ts";
 import { type FaultServer, startFaultServer } from "../support/fault-server.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
 import matrix from "./fault-matrix.json" with { type: "json" };
@@ -12,9 +12,9 @@ import { startCounter } from "./silent-ports.ts";
 /** Enough to say that a download is passed on and not held. */
 const ENOUGH_BYTES = 3_000_000;
 
-const RECORDS: Readonly<Record<string, Told>> = matrix.records;
+const RECORDS: Readonly<Record<string, FakeResponse>> = matrix.records;
 
-const matrixRecord = ({ method, path }: Seen): Told | undefined =>
+const matrixRecord = ({ method, path }: Seen): FakeResponse | undefined =>
   RECORDS[`${method} ${path.replace("/api/v1/", "").replace(/\?.*/, "")}`];
 
 export const MATRIX_OPERATIONS = ["look-up", "list", "nested list", "mutation", "login", "download"] as const;

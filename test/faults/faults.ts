@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import { bodyOf, headersOf, tell, type Told } from "../support/fake.ts";
+import { bodyOf, headersOf, tell, type FakeResponse } from "../support/fake.ts";
 import type { Fault } from "../support/fault-server.ts";
 
 /** Takes the request and never answers. */
@@ -10,7 +10,7 @@ export const hang: Fault = () => {};
 
 /** Answers as told instead. */
 export const say =
-  (told: Told): Fault =>
+  (told: FakeResponse): Fault =>
   ({ response }) =>
     tell(response, told);
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { codesOf } from "../support/errors.ts";
-import type { Told } from "../support/fake.ts";
+import type { FakeResponse } from "../support/fake.ts";
 import { type Answer, startBefore } from "../support/gateway.ts";
 import { ASK_STATUS, jsonText, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
 import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
@@ -23,7 +23,7 @@ describe("an answer of the service cannot bring the gateway down", () => {
     ["objects in objects in metrics", `{"id": 42, "last_metric": {"loss": ${nested(100_000, OBJECTS)}}}`],
     ["a record with a deep text of YAML", JSON.stringify({ id: 42, content: nested(20_000) })],
   ])("by its depth: %s", async (_, text) => {
-    let told: Told = jsonText(text);
+    let told: FakeResponse = jsonText(text);
     const { ask } = await startBefore(() => told);
     const query = `{ experiment(id: "ada.mnist.42") { name declarations { name value } latestMetrics { raw } config { cmd: version } } gateway { __typename } }`;
     const answer = (await ask(query)) as Answer<{ gateway: object }>;

@@ -5,7 +5,7 @@ import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
 import { JSON_BODY, operationText, type Sending, sendPlainly, sendTo } from "../support/raw-requests.ts";
-import { DEFAULTS } from "../support/story-settings.ts";
+import { DEFAULTS } from "../support/test-settings.ts";
 import ACCEPTED from "./accepted.json" with { type: "json" };
 import PARAMETERS from "./parameters.json" with { type: "json" };
 import STATUSES from "./statuses.json" with { type: "json" };

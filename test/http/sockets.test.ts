@@ -14,7 +14,7 @@ import { openPort } from "../support/listen.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { JSON_BODY, operationText } from "../support/raw-requests.ts";
-import { STORY_SETTINGS } from "../support/story-settings.ts";
+import { TEST_SETTINGS } from "../support/test-settings.ts";
 import { openRaw, statusOf } from "./raw-socket.ts";
 
 /** No connection is used twice. */
@@ -38,7 +38,7 @@ async function start(
   env: Record<string, string> = {},
 ) {
   const gateway = createGateway({
-    config: configOf({ ...STORY_SETTINGS, ...env }),
+    config: configOf({ ...TEST_SETTINGS, ...env }),
     upstreamUrl: new URL(service.url),
     log: pino({ level: "silent" }),
   });

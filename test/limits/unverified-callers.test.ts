@@ -6,7 +6,7 @@ import { AT_ONCE, startWorld, type Who } from "../support/admission-world.ts";
 import { ENTER, openSocket } from "../support/admission.ts";
 import { globalId } from "../support/ids.ts";
 import { PATIENT } from "../support/patience.ts";
-import { DEFAULTS } from "../support/story-settings.ts";
+import { DEFAULTS } from "../support/test-settings.ts";
 
 const many = <Value>(count: number, valueOf: (index: number) => Value): Value[] =>
   Array.from({ length: count }, (_, index) => valueOf(index));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { idsOfPage, openList, rowsOf, startPaging, STATUSES_LIST } from "../support/child-lists.ts";
 import { codesOf, failure, outcomeOf } from "../support/errors.ts";
-import { startFake, type Told } from "../support/fake.ts";
+import { startFake, type FakeResponse } from "../support/fake.ts";
 import LINKS from "./next-links.json" with { type: "json" };
 
 const badPage = (message: string, upstream: object = {}, code = "UPSTREAM_BAD_RESPONSE") => ({
@@ -17,7 +17,7 @@ describe("of the link to the next page that a service gives,", () => {
   /** The second request that a link causes: path and query, or nothing. */
   async function secondOf(next: unknown) {
     const other = await startFake(() => ({ json: { results: [{ id: 2 }] } }));
-    const service = await startFake(({ path }): Told => {
+    const service = await startFake(({ path }): FakeResponse => {
       const isFirst = path.endsWith("/statuses");
       const link = typeof next === "string" ? next.replace("OTHER", other.url) : next;
       return { json: { results: [{ id: isFirst ? 1 : 2 }], next: isFirst ? link : null } };

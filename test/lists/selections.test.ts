@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
-import type { Seen, Told } from "../support/fake.ts";
+import type { Seen, FakeResponse } from "../support/fake.ts";
 import { startBefore } from "../support/gateway.ts";
 import { POLYAXON } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
@@ -14,11 +14,11 @@ import SELECTIONS from "./selections.json" with { type: "json" };
 
 const { groups: GROUPS, experiments: EXPERIMENTS } = SELECTIONS;
 
-const page = (results: readonly object[]): Told => ({
+const page = (results: readonly object[]): FakeResponse => ({
   json: { count: results.length, next: null, results },
 });
 
-function answer({ path }: Seen): Told | undefined {
+function answer({ path }: Seen): FakeResponse | undefined {
   const { pathname, searchParams } = new URL(path, "http://service");
   const query = searchParams.get("query") ?? "";
   const idsIn = (key: string) => new RegExp(`(?:^|,)${key}:([\\d|]+)`).exec(query)?.[1]?.split("|");

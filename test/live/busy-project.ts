@@ -1,7 +1,7 @@
 import { readConfig } from "../../src/config.ts";
-import { onWire, pageOf, startFake, type Told } from "../support/fake.ts";
+import { onWire, pageOf, startFake, type FakeResponse } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import { experimentId, rowOf } from "../support/live-service.ts";
 import { quiet } from "../support/quiet.ts";
 import { subscribe } from "../support/subscriber.ts";
@@ -51,7 +51,7 @@ function throttle(requests: number, periodMs: number, now: () => number) {
  * a minute, and 20 a second for metrics. Time passes by hand.
  */
 export async function startBusyProject(size: number, env: Record<string, string> = {}) {
-  const time = handClock();
+  const time = fakeClock();
   const { now } = time.clock;
   const runs = new Map(
     Array.from({ length: size }, (_, index): [string, Run] => [
@@ -65,7 +65,7 @@ export async function startBusyProject(size: number, env: Record<string, string>
   let refused = 0;
   let events = 0;
   const allows = { common: throttle(120, 60_000, now), metrics: throttle(20, 1_000, now) };
-  const service = await startFake((seen): Told | undefined => {
+  const service = await startFake((seen): FakeResponse | undefined => {
     requests.push({ at: now(), call: onWire(seen) });
     const [, id = "", part] = PATH.exec(seen.path) ?? [];
     if (!allows[part === "metrics" ? "metrics" : "common"]()) {

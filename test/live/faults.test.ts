@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../src/util/clock.ts";
-import type { Reply, Told } from "../support/fake.ts";
+import type { Reply, FakeResponse } from "../support/fake.ts";
 import { reaches } from "../support/figures.ts";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { experimentId, FIRST_POLL, rowOf, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 
@@ -19,7 +19,11 @@ const error = (code: string) =>
   expect.objectContaining({ path: ["runUpdated"], extensions: expect.objectContaining({ code }) });
 
 /** It says when it may be back, which is no reason not to ask until then. */
-const AWAY: Told = { json: { detail: "restarting" }, status: 503, headers: { "retry-after": "3600" } };
+const AWAY: FakeResponse = {
+  json: { detail: "restarting" },
+  status: 503,
+  headers: { "retry-after": "3600" },
+};
 
 test("a service that is away for less than a minute is survived without a word", async () => {
   const { run, fault, watch, advance, reach, requests } = await startFaulty();
@@ -52,7 +56,7 @@ test("a gateway that is overloaded for a moment ends no stream", async () => {
   const watcher = await watch(1);
   advance(FIRST_POLL);
   await watcher.next();
-  const opened = gate();
+  const opened = latch();
   fault.told = (response) => opened.opened.then(() => response.end());
   const others = [2, 3].map((id) => gateway.ask(`{ job(id: "ada.mnist.jobs.${id}") { status } }`));
   await reaches(gateway, "rungraph_upstream_requests_waiting", 1);
@@ -218,7 +222,7 @@ test("a pause that the service asks for holds for all polls of the token, and fo
 
 test("a service that refuses for an hour is asked again after five minutes, and subscribers are told after one", async () => {
   const runs = [1, 2].map((id) => ({ id, last_status: "running" }));
-  let refusal: Told | null = null;
+  let refusal: FakeResponse | null = null;
   const { watch, advance, reach, requests } = await startLive(runs, {
     answer: ({ path }) => (path.includes("/1/") ? (refusal ?? undefined) : undefined),
   });

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createTailPoll } from "../../src/live/tail-poll.ts";
 import { tell } from "../support/fake.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import { globalId } from "../support/ids.ts";
 import { experimentId, FIRST_POLL, rowOf, startLive } from "../support/live-service.ts";
 
@@ -94,7 +94,7 @@ test("items that were read count until all subscribers have taken them or left",
   const poll = createTailPoll(
     read,
     (bytes) => kept.push(bytes),
-    handClock().clock,
+    fakeClock().clock,
     () => {},
   );
   poll.setRunOver(false);

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { readList } from "../../src/graphql/subscriptions/watched-list.ts";
-import type { Seen, Told } from "../support/fake.ts";
+import type { Seen, FakeResponse } from "../support/fake.ts";
 import { globalId } from "../support/ids.ts";
 import { FIRST_POLL, type LiveRun, startLive, rowOf } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -23,7 +23,7 @@ const experiments = (count: number): LiveRun[] =>
 /** Lists by status or ids, the newest change first, as release 0.4.4 does. */
 const listed =
   (runs: readonly LiveRun[]) =>
-  ({ path }: Seen): Told | undefined => {
+  ({ path }: Seen): FakeResponse | undefined => {
     if (!LIST.test(path)) return undefined;
     const params = new URL(path, "http://service").searchParams;
     const query = params.get("query") ?? "";

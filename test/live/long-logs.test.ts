@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { expect, test, vi } from "vitest";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
 import { pieceOf, piecesOf, startLongLog, textOf } from "./long-log.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -71,7 +71,7 @@ test.each(["before", "in the middle of"])("who leaves %s a long log ends its req
   const { service, ...live } = await startLongLog(() => log);
   const { watch, advance, closed, requests, subscriptions, inOrder, moved } = live;
   const { sendBody } = service;
-  const begun = gate();
+  const begun = latch();
   service.sendBody = (...body) => void begun.opened.then(() => sendBody(...body));
   const reader = await watch();
   advance(FIRST_POLL);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
 import { NO_DEADLINES, withoutPings } from "../support/patience.ts";
 
@@ -39,7 +39,7 @@ test("a run that nobody watches any more is not polled", async () => {
 });
 
 test("who leaves while an event is read ends its reads", async () => {
-  const gone = gate();
+  const gone = latch();
   const { subscribe, advance, requests } = await startLive([], {
     env: NO_DEADLINES,
     answer: ({ path }) =>

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { codesOf } from "../support/errors.ts";
-import type { Told } from "../support/fake.ts";
-import { gate } from "../support/latch.ts";
+import type { FakeResponse } from "../support/fake.ts";
+import { latch } from "../support/latch.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { LOG_CALL, LOG_ROUTE, type LogAnswer, READ_LOG, readWindowOf } from "../support/logs.ts";
@@ -49,7 +49,10 @@ describe("a log that cannot be had", () => {
   });
 
   test("at first, because the service throttles it, is read again", async () => {
-    const said: Told[] = [{ json: {}, status: 429, headers: { "retry-after": "0" } }, { text: "line 1\n" }];
+    const said: FakeResponse[] = [
+      { json: {}, status: 429, headers: { "retry-after": "0" } },
+      { text: "line 1\n" },
+    ];
     const { logged, ...gateway } = await startBefore(() => said.shift());
     expect(await readWindowOf({ ...gateway, logged })).toMatchObject({ lines: ["line 1"] });
     expect(logged()).not.toContain("unexpected");
@@ -62,7 +65,7 @@ describe("a log that cannot be had", () => {
     ["falls silent", "UPSTREAM_TIMEOUT", "IDLE", begin],
     ["is silent from the beginning", "UPSTREAM_TIMEOUT", "HEADERS", () => {}],
   ])("because the connection %s is %s", async (_, code, timeout, answer) => {
-    const gone = gate();
+    const gone = latch();
     const url = await listen((__, response) => {
       response.on("close", gone.open);
       answer(response);
@@ -83,7 +86,7 @@ describe("a log that cannot be had", () => {
   test("because the time of the whole request is over is UPSTREAM_TIMEOUT", async () => {
     await withDeadline(async (deadlineMs) => {
       let asked = 0;
-      const gone = gate();
+      const gone = latch();
       const url = await listen((_, response) => {
         asked++;
         response.on("close", gone.open);

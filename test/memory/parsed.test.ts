@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { readFileSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { BUILT } from "../support/built.ts";
-import { type Told, startFake } from "../support/fake.ts";
+import { type FakeResponse, startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { mainIn } from "../support/main-process.ts";
 import { jsonText } from "../support/one-read.ts";
@@ -13,8 +13,8 @@ const HEAP = 384;
 const CONTAINER = 768;
 
 /** A gateway with that heap, in front of an upstream service that has a record of so many bytes for each id. */
-async function start(recordOf: (id: number) => Told) {
-  const records = new Map<string, Told>();
+async function start(recordOf: (id: number) => FakeResponse) {
+  const records = new Map<string, FakeResponse>();
   const service = await startFake(({ path }) => {
     const [, id = ""] = /experiments\/(\d+)/.exec(path) ?? [];
     const told = records.get(id) ?? recordOf(Number(id));

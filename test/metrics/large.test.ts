@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { pathIn, type Seen, type Told } from "../support/fake.ts";
+import { pathIn, type Seen, type FakeResponse } from "../support/fake.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { RELEASE_02, RELEASE_04, startBefore } from "../support/gateway.ts";
 import { seeded } from "../support/seeded.ts";
@@ -163,7 +163,7 @@ describe("metric records that are too many for one response", () => {
   test("are an error where the server only links its pages, and the rest of the run is there", async () => {
     const list = createLister(recordings(3_000));
     const { ask, service } = await startBefore(
-      (seen): Told =>
+      (seen): FakeResponse =>
         seen.path.endsWith("metrics") ? { json: list(seen) } : { json: { id: 42, name: "run" } },
       { UPSTREAM_PROFILE: "document", MAX_JSON_BYTES: "100000" },
     );

@@ -4,7 +4,7 @@ import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { globalId } from "../support/ids.ts";
 import { joined } from "../support/sharing.ts";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
 import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 import EXPLAINED_REQUESTS from "./explained-requests.json" with { type: "json" };
@@ -103,7 +103,7 @@ describe("an explained operation", () => {
   });
 
   test("tells what another operation requested, and what was kept", async () => {
-    const answered = gate();
+    const answered = latch();
     const service = await startFake(async () => {
       await answered.opened;
       return { json: { id: 3, last_status: "running" } };

@@ -3,7 +3,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { type Gateway, startBefore, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import { sendTo } from "../support/raw-requests.ts";
 import { html } from "../support/replies.ts";
 import { subscribe } from "../support/subscriber.ts";
@@ -61,7 +61,7 @@ describe("the metrics of the gateway", () => {
     const answers = [html(503), { json: { id: 1, last_status: "running" } }];
     const service = await startFake(() => answers.shift() ?? { json: { id: 2, last_status: "running" } });
     const env = { UPSTREAM_RETRIES: "2" };
-    const { ask, url } = await startGateway({ upstream: service, env, clock: handClock().clock });
+    const { ask, url } = await startGateway({ upstream: service, env, clock: fakeClock().clock });
     await ask(`{ job(id: "ada.mnist.jobs.1") { status } }`);
     await ask(`mutation { stopJob(id: "ada.mnist.jobs.1", force: true) { job { id } } }`);
     await ask("{ __typename }");
@@ -130,7 +130,7 @@ describe("the metrics of the gateway", () => {
       ask(VIEWER, {}, { headers: { "graphql-client-name": client, "graphql-client-version": name } });
     const sampleOf = (name: string) => `rungraph_client_operations_total{client="web",version="${name}"}`;
     const other = `rungraph_client_operations_total{client="other",version="other"}`;
-    const { clock, advance } = handClock();
+    const { clock, advance } = fakeClock();
     const upstream = await startFake(() => ({ json: { username: "ada" } }));
     const gateway = await startGateway({ upstream, clock });
     /** The values of some names and of `other`; none of those that are not named. */

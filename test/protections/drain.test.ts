@@ -4,19 +4,19 @@ import pino from "pino";
 import { expect, test } from "vitest";
 import { serve } from "../../src/serve.ts";
 import { configOf } from "../support/config-of.ts";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { listen } from "../support/listen.ts";
 import { OUTPUTS_OF_42 } from "../support/one-read.ts";
-import { STORY_SETTINGS } from "../support/story-settings.ts";
+import { TEST_SETTINGS } from "../support/test-settings.ts";
 
 test("a download that has not ended after DRAIN_TIMEOUT_MS is cut off, here and at the service", async () => {
-  const left = gate();
+  const left = latch();
   const url = await listen((_, response: ServerResponse) => {
     response.writeHead(200).write("begun");
     void once(response, "close").then(left.open);
   });
   const serving = await serve({
-    config: configOf({ ...STORY_SETTINGS, HOST: "127.0.0.1", PORT: "0", DRAIN_TIMEOUT_MS: "300" }),
+    config: configOf({ ...TEST_SETTINGS, HOST: "127.0.0.1", PORT: "0", DRAIN_TIMEOUT_MS: "300" }),
     upstreamUrl: new URL(url),
     log: pino({ level: "silent" }),
   });

@@ -3,9 +3,9 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Outcome, startWorld, type Who, type World } from "../support/admission-world.ts";
 import { ENTER, type Enter } from "../support/admission.ts";
 import { startFake } from "../support/fake.ts";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -19,7 +19,7 @@ import { PATIENT } from "../support/patience.ts";
 import { refusal } from "../support/throttling.ts";
 
 test("when all callers together hold what they may, one with more than an equal share is refused, and the others are not", async () => {
-  const [heavysSecond, lightsSecond] = [gate(), gate()];
+  const [heavysSecond, lightsSecond] = [latch(), latch()];
   const service = await startFake(async ({ path }) => {
     const id = experimentIn(path);
     if (id === 2) await heavysSecond.opened;
@@ -128,7 +128,7 @@ test("a token that becomes known leaves the places of its address to strangers, 
 describe("all places for operations", () => {
   /** A gateway with four of them that has just begun and knows ada's token, before a service that holds what others ask. */
   async function startCold() {
-    const answering = gate();
+    const answering = latch();
     const service = await startFake(async ({ path, method }) => {
       if (experimentIn(path) > 1) await answering.opened;
       return { json: method === "GET" ? { ...RUNNING_RECORD, id: experimentIn(path) } : {} };
@@ -165,14 +165,14 @@ describe("all places for operations", () => {
   });
 
   test("are for strangers elsewhere also while others wait for their pace, who give way only where that frees a place", async () => {
-    let answering = gate();
+    let answering = latch();
     let refused = 0;
     const service = await startFake(async ({ headers, path }) => {
       if (/cold/.test(`${headers["authorization"]}`) && ++refused <= 2) return refusal(20);
       if (experimentIn(path) > 42) await answering.opened;
       return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
     });
-    const { clock, advance } = handClock();
+    const { clock, advance } = fakeClock();
     const env = { MAX_OPERATIONS: "2", TRUSTED_PROXIES: "1" };
     const gateway = await startGateway({ upstream: service, env, clock });
     const askFrom = async (host: number, token: string, query = ASK_STATUS) =>
@@ -190,7 +190,7 @@ describe("all places for operations", () => {
     advance(20_000);
     expect((await Promise.all(waiting)).toSorted()).toEqual(["SERVICE_OVERLOADED", "ok"]);
     // As many as before: none was left to others for good.
-    answering = gate();
+    answering = latch();
     const seen = service.seen().length;
     const last = ["one", "two"].map((token) => askFrom(3, token, statusOf(44)));
     await vi.waitUntil(() => service.seen().length === seen + 2, PATIENT);

@@ -3,9 +3,9 @@ import { CallerRegistry } from "../../src/callers/callers.ts";
 import { MemoryBudget } from "../../src/callers/memory-budget.ts";
 import { RequestScope } from "../../src/callers/request-scope.ts";
 import { SharedRead } from "../../src/rest/session/shared-read.ts";
-import { startFake, type Told } from "../support/fake.ts";
+import { startFake, type FakeResponse } from "../support/fake.ts";
 import { reaches } from "../support/figures.ts";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { type Answer, RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import {
@@ -40,11 +40,11 @@ describe("equal operations of one token at the same time", () => {
   const TAIL = `{ job(id: "ada.mnist.jobs.3") { logs(tailLines: 1) { text } } }`;
   const TAIL_ANSWER = { data: { job: { logs: { text: "two\n" } } } };
 
-  test.each<[string, string, Told, object, string]>([
+  test.each<[string, string, FakeResponse, object, string]>([
     ["one upstream request", ASK_STATUS, RECORD, RUNNING_ANSWER, STATUS_CALL],
     ["the window of a log", TAIL, { text: "one\ntwo\n" }, TAIL_ANSWER, "GET ada/mnist/jobs/3/logs"],
   ])("share %s", async (_, query, told, answer, call) => {
-    const answered = gate();
+    const answered = latch();
     const { service, ...gateway } = await startBefore(async () => {
       await answered.opened;
       return told;
@@ -57,7 +57,7 @@ describe("equal operations of one token at the same time", () => {
   });
 
   test("share the lists that replace many reads, and whatever else is equal in them", async () => {
-    const answered = gate();
+    const answered = latch();
     const { service, ...gateway } = await startBefore(async ({ path }) => {
       await answered.opened;
       const results = [1, 2].map((id) => ({ id, last_status: "running" }));
@@ -92,7 +92,7 @@ describe("equal operations of one token at the same time", () => {
   });
 
   test("share an error; what starts after it asks again", async () => {
-    const answered = gate();
+    const answered = latch();
     const { service, ...gateway } = await startBefore(async () => {
       await answered.opened;
       return { json: { detail: "Out of order." }, status: 500 };
@@ -106,7 +106,7 @@ describe("equal operations of one token at the same time", () => {
   });
 
   test("count the bytes of the response once, until the last of them has ended", async () => {
-    const [shared, slow, last] = [gate(), gate(), gate()];
+    const [shared, slow, last] = [latch(), latch(), latch()];
     const service = await startFake(async ({ path }) => {
       const id = experimentIn(path);
       if (id === 42) await shared.opened;
@@ -160,7 +160,7 @@ test.each([
 ])(
   "what starts after %s reads anew, although an equal read from before it is in flight",
   async (_, status, payload, reads) => {
-    const held = gate();
+    const held = latch();
     let isStopped = false;
     const service = await startFake(async ({ method }) => {
       const json = { id: 42, last_status: isStopped ? "stopped" : "running" };
@@ -222,7 +222,7 @@ describe("the operation whose request others wait for", () => {
 
   test("serves first what another operation waits for as well", async () => {
     const paths: string[] = [];
-    const first = gate();
+    const first = latch();
     const service = await startFake(async ({ path }) => {
       paths.push(path);
       if (paths.length === 1) await first.opened;

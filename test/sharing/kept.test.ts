@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake, startRecords } from "../support/fake.ts";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import { globalId } from "../support/ids.ts";
 import {
   ASK_STATUS,
@@ -21,7 +21,7 @@ import { sharedReads } from "../support/sharing.ts";
 
 /** A gateway that keeps responses for two seconds of a clock that stands. */
 async function startKeeping(upstream: { readonly url: string }, env: Record<string, string> = {}) {
-  const { clock, advance } = handClock();
+  const { clock, advance } = fakeClock();
   const gateway = await startGateway({ upstream, clock, env: { CACHE_TTL_MS: "2000", ...env } });
   return { gateway, advance };
 }
@@ -54,7 +54,7 @@ describe("a response of the service", () => {
   });
 
   test("is not kept when it took longer than that", async () => {
-    const { clock, advance } = handClock();
+    const { clock, advance } = fakeClock();
     const service = await startFake(() => {
       advance(2_001);
       return { json: RUNNING_RECORD };
@@ -164,7 +164,7 @@ describe("cache-control of a caller", () => {
   });
 
   test("no-cache is not undone by an older request that is answered later", async () => {
-    const first = gate();
+    const first = latch();
     let turn = 0;
     const service = await startFake(async () => {
       const version = ++turn;

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { cases } from "../support/cases.ts";
 import { metricOf } from "../support/figures.ts";
 import { startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import { type Fate, startLabelled } from "./labelled-service.ts";
 import { PATIENT } from "../support/patience.ts";
 import { seeded } from "../support/seeded.ts";
@@ -32,7 +32,7 @@ async function play(seed: number) {
   const random = seeded(seed);
   const below = (count: number) => Math.floor(random() * count);
   const pick = <Value>(all: readonly Value[]): Value => all[below(all.length)] as Value;
-  const { clock, advance } = handClock();
+  const { clock, advance } = fakeClock();
   const service = await startLabelled(clock.now);
   const gateway = await startGateway({
     upstream: service,

@@ -3,7 +3,7 @@ import { getNamedType, type GraphQLObjectType, isLeafType, isObjectType, isRequi
 import { describe, expect, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
 import { everyNth } from "../support/cases.ts";
-import { type Seen, startFake, type Told } from "../support/fake.ts";
+import { type Seen, startFake, type FakeResponse } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import { listen, openPort } from "../support/listen.ts";
 import { post } from "../support/raw-requests.ts";
@@ -96,7 +96,7 @@ const parsed = (body: string): object => (body === "" ? {} : (JSON.parse(body) a
 const escaped = (words: string) => words.replaceAll("&", "&amp;");
 
 /** How a service can repeat what it was told. */
-const ECHOES: readonly (readonly [string, (seen: Seen) => Told])[] = [
+const ECHOES: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
   ["in a detail of nothing else", (seen) => ({ json: { detail: heard(seen) } })],
   ["in the messages of no field", (seen) => ({ json: { non_field_errors: [`${heard(seen)} is wrong.`] } })],
   [
@@ -153,7 +153,7 @@ const ECHOES: readonly (readonly [string, (seen: Seen) => Told])[] = [
 const STATUSES = [302, 400, 401, 403, 404, 429, 500];
 
 /** What a service answers that does what it is asked. */
-const willing: Told = { status: 201, json: { id: 77, token: NEW_TOKEN } };
+const willing: FakeResponse = { status: 201, json: { id: 77, token: NEW_TOKEN } };
 
 describe("a service that repeats what it was told in its refusals is not passed on", () => {
   const echoes = ECHOES.map(([how, echo], turn) => ({ how, echo, statuses: everyNth(STATUSES, 7, turn) }));
@@ -190,7 +190,7 @@ describe("a service that repeats what it was told in its refusals is not passed 
 });
 
 /** Services that answer each request with success, and with what cannot be used. */
-const USELESS: readonly (readonly [string, (seen: Seen) => Told])[] = [
+const USELESS: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
   ["text", (seen) => ({ text: heard(seen) })],
   ["half of a JSON answer", (seen) => ({ text: `{"id": "${heard(seen)}` })],
   ["a string", (seen) => ({ json: heard(seen) })],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startFake, startRecords, type Told } from "../support/fake.ts";
+import { startFake, startRecords, type FakeResponse } from "../support/fake.ts";
 import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listIn } from "../support/listed.ts";
@@ -95,7 +95,7 @@ test("the name of a job of an experiment is not found with another role, and nee
 });
 
 /** Runs 1 to 24 of a project, each with a build of three, and a job on a machine. */
-function runsAnd(answer: (path: string) => Told | undefined) {
+function runsAnd(answer: (path: string) => FakeResponse | undefined) {
   const results = Array.from({ length: 24 }, (_, index) => ({
     id: index + 1,
     unique_name: `a.b.${index + 1}`,
@@ -118,7 +118,7 @@ describe("what cannot be had costs no more than itself", () => {
   } } } }`;
 
   test("names of builds and machines stay when the service refuses the rest, and each failed request is one error", async () => {
-    const throttled: Told = { json: { detail: "Request was throttled." }, status: 429 };
+    const throttled: FakeResponse = { json: { detail: "Request was throttled." }, status: 429 };
     const service = await runsAnd((path) => {
       if (path === "cluster/")
         return { json: { detail: "You do not have permission to perform this action." }, status: 403 };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
-import { startFake, type Told } from "../support/fake.ts";
+import { startFake, type FakeResponse } from "../support/fake.ts";
 import { RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
 import OTHERWISE from "./told-otherwise.json" with { type: "json" };
 
@@ -21,7 +21,7 @@ const CALLS = [
 ];
 
 /** A service that tells the caller only when `me` says so. */
-async function startBookmarks(me: () => Told | Promise<Told>) {
+async function startBookmarks(me: () => FakeResponse | Promise<FakeResponse>) {
   const lists = { arrived: () => {} };
   const { ask, service } = await startBefore(({ path }) => {
     if (path.endsWith("/users/")) return me();
@@ -32,7 +32,7 @@ async function startBookmarks(me: () => Told | Promise<Told>) {
 }
 
 test("once the caller's name is known, lists are read side by side with what proves it", async () => {
-  const current = { me: (): Told | Promise<Told> => ({ json: { username: "ada" } }) };
+  const current = { me: (): FakeResponse | Promise<FakeResponse> => ({ json: { username: "ada" } }) };
   const { ask, service, lists } = await startBookmarks(() => current.me());
   expect(await ask(BOOKMARKS)).toEqual(TOLD);
   expect(service.inOrder()[0]).toBe("GET users/");
@@ -50,7 +50,7 @@ test("once the caller's name is known, lists are read side by side with what pro
 test.each(OTHERWISE)(
   "a caller whose token $how is null, also where the name was known",
   async ({ told, message, facts }) => {
-    const current: { me: Told } = { me: { json: { username: "ada" } } };
+    const current: { me: FakeResponse } = { me: { json: { username: "ada" } } };
     const { ask } = await startBookmarks(() => current.me);
     await ask("{ viewer { username } }");
     current.me = told;

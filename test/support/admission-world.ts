@@ -3,8 +3,8 @@ import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { metricOf } from "./figures.ts";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
-import { type gate, gate as createGate } from "./latch.ts";
-import { handClock } from "./fake-clock.ts";
+import { type latch, latch as createLatch } from "./latch.ts";
+import { fakeClock } from "./fake-clock.ts";
 import { listen } from "./listen.ts";
 import { experimentIn, RUNNING_RECORD, statusOf } from "./one-read.ts";
 import { JSON_BODY } from "./raw-requests.ts";
@@ -37,14 +37,17 @@ export const LONG_FROM = 5_000;
 const LIST = /\/ada\/(\d+)\/experiments\?/;
 
 /**
- * A service that holds what is asked about an experiment or a project, or by a user who signs in, until the story lets it
+ * A service that holds what is asked about an experiment or a project, or by a user who signs in, until the test lets it
  * answer.
  */
 async function startService() {
-  const gates = new Map<number, { arrived: ReturnType<typeof gate>; released: ReturnType<typeof gate> }>();
+  const latches = new Map<
+    number,
+    { arrived: ReturnType<typeof latch>; released: ReturnType<typeof latch> }
+  >();
   const of = (number: number) => {
-    const known = gates.get(number) ?? { arrived: createGate(), released: createGate() };
-    gates.set(number, known);
+    const known = latches.get(number) ?? { arrived: createLatch(), released: createLatch() };
+    latches.set(number, known);
     return known;
   };
   const revoked = new Set<string>();
@@ -84,10 +87,10 @@ async function startService() {
 
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
-/** A gateway before such a service, with a clock that the story moves. */
+/** A gateway before such a service, with a clock that the test moves. */
 export async function startWorld(options: Omit<GatewayOptions, "upstream" | "clock"> = {}) {
   const service = await startService();
-  const time = handClock();
+  const time = fakeClock();
   const gateway = await startGateway({ upstream: service, clock: time.clock, ...options });
   let numbers = 100;
   return {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { passedOn, startFake, type Told } from "./fake.ts";
+import { passedOn, startFake, type FakeResponse } from "./fake.ts";
 
 const headers = { "content-type": "application/json" };
-const BROKEN: readonly Told[] = [
+const BROKEN: readonly FakeResponse[] = [
   { json: { detail: "Not found." }, status: 404 },
   { json: { detail: "You may not." }, status: 403 },
   { text: "<h1>Server Error</h1>", status: 500, headers },

@@ -14,7 +14,7 @@ const executablePath = PLACES.find((place) => place && existsSync(place));
 export const hasBrowser = executablePath !== undefined;
 
 /** Says that these tests do not run where no browser is installed. */
-export function tellMissingBrowser(what: string): void {
+export function reportMissingBrowser(what: string): void {
   if (hasBrowser) return;
   process.stderr.write(
     `\nNOT RUN: ${what}, for want of a browser. Install chromium, or name one in CHROMIUM.\n\n`,

@@ -1,4 +1,4 @@
-import { pageOf, type Seen, startFake, type Told } from "./fake.ts";
+import { pageOf, type Seen, startFake, type FakeResponse } from "./fake.ts";
 import { startGateway } from "./gateway.ts";
 import { globalId } from "./ids.ts";
 
@@ -22,7 +22,7 @@ export function readable(
   rows: readonly { readonly id: number }[],
   seen: Seen,
   more: object,
-): Told | undefined {
+): FakeResponse | undefined {
   const id = /experiments\/(\d+)\/$/.exec(seen.path)?.[1];
   if (id === undefined) return pageOf(rows, seen);
   const found = rows.find((each) => `${each.id}` === id);
@@ -31,7 +31,7 @@ export function readable(
 
 /** A gateway before a service with experiments, or with answers of its own, and a client of its exports. */
 export async function startExports(
-  rows: readonly object[] | ((seen: Seen) => Told | undefined | Promise<Told>),
+  rows: readonly object[] | ((seen: Seen) => FakeResponse | undefined | Promise<FakeResponse>),
   env: Record<string, string> = {},
 ) {
   const service = await startFake((seen) => (typeof rows === "function" ? rows(seen) : pageOf(rows, seen)));

@@ -7,8 +7,8 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** A clock that stands until the story moves it on, which calls the timers on its way in their order. */
-export function handClock() {
+/** A clock that stands until the test moves it on, which calls the timers on its way in their order. */
+export function fakeClock() {
   let now = 0;
   const timers = new Set<Timer>();
   const clock: Clock = {

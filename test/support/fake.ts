@@ -11,12 +11,12 @@ export interface Seen {
 }
 
 /** What a fake service answers: a JSON body with status 200, or all of it. */
-export type Told =
+export type FakeResponse =
   | { readonly json: unknown; readonly status?: number; readonly headers?: Record<string, string> }
   | { readonly text: string | Buffer; readonly status?: number; readonly headers?: Record<string, string> };
 
 /** An answer, or what writes one by itself. */
-export type Reply = Told | ((response: ServerResponse) => unknown);
+export type Reply = FakeResponse | ((response: ServerResponse) => unknown);
 
 /** `ada/mnist/jobs?limit=3`: without the prefix of all requests, and without the default order of lists of runs. */
 export const pathIn = (path: string): string =>
@@ -37,17 +37,17 @@ async function seenIn(request: IncomingMessage): Promise<Seen> {
   return { method, path, headers, body: Buffer.concat(chunks).toString() };
 }
 
-export const NOT_FOUND: Told = { json: { detail: "Not found." }, status: 404 };
+export const NOT_FOUND: FakeResponse = { json: { detail: "Not found." }, status: 404 };
 
-export const bodyOf = (told: Told): Buffer =>
+export const bodyOf = (told: FakeResponse): Buffer =>
   Buffer.from("json" in told ? JSON.stringify(told.json) : told.text);
 
-export const headersOf = (told: Told) => ({
+export const headersOf = (told: FakeResponse) => ({
   "content-type": "json" in told ? "application/json" : "text/plain",
   ...told.headers,
 });
 
-export function tell(response: ServerResponse, told: Told): void {
+export function tell(response: ServerResponse, told: FakeResponse): void {
   response.writeHead(told.status ?? 200, headersOf(told)).end(bodyOf(told));
 }
 
@@ -75,7 +75,7 @@ export async function startFake(answer: Answering) {
 }
 
 /** What another service answers to a read. */
-export async function passedOn(service: string, { path, headers }: Seen): Promise<Told> {
+export async function passedOn(service: string, { path, headers }: Seen): Promise<FakeResponse> {
   const answer = await fetch(service + path, { headers: { authorization: `${headers["authorization"]}` } });
   const text = Buffer.from(await answer.arrayBuffer());
   const type = answer.headers.get("content-type") ?? "";
@@ -90,7 +90,7 @@ export const startRecords = (records: Record<string, unknown>) =>
   });
 
 /** The page of a list that a request asks for by `limit` and `offset`. */
-export function pageOf(rows: readonly unknown[], { path }: Pick<Seen, "path">): Told {
+export function pageOf(rows: readonly unknown[], { path }: Pick<Seen, "path">): FakeResponse {
   const { searchParams } = new URL(path, "http://service");
   const offset = Number(searchParams.get("offset") ?? 0);
   const results = rows.slice(offset, offset + Number(searchParams.get("limit") ?? 20));

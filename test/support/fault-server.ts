@@ -1,10 +1,10 @@
 import type { ServerResponse } from "node:http";
-import { NOT_FOUND, onWire, type Seen, startFake, type Told } from "./fake.ts";
+import { NOT_FOUND, onWire, type Seen, startFake, type FakeResponse } from "./fake.ts";
 
 /** One exchange that is to go wrong, and what the service would have answered. */
 export interface Trouble {
   readonly response: ServerResponse;
-  readonly right: Told;
+  readonly right: FakeResponse;
 }
 
 /** A way to go wrong. */
@@ -19,7 +19,7 @@ interface Order {
 }
 
 /** A service over real HTTP that answers rightly, until it is told how to fail and where. */
-export async function startFaultServer(answer: (seen: Seen) => Told | undefined) {
+export async function startFaultServer(answer: (seen: Seen) => FakeResponse | undefined) {
   let orders: Order[] = [];
   const service = await startFake((asked) => {
     const right = answer(asked) ?? NOT_FOUND;

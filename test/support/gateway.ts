@@ -8,7 +8,7 @@ import { configOf } from "./config-of.ts";
 import { type Answering, startFake, startRecords } from "./fake.ts";
 import { listen } from "./listen.ts";
 import { JSON_BODY, sendPlainly } from "./raw-requests.ts";
-import { STORY_SETTINGS } from "./story-settings.ts";
+import { TEST_SETTINGS } from "./test-settings.ts";
 
 /** What a GraphQL server answers, as a client reads it. */
 export interface Answer<Data> {
@@ -66,7 +66,7 @@ export async function startGateway({
 }: GatewayOptions): Promise<Gateway> {
   const lines: string[] = [];
   const log = pino({ level: "debug", base: null }, { write: (line: string) => void lines.push(line) });
-  const config = configOf({ ...STORY_SETTINGS, ...env });
+  const config = configOf({ ...TEST_SETTINGS, ...env });
   const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, ...options });
   const url = await listen(gateway.handle, takesUpgrades ? gateway.upgrade : undefined);
   onTestFinished(() => gateway.close());

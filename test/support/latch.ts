@@ -1,5 +1,5 @@
 /** A gate that opens once: `opened` waits for it. */
-export function gate() {
+export function latch() {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => void (open = resolve));
   return { opened, open: () => open() };

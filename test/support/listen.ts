@@ -41,7 +41,7 @@ export const openPort = async (server: Server): Promise<number> => (await openSe
 export function openHttp(listener: RequestListener, upgrade?: UpgradeListener) {
   const server: HttpServer = createServer(listener);
   if (upgrade) server.on("upgrade", forWebSockets(upgrade));
-  // A connection that it closed while a request was on its way would be another story.
+  // A connection that it closed while a request was on its way is another matter.
   server.keepAliveTimeout = 0;
   return openServer(server);
 }

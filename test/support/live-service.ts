@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import { onWire, type Reply, type Seen, startFake } from "./fake.ts";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
-import { handClock } from "./fake-clock.ts";
+import { fakeClock } from "./fake-clock.ts";
 import { globalId } from "./ids.ts";
 import { PATIENT } from "./patience.ts";
 import { quiet } from "./quiet.ts";
@@ -38,7 +38,7 @@ export const rowOf = (run: LiveRun) => ({
 });
 
 /**
- * A service with experiments of `ada/mnist` that the story changes, behind a gateway whose clock the story moves. `answer`
+ * A service with experiments of `ada/mnist` that the test changes, behind a gateway whose clock the test moves. `answer`
  * goes first.
  */
 export async function startLive(
@@ -61,7 +61,7 @@ export async function startLive(
     const results = records().filter((run) => ids?.includes(`${run.id}`) ?? true);
     return { json: { count: results.length, next: null, results } };
   });
-  const time = handClock();
+  const time = fakeClock();
   const gateway = await startGateway({ upstream: service, clock: time.clock, ...options });
   return {
     ...service,

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import fc from "fast-check";
 import type { LogResponse } from "../../src/rest/session/log-window.ts";
 import { startFake } from "./fake.ts";
-import { gate } from "./latch.ts";
+import { latch } from "./latch.ts";
 import { type Answer, type Gateway, startGateway } from "./gateway.ts";
 import { listen } from "./listen.ts";
 
@@ -68,7 +68,7 @@ export async function startLog(text: string | Buffer = "", hasLength = true) {
 
 /** A service whose logs and downloads have no end; `gone` opens when it is told to stop. */
 export async function startEndless() {
-  const gone = gate();
+  const gone = latch();
   const url = await listen((_, response) => {
     response.on("close", gone.open);
     response.writeHead(200, { "content-type": "text/html; charset=utf-8" });

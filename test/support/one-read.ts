@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { startFake, type Told } from "./fake.ts";
+import { startFake, type FakeResponse } from "./fake.ts";
 import { type Answer, type Gateway, startGateway } from "./gateway.ts";
 import { globalId } from "./ids.ts";
 import { portIn } from "./listen.ts";
@@ -37,7 +37,7 @@ export function expectNothingLeaked(answer: unknown, logged: string, url: string
 }
 
 /** Asks for one experiment of a service that gives the same answer to everything. */
-export async function askOf(told: Told, env: Record<string, string> = {}) {
+export async function askOf(told: FakeResponse, env: Record<string, string> = {}) {
   const service = await startFake(() => told);
   const { ask, logged } = await startGateway({ upstream: service, token: SECRET_TOKEN, env });
   const answer = await ask(ASK_STATUS, {}, { headers: { "x-request-id": "story-1" } });
@@ -51,14 +51,14 @@ export const recordTextOf = (bytes: number) => {
   return JSON.stringify({ ...RUNNING_RECORD, description: "x".repeat(bytes - bare.length) });
 };
 
-export const jsonText = (text: string | Buffer, encoding?: string): Told => ({
+export const jsonText = (text: string | Buffer, encoding?: string): FakeResponse => ({
   text,
   headers: { "content-type": "application/json", ...(encoding ? { "content-encoding": encoding } : {}) },
 });
 
 export const RECORD_TEXT = JSON.stringify(RUNNING_RECORD);
 
-/** The experiment that most stories ask for. */
+/** The experiment that most tests ask for. */
 const EXPERIMENT_ID = globalId("Experiment:ada/mnist/42");
 
 export const OUTPUTS_OF_42 = `/downloads/${EXPERIMENT_ID}/outputs`;

@@ -18,16 +18,16 @@ const LONG = "600000";
 export const NO_DEADLINES = { REQUEST_TIMEOUT_MS: LONG, UPSTREAM_TIMEOUT_MS: LONG } as const;
 
 /**
- * Runs a story in which a deadline passes for some exchanges while others must keep it. The first deadline is short,
- * so that no test waits for long; a machine that is too slow for it gets longer ones. `story` begins from scratch.
+ * Runs a test in which a deadline passes for some exchanges while others must keep it. The first deadline is short,
+ * so that no test waits for long; a machine that is too slow for it gets longer ones. `attempt` begins from scratch.
  */
-export async function withDeadline(story: (deadlineMs: number) => Promise<void>): Promise<void> {
+export async function withDeadline(attempt: (deadlineMs: number) => Promise<void>): Promise<void> {
   for (const deadlineMs of [200, 2_000, 10_000]) {
     try {
-      return await story(deadlineMs);
+      return await attempt(deadlineMs);
     } catch {
       // Either it is wrong, or the machine is slow: a longer deadline tells which.
     }
   }
-  return story(30_000);
+  return attempt(30_000);
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { startFake, type Told } from "./fake.ts";
+import { startFake, type FakeResponse } from "./fake.ts";
 
 /** One recorded exchange; `test/recordings/README.md` explains the keys. */
 export interface Line {
@@ -92,7 +92,7 @@ export function startReplay(lines: readonly Line[]) {
   );
 }
 
-const UNKNOWN: Told = { status: 599, text: "This request was not recorded." };
+const UNKNOWN: FakeResponse = { status: 599, text: "This request was not recorded." };
 
 const addressOf = ({ method, path, token }: { method: string; path: string; token: unknown }): string =>
   JSON.stringify([method, ...plain(path), token]);
@@ -117,7 +117,7 @@ export function plain(address: string): readonly [path: string, parameters: read
   return [path.replace(/\/$/, ""), wanted.toSorted()];
 }
 
-function toldBy({ status, responseHeaders, text, ...line }: Line): Told {
+function toldBy({ status, responseHeaders, text, ...line }: Line): FakeResponse {
   const type = responseHeaders["content-type"];
   const headers = type === undefined ? {} : { "content-type": type };
   if ("json" in line && responseHeaders["content-encoding"] === "gzip") {

@@ -1,14 +1,14 @@
-import type { Told } from "./fake.ts";
+import type { FakeResponse } from "./fake.ts";
 
 /** A page that no caller may see any of: it names a host and a path. */
 export const PAGE = "<!DOCTYPE html><html><body>canary of /srv/tracking at db.internal</body></html>";
 
-export const json = (status: number, body: unknown): Told => ({ status, json: body });
+export const json = (status: number, body: unknown): FakeResponse => ({ status, json: body });
 
 /** `{"detail": "Not found."}`: how the service words most of its errors. */
-export const detail = (status: number, text: string): Told => json(status, { detail: text });
+export const detail = (status: number, text: string): FakeResponse => json(status, { detail: text });
 
-export const html = (status: number, text = PAGE): Told => ({
+export const html = (status: number, text = PAGE): FakeResponse => ({
   status,
   text,
   headers: { "content-type": "text/html; charset=utf-8" },

@@ -1,4 +1,4 @@
-import { startFake, type Told } from "./fake.ts";
+import { startFake, type FakeResponse } from "./fake.ts";
 import { experimentIn, RUNNING_RECORD } from "./one-read.ts";
 
 const PERIOD_MS = 60_000;
@@ -15,7 +15,7 @@ export async function startThrottling(
 ) {
   const times = new Map<string, number[]>();
   let refused = 0;
-  const answer = (token: string): Told | null => {
+  const answer = (token: string): FakeResponse | null => {
     const recent = (times.get(token) ?? []).filter((time) => time > now() - PERIOD_MS);
     times.set(token, recent);
     if (recent.length < perMinute) {
@@ -33,7 +33,7 @@ export async function startThrottling(
   return { ...service, refused: () => refused };
 }
 
-export const refusal = (seconds: number): Told => ({
+export const refusal = (seconds: number): FakeResponse => ({
   json: { detail: "Request was throttled." },
   status: 429,
   headers: { "retry-after": `${seconds}` },

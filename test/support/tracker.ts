@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileWith } from "./build.ts";
-import { type Seen, startFake, type Told } from "./fake.ts";
+import { type Seen, startFake, type FakeResponse } from "./fake.ts";
 import records from "./tracker.json" with { type: "json" };
 
 /** The example of docs/server-profiles.md. */
@@ -20,7 +20,7 @@ const config = { version: 1, kind: "experiment" };
 const MAX_LIMIT = 50;
 
 /** A page from the offset on. Parameters that are none are an error. */
-function page(items: readonly object[], params: URLSearchParams): Told {
+function page(items: readonly object[], params: URLSearchParams): FakeResponse {
   const limit = Number(params.get("limit") ?? 5);
   if (limit > MAX_LIMIT) return { json: { detail: "limit is too large" }, status: 400 };
   const start = Number(params.get("from"));
@@ -32,7 +32,7 @@ const KNOWN = new Set(["limit", "from", "order_by", "direction", "search", "swee
 function list(
   all: readonly { id: number; experiment_group?: string | null }[],
   params: URLSearchParams,
-): Told {
+): FakeResponse {
   const unverifiedCaller = [...params.keys()].find((name) => !KNOWN.has(name));
   if (unverifiedCaller) return { json: { detail: `unknown parameter ${unverifiedCaller}` }, status: 400 };
   const ids = params.get("ids")?.split(",");
@@ -48,7 +48,7 @@ const RECORDS: Readonly<Record<string, readonly { readonly id: number }[]>> = {
   groups: LISTS.sweeps,
 };
 
-function answer({ method, path, headers }: Seen): Told | undefined {
+function answer({ method, path, headers }: Seen): FakeResponse | undefined {
   const { pathname, searchParams } = new URL(path, "http://tracker");
   if (headers["authorization"] !== "Bearer t0ken") return { json: { detail: "Who are you?" }, status: 401 };
   if (pathname === "/v2/users/") return { json: { username: "ada" } };

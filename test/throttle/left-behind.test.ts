@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import {
   askFor,
   experimentIn,
@@ -23,17 +23,17 @@ async function startAway(env: Record<string, string> = {}) {
     if (state === "away") return { json: {}, status: 503 };
     return state === "refusing" ? refusal(10) : { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
   });
-  const hand = handClock();
-  const gateway = await startGateway({ upstream: service, clock: hand.clock, env });
+  const time = fakeClock();
+  const gateway = await startGateway({ upstream: service, clock: time.clock, env });
   await gateway.ask(statusesOf(upTo(20)));
-  return { service, gateway, hand, be: (next: typeof state) => (state = next) };
+  return { service, gateway, time, be: (next: typeof state) => (state = next) };
 }
 
 /** A service that refuses its first read for 40 s and commands for 45, behind a gateway whose clock and whose deadlines the story moves. */
 async function startRefusingOnce() {
-  const hand = handClock();
+  const time = fakeClock();
   const began = Date.now();
-  const spy = vi.spyOn(Date, "now").mockImplementation(() => began + hand.clock.now());
+  const spy = vi.spyOn(Date, "now").mockImplementation(() => began + time.clock.now());
   onTestFinished(() => spy.mockRestore());
   let asked = 0;
   const { service, ...gateway } = await startBefore(
@@ -42,54 +42,54 @@ async function startRefusingOnce() {
       return ++asked === 1 ? refusal(40) : { json: RUNNING_RECORD };
     },
     { REQUEST_TIMEOUT_MS: "60000" },
-    { clock: hand.clock },
+    { clock: time.clock },
   );
-  return { service, gateway, hand };
+  return { service, gateway, time };
 }
 
 test("downloads, and those that the open circuit rejects, leave nothing behind that later reads wait for", async () => {
-  const { gateway, hand, be } = await startAway({ REQUEST_TIMEOUT_MS: "9000" });
+  const { gateway, time, be } = await startAway({ REQUEST_TIMEOUT_MS: "9000" });
   const download = () => fetch(gateway.url + OUTPUTS_OF_42, { headers: { authorization: "token t0ken" } });
   expect((await download()).status).toBe(503);
   be("up");
-  hand.advance(5_000);
+  time.advance(5_000);
   expect(firstCodeOf(await askFor(gateway))).toBe("ok");
   expect((await download()).status).toBe(200);
   be("refusing");
   expect(firstCodeOf(await askFor(gateway))).toBe("RATE_LIMITED");
   be("up");
-  hand.advance(10_000);
+  time.advance(10_000);
   expect(firstCodeOf(await askFor(gateway))).toBe("ok");
 });
 
 test("reads that the open circuit rejects are not sent, and do not count", async () => {
-  const { service, gateway, hand, be } = await startAway({ UPSTREAM_RATE_LIMIT: "40/60" });
+  const { service, gateway, time, be } = await startAway({ UPSTREAM_RATE_LIMIT: "40/60" });
   expect(service.seen()).toHaveLength(20);
   const { errors } = await gateway.ask(statusesOf(upTo(60)));
   expect(new Set(errors?.map(({ extensions }) => extensions["code"]))).toEqual(
     new Set(["UPSTREAM_UNAVAILABLE"]),
   );
   be("up");
-  hand.advance(5_000);
+  time.advance(5_000);
   expect(firstCodeOf(await askFor(gateway))).toBe("ok");
 });
 
 test("commands that are not sent after a refusal do not count", async () => {
-  const { gateway, hand, be } = await startAway({ UPSTREAM_RATE_LIMIT: "40/60" });
+  const { gateway, time, be } = await startAway({ UPSTREAM_RATE_LIMIT: "40/60" });
   be("refusing");
-  hand.advance(5_000);
+  time.advance(5_000);
   const stop = (n: number) => `s${n}: stopExperiment(id: "ada.mnist.${n}", force: true) { isSent }`;
   await gateway.ask(`mutation { ${upTo(40).map(stop).join(" ")} }`);
   be("up");
-  hand.advance(60_000);
+  time.advance(60_000);
   expect(firstCodeOf(await askFor(gateway))).toBe("ok");
 });
 
 test("a read that has joined another one waits for longer than that", async () => {
-  const { service, gateway, hand } = await startRefusingOnce();
+  const { service, gateway, time } = await startRefusingOnce();
   const one = askFor(gateway);
-  await vi.waitUntil(() => hand.timers().includes(40_000), PATIENT);
-  hand.advance(30_000);
+  await vi.waitUntil(() => time.timers().includes(40_000), PATIENT);
+  time.advance(30_000);
   const other = askFor(gateway);
   await joined(gateway, 1);
   // Its refusal prolongs the pause, to 75 s.
@@ -98,7 +98,7 @@ test("a read that has joined another one waits for longer than that", async () =
     `mutation { stopExperiment(id: "ada.mnist.1", force: true) { experiment { status } } }`,
   );
   expect(firstCodeOf(await one)).toBe("RATE_LIMITED");
-  hand.advance(45_000);
+  time.advance(45_000);
   expect(await other).toEqual(RUNNING_ANSWER);
   expect(service.calls()).toHaveLength(3);
 });

@@ -2,9 +2,9 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { metricOf, reaches, settled } from "../support/figures.ts";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import {
   askFor,
   experimentIn,
@@ -36,7 +36,7 @@ async function firstData({ next }: Subscriber) {
 /** Moves the clock on to each time that something waits for, until a promise settles. Not for more than an hour. */
 async function settle<Value>(
   promise: Promise<Value>,
-  { timers, advance, clock }: ReturnType<typeof handClock>,
+  { timers, advance, clock }: ReturnType<typeof fakeClock>,
   gateway: Gateway,
 ): Promise<Value> {
   let isSettled = false;
@@ -57,14 +57,14 @@ async function startPaced(
   answering?: () => Promise<void>,
   record?: object,
 ) {
-  const hand = handClock();
-  const service = await startThrottling(20, hand.clock.now, answering, record);
+  const time = fakeClock();
+  const service = await startThrottling(20, time.clock.now, answering, record);
   const gateway = await startGateway({
     upstream: service,
-    clock: hand.clock,
+    clock: time.clock,
     env: { UPSTREAM_RATE_LIMIT: "20/60", REQUEST_TIMEOUT_MS: "300000", ...env },
   });
-  return { hand, service, gateway };
+  return { time, service, gateway };
 }
 
 describe("a service that answers 20 requests a minute", () => {
@@ -72,19 +72,19 @@ describe("a service that answers 20 requests a minute", () => {
     ["at once", {}],
     ["one after the other", { UPSTREAM_CONNECTIONS: "1" }],
   ])("is asked for 15 records %s and for the others over the minute, and refuses none", async (_, env) => {
-    const { hand, service, gateway } = await startPaced(env);
+    const { time, service, gateway } = await startPaced(env);
     const answer = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, PATIENT);
-    const { data, errors } = await settle(answer, hand, gateway);
+    const { data, errors } = await settle(answer, time, gateway);
     expect(errors).toBeUndefined();
     expect(Object.keys(data as object)).toHaveLength(30);
     expect([service.seen().length, service.refused()]).toEqual([30, 0]);
-    expect(hand.clock.now()).toBeLessThanOrEqual(63_000);
+    expect(time.clock.now()).toBeLessThanOrEqual(63_000);
   });
 
   test("is not asked by those who cannot wait for all: they learn at once when to come again, and what there is", async () => {
     // Within this time two more would be allowed.
-    const { hand, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "30000" });
+    const { time, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "30000" });
     const { data, errors = [] } = await gateway.ask(statusesOf(upTo(30)));
     const nulls = Object.entries(data as object).flatMap(([name, run]) => (run === null ? [[name]] : []));
     expect(nulls).toHaveLength(15);
@@ -98,7 +98,7 @@ describe("a service that answers 20 requests a minute", () => {
     ]);
     expect([service.seen().length, service.refused()]).toEqual([15, 0]);
     // What can be allowed within it waits.
-    expect(firstCodeOf(await settle(askFor(gateway, statusOf(31)), hand, gateway))).toBe("ok");
+    expect(firstCodeOf(await settle(askFor(gateway, statusOf(31)), time, gateway))).toBe("ok");
   });
 
   test("is asked for whole operations by one connection as well: what cannot be in time is refused as a whole", async () => {
@@ -113,7 +113,7 @@ describe("a service that answers 20 requests a minute", () => {
   });
 
   test("is asked for the operations of a token in turn: a small one does not wait for a large one", async () => {
-    const { hand, service, gateway } = await startPaced();
+    const { time, service, gateway } = await startPaced();
     const large = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, PATIENT);
     const small = askFor(gateway, statusOf(99));
@@ -122,14 +122,14 @@ describe("a service that answers 20 requests a minute", () => {
     void small.then(() => (answered = true));
     const isAnswered = () => answered;
     for (let sent = 16; !isAnswered(); sent++) {
-      await vi.waitUntil(() => isAnswered() || hand.timers().length > 0, PATIENT);
-      hand.advance((hand.timers()[0] ?? hand.clock.now()) - hand.clock.now());
+      await vi.waitUntil(() => isAnswered() || time.timers().length > 0, PATIENT);
+      time.advance((time.timers()[0] ?? time.clock.now()) - time.clock.now());
       await vi.waitUntil(() => isAnswered() || service.seen().length === sent, PATIENT);
       await settled(gateway, () => service.seen().length);
     }
     expect(await small).toEqual(RUNNING_ANSWER);
     expect(service.seen().length).toBeLessThan(25);
-    expect((await settle(large, hand, gateway)).errors).toBeUndefined();
+    expect((await settle(large, time, gateway)).errors).toBeUndefined();
   });
 
   test.each([
@@ -138,7 +138,7 @@ describe("a service that answers 20 requests a minute", () => {
   ])(
     "is asked for by who holds no place meanwhile, %s: others find theirs, and a token has no more than its own",
     async (_, cacheControl) => {
-      const { hand, service, gateway } = await startPaced({
+      const { time, service, gateway } = await startPaced({
         MAX_OPERATIONS: "4",
         MAX_OPERATIONS_PER_TOKEN: "2",
       });
@@ -155,7 +155,7 @@ describe("a service that answers 20 requests a minute", () => {
       expect(await others()).toEqual(["ok", "ok", "ok", "ok"]);
       expect(firstCodeOf(await askFor(gateway, statusOf(1), "ada"))).toBe("RATE_LIMITED");
       expect(await metricOf(gateway, "rungraph_operations_running")).toBe(4);
-      const answers = await settle(Promise.all(waiting), hand, gateway);
+      const answers = await settle(Promise.all(waiting), time, gateway);
       expect(answers.map(({ errors }) => errors)).toEqual(answers.map(() => undefined));
       // They have given back what they had: all places are free.
       expect(await metricOf(gateway, "rungraph_operations_running")).toBe(0);
@@ -164,7 +164,7 @@ describe("a service that answers 20 requests a minute", () => {
   );
 
   test("is waited for by so many operations at a time that all of them have room in memory", async () => {
-    const { hand, gateway } = await startPaced({ MAX_OPERATIONS: "1" });
+    const { time, gateway } = await startPaced({ MAX_OPERATIONS: "1" });
     const waiting: Promise<unknown>[] = [];
     for (const token of ["ada", "bob", "eve", "joe"]) {
       // Rejected until the operation before waits for its rate limit.
@@ -176,23 +176,23 @@ describe("a service that answers 20 requests a minute", () => {
       await reaches(gateway, "rungraph_operations_running", waiting.length);
     }
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "kim"))).toBe("SERVICE_OVERLOADED");
-    await settle(Promise.all(waiting), hand, gateway);
+    await settle(Promise.all(waiting), time, gateway);
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "kim"))).toBe("ok");
   });
 
   test("is asked for a subscription again within 15 seconds, although its turn now would be later", async () => {
-    const { hand, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "30000" });
+    const { time, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "30000" });
     await gateway.ask(statusesOf(upTo(14)));
     await watch(gateway, 99);
-    await hand.reach(20);
-    await vi.waitUntil(() => hand.timers().some((at) => at > 1_000 && at <= 16_000), PATIENT);
+    await time.reach(20);
+    await vi.waitUntil(() => time.timers().some((at) => at > 1_000 && at <= 16_000), PATIENT);
     expect(service.seen()).toHaveLength(14);
   });
 
   test("is followed by a place again: who holds none while it waits has one when its read is sent", async () => {
-    const held = gate();
+    const held = latch();
     let answering = Promise.resolve();
-    const { hand, service, gateway } = await startPaced({ MAX_OPERATIONS: "1" }, () => answering);
+    const { time, service, gateway } = await startPaced({ MAX_OPERATIONS: "1" }, () => answering);
     for (const token of ["ada", "bob"]) await askFor(gateway, statusOf(99), token);
     const asked = gateway.ask(statusesOf(upTo(15)), {}, { token: "ada" });
     // One waits for its pace, the others are answered.
@@ -200,18 +200,18 @@ describe("a service that answers 20 requests a minute", () => {
     await reaches(gateway, "rungraph_upstream_requests_running", 0);
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "bob"))).toBe("ok");
     answering = held.opened;
-    await vi.waitUntil(() => (hand.advance(1_000), service.seen().length === 18), PATIENT);
+    await vi.waitUntil(() => (time.advance(1_000), service.seen().length === 18), PATIENT);
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "bob"))).toBe("SERVICE_OVERLOADED");
     held.open();
-    expect((await settle(asked, hand, gateway)).errors).toBeUndefined();
+    expect((await settle(asked, time, gateway)).errors).toBeUndefined();
   });
 
   test("is polled once for three reads of queries that use it up", async () => {
-    const { hand, service, gateway } = await startPaced();
+    const { time, service, gateway } = await startPaced();
     const watcher = await watch(gateway, 42);
-    await hand.reach(20);
+    await time.reach(20);
     await firstData(watcher);
-    await settle(gateway.ask(statusesOf(upTo(40))), hand, gateway);
+    await settle(gateway.ask(statusesOf(upTo(40))), time, gateway);
     const ids = service.seen().map(({ path }) => experimentIn(path));
     const paced = ids.slice(15, ids.indexOf(40));
     const polls = paced.filter((id) => id === 42).length;
@@ -221,58 +221,58 @@ describe("a service that answers 20 requests a minute", () => {
 
   test("is polled late for a subscription then, and its event says so", async () => {
     const record = { ...RUNNING_RECORD };
-    const { hand, service, gateway } = await startPaced({}, undefined, record);
+    const { time, service, gateway } = await startPaced({}, undefined, record);
     const watcher = await watch(gateway, 42);
-    await hand.reach(20);
+    await time.reach(20);
     await firstData(watcher);
     const before = service.seen().length;
     const operation = gateway.ask(statusesOf(upTo(80)));
     // The clock stands until the rest of its reads waits.
     await vi.waitUntil(() => service.seen().length > before + 4, PATIENT);
     record.last_status = "succeeded";
-    const event = await settle(watcher.next(), hand, gateway);
+    const event = await settle(watcher.next(), time, gateway);
     expect(event).toEqual({
       data: { runUpdated: { run: { status: "SUCCEEDED" } } },
       extensions: { live: { lateBySeconds: expect.any(Number) } },
     });
     expect(await watcher.next()).toBe(null);
-    await settle(operation, hand, gateway);
+    await settle(operation, time, gateway);
   });
 
   test("is asked for what waits for a connection when there is one: until then it does not count", async () => {
-    const first = gate();
-    const { hand, service, gateway } = await startPaced(
+    const first = latch();
+    const { time, service, gateway } = await startPaced(
       { UPSTREAM_CONNECTIONS_PER_TOKEN: "1" },
       () => first.opened,
     );
     const slow = gateway.ask(statusesOf(upTo(15)));
     await vi.waitUntil(() => service.seen().length === 1, PATIENT);
-    hand.advance(55_000);
+    time.advance(55_000);
     first.open();
     expect((await slow).errors).toBeUndefined();
-    hand.advance(6_000);
-    const { errors } = await settle(gateway.ask(statusesOf(upTo(15))), hand, gateway);
+    time.advance(6_000);
+    const { errors } = await settle(gateway.ask(statusesOf(upTo(15))), time, gateway);
     expect(errors).toBeUndefined();
     expect([service.seen().length, service.refused()]).toEqual([30, 0]);
   });
 
   test("is polled for all subscriptions of a token in turn", async () => {
-    const { hand, gateway } = await startPaced();
+    const { time, gateway } = await startPaced();
     const watchers = await Promise.all(upTo(24).map((id) => watch(gateway, id)));
     const told = Promise.all(watchers.map(firstData));
-    expect(await settle(told, hand, gateway)).toEqual(
+    expect(await settle(told, time, gateway)).toEqual(
       watchers.map(() => ({ runUpdated: { run: { status: "RUNNING" } } })),
     );
   });
 
   test("is polled again when queries that wait have been sent, not minutes later", async () => {
-    const { hand, service, gateway } = await startPaced();
+    const { time, service, gateway } = await startPaced();
     const answer = gateway.ask(statusesOf(upTo(30)));
     await vi.waitUntil(() => service.seen().length === 15, PATIENT);
     const watcher = await watch(gateway, 42);
-    await hand.reach(20);
-    await settle(answer, hand, gateway);
-    expect(await settle(firstData(watcher), hand, gateway)).toEqual({
+    await time.reach(20);
+    await settle(answer, time, gateway);
+    expect(await settle(firstData(watcher), time, gateway)).toEqual({
       runUpdated: { run: { status: "RUNNING" } },
     });
   });
@@ -282,36 +282,36 @@ describe("a service that answers 20 requests a minute", () => {
     { polls: "wait", timeoutMs: "300000", answered: 3 },
     { polls: "cannot wait", timeoutMs: "12000", answered: 4 },
   ])("is not polled with the last quarter of it, which queries find: $polls", async (each) => {
-    const { hand, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: each.timeoutMs });
+    const { time, service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: each.timeoutMs });
     // Of the 15 that may be sent at once, all but four.
     await gateway.ask(statusesOf(upTo(11)));
     await Promise.all(upTo(20).map((id) => watch(gateway, id)));
-    await hand.reach(20);
+    await time.reach(20);
     for (const id of upTo(each.answered)) expect(firstCodeOf(await askFor(gateway, statusOf(id)))).toBe("ok");
     expect([service.seen().length, service.refused()]).toEqual([11 + each.answered, 0]);
   });
 
   test("is polled with half of it, whatever LIVE_REQUESTS_PER_MINUTE is", async () => {
-    const { hand, service, gateway } = await startPaced({ LIVE_REQUESTS_PER_MINUTE: "1000" });
+    const { time, service, gateway } = await startPaced({ LIVE_REQUESTS_PER_MINUTE: "1000" });
     await Promise.all(upTo(20).map((id) => watch(gateway, id)));
     for (let count = 2; count <= 10; count++) {
-      await vi.waitUntil(() => (hand.advance(100), service.seen().length >= count), PATIENT);
+      await vi.waitUntil(() => (time.advance(100), service.seen().length >= count), PATIENT);
       await quiet(() => service.seen().length);
     }
-    expect(hand.clock.now()).toBeLessThan(60_000);
-    hand.advance(60_000 - hand.clock.now());
+    expect(time.clock.now()).toBeLessThan(60_000);
+    time.advance(60_000 - time.clock.now());
     await quiet(() => service.seen().length);
     expect(service.seen()).toHaveLength(10);
   });
 });
 
 test("explain tells how long a request waited", async () => {
-  const { hand, gateway } = await startPaced({ UPSTREAM_RATE_LIMIT: "4/60", EXPLAIN: "on" });
-  const spy = vi.spyOn(performance, "now").mockImplementation(() => hand.clock.now());
+  const { time, gateway } = await startPaced({ UPSTREAM_RATE_LIMIT: "4/60", EXPLAIN: "on" });
+  const spy = vi.spyOn(performance, "now").mockImplementation(() => time.clock.now());
   onTestFinished(() => spy.mockRestore());
-  hand.advance(1_000);
+  time.advance(1_000);
   const answer = gateway.ask(statusesOf(upTo(5)), {}, { headers: { "x-rungraph-explain": "1" } });
-  const { extensions } = (await settle(answer, hand, gateway)) as unknown as {
+  const { extensions } = (await settle(answer, time, gateway)) as unknown as {
     extensions: { explain: { requests: { waitedMs: number }[] } };
   };
   const waited = extensions.explain.requests.map(({ waitedMs }) => waitedMs);
@@ -322,15 +322,15 @@ test("explain tells how long a request waited", async () => {
 
 /** A server of release 0.4, which counts metrics by themselves: 20 requests in a second, and 120 others in a minute. */
 async function startTwoThrottles() {
-  const hand = handClock();
+  const time = fakeClock();
   const sent: { metrics: number[]; others: number[] } = { metrics: [], others: [] };
   let refused = 0;
   const service = await startFake(({ path }) => {
     const isMetrics = /\/metrics\b/.test(path);
     const times = isMetrics ? sent.metrics : sent.others;
     const [most, seconds] = isMetrics ? [20, 1] : [120, 60];
-    const now = hand.clock.now();
-    if (times.filter((time) => time > now - seconds * 1_000).length >= most) {
+    const now = time.clock.now();
+    if (times.filter((at) => at > now - seconds * 1_000).length >= most) {
       refused++;
       return refusal(seconds);
     }
@@ -339,8 +339,8 @@ async function startTwoThrottles() {
     return { json: { count: 1, next: null, results: [{ id: 1, values: { loss: 0.5 } }] } };
   });
   const env = { UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RATE_LIMIT: "120/60", EXPLAIN: "on" };
-  const gateway = await startGateway({ upstream: service, clock: hand.clock, env });
-  return { hand, gateway, sent, refused: () => refused };
+  const gateway = await startGateway({ upstream: service, clock: time.clock, env });
+  return { time, gateway, sent, refused: () => refused };
 }
 
 const curvesOf = (count: number) =>
@@ -353,26 +353,26 @@ const curvesOf = (count: number) =>
 
 describe("a service that counts metrics by themselves", () => {
   test("answers 100 curves, of which it refuses none, and other reads meanwhile", async () => {
-    const { hand, gateway, sent, refused } = await startTwoThrottles();
+    const { time, gateway, sent, refused } = await startTwoThrottles();
     const curves = gateway.ask(curvesOf(100));
     await vi.waitUntil(() => sent.metrics.length === 15, PATIENT);
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
-    const { data, errors } = await settle(curves, hand, gateway);
+    const { data, errors } = await settle(curves, time, gateway);
     expect(errors).toBeUndefined();
     expect(new Set(Object.values(data as object).map((curve) => JSON.stringify(curve)))).toEqual(
       new Set([JSON.stringify({ metrics: { nodes: [{ values: [{ value: 0.5 }] }] } })]),
     );
     expect([sent.metrics.length, sent.others.length, refused()]).toEqual([100, 1, 0]);
-    expect(hand.clock.now()).toBeLessThan(10_000);
+    expect(time.clock.now()).toBeLessThan(10_000);
   });
 
   test("is asked for metrics again after a second, and for others at once, when another client has used its second up", async () => {
-    const { hand, gateway, sent, refused } = await startTwoThrottles();
+    const { time, gateway, sent, refused } = await startTwoThrottles();
     sent.metrics.push(...Array<number>(20).fill(0));
     const curves = gateway.ask(curvesOf(40));
     await vi.waitUntil(() => refused() > 0, PATIENT);
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
-    expect((await settle(curves, hand, gateway)).errors).toBeUndefined();
+    expect((await settle(curves, time, gateway)).errors).toBeUndefined();
     expect(sent.metrics).toHaveLength(60);
   });
 });

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { codesOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -31,7 +31,7 @@ async function startRefusing(refused = "token t0ken") {
     if (isRefusing && headers["authorization"] === refused) return refusal(100);
     return method === "GET" ? { json: { ...RUNNING_RECORD, id: experimentIn(path) } } : { json: {} };
   });
-  const { clock, advance } = handClock();
+  const { clock, advance } = fakeClock();
   const gateway = await startGateway({ upstream: service, clock, env: { REQUEST_TIMEOUT_MS: "90000" } });
   return { service, gateway, advance, allow: () => (isRefusing = false) };
 }
@@ -73,7 +73,7 @@ test("reads that can wait for a pause within their deadline wait: after it one g
     await new Promise<void>((resolve) => held.push(resolve));
     return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
   });
-  const { clock, advance, timers } = handClock();
+  const { clock, advance, timers } = fakeClock();
   const gateway = await startGateway({ upstream: service, clock, env: { REQUEST_TIMEOUT_MS: "90000" } });
   const early = gateway.ask(ASK_STATUS);
   await vi.waitUntil(() => held.length === 1, PATIENT);
@@ -102,7 +102,7 @@ test("reads that wait for a pause hold no connection meanwhile", async () => {
     isFirst = false;
     return told;
   });
-  const { clock, advance, timers } = handClock();
+  const { clock, advance, timers } = fakeClock();
   const env = { REQUEST_TIMEOUT_MS: "90000", UPSTREAM_CONNECTIONS: "1" };
   const gateway = await startGateway({ upstream: service, clock, env });
   const waiting = askFor(gateway, statusesOf([1, 2, 3]));

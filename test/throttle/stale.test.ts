@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { startFake, type Told } from "../support/fake.ts";
-import { gate } from "../support/latch.ts";
+import { startFake, type FakeResponse } from "../support/fake.ts";
+import { latch } from "../support/latch.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
-import { handClock } from "../support/fake-clock.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -24,12 +24,12 @@ const STALE_ANSWER = (ageSeconds: number) => ({
 
 /** A service that answers until it is told what else to answer. */
 async function startFailing(env: Record<string, string> = {}) {
-  let trouble: ((path: string) => Told | Promise<Told>) | null = null;
+  let trouble: ((path: string) => FakeResponse | Promise<FakeResponse>) | null = null;
   const service = await startFake(({ path, method }) => {
     if (trouble && method === "GET") return trouble(path);
     return { json: method === "GET" ? { ...RUNNING_RECORD, id: experimentIn(path) } : {} };
   });
-  const { clock, advance } = handClock();
+  const { clock, advance } = fakeClock();
   const gateway = await startGateway({
     upstream: service,
     clock,
@@ -38,7 +38,7 @@ async function startFailing(env: Record<string, string> = {}) {
   return { service, gateway, advance, fail: (how: typeof trouble) => (trouble = how) };
 }
 
-const status = (code: number): Told => ({ json: { detail: "No." }, status: code });
+const status = (code: number): FakeResponse => ({ json: { detail: "No." }, status: code });
 
 describe("the last known response answers", () => {
   test.each([
@@ -66,7 +66,7 @@ describe("the last known response answers", () => {
   });
 
   test("not when it is the gateway that is overloaded", async () => {
-    const held = gate();
+    const held = latch();
     const { gateway, fail } = await startFailing({ UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "1" });
     await askFor(gateway);
     fail(() => held.opened.then(() => status(404)));
@@ -115,7 +115,7 @@ describe("the last known response answers", () => {
       unique_name: `ada.mnist.${index + 1}`,
       build_job: "ada.mnist.builds.7",
     }));
-    const answer = (path: string): Told => ({
+    const answer = (path: string): FakeResponse => ({
       json: path.includes("builds") ? { id: 7, last_status: "running" } : { count: 500, next: null, results },
     });
     fail(answer);
@@ -142,7 +142,7 @@ describe("the last known response answers", () => {
 describe("no earlier response answers", () => {
   test("in events of subscriptions, which do not tell it", async () => {
     const { gateway, advance, fail } = await startFailing();
-    const answer = (path: string): Told => ({
+    const answer = (path: string): FakeResponse => ({
       json: { ...RUNNING_RECORD, build_job: "ada.mnist.builds.7", id: path.includes("builds") ? 7 : 42 },
     });
     fail(answer);

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { faultsOf } from "../support/faults-of.ts";
 import { startFake } from "../support/fake.ts";
 import { reaches } from "../support/figures.ts";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -167,7 +167,7 @@ describe("with UPSTREAM_PROXY", () => {
   });
 
   test("a command whose caller leaves before its tunnel is open is not sent when it is", async () => {
-    const tunnel = gate();
+    const tunnel = latch();
     const service = await startService();
     const proxy = await startProxy(service, { opened: tunnel.opened });
     const env = { UPSTREAM_URL: service.url, UPSTREAM_PROXY: proxy.url, UPSTREAM_CONNECTIONS: "1" };

@@ -3,12 +3,12 @@ import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { preview } from "vite";
 import { expect, onTestFinished, vi } from "vitest";
-import { shareBrowser, SHOWN, tellMissingBrowser } from "../../../test/support/browser.ts";
+import { shareBrowser, SHOWN, reportMissingBrowser } from "../../../test/support/browser.ts";
 import { onceARun } from "../../../test/support/once-a-run.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-tellMissingBrowser("the tests of examples/runs");
+reportMissingBrowser("the tests of examples/runs");
 
 await onceARun("page", () => {
   const env = { ...process.env, NODE_ENV: "production" };

@@ -1,11 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 import { describe, expect, test } from "vitest";
-import { hasBrowser, shareBrowser, SHOWN, tellMissingBrowser } from "../../support/browser.ts";
+import { hasBrowser, shareBrowser, SHOWN, reportMissingBrowser } from "../../support/browser.ts";
 import { listen } from "../../support/listen.ts";
 import { startTable, tableOf } from "./table.ts";
 
-tellMissingBrowser("a table of runs in pieces, in a browser");
+reportMissingBrowser("a table of runs in pieces, in a browser");
 
 const openPage = shareBrowser();
 

@@ -3,7 +3,7 @@ import * as newer from "graphql-17";
 import * as older from "graphql-17-alpha.2";
 import type { GraphQLFormattedError } from "graphql";
 import { expect, test } from "vitest";
-import { startFake, type Told } from "../../support/fake.ts";
+import { startFake, type FakeResponse } from "../../support/fake.ts";
 import { startGateway } from "../../support/gateway.ts";
 import { askInPieces, nullAt, type Path, type PieceJson } from "../../support/pieces.ts";
 import { html } from "../../support/replies.ts";
@@ -135,7 +135,7 @@ function set(root: unknown, path: Path, value: unknown): void {
 }
 
 const status = (id: number) => ({ id, status: "running", message: `${id}` });
-const RECORDS: Readonly<Record<string, Told>> = {
+const RECORDS: Readonly<Record<string, FakeResponse>> = {
   "experiments/3/": {
     json: {
       id: 3,

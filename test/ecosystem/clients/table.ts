@@ -1,5 +1,5 @@
 import { startDemoService, still, tokenOf } from "../../support/demo-gateway.ts";
-import { gate } from "../../support/latch.ts";
+import { latch } from "../../support/latch.ts";
 import { startGateway } from "../../support/gateway.ts";
 import { listen } from "../../support/listen.ts";
 
@@ -28,7 +28,7 @@ export interface Table {
 /** A gateway in front of a service that answers one round of requests, and the others when `open` is called. */
 export async function startTable(settings: Record<string, string> = {}) {
   const demo = await startDemoService({ now: still });
-  const { opened, open } = gate();
+  const { opened, open } = latch();
   const url = await listen(async (request, response) => {
     if (!request.url?.includes("experiments?")) await opened;
     const { authorization = "" } = request.headers;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
-import { handClock } from "../../../../test/support/fake-clock.ts";
+import { fakeClock } from "../../../../test/support/fake-clock.ts";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { openAt } from "../open-at.ts";
 import { alertOf, focusIn, open, signIn } from "../page.ts";
@@ -11,7 +11,7 @@ test.runIf(hasBrowser)(
   "a session that has ended leads back to signing in, by a click or by itself",
   async () => {
     // No poll is due while the clock stands.
-    const { clock, advance } = handClock();
+    const { clock, advance } = fakeClock();
     const { url, ask } = await startDemoGateway({ env, clock });
     const { page, row, address } = await open(url);
     const remove = (username: string) =>

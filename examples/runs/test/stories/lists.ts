@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { text } from "node:stream/consumers";
 import { startDemoGateway, startDemoService } from "../../../../test/support/demo-gateway.ts";
-import { gate } from "../../../../test/support/latch.ts";
+import { latch } from "../../../../test/support/latch.ts";
 import { startGateway } from "../../../../test/support/gateway.ts";
 import { listen } from "../../../../test/support/listen.ts";
-import { handClock } from "../../../../test/support/fake-clock.ts";
+import { fakeClock } from "../../../../test/support/fake-clock.ts";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { allThere, open, signIn } from "../page.ts";
 
@@ -85,7 +85,7 @@ test.runIf(hasBrowser)(
   async () => {
     const now = Date.now();
     // No poll is due while the clock stands.
-    const { clock } = handClock();
+    const { clock } = fakeClock();
     const { url, ask, calls } = await startDemoGateway({ env, now: () => now, clock });
     const { page, sent, rows, row, graph } = await open(url);
 
@@ -168,7 +168,7 @@ test.runIf(hasBrowser)(
   async () => {
     const now = Date.now();
     // No poll is due while the clock stands.
-    const { clock } = handClock();
+    const { clock } = fakeClock();
     const { url, ask, calls } = await startDemoGateway({ env, now: () => now, clock });
     const { page, rows, row } = await open(url);
     await signIn(page, "ada");
@@ -292,7 +292,7 @@ test.runIf(hasBrowser)(
   async () => {
     const now = Date.now();
     const demo = await startDemoService({ now: () => now });
-    const { opened, open: answerBuilds } = gate();
+    const { opened, open: answerBuilds } = latch();
     const service = await listen(async (request, response) => {
       if (request.url?.includes("/builds")) await opened;
       const body = request.method === "POST" ? await text(request) : null;
@@ -305,7 +305,7 @@ test.runIf(hasBrowser)(
       response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
     });
     // No poll is due while the clock stands: it would find no service when the story ends.
-    const { clock } = handClock();
+    const { clock } = fakeClock();
     const { url } = await startGateway({ upstream: { url: service }, token: null, env, clock });
     const { page, row, picture } = await open(url);
     await signIn(page, "ada");

@@ -1,14 +1,14 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
-import { handClock } from "../../../../test/support/fake-clock.ts";
+import { fakeClock } from "../../../../test/support/fake-clock.ts";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { allThere, open, signIn } from "../page.ts";
 
 /** A gateway whose service and whose polls go on by hand. */
 async function startLive() {
   let now = Date.now();
-  const { clock, advance } = handClock();
+  const { clock, advance } = fakeClock();
   const gateway = await startDemoGateway({
     env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
     now: () => now,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
-import { gate } from "../../../../test/support/latch.ts";
+import { latch } from "../../../../test/support/latch.ts";
 import { faultsOf, looksWell } from "../axe.ts";
 import { openAt } from "../open-at.ts";
 import { chooseStatus, focusIn } from "../page.ts";
@@ -116,7 +116,7 @@ test.skipIf(!hasBrowser)(
       [() => page.getByLabel("best").click(), page.getByRole("cell", { name: "0.0950" })],
       [() => page.getByLabel("Order").selectOption("FINISHED_ASC"), page.getByText("First finished first.")],
     ] as const) {
-      const { opened, open: answer } = gate();
+      const { opened, open: answer } = latch();
       await page.route("**/graphql", async (route) => {
         if (route.request().postDataJSON().operationName === "Group") await opened;
         return route.fallback();

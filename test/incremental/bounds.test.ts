@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { startGateway } from "../support/gateway.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
@@ -62,7 +62,7 @@ test("the deadline is one for all pieces: those that are not there by then fail,
 });
 
 test("a gateway that drains finishes the pieces of what it has begun", async () => {
-  const { opened, open } = gate();
+  const { opened, open } = latch();
   const upstream = await startWith(opened);
   const gateway = await startGateway({ upstream });
   const asking = askInPieces(gateway.url, { query: QUERY }, SIGNED_IN);
@@ -73,7 +73,7 @@ test("a gateway that drains finishes the pieces of what it has begun", async () 
 });
 
 test("who does not read its pieces keeps its place", async () => {
-  const { opened, open } = gate();
+  const { opened, open } = latch();
   const upstream = await startFake(async ({ path }) => {
     if (path.includes("experiments")) return { json: { ...EXPERIMENT, experiment_group: "ada.mnist.2" } };
     if (path.includes("builds")) return { json: { id: 7, description: "x".repeat(6_000_000) } };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { gate } from "../support/latch.ts";
+import { latch } from "../support/latch.ts";
 import { startGateway } from "../support/gateway.ts";
 import { partsOf, type PieceJson } from "../support/pieces.ts";
 import { SIGNED_IN, startBuilt } from "./build-of-a-run.ts";
@@ -90,7 +90,7 @@ test.each([
 });
 
 test("compressed pieces are sent when they are there", async () => {
-  const { opened, open } = gate();
+  const { opened, open } = latch();
   const { url } = await start(opened);
   const response = await ask(url, "multipart/mixed", QUERY, { "accept-encoding": "gzip" });
   expect(response.headers.get("content-encoding")).toBe("gzip");
