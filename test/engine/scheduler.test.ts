@@ -171,7 +171,7 @@ test("a caller whose work took long has its next turn after those whose work is 
 
 test("no stack is taken for an error that is sent", () => {
   const error = publicError(new InputError("id: expected a number"), () => {});
-  expect([error.stack, new Error("another").stack?.includes("turns.test.ts")]).toEqual([
+  expect([error.stack, new Error("another").stack?.includes("scheduler.test.ts")]).toEqual([
     "GraphQLError: id: expected a number",
     true,
   ]);
