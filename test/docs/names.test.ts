@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-const SRC = new URL("../../src/", import.meta.url);
+const ROOT = new URL("../../", import.meta.url);
+const SRC = new URL("src/", ROOT);
 const FILES = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
 
 const DECLARATION = /^(?:export )?const ([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*) = (.+)$/gm;
@@ -24,4 +25,21 @@ test("no two modules declare a constant of one name", () => {
 
 test("no two modules export a type of one name", () => {
   expect(declaredTwice(EXPORTED_TYPE)).toEqual([]);
+});
+
+test("each file of the repository that a page names exists", () => {
+  const pages = [
+    "README.md",
+    "CONTRIBUTING.md",
+    ...readdirSync(new URL("docs/", ROOT)).map((name) => `docs/${name}`),
+  ];
+  const missing = pages
+    .filter((page) => page.endsWith(".md"))
+    .flatMap((page) => {
+      const prose = readFileSync(new URL(page, ROOT), "utf8").replaceAll(/^```.*?^```$/gms, "");
+      const paths = [...prose.matchAll(/`((?:src|test|tools|demo|bench|schema)\/[\w./-]+\.\w+)`/g)];
+      return paths.map(([, path = ""]) => `${page}: ${path}`);
+    })
+    .filter((line) => !existsSync(new URL(line.split(": ")[1] ?? "", ROOT)));
+  expect(missing).toEqual([]);
 });
