@@ -82,20 +82,20 @@ export interface ErrorDetails {
  */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
-  readonly facts: ErrorDetails;
+  readonly details: ErrorDetails;
 
-  constructor(code: ErrorCode, message: string, facts: ErrorDetails = {}, cause?: unknown) {
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, cause?: unknown) {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, cause === undefined ? undefined : { cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
-    this.facts = facts;
+    this.details = details;
   }
 
   /** The same failure with the reference that led to it. */
   of(reference: string): GatewayError {
-    return new GatewayError(this.code, this.message, { ...this.facts, reference }, this);
+    return new GatewayError(this.code, this.message, { ...this.details, reference }, this);
   }
 }
 
@@ -104,12 +104,12 @@ export class BatchItemError extends GatewayError {
   readonly #outcomes: readonly string[];
 
   constructor(failure: GatewayError, outcomes: readonly string[]) {
-    super(failure.code, failure.message, failure.facts, failure);
+    super(failure.code, failure.message, failure.details, failure);
     this.#outcomes = outcomes;
   }
 
   ofAll(): GatewayError {
-    return new GatewayError(this.code, this.message, { ...this.facts, outcomes: this.#outcomes });
+    return new GatewayError(this.code, this.message, { ...this.details, outcomes: this.#outcomes });
   }
 }
 
@@ -164,7 +164,7 @@ export const isGatewayError = (error: unknown, ...codes: readonly ErrorCode[]): 
 
 /** Whether an error says that what was asked for may have been done. */
 export const hasOutcome = (error: unknown): boolean =>
-  error instanceof GatewayError && error.facts.outcome !== undefined;
+  error instanceof GatewayError && error.details.outcome !== undefined;
 
 const rowOf = (error: unknown): ErrorCodeRow | null =>
   error instanceof GatewayError ? ERROR_CODES[error.code] : null;
@@ -187,4 +187,4 @@ export const isCallerSide = (error: unknown): boolean =>
   error instanceof CancelledError || (error instanceof GatewayError && healthImpliedBy(error) === "unknown");
 
 /** How a batch continues after the error of its list; null when the single reads would fail in the same way. */
-export const batchFaultOf = (error: unknown): ErrorCodeRow["batch"] | null => rowOf(error)?.batch ?? null;
+export const batchFallbackOf = (error: unknown): ErrorCodeRow["batch"] | null => rowOf(error)?.batch ?? null;

@@ -69,7 +69,7 @@ export function createGateway(options: GatewaySettings) {
   });
   const scheduler = new Scheduler(callers);
   const memoryBudget = new MemoryBudget(config.MAX_UPSTREAM_BYTES, callers);
-  const { facts, server, requestFormat } = describeService(config, builtInProfile(profile), upstreamUrl);
+  const { details, server, requestFormat } = describeService(config, builtInProfile(profile), upstreamUrl);
   const client = createClient({
     proxy: config.UPSTREAM_PROXY ?? null,
     tls: { ca: config.UPSTREAM_CA_FILE, cert: config.UPSTREAM_CERT_FILE, key: config.UPSTREAM_KEY_FILE },
@@ -87,7 +87,7 @@ export function createGateway(options: GatewaySettings) {
     upstreamUrl,
     callers,
     memoryBudget,
-    onFault: events.wrongType,
+    onMismatch: events.wrongType,
     onFailure: events.upstreamFailure,
     onRequest: telemetry.upstreamRequest,
     runTask: scheduler.run,
@@ -142,7 +142,7 @@ export function createGateway(options: GatewaySettings) {
     engine,
     client,
     shared,
-    facts,
+    details,
     live,
     lookAhead,
     publicUrl: config.PUBLIC_URL?.href.replace(/(?<!\/)\/+$/, ""),

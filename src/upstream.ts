@@ -23,7 +23,7 @@ export function describeService(config: Config, fallback: Profile, upstreamUrl: 
     cheapest: override(user.me) ?? user.me,
     limitOf: given === null ? () => null : (endpoint) => limits.get(endpoint) ?? limit,
   };
-  const facts: GatewayFacts = {
+  const details: GatewayFacts = {
     version,
     upstreamApiVersion: profile.apiVersion,
     capabilities: server.capabilities,
@@ -33,7 +33,7 @@ export function describeService(config: Config, fallback: Profile, upstreamUrl: 
     maxScannedRows: config.MAX_SCANNED_ROWS,
     maxLogBytes: config.MAX_LOG_BYTES,
   };
-  return { server, requestFormat, facts };
+  return { server, requestFormat, details };
 }
 
 /** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */

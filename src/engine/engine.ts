@@ -39,7 +39,7 @@ import { mergeErrors, separateNames } from "./merge-errors.ts";
 import { type EventExecution, openResults, type Results, type StreamSource } from "./subscription.ts";
 
 /** Facts about an operation, filled in as it is read: its type decides on its place, before its context is opened; the rest is for logs and metrics. */
-export interface OperationFacts {
+export interface OperationDetails {
   type: "query" | "mutation" | "subscription" | "invalid";
   name: string | null;
   /** SHA-256 of its document, in hexadecimal; null until that is found valid. */
@@ -51,7 +51,7 @@ export interface OperationFacts {
 
 /** The operation of one request, independent of its transport. */
 export interface Execution extends EventExecution {
-  readonly facts: OperationFacts;
+  readonly details: OperationDetails;
   /** What the result's `extensions` tell about how it came about; null for nothing. */
   readonly extensions: (() => object | null) | null;
 }
@@ -130,15 +130,15 @@ export function createEngine(settings: EngineSettings) {
   const planOf = (
     document: PreparedDocument,
     params: OperationParams,
-    facts: OperationFacts,
+    details: OperationDetails,
     isReadOnly: boolean,
   ): { readonly plan: Plan; readonly onError: ErrorBehavior } => {
     const plan = selectPlan(document, params, isReadOnly);
     const { operation: type, name } = plan.operation;
-    facts.type = type;
+    details.type = type;
     // Counters and spans outlive the document.
-    facts.name = name ? ownCopy(name.value.slice(0, MAX_OPERATION_NAME_LENGTH)) : null;
-    facts.hash = document.hash;
+    details.name = name ? ownCopy(name.value.slice(0, MAX_OPERATION_NAME_LENGTH)) : null;
+    details.hash = document.hash;
     // The variables are not coerced yet: only the lengths of lists are read.
     const { selected } = executionLimits;
     if (sizeOfSelection(schema, plan, params.variables ?? {}) > selected)
@@ -184,10 +184,10 @@ export function createEngine(settings: EngineSettings) {
   const publicErrorsOf = (result: Parameters<typeof mergeErrors>[0], plan: Plan) =>
     mergeErrors(result, separateNames(schema, plan)).map(publicError);
 
-  const failed = (error: unknown, facts: OperationFacts): ExecutionResult => {
+  const failed = (error: unknown, details: OperationDetails): ExecutionResult => {
     // Safe: those of an invalid document are its own.
     const errors = error instanceof InvalidDocument ? (error.errors as GraphQLError[]) : [publicError(error)];
-    noteErrors(facts, errors);
+    noteErrors(details, errors);
     return { errors };
   };
 
@@ -198,13 +198,13 @@ export function createEngine(settings: EngineSettings) {
       params: OperationParams,
       { isReadOnly, maxBytes, isIncremental = false }: RunOptions,
     ): Promise<EngineResult> => {
-      const { facts, scope } = operation;
+      const { details, scope } = operation;
       let isWhole = true;
       try {
         const text = textOf(params);
         const known = documents.known(text);
         const document = known ?? (await read(text, params, scope, isReadOnly));
-        const { plan, onError } = planOf(document, params, facts, isReadOnly);
+        const { plan, onError } = planOf(document, params, details, isReadOnly);
         holdPlan(scope, plan, known);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
@@ -214,20 +214,20 @@ export function createEngine(settings: EngineSettings) {
         const [first] = errors;
         if (first) {
           const told = publicErrorsOf({ errors, data }, plan);
-          const isHalted = onError === "HALT" && facts.type === "mutation";
+          const isHalted = onError === "HALT" && details.type === "mutation";
           result.errors = isHalted ? withOutcome(told, first) : told;
-          noteErrors(facts, result.errors);
+          noteErrors(details, result.errors);
         }
         if (!payloads) return result;
         isWhole = false;
         const convert: PublicErrors = (part) => {
           const told = publicErrorsOf(part, plan);
-          noteErrors(facts, told);
+          noteErrors(details, told);
           return told;
         };
         return { ...result, payloads: withPublicErrors(payloads, convert, () => scope.end("completed")) };
       } catch (error) {
-        return failed(error, facts);
+        return failed(error, details);
       } finally {
         // Cancels prefetches that turned out not to be needed.
         if (isWhole) scope.end("completed");
@@ -250,12 +250,12 @@ export function createEngine(settings: EngineSettings) {
     subscribe: async (
       request: StreamSource & Omit<Execution, "openContext" | "extensions">,
     ): Promise<{ readonly results: Results } | ExecutionResult> => {
-      const { facts, params, scope } = request;
+      const { details, params, scope } = request;
       try {
         const text = textOf(params);
         const shared = documents.known(text);
         const prepared = shared ?? (await read(text, params, scope, true));
-        const { plan, onError } = planOf(prepared, params, facts, true);
+        const { plan, onError } = planOf(prepared, params, details, true);
         const reservation = holdPlan(scope, plan, shared, prepared.bytes());
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults(
@@ -267,14 +267,14 @@ export function createEngine(settings: EngineSettings) {
               .then(({ errors, ...result }) =>
                 errors ? { ...result, errors: publicErrorsOf({ errors, ...result }, plan) } : result,
               )
-              .catch((error: unknown) => failed(error, facts)),
+              .catch((error: unknown) => failed(error, details)),
         );
         if ("results" in results) return results;
         const errors = results.errors?.map(publicError) ?? [];
-        noteErrors(facts, errors);
+        noteErrors(details, errors);
         return { errors };
       } catch (error) {
-        return failed(error, facts);
+        return failed(error, details);
       }
     },
     /** Finalizes a result: adds the request id to its errors, and `extensions`. */

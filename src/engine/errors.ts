@@ -31,7 +31,7 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
     // What is missing is an endpoint of the server, which does not tell the field.
     const isNamed = cause.code === "CAPABILITY_UNAVAILABLE" && asked?.kind === Kind.FIELD;
     const message = isNamed ? `${asked.name.value}: ${cause.message}` : cause.message;
-    return convert(message, { code: cause.code, ...cause.facts, ...(paths ? { paths } : {}) });
+    return convert(message, { code: cause.code, ...cause.details, ...(paths ? { paths } : {}) });
   }
   if (cause instanceof InputError) return convert(cause.message, { code: "BAD_USER_INPUT" });
   if (cause instanceof CancelledError)
@@ -146,12 +146,12 @@ export function addPaths(places: FailedPath[], errors: readonly GraphQLError[]):
 
 /** Notes the errors of an operation for its line in the log. */
 export function noteErrors(
-  facts: { codes: readonly string[]; readonly failed: FailedPath[] },
+  details: { codes: readonly string[]; readonly failed: FailedPath[] },
   errors: readonly GraphQLError[],
 ): void {
   const codes = errors.map(({ extensions }) => String(extensions["code"] ?? "UNKNOWN"));
-  facts.codes = [...new Set([...facts.codes, ...codes])];
-  addPaths(facts.failed, errors);
+  details.codes = [...new Set([...details.codes, ...codes])];
+  addPaths(details.failed, errors);
 }
 
 /**

@@ -43,8 +43,8 @@ export function mergeErrors(
       continue;
     }
     const failure = rootOf(originalError);
-    const { code, facts } = originalError;
-    const { reference } = facts;
+    const { code, details } = originalError;
+    const { reference } = details;
     const isSeparate = separate.has(String(path[0]));
     // What does not exist fails again for each field that refers to it.
     const common = code === "NOT_FOUND" && reference !== undefined ? reference : failure;

@@ -59,11 +59,11 @@ export class Meter {
   isStopped = false;
   readonly #limits: ResultLimits;
   readonly #scope: RequestScope;
-  readonly #heldBytes: MemoryBudget;
+  readonly #memoryBudget: MemoryBudget;
   readonly #queue: TaskQueue;
-  #held: MemoryReservation | null = null;
+  #reservation: MemoryReservation | null = null;
   /** The fields whose memory is counted. */
-  #heldFields = 0;
+  #chargedFields = 0;
   /** How many errors there were when that was last reported. */
   #reported = 0;
   #reason: unknown;
@@ -73,7 +73,7 @@ export class Meter {
   constructor(scope: RequestScope, { limits, scheduler, memoryBudget }: MeterSettings) {
     this.#limits = limits;
     this.#scope = scope;
-    this.#heldBytes = memoryBudget;
+    this.#memoryBudget = memoryBudget;
     this.#queue = scheduler.queueOf(scope.caller);
     scope.onEnd(() => {
       if (scope.ended === "disconnected") this.stop(new CancelledError("The caller left."));
@@ -88,7 +88,7 @@ export class Meter {
     this.bytes += bytes;
     const limits = this.#limits;
     if (this.fields <= limits.fields && this.bytes <= limits.bytes)
-      return this.fields - this.#heldFields < FIELDS_PER_HOLD || this.#holdFields();
+      return this.fields - this.#chargedFields < FIELDS_PER_HOLD || this.#holdFields();
     const limit =
       this.fields > limits.fields ? `${limits.fields} fields and list items` : `${limits.bytes} bytes`;
     this.stop(tooLarge(`Expected a result of at most ${limit}, got more.`));
@@ -114,7 +114,7 @@ export class Meter {
   chargeMemory(bytes: number): boolean {
     if (this.isStopped) return false;
     try {
-      (this.#held ??= this.#heldBytes.open(this.#scope)).charge(bytes);
+      (this.#reservation ??= this.#memoryBudget.open(this.#scope)).charge(bytes);
       return true;
     } catch (error) {
       this.stop(error);
@@ -123,8 +123,8 @@ export class Meter {
   }
 
   #holdFields(): boolean {
-    const fields = this.fields - this.#heldFields;
-    this.#heldFields = this.fields;
+    const fields = this.fields - this.#chargedFields;
+    this.#chargedFields = this.fields;
     return this.chargeMemory(fields * RESULT_FIELD_BYTES);
   }
 

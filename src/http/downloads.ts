@@ -4,7 +4,7 @@ import { addPaths, type FailedPath, rejection } from "../engine/errors.ts";
 import { InputError, GatewayError } from "../errors.ts";
 import { decodeId } from "../graphql/core/ids.ts";
 import type { Download } from "../graphql/types/logs.ts";
-import type { DownloadFacts } from "../observability/telemetry.ts";
+import type { DownloadDetails } from "../observability/telemetry.ts";
 import { openRequestSpan } from "../observability/tracing.ts";
 import { RequestScope } from "../callers/request-scope.ts";
 import { plainPath } from "../rest/api/endpoint.ts";
@@ -24,7 +24,7 @@ export interface OpenedDownload {
 }
 
 interface DownloadTask {
-  readonly what: DownloadFacts["what"];
+  readonly what: DownloadDetails["what"];
   /** The path without ids, for spans. */
   readonly route: string;
   /** Must call `admitDownload` before it asks the service. */

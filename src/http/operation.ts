@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { GraphQLError, GraphQLSchema } from "graphql";
-import type { Engine, Execution, OperationFacts } from "../engine/engine.ts";
+import type { Engine, Execution, OperationDetails } from "../engine/engine.ts";
 import type { Config } from "../config.ts";
 import { OperationTrace } from "../operation-trace.ts";
 import { explainer } from "../observability/explain.ts";
@@ -34,7 +34,7 @@ export interface GatewayDependencies {
   readonly engine: Engine;
   readonly client: Client;
   readonly shared: SharedSettings;
-  readonly facts: GatewayFacts;
+  readonly details: GatewayFacts;
   readonly live: ReturnType<typeof createLive>;
   readonly lookAhead: boolean;
   /** The gateway's URL for callers; undefined: that of the request. */
@@ -71,17 +71,17 @@ export function openOperation(
   scope: RequestScope,
 ): OpenedOperation {
   const { headers } = request;
-  const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [], failed: [] };
+  const details: OperationDetails = { type: "invalid", name: null, hash: null, codes: [], failed: [] };
   const span = openRequestSpan("GraphQL Operation", headers, scope);
   const isExplained = dependencies.isExplainable && headers["x-rungraph-explain"] === "1";
   const mayBeStale = dependencies.shared.reads.settings.staleMs > 0;
   const operationTrace = isExplained || mayBeStale ? new OperationTrace() : null;
   return {
     scope,
-    facts,
+    details,
     openContext: (progress) => {
       // Queries of an unverified caller can be preempted. Its mutations cannot: they have permits of their own.
-      if (facts.type === "mutation") {
+      if (details.type === "mutation") {
         if (scope.caller.verification !== "verified") dependencies.admission.mutation.acquire(scope);
         scope.pinPermit();
       }
@@ -90,7 +90,7 @@ export function openOperation(
     extensions: operationTrace && explainer(operationTrace, scope.began, isExplained),
     run: span.run,
     end: (status) => {
-      dependencies.telemetry.operation({ scope, span, headers }, facts, status);
+      dependencies.telemetry.operation({ scope, span, headers }, details, status);
       // A request that is rejected before it is run has not ended its scope.
       scope.end("completed");
     },
@@ -148,7 +148,7 @@ export class OperationContext implements Context {
     state: OperationState = { session: null, made: new Map(), work: Promise.resolve() },
   ) {
     const { operationTrace = null } = source;
-    this.gateway = dependencies.facts;
+    this.gateway = dependencies.details;
     this.server = dependencies.shared.server;
     this.lookAhead = dependencies.lookAhead;
     this.onFree = operationTrace && place && (() => operationTrace.add(null, { kind: "free", place }));

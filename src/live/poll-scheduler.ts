@@ -221,7 +221,7 @@ export class PollScheduler {
     const now = this.#clock.now();
     scheduled.outage ??= { since: now, error };
     // An upstream service that is away names the time when it may be back, which is no request to pause.
-    const { retryAfterSeconds = 0, upstream } = error.code === "RATE_LIMITED" ? error.facts : {};
+    const { retryAfterSeconds = 0, upstream } = error.code === "RATE_LIMITED" ? error.details : {};
     // A rate limit that is reached without a refusal holds for a moment.
     const pauseMs = Math.min(retryAfterSeconds * 1_000, upstream?.status ? Infinity : MAX_BACKOFF_MS);
     if (pauseMs > 0) {
@@ -256,10 +256,10 @@ export class PollScheduler {
   #report(scheduled: ScheduledPoll, error: GatewayError, now: number): void {
     if (error.code === "REQUEST_LIMIT_EXCEEDED") return this.#end(scheduled, error);
     scheduled.isReported = true;
-    const { code, message, facts } = error;
+    const { code, message, details } = error;
     const retryAfterSeconds = Math.ceil((this.#pausedUntil - now) / 1_000);
     const isPause = code === "RATE_LIMITED" && retryAfterSeconds > 0;
-    const reported = isPause ? new GatewayError(code, message, { ...facts, retryAfterSeconds }) : error;
+    const reported = isPause ? new GatewayError(code, message, { ...details, retryAfterSeconds }) : error;
     for (const stream of scheduled.poll.streams()) stream.fail(reported, false);
   }
 }

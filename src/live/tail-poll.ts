@@ -212,13 +212,11 @@ export function createTailPoll<Position, Item>(
       // What is read after the run has ended is read to its end: something may have been added before.
       const isLast = isRunOver === true;
       const readFor = async ([position, group]: [Position, Subscriber[]]): Promise<boolean> => {
-        let appended = await read(session, position);
-        while (appended.items.length === 0 && appended.hasMore) {
-          for (const member of group) member.position = appended.position;
-          appended = await read(session, appended.position);
-        }
+        const appended = await read(session, position);
         deliver(group, appended, isLast, latenessMs());
-        return appended.items.length > 0;
+        // One request at a time: other polls, which have been due longer, go first.
+        if (appended.items.length === 0 && appended.hasMore) onWait(true);
+        return appended.items.length > 0 || appended.hasMore;
       };
       // What was read for some is not lost where it fails for others.
       const gains = await Promise.allSettled([...waiting()].map(readFor));

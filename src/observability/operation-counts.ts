@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Counter, type Registry } from "prom-client";
-import type { OperationFacts } from "../engine/engine.ts";
+import type { OperationDetails } from "../engine/engine.ts";
 
 /** A client as it names itself. */
 export interface ClientName {
@@ -127,7 +127,7 @@ export function createOperationCounts(registers: Registry[], now: () => number) 
   const names = createNamedCounts(NAMES, registers, now);
 
   return (
-    { type, name, codes }: OperationFacts,
+    { type, name, codes }: OperationDetails,
     seconds: number,
     client: ClientName | null,
     isTrusted: boolean,

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { OperationFacts } from "../engine/engine.ts";
+import type { OperationDetails } from "../engine/engine.ts";
 import { isErrorCode, statusOf } from "../errors.ts";
 import { version } from "../package-info.ts";
 import type { RequestScope } from "../callers/request-scope.ts";
@@ -17,7 +17,7 @@ interface Reported {
   readonly headers: IncomingHttpHeaders;
 }
 
-export interface DownloadFacts {
+export interface DownloadDetails {
   readonly what: "logs" | "outputs" | "files" | "runs" | "metrics";
   /** `OK`, or the code of its error, even of one after the response started. */
   readonly code: string;
@@ -163,20 +163,20 @@ export function createTelemetry({ log, load, now, deadlines }: Settings) {
     },
     sharedRead: (from: "in flight" | "kept" | "stale"): void => sharedReads.inc({ from }),
     /** Reports an operation with the HTTP status of its result, null by WebSocket. */
-    operation: (request: Reported, facts: OperationFacts, status: number | null): void => {
+    operation: (request: Reported, details: OperationDetails, status: number | null): void => {
       const { began, upstreamRequests: sent, caller } = request.scope;
-      const { type, name, hash, codes, failed } = facts;
+      const { type, name, hash, codes, failed } = details;
       const ms = performance.now() - began;
       const client = clientOf(request.headers);
-      endOperationSpan(request.span, facts, status);
+      endOperationSpan(request.span, details, status);
       operations.inc({ type, code: mostSevereOf(codes) });
       operationSeconds.observe({ type }, ms / 1000);
       if (type === "query" || type === "mutation") operationRequests.observe(sent);
-      countByNames(facts, ms / 1000, client, caller.verification === "verified");
+      countByNames(details, ms / 1000, client, caller.verification === "verified");
       const what = { type, name, hash, status, codes, upstreamRequests: sent, ms: Math.round(ms) };
       log.info(lineOf(request, client, failed, what), "operation");
     },
-    download: (request: Reported, { what, code, bytes, failed }: DownloadFacts): void => {
+    download: (request: Reported, { what, code, bytes, failed }: DownloadDetails): void => {
       const ms = performance.now() - request.scope.began;
       request.span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
       downloads.inc({ what, code });

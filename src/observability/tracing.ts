@@ -15,7 +15,7 @@ import {
 } from "@opentelemetry/api";
 import type { Identity, RequestScope } from "../callers/request-scope.ts";
 import type { UpstreamSpan } from "../rest/client/attempt.ts";
-import type { OperationFacts } from "../engine/engine.ts";
+import type { OperationDetails } from "../engine/engine.ts";
 
 /** Creates spans by the SDK that the process has registered, even later. Without one it makes none that count. */
 const tracer = trace.getTracer("rungraph");
@@ -68,7 +68,7 @@ export function openRequestSpan(
  */
 export function endOperationSpan(
   span: RequestSpan,
-  { type, name, codes }: OperationFacts,
+  { type, name, codes }: OperationDetails,
   status: number | null,
 ): void {
   if (span === NO_SPAN) return;

@@ -51,11 +51,11 @@ test.each([
   [`["ada.mnist.1", "ada.mnist.experiments.1"]`, "BAD_USER_INPUT", /^ids: .* 2 to 100 .*, got 1$/, {}],
   [`["ada.mnist.1", "ada.mnist.9"]`, "UPSTREAM_BAD_RESPONSE", /./, { reference: "ada.mnist.9" }],
   [`["ada.mnist.1", "x"]`, "BAD_USER_INPUT", /^ids\[1\]: expected /, {}],
-])("%s is null with the reason", async (ids, code, message, facts) => {
+])("%s is null with the reason", async (ids, code, message, details) => {
   const { ask } = await startComparing();
   const { data, errors } = outcomeOf(await ask(`{ compareRuns(ids: ${ids}) { metrics { name } } }`));
   expect(data).toEqual({ compareRuns: null });
-  expect(errors).toMatchObject([failure("compareRuns", code, expect.stringMatching(message), facts)]);
+  expect(errors).toMatchObject([failure("compareRuns", code, expect.stringMatching(message), details)]);
 });
 
 const nothingInCommon = (index: number) =>

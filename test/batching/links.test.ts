@@ -209,14 +209,14 @@ describe("a list of batched records that fails", () => {
     ],
   ] satisfies [string, FakeResponse, object][])(
     "because the caller %s is one error for all links, at once and with one request",
-    async (_, told, facts) => {
+    async (_, told, details) => {
       const { ask, calls } = await startBuilds({ byIds: () => told });
       const answer = await ask(buildsOf(3));
       expect(buildsIn(answer)).toEqual([null, null, null]);
       expect(sortedErrorsOf(answer)).toEqual([
         {
           at: "project.experiments.nodes.0.buildJob",
-          ...facts,
+          ...details,
           upstream: { method: "GET", route: "{owner}/{project}/builds", status: told.status },
           paths: [0, 1, 2].map((index) => ["project", "experiments", "nodes", index, "buildJob"]),
         },

@@ -108,14 +108,14 @@ test.each([...acts, ...["updateExperiment", "copyExperiment"].map(commandCalled)
     const fields = `known: ${field} { id status } ${field} { id rawStatus description }`;
     const route = routeOf(command).replace(/\{id\}\/.*$/, "{id}/");
     const id = command.name.startsWith("copy") ? globalId(`${kind}:ada/mnist/77`) : idOf(command);
-    const facts = {
+    const details = {
       upstream: { method: "GET", route, status: 500 },
       paths: [["known"], [field, "rawStatus"], [field, "description"]].map((at) => ["done", ...at]),
     };
     expect(outcomeOf(await ask(`mutation { done: ${mutation} { ${fields} } }`))).toEqual({
       // A status is never null, so it takes its record with it.
       data: { done: { known: null, [field]: { id, rawStatus: null, description: null } } },
-      errors: [failure("done.known", "UPSTREAM_ERROR", "The service answered 500.", facts)],
+      errors: [failure("done.known", "UPSTREAM_ERROR", "The service answered 500.", details)],
     });
   },
 );

@@ -236,7 +236,7 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
       `stopJob(id: "ada.mnist.jobs.2", force: true) { isSent }`,
       { code: "FORBIDDEN" },
     ],
-  ])("%s", async (_, field, facts) => {
+  ])("%s", async (_, field, details) => {
     const { url } = await startGateway({ upstream: await startMixed(), env });
     const body = JSON.stringify({ query: `mutation { ${field} }`, onError: "HALT" });
     const headers = { ...JSON_BODY, authorization: "token t0ken" };
@@ -245,6 +245,6 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
     ) as Answer<unknown>;
     expect(data).toBe(null);
     const told = errors.map(({ extensions: { code, outcome, outcomes } }) => ({ code, outcome, outcomes }));
-    expect(told).toEqual([facts]);
+    expect(told).toEqual([details]);
   });
 });

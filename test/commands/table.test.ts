@@ -117,11 +117,11 @@ async function sendEach(url: string, these: readonly Command[], env: Record<stri
 const allFail = (
   these: readonly Command[],
   [code, message]: readonly [code: string, message: string],
-  { status, ...facts }: { status?: number; outcome?: string } = {},
+  { status, ...details }: { status?: number; outcome?: string } = {},
 ) =>
   these.map((command) => {
     const upstream = { method: command.method, route: routeOf(command), ...(status && { status }) };
-    return { data: { done: null }, errors: [failure("done", code, message, { upstream, ...facts })] };
+    return { data: { done: null }, errors: [failure("done", code, message, { upstream, ...details })] };
   });
 
 const callsOf = (these: readonly Command[]) => these.map((command) => callOf(command)).toSorted();
@@ -138,7 +138,7 @@ const redirect = (status: number): FakeResponse => ({
   headers: { location: "/elsewhere" },
 });
 
-type Row = [told: FakeResponse, expected: readonly [code: string, message: string], facts: object];
+type Row = [told: FakeResponse, expected: readonly [code: string, message: string], details: object];
 
 test.each<Row>([
   [detail(409, "Already stopped."), ["CONFLICT", "Already stopped."], {}],
@@ -147,12 +147,12 @@ test.each<Row>([
   [html(500), ["UPSTREAM_ERROR", "The service answered 500."], UNKNOWN],
   [{ status: 201, text: "" }, NO_JSON, UNKNOWN],
   [json(200, { id: 1, token: "x".repeat(2_000) }), TOO_LONG, UNKNOWN],
-])("a command that is answered with %j is %j %j", async (told, expected, facts) => {
+])("a command that is answered with %j is %j %j", async (told, expected, details) => {
   const { status = 200 } = told;
   const these = status < 300 ? answering : oneOfEach;
   const service = await startFake(() => told);
   const answers = await sendEach(service.url, these, { MAX_JSON_BYTES: "1000" });
-  expect(answers).toEqual(allFail(these, expected, { ...(expected !== TOO_LONG && { status }), ...facts }));
+  expect(answers).toEqual(allFail(these, expected, { ...(expected !== TOO_LONG && { status }), ...details }));
   expect(service.calls()).toEqual(callsOf(these));
 });
 

@@ -35,10 +35,10 @@ test("a name at which the server crashes is told to be taken, and any other fail
     ["updateExperiment", "ada.mnist.3", "{owner}/{project}/experiments/{id}/"],
     ["updateProject", "ada.mnist", "{owner}/{project}"],
   ] as const) {
-    const facts = { upstream: { method: "PATCH", route, status: 405 }, outcome: "unknown" };
+    const details = { upstream: { method: "PATCH", route, status: 405 }, outcome: "unknown" };
     expect(outcomeOf(await update(field, id, `name: "base", description: "x"`))).toEqual({
       data: { done: null },
-      errors: [failure("done", "BAD_USER_INPUT", message, facts)],
+      errors: [failure("done", "BAD_USER_INPUT", message, details)],
     });
   }
   expect(await codes("updateExperiment", "ada.mnist.3", `description: "x"`)).toEqual(["UPSTREAM_ERROR"]);

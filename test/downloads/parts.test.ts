@@ -38,12 +38,12 @@ describe("a download", () => {
       ZIPPED,
       [undefined, undefined, undefined, undefined],
     ],
-  ])("%s", async (_, told, facts) => {
+  ])("%s", async (_, told, details) => {
     const { take } = await startDownloads(() => told);
     const { status, headers, body } = await take();
     expect([status, body]).toEqual([200, "0123456789"]);
     const names = ["content-length", "content-range", "accept-ranges", "etag"];
-    expect(names.map((name) => headers[name])).toEqual(facts);
+    expect(names.map((name) => headers[name])).toEqual(details);
   });
 
   test.each([

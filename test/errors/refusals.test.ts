@@ -33,8 +33,8 @@ const REFUSALS = Object.entries(refusals as unknown as Readonly<Record<string, r
 
 async function expectRefused({ told, code, message }: Refusal): Promise<void> {
   const { answer, calls } = await askOf(told);
-  const facts = { upstream: { ...STATUS_UPSTREAM, status: told.status } };
-  expect(answer).toEqual(failedStatus(code, message, facts));
+  const details = { upstream: { ...STATUS_UPSTREAM, status: told.status } };
+  expect(answer).toEqual(failedStatus(code, message, details));
   expect(calls).toEqual([STATUS_CALL]);
 }
 

@@ -266,14 +266,14 @@ test("a service that lets nobody connect is out of reach after UPSTREAM_CONNECT_
     upstream: await startDeaf(),
     env: { UPSTREAM_CONNECT_TIMEOUT_MS: "100" },
   });
-  const facts = { code: "UPSTREAM_UNAVAILABLE", requestId: expect.any(String) as string };
+  const details = { code: "UPSTREAM_UNAVAILABLE", requestId: expect.any(String) as string };
   const read = `{ experiment(id: "ada.mnist.1") { status } }`;
   expect((await gateway.ask(read)).errors?.map(({ extensions }) => extensions)).toEqual([
-    { ...facts, upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/" } },
+    { ...details, upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/" } },
   ]);
   const command = `mutation { stopExperiment(id: "ada.mnist.1", force: true) { experiment { id } } }`;
   expect((await gateway.ask(command)).errors?.map(({ extensions }) => extensions)).toEqual([
-    { ...facts, upstream: { method: "POST", route: "{owner}/{project}/experiments/{id}/stop" } },
+    { ...details, upstream: { method: "POST", route: "{owner}/{project}/experiments/{id}/stop" } },
   ]);
   const download = await fetch(gateway.url + OUTPUTS_OF_42, { headers: { authorization: "token t0ken" } });
   expect(await download.json()).toMatchObject({ errors: [{ extensions: { code: "UPSTREAM_UNAVAILABLE" } }] });

@@ -160,3 +160,23 @@ test.each([
   const whole = { startByte: text.length, endCursor: opaque(`byte:${text.length + later.length}`) };
   expect(await chunk()).toEqual({ text: later, hasMore: false, isRestarted: false, ...whole });
 });
+
+test("a log that was missing and begins anew is reported from its first byte, however long it is", async () => {
+  const { log, follow, advance, reach, settle } = await startLogged("one\n");
+  const reader = await follow();
+  const chunk = async () => (await reader.next())?.data?.["runLogAppended"];
+  advance(FIRST_POLL);
+  expect(await chunk()).toMatchObject({ text: "one\n", isRestarted: false });
+  log.text = null;
+  await reach(1_000);
+  await settle();
+  log.text = "one of another container\n";
+  await reach(2_000);
+  expect(await chunk()).toEqual({
+    text: "one of another container\n",
+    startByte: 0,
+    endCursor: opaque("byte:25"),
+    hasMore: false,
+    isRestarted: true,
+  });
+});

@@ -105,3 +105,33 @@ test("a cursor that is none, or of another experiment, is rejected at once", asy
   }
   expect(inOrder()).toEqual([]);
 });
+
+test("pages up to a record far behind are read in turns with other polls", async () => {
+  const other = { id: 2, last_status: "running" };
+  const { subscribe, watch, advance, settle, reach } = await startLive(
+    [{ id: 1, last_status: "running" }, other],
+    {
+      env: { LIVE_REQUESTS_PER_MINUTE: "60" },
+      answer: ({ path }) => {
+        const { pathname, searchParams } = new URL(path, "http://service");
+        if (!pathname.endsWith("/metrics")) return undefined;
+        const page = Number(searchParams.get("page") ?? 1);
+        const next = `http://service/api/v1/ada/mnist/experiments/1/metrics?page=${page + 1}`;
+        return { json: { results: [{ id: page, values: { loss: 1 } }], next } };
+      },
+    },
+  );
+  const after = globalId("MetricRecord:ada/mnist/1/100000");
+  await subscribe({ query: RECORDED, variables: { id: experimentId(1), after } });
+  const watcher = await watch(2);
+  advance(FIRST_POLL);
+  await reach(1_000);
+  await settle();
+  expect(await watcher.next()).toMatchObject({ data: { runUpdated: { run: { status: "RUNNING" } } } });
+  other.last_status = "succeeded";
+  for (let seconds = 0; seconds < 15; seconds++) {
+    advance(1_000);
+    await settle();
+  }
+  expect(await watcher.next()).toMatchObject({ data: { runUpdated: { run: { status: "SUCCEEDED" } } } });
+});

@@ -6,8 +6,8 @@ const experiment = { id: 3, unique_name: "ada.mnist.3", last_status: "running" }
 
 /** Path, code and reference of each error. */
 const told = (answer: Answer<unknown>) =>
-  sortedErrorsOf(answer).map(({ at, ...facts }) => {
-    const { code, reference } = facts as { readonly code?: unknown; readonly reference?: unknown };
+  sortedErrorsOf(answer).map(({ at, ...details }) => {
+    const { code, reference } = details as { readonly code?: unknown; readonly reference?: unknown };
     return { path: at, code, reference };
   });
 

@@ -3,8 +3,8 @@ import type { Answer } from "./gateway.ts";
 /** What went wrong: where, in which words, and all that is told besides but the request id, which differs each time. */
 export const errorsOf = ({ errors = [] }: Answer<unknown>) =>
   errors.map(({ path, message, extensions }) => {
-    const { requestId: _, ...facts } = extensions;
-    return { at: path?.join("."), message, ...facts };
+    const { requestId: _, ...details } = extensions;
+    return { at: path?.join("."), message, ...details };
   });
 
 /** The errors in the order of their places: upstream requests that go side by side fail in any order. */
@@ -15,11 +15,11 @@ export const sortedErrorsOf = (answer: Answer<unknown>) =>
 export const outcomeOf = (answer: Answer<unknown>) => ({ data: answer.data, errors: errorsOf(answer) });
 
 /** What `errorsOf` gives of one failed field. */
-export const failure = (at: string, code: string, message: string, facts: object = {}) => ({
+export const failure = (at: string, code: string, message: string, details: object = {}) => ({
   at,
   code,
   message,
-  ...facts,
+  ...details,
 });
 
 /** Of the errors no more than their codes. */

@@ -15,14 +15,14 @@ export const RUNNING_ANSWER = { data: { experiment: { status: "RUNNING" } } };
 export const SECRET_TOKEN = "c4nary.T0ken";
 
 /** What `ASK` answers when it fails, in a request named `story-1`. */
-export const failedStatus = (code: string, message: string, facts: object = {}) => ({
+export const failedStatus = (code: string, message: string, details: object = {}) => ({
   data: { experiment: null },
   errors: [
     {
       message,
       locations: [{ line: 1, column: 3 }],
       path: ["experiment"],
-      extensions: { code, requestId: "story-1", ...facts },
+      extensions: { code, requestId: "story-1", ...details },
     },
   ],
 });

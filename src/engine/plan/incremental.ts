@@ -37,7 +37,7 @@ const BYTES_PER_PART = 90;
 const BYTES_PER_KEY = 12;
 
 /** Heap of a part until the last one is delivered, counted as bytes of JSON: its run, and what waits for it. */
-const HELD_PER_PART = 1_500;
+const PENDING_PART_BYTES = 1_500;
 
 /** Maximum items of a list that are completed as one. */
 const TOGETHER = 64;
@@ -79,7 +79,7 @@ export function deliverIncrementally(
       const path = pathOf(place);
       const add = (label: string | null, begin: (part: PendingPart) => void): void => {
         if (!meter.count(FIELDS_PER_PART, BYTES_PER_PART + path.length * BYTES_PER_KEY)) return;
-        if (!meter.chargeMemory(HELD_PER_PART)) return;
+        if (!meter.chargeMemory(PENDING_PART_BYTES)) return;
         const part = { id: String(made++), path, ...(label !== null && { label }) };
         parts.push({ part, begin: () => begin(part) });
       };

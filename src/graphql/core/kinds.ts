@@ -31,7 +31,7 @@ async function rowInstead<R extends records.RunnableRecord>(
   session: Session,
   error: unknown,
 ): Promise<R> {
-  const isCrash = isGatewayError(error, "UPSTREAM_ERROR") && error.facts.upstream?.status === 500;
+  const isCrash = isGatewayError(error, "UPSTREAM_ERROR") && error.details.upstream?.status === 500;
   const list = isCrash ? batch.list([{ at }]) : null;
   const answer =
     list && (await session.read(list.endpoint, list.at, { query: list.query }).catch(() => null));

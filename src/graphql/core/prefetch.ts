@@ -59,8 +59,8 @@ function loadSelected(
   // What is read later anyway proves it where nothing is read now: no request is sent only to verify.
   const later = needs.children.length === 0 ? needs.deferred?.() : undefined;
   const proofs = later && isLoaded(resource, later.keys, server) ? later : needs;
-  return isUnproven(startAll(wanted, proofs)).then((unproven) =>
-    unproven ? read(wanted, proofs, true) : { ...resource, isUnverified: false },
+  return isUnverifiedAfter(startAll(wanted, proofs)).then((unverified) =>
+    unverified ? read(wanted, proofs, true) : { ...resource, isUnverified: false },
   );
 }
 
@@ -82,7 +82,7 @@ function read(wanted: Wanted, needs: SelectionNeeds, isVerified: boolean): Promi
 }
 
 /** Whether reads leave it unproven that a resource exists. Rejects when one shows that it does not. */
-async function isUnproven(proofs: readonly Promise<boolean>[]): Promise<boolean> {
+async function isUnverifiedAfter(proofs: readonly Promise<boolean>[]): Promise<boolean> {
   if (proofs.length === 0) return true;
   try {
     await Promise.any(proofs.map(async (proof) => (await proof) || Promise.reject(new NoProof())));

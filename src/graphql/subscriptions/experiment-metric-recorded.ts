@@ -9,6 +9,7 @@ import { arg, root } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
 import { identify, recordIdIn, withId, keyOf } from "../core/ids.ts";
 import { Experiment, MetricRecord } from "../core/refs.ts";
+import { METRICS_PAGE } from "../types/metrics.ts";
 import { eventsOf, runSource, type TailArgs } from "./events.ts";
 
 interface Position {
@@ -38,7 +39,7 @@ function tailMetrics({ id, after = null }: TailArgs, { live, server, gateway }: 
         const end = isSeeking && cursor === null ? await endOf(poll, list) : null;
         const position = { cursor: end, isSeeking: false, afterRecord };
         if (end !== null) return { items: [], bytes: 0, position, hasMore: false };
-        const request = { first: null, maxSize, after: cursor };
+        const request = { first: null, maxSize: METRICS_PAGE, after: cursor };
         const { items, endCursor, hasNext } = await readSlice(poll, list, request);
         const wanted = isSeeking ? [] : items.filter(({ id: record }) => record > (afterRecord ?? -1));
         return {

@@ -14,6 +14,9 @@ const MAX_CHUNK_BYTES = 262_144;
 /** About how much memory an event takes besides its text, in bytes. */
 const CHUNK_OVERHEAD_BYTES = 500;
 
+/** The position after a log was missing that had been read: the next text begins a new log. */
+const BEGINS_ANEW = -1;
+
 const LOGGED: Candidates = { kinds: ALL.kinds.filter(({ logs }) => logs), one: "run with a log" };
 
 function tailLog({ id, after }: TailArgs, { live, server, gateway }: StreamContext) {
@@ -29,19 +32,23 @@ function tailLog({ id, after }: TailArgs, { live, server, gateway }: StreamConte
       key: `log ${keyOf(run)}`,
       endpoint: logs,
       run: runSource(run, server),
-      read: async (session, fromByte) => {
-        const window = session.window(logs, address, { fromByte, maxBytes, isContinued: true });
-        // There is no log yet. The poll of the run shows whether there is a run.
-        return appendedOf(await window.catch(nullIfNotFound), fromByte);
+      read: async (session, position) => {
+        const fromByte = Math.max(0, position);
+        const reading = session.window(logs, address, { fromByte, maxBytes, isContinued: true });
+        // There is no log yet, or no more. The poll of the run shows whether there is a run.
+        const window = await reading.catch(nullIfNotFound);
+        if (!window)
+          return { items: [], bytes: 0, position: position === 0 ? 0 : BEGINS_ANEW, hasMore: false };
+        return appendedOf(position === BEGINS_ANEW ? { ...window, isRestarted: true } : window, position);
       },
     },
     after == null ? 0 : parseCursor(after),
   );
 }
 
-function appendedOf(window: LogWindow | null, fromByte: number): Appended<number, LogWindow> {
-  if (!window || (window.text === "" && !window.isRestarted))
-    return { items: [], bytes: 0, position: fromByte, hasMore: false };
+function appendedOf(window: LogWindow, before: number): Appended<number, LogWindow> {
+  if (window.text === "" && (!window.isRestarted || before === BEGINS_ANEW))
+    return { items: [], bytes: 0, position: before, hasMore: false };
   const { startByte, endByte, hasMore, rest } = window;
   return {
     items: [window],

@@ -26,7 +26,7 @@ const GatewayInfo = objectType<GatewayFacts>("GatewayInfo", "The gateway. Requir
     description: "What the server offers. Fields that require more are null with `CAPABILITY_UNAVAILABLE`.",
     resolve: ({ capabilities }) => capabilities,
   }),
-  limits: t.field(computedFrom(GatewayLimits, "Limits of an operation.", (facts) => facts)),
+  limits: t.field(computedFrom(GatewayLimits, "Limits of an operation.", (details) => details)),
 }));
 
 root.query("gateway", {

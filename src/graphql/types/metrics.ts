@@ -116,7 +116,7 @@ function metricsOf({ address, listedIn, loaded: { experiment_group } }: Experime
 }
 
 /** Metric records of a page, where all of a run are too large: some megabytes. */
-const METRICS_PAGE = 40_000;
+export const METRICS_PAGE = 40_000;
 
 const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
   description: "One metric over time, in parallel columns.",

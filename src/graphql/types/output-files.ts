@@ -85,7 +85,7 @@ async function readFolder(
 
 /** Known servers find the run first, and answer 400 when it has no such folder. */
 function nullIfNoFolder(error: unknown): null {
-  if (error instanceof GatewayError && error.facts.upstream?.status === 400) return null;
+  if (error instanceof GatewayError && error.details.upstream?.status === 400) return null;
   throw error;
 }
 

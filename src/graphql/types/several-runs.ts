@@ -135,7 +135,7 @@ const CommandOutcome = enumType("CommandOutcome", "What became of a command for 
 
 function wordOf(outcome: Outcome<Commanded>): typeof CommandOutcome.$inferType {
   if (!(outcome instanceof GatewayError)) return outcome.isSent ? "DONE" : "NOT_SENT";
-  const { outcome: unknown, upstream } = outcome.facts;
+  const { outcome: unknown, upstream } = outcome.details;
   if (unknown) return "UNKNOWN";
   // Before a command is sent, the record is read.
   return upstream?.method !== "GET" && upstream?.status !== undefined ? "REFUSED" : "NOT_SENT";

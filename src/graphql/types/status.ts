@@ -66,22 +66,22 @@ export function statusOf(raw: string | null | undefined): RunStatus {
 /** The keys of a record that its state follows from. */
 export const STATE = ["last_status", "started_at", "finished_at"] as const;
 
-type StatusFacts = Partial<Pick<TrackedRecord, (typeof STATE)[number]>>;
+type StatusDetails = Partial<Pick<TrackedRecord, (typeof STATE)[number]>>;
 
 /** The phase of a run: that of its status. Where that tells none, a run that has started and not ended is active. */
-export function phaseOf({ last_status, started_at, finished_at }: StatusFacts): RunPhase {
+export function phaseOf({ last_status, started_at, finished_at }: StatusDetails): RunPhase {
   const [phase] = STATUSES[statusOf(last_status)];
   return phase === "UNKNOWN" && started_at && !finished_at ? "ACTIVE" : phase;
 }
 
 /** Whether the run has ended, by its phase; where that is unknown, by its end. */
-export function isFinished(record: StatusFacts): boolean {
+export function isFinished(record: StatusDetails): boolean {
   const phase = phaseOf(record);
   return phase === "UNKNOWN" ? Boolean(record.finished_at) : phase !== "PENDING" && phase !== "ACTIVE";
 }
 
 /** Seconds from start to end, or to `now` (milliseconds) while it runs; null before the start or when a time is invalid. */
-export function durationSeconds(record: StatusFacts, now: number): number | null {
+export function durationSeconds(record: StatusDetails, now: number): number | null {
   if (!record.started_at) return null;
   // The duration is unknown when the service recorded no end.
   if (!record.finished_at && isFinished(record)) return null;

@@ -19,10 +19,10 @@ const orTaken =
   (name: string | null | undefined) =>
   (error: unknown): never => {
     if (name == null || !(error instanceof GatewayError)) throw error;
-    const { code, facts } = error;
-    if (code !== "UPSTREAM_ERROR" || facts.upstream?.status !== 405) throw error;
+    const { code, details } = error;
+    if (code !== "UPSTREAM_ERROR" || details.upstream?.status !== 405) throw error;
     const message = `input.name: expected a name that is not taken, got ${quote(name)}: the server failed at it`;
-    throw new GatewayError("BAD_USER_INPUT", message, facts);
+    throw new GatewayError("BAD_USER_INPUT", message, details);
   };
 
 /* Tags that a mutation adds and removes. The service only replaces all of them. */

@@ -53,7 +53,7 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
     // Clients encode letters such as `ä`.
     const source = identifyParent("id", tryTo(() => decodeURIComponent(id)) ?? id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
-    const rowsOf = TABLES[what].rowsOf(parameters, dependencies.facts);
+    const rowsOf = TABLES[what].rowsOf(parameters, dependencies.details);
     admitDownload(dependencies, scope);
     const begin = () => openPart(request, scope);
     const { count, text } = await openTable(source, parameters.args, FORMATS[format], begin, rowsOf);

@@ -10,7 +10,7 @@ import { sendText } from "../rejection.ts";
 import { pageOperations, signInOperation } from "../bundled-operations.ts";
 
 /** What deletes, or changes what other users may do. */
-const CAREFUL = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
+const DESTRUCTIVE = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
 
 const ASSETS = "/graphiql/";
 
@@ -59,7 +59,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     operations: pageOperations(rename, { isDemo }),
     /** Names of mutations that the page asks about before it sends them. */
     destructive: Object.keys(schema.getMutationType()?.getFields() ?? {}).filter((name) =>
-      CAREFUL.test(name),
+      DESTRUCTIVE.test(name),
     ),
     isExplainable,
     /** Prefix of GraphiQL's keys in the browser's storage: it separates the demo's tabs from those of a real server. */

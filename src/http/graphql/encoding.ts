@@ -177,7 +177,7 @@ export const acceptsEvents = (accept: string | undefined): boolean =>
   accept !== undefined && /text\/event-stream(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(accept);
 
 /** HTTP status and headers of an error, in its `extensions.http`. */
-interface HttpFacts {
+interface HttpDetails {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the status is 200 with `application/json`, as GraphQL over HTTP specifies. */
@@ -194,7 +194,7 @@ export function headOf({ errors = [], data }: ExecutionResult, type: ResultType,
   };
   let status = 0;
   for (const error of errors) {
-    const http = error.extensions["http"] as HttpFacts | undefined;
+    const http = error.extensions["http"] as HttpDetails | undefined;
     for (const [name, value] of Object.entries(http?.headers ?? {})) headers[name.toLowerCase()] = value;
     if (http?.status && !(http.spec && type === "application/json")) status = Math.max(status, http.status);
   }

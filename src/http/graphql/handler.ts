@@ -49,7 +49,7 @@ export async function operate(
   onEnd = () => {},
 ): Promise<Outcome> {
   const { engine, memoryBudget, telemetry } = dependencies;
-  const { scope, facts, extensions, end } = operation;
+  const { scope, details, extensions, end } = operation;
   const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
   const whole = (result: ExecutionResult, isStream: boolean) => ({
     result: engine.finish(result, scope.requestId, extensions),
@@ -62,7 +62,7 @@ export async function operate(
     const params = checkParams(given, (names) => telemetry.unknownParameters(scope.requestId, names));
     if (takesEvents && (await engine.typeOf(params, scope)) === "subscription") {
       const open = () => openStream(dependencies, request, scope, reservation);
-      const opened = await engine.subscribe({ scope, params, facts, openStream: open });
+      const opened = await engine.subscribe({ scope, params, details, openStream: open });
       if (!("results" in opened)) return whole(opened, true);
       end(status);
       const messages = converted(opened.results, (result) => jsonOf(finish(result)), onEnd);
@@ -78,7 +78,7 @@ export async function operate(
     return { messages: messagesOf(result, payloads, encoding, over), isStream: false };
   } catch (error) {
     const errors = [dependencies.publicError(error)];
-    noteErrors(facts, errors);
+    noteErrors(details, errors);
     return whole({ errors }, false);
   }
 }

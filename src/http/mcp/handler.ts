@@ -108,8 +108,8 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     const given = await engine.typeOf(params, operation.scope);
     const limits = { isReadOnly: type === "query", maxBytes: MAX_TOOL_BYTES };
     if (given === null || given === type) return engine.run(operation, params, limits);
-    operation.facts.type = given;
-    operation.facts.codes = ["BAD_REQUEST"];
+    operation.details.type = given;
+    operation.details.codes = ["BAD_REQUEST"];
     return { errors: [rejection(`Expected a ${type}, got a ${given}.`, "BAD_REQUEST")] };
   };
 

@@ -129,7 +129,7 @@ export function override<Same extends { readonly path: string }>(endpoint: Same,
 const SPELLING = /^(?:GET|POST|PUT|PATCH|DELETE) (?:(?:\w|\{\w+\})(?:[\w.-]|\{\w+\})*(?:\/|$))+$/;
 
 /** Checks an override of an endpoint. Returns what is wrong with it; null when it is valid. */
-export function overrideFault(endpoint: EndpointName, spelling: string): string | null {
+export function overrideIssue(endpoint: EndpointName, spelling: string): string | null {
   if (!SPELLING.test(spelling))
     return "expected a method and a path, such as POST superusers/revoke/{username}/";
   // A command must not become a GET, which is retried.

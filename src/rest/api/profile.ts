@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isObject, mapped } from "./record.ts";
-import { type AnyEndpoint, overrideFault, spellingOf } from "./endpoint.ts";
+import { type AnyEndpoint, overrideIssue, spellingOf } from "./endpoint.ts";
 import { recordKinds, runKinds, sections } from "./kinds.ts";
 
 /*
@@ -31,7 +31,7 @@ const overrideOf = (endpoint: AnyEndpoint) =>
   z
     .string({ error: "expected a method and a path, or null" })
     .superRefine((spelling, context) => {
-      const fault = overrideFault(endpoint, spelling);
+      const fault = overrideIssue(endpoint, spelling);
       if (fault) context.addIssue({ code: "custom", message: fault, input: spelling });
     })
     .nullable()

@@ -289,7 +289,7 @@ function readFields(
   faults: string[],
   place: string,
 ): Record<string, unknown> | null {
-  if (!isObject(value)) return addFault(faults, place);
+  if (!isObject(value)) return addMismatch(faults, place);
   const known: Record<string, unknown> = {};
   for (const { key, check, isNullable, inner } of fields) {
     const received = value[key];
@@ -298,7 +298,7 @@ function readFields(
       continue;
     }
     const at = placeOf(place, key);
-    const read = inner ? readFields(inner, received, faults, at) : addFault(faults, at);
+    const read = inner ? readFields(inner, received, faults, at) : addMismatch(faults, at);
     if (read === null && !isNullable) return null;
     known[key] = read;
   }
@@ -311,7 +311,7 @@ export const placeOf = (parent: string, key: string | number) =>
 /** Maximum faults of one response. A response with more is rejected. */
 const MAX_MISMATCHES = 1_000;
 
-function addFault(faults: string[], place: string): null {
+function addMismatch(faults: string[], place: string): null {
   faults.push(place);
   if (faults.length > MAX_MISMATCHES) throw unusable(faults[0] ?? place);
   return null;

@@ -55,7 +55,7 @@ export function mapTransportError(
   status: number | null = null,
 ): Error {
   // Its reader does not know the request.
-  const isUnread = isGatewayError(error, "UPSTREAM_BAD_RESPONSE") && !error.facts.upstream;
+  const isUnread = isGatewayError(error, "UPSTREAM_BAD_RESPONSE") && !error.details.upstream;
   if (error instanceof CancelledError || (error instanceof GatewayError && !isUnread)) return error;
   const wasSent = isSent(error);
   const cause = error instanceof TransportError ? error.cause : error;

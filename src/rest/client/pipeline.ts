@@ -66,7 +66,7 @@ export async function sendThroughPipeline<Part>(
       // Subscriptions poll again anyway.
       pauseMs = isRead && !requester.isBackground ? retries.pauseAfter(error, attempts, lifetime) : null;
       requester.isThrottled ||=
-        pauseMs === null && error instanceof GatewayError && error.facts.upstream?.status === 429;
+        pauseMs === null && error instanceof GatewayError && error.details.upstream?.status === 429;
       if (pauseMs === null) throw error;
       request.traceEntry?.add({ kind: "wait" });
     } finally {

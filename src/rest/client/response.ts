@@ -12,7 +12,7 @@ import { MAX_ERROR_BYTES, type StreamedResponse, TransportError, type WholeRespo
 
 export interface ReadSettings {
   /** Receives the place of each value that reads as null because its type is wrong. */
-  readonly onFault: (route: string, place: string) => void;
+  readonly onMismatch: (route: string, place: string) => void;
   readonly requestFormat: RequestFormat;
   /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
   readonly runTask: (caller: Caller, work: () => void) => void;
@@ -26,13 +26,13 @@ export function readResponse(
   { resolve, reject }: { resolve(answer: unknown): void; reject(error: unknown): void },
 ): void {
   const { caller } = call.requester.scope;
-  const { onFault, runTask } = settings;
+  const { onMismatch, runTask } = settings;
   let steps: Steps | null = null;
   const advance = (): void => {
     try {
       const step = (steps ??= stepsOf(call, response, settings)).next();
       if (!step.done) return runTask(caller, advance);
-      for (const place of step.value.faults) onFault(call.request.endpoint.path, place);
+      for (const place of step.value.faults) onMismatch(call.request.endpoint.path, place);
       resolve(step.value.answer);
     } catch (error) {
       reject(error);
@@ -46,7 +46,7 @@ type Steps = Iterator<undefined, Reading<unknown>>;
 function stepsOf(
   call: UpstreamCall,
   response: WholeResponse,
-  { requestFormat, onFault }: ReadSettings,
+  { requestFormat, onMismatch }: ReadSettings,
 ): Steps {
   const { status, body } = response;
   if (status >= 300) throw mapErrorResponse(call, response, body, requestFormat.secrets);
@@ -55,7 +55,7 @@ function stepsOf(
   if (reader.form !== "json") return { next: () => ({ done: true, value: NO_BODY }) };
   const scan = scanJson(body);
   holdValue(call, scan, body);
-  if (scan.isTooDeep) onFault(path, TOO_DEEP);
+  if (scan.isTooDeep) onMismatch(path, TOO_DEEP);
   return reader.steps(parse(body, scan));
 }
 

@@ -64,7 +64,7 @@ const backoffMs = (attempts: number): number =>
 
 /** The service's `Retry-After`, in milliseconds; null without one. */
 function requestedPauseMs(error: unknown): number | null {
-  const { retryAfterSeconds } = error instanceof GatewayError ? error.facts : {};
+  const { retryAfterSeconds } = error instanceof GatewayError ? error.details : {};
   return retryAfterSeconds === undefined ? null : retryAfterSeconds * 1000;
 }
 

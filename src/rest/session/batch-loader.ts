@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import DataLoader from "dataloader";
-import { batchFaultOf, isTooLarge } from "../../errors.ts";
+import { batchFallbackOf, isTooLarge } from "../../errors.ts";
 import type { BatchRule, Find, ListRead, Query, RunRead } from "../api/batch-rules.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
@@ -237,7 +237,7 @@ export class BatchLoader {
     try {
       return (await found)(run) ?? this.#readSingle(read);
     } catch (error) {
-      if (batchFaultOf(error) === null) throw error;
+      if (batchFallbackOf(error) === null) throw error;
       return this.#readSingle(read);
     }
   }
@@ -259,7 +259,7 @@ export class BatchLoader {
       (cause: unknown) => cause,
     );
     if (isTooLarge(error)) this.#context.largePages.add(markOf(list), Number.POSITIVE_INFINITY);
-    if (batchFaultOf(error) !== "refused") return;
+    if (batchFallbackOf(error) !== "refused") return;
     await Promise.all(members.map(({ read }) => read.response));
     this.#refused.set(batch, Date.now() + REFUSED_MS);
     this.#settings.shared.onRefused(batch.endpoint.path);

@@ -129,9 +129,9 @@ function consequenceOf(names) {
 /**
  * Gives a function that asks whether an operation is meant, where it deletes or administrates.
  *
- * @param {HTMLDialogElement} dialog @param {string[]} careful the names of such mutations
+ * @param {HTMLDialogElement} dialog @param {string[]} destructive the names of such mutations
  */
-function questionBefore(dialog, careful) {
+function questionBefore(dialog, destructive) {
   const title = dialog.querySelector("h2");
   const text = dialog.querySelector("p");
   const values = dialog.querySelector("pre");
@@ -139,7 +139,7 @@ function questionBefore(dialog, careful) {
   /** @param {Params} params @returns {Promise<boolean>} */
   return async ({ query, variables }) => {
     const words = wordsOf(query);
-    const named = careful.filter((name) => words.has(name));
+    const named = destructive.filter((name) => words.has(name));
     if (!words.has("mutation") || named.length === 0) return true;
     title.textContent = "Run this?";
     text.textContent = consequenceOf(named);

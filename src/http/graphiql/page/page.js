@@ -7,7 +7,7 @@
  *   signIn: string,
  *   welcome: string,
  *   operations: Operation[],
- *   careful: string[],
+ *   destructive: string[],
  *   isExplainable: boolean,
  *   storagePrefix: string,
  * }} Settings
@@ -157,7 +157,7 @@ document.addEventListener(
 
 const explain = settings.isExplainable ? explainAnswers(root, storage) : null;
 const remember = listOperations(find("#operations", HTMLDetailsElement), settings.operations, storage);
-const askFirst = questionBefore(find("#ask", HTMLDialogElement), settings.careful);
+const askFirst = questionBefore(find("#ask", HTMLDialogElement), settings.destructive);
 offerCopies(find("#share", HTMLDetailsElement), storage);
 
 /** Sends an operation of a tab. @param {Params} params @param {Record<string, string>} [tabHeaders] */
