@@ -146,7 +146,7 @@ test("the estimate for JSON of any shape is never below the heap", async () => {
     fc.asyncProperty(part, fc.boolean(), async (each, isList) => {
       expect(await excessOf(textOf(each, isList))).toBeLessThan(NOISE);
     }),
-    { numRuns: cases(25, 100) },
+    { numRuns: cases(15, 40) },
   );
 });
 
