@@ -193,7 +193,7 @@ test("a run that is resumed is watched anew, although others have not read its e
 test("a pause that the service asks for holds for all polls of the token, and for no other token", async () => {
   const runs = [1, 2, 3].map((id) => ({ id, last_status: "running" }));
   let isThrottled = false;
-  const { watch, advance, reach, seen, requests, timers } = await startLive(runs, {
+  const { watch, advance, reach, seen, settle, requests, timers } = await startLive(runs, {
     answer: ({ path, headers }) =>
       isThrottled && path.includes("/1/") && headers["authorization"] === "token ada"
         ? { json: { detail: "Request was throttled." }, status: 429, headers: { "retry-after": "9" } }
@@ -215,6 +215,8 @@ test("a pause that the service asks for holds for all polls of the token, and fo
       .slice(6)
       .filter(({ headers }) => headers["authorization"] === `token ${token}`).length;
   expect([since("ada"), since("bo")]).toEqual([0, 3]);
+  // The clock moves on once the poll of bo has its next timer.
+  await settle();
   await reach(10_000);
   await requests(12);
   expect(since("ada")).toBe(2);
