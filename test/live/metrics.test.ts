@@ -9,23 +9,31 @@ const RECORDED = `subscription ($id: ID!, $after: String) {
 const METRICS = "GET ada/mnist/experiments/1/metrics";
 const RUN = "GET ada/mnist/experiments/1/";
 
-/** A running experiment with three metric records, on a server with offsets. */
-async function startMeasured() {
+/** A running experiment with metric records of these times (minutes), on a server with offsets. Its newest rows come first in a tie. */
+async function startMeasured(minutes: readonly number[] = [1, 2, 3]) {
   const run = { id: 1, last_status: "running" };
-  const records = [1, 2, 3].map((id) => ({ id, values: { loss: id / 10 } }));
+  const recordOf = (id: number, minute: number) => ({
+    id,
+    values: { loss: id / 10 },
+    created_at: new Date(minute * 60_000).toISOString(),
+  });
+  const records = minutes.map((minute, index) => recordOf(index + 1, minute));
   const live = await startLive([run], {
     env: { UPSTREAM_PROFILE: "polyaxon-0.2" },
     answer: ({ path }) => {
       const { pathname, searchParams } = new URL(path, "http://service");
       if (!pathname.endsWith("/metrics")) return undefined;
       const offset = Number(searchParams.get("offset") ?? 0);
-      const results = records.slice(offset, offset + Number(searchParams.get("limit") ?? records.length));
+      const rows = records.toSorted(
+        (one, other) => Date.parse(one.created_at) - Date.parse(other.created_at) || other.id - one.id,
+      );
+      const results = rows.slice(offset, offset + Number(searchParams.get("limit") ?? rows.length));
       return { json: { count: records.length, next: null, results } };
     },
   });
   const follow = (after?: string) =>
     live.subscribe({ query: RECORDED, variables: { id: experimentId(1), after } });
-  const record = (id: number) => void records.push({ id, values: { loss: id / 10 } });
+  const record = (id: number, minute = id) => void records.push(recordOf(id, minute));
   return { ...live, run, record, follow };
 }
 
@@ -37,7 +45,7 @@ test("metric records that appear after the subscription began are told, and the 
   const { run, record, follow, advance, reach, settle, requests } = await startMeasured();
   const [one, other] = await Promise.all([follow(), follow()]);
   advance(FIRST_POLL);
-  expect(await requests(2)).toEqual([RUN, `${METRICS}?limit=1`]);
+  expect(await requests(2)).toEqual([RUN, `${METRICS}?limit=100`]);
   record(4);
   record(5);
   await reach(1_000);
@@ -54,6 +62,25 @@ test("metric records that appear after the subscription began are told, and the 
   expect(second).toBe(RUN);
   expect([third, fourth].toSorted()).toEqual([RUN, `${METRICS}?offset=3`]);
   expect(others.toSorted()).toEqual([RUN, ...Array(3).fill(`${METRICS}?offset=5`)]);
+});
+
+test.each([
+  ["a short list", 3, ["?limit=100"]],
+  ["a list longer than a page", 250, ["?limit=100", "?limit=100&offset=150"]],
+])("%s that ends in a tie loses no record of the same time", async (_, count, seeking) => {
+  const { record, follow, advance, reach, requests } = await startMeasured(
+    Array.from({ length: count }, (__, index) => Math.min(index, count - 3)),
+  );
+  const reader = await follow();
+  advance(FIRST_POLL);
+  expect(await requests(1 + seeking.length)).toEqual([RUN, ...seeking.map((query) => `${METRICS}${query}`)]);
+  record(count + 1, count - 3);
+  record(count + 2, count - 3);
+  await reach(1_000, 2_000);
+  expect([await reader.next(), await reader.next()]).toEqual([told(count + 2), told(count + 1)]);
+  record(count + 3, count);
+  await reach(3_000, 4_000);
+  expect(await reader.next()).toEqual(told(count + 3));
 });
 
 test.each([

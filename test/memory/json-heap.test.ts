@@ -135,10 +135,14 @@ function textOf(each: Part, isList: boolean): string {
   return isList ? `[${items.join()}]` : `{${items.join()}}`;
 }
 
-/** How much more heap a value takes than the lower estimate, in bytes. */
-async function excessOf(text: string): Promise<number> {
+/**
+ * How much more heap a value takes than the lower estimate, in bytes. Measures again up to twice, because a collection may leave
+ * some garbage; an estimate that is too low is so each time.
+ */
+async function excessOf(text: string, tries = 3): Promise<number> {
   const { heap, scanned, estimated } = await measure(text);
-  return heap - Math.min(scanned, estimated);
+  const excess = heap - Math.min(scanned, estimated);
+  return excess < NOISE || tries === 1 ? excess : Math.min(excess, await excessOf(text, tries - 1));
 }
 
 test("the estimate for JSON of any shape is never below the heap", async () => {
@@ -202,8 +206,8 @@ test.each(["experiments", "metrics", "statuses", "jobs", "builds", "groups", "no
     expect(recorded).not.toEqual([]);
     const items = Array.from({ length: 5_000 }, (_, index) => recorded[index % recorded.length]);
     const text = `{"count":${items.length},"next":null,"results":[${items.join()}]}`;
+    expect(await excessOf(text)).toBeLessThan(NOISE);
     const { heap, scanned } = await measure(text);
-    expect(scanned).toBeGreaterThan(heap);
     expect(scanned).toBeLessThan(2 * heap);
   },
 );

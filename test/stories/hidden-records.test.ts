@@ -118,6 +118,28 @@ describe("a command that shows a record again", () => {
     expect(service.inOrder().slice(1)).toEqual(["POST ada/mnist/restore", "GET ada/mnist"]);
   });
 
+  test.each([
+    ["some time later", 1, null],
+    ["at once", 0, { status: "SUCCEEDED", isFinished: true, isArchived: false }],
+  ])("gives null for a run that is shown %s, and the run otherwise", async (_, readsUntilShown, run) => {
+    const { ask, service } = await startHiding({ readsUntilShown });
+    const restored = (fields: string) =>
+      ask(
+        `mutation { done: archiveRuns(ids: ["ada.mnist.experiments.7"], isArchived: false) { outcomes runs { ${fields} } } }`,
+      );
+    expect(await restored("status isFinished isArchived")).toEqual({
+      data: { done: { outcomes: ["DONE"], runs: [run] } },
+    });
+    expect(service.inOrder()).toEqual([
+      "POST ada/mnist/experiments/7/restore",
+      "GET ada/mnist/experiments/7/",
+    ]);
+    expect(await restored("internalId isArchived")).toEqual({
+      data: { done: { outcomes: ["DONE"], runs: [{ internalId: "7", isArchived: false }] } },
+    });
+    expect(service.inOrder().slice(2)).toEqual(["POST ada/mnist/experiments/7/restore"]);
+  });
+
   test("fails where its record fails otherwise", async () => {
     const { ask } = await startHiding({ isBroken: true });
     expect(errorsOf(await ask(archive("description", false)))).toMatchObject([

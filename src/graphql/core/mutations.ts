@@ -18,6 +18,7 @@ import { identify, idOf, requires, withId } from "./ids.ts";
 import { kindsByName } from "./kinds.ts";
 import {
   type Address,
+  fetchMore,
   isLoaded,
   type Kind,
   load,
@@ -143,7 +144,7 @@ export async function readBefore<R extends object, At extends Address>(
   }
 }
 
-/** A record after a command that hides it, or shows it again some time later. What the service does not find of it is null. */
+/** A record after a command that hides it, or shows it again some time later. Values that the service does not find are null. */
 export function hidden<R extends object, At extends Address>(
   { kind, address, loaded }: Resource<R, At>,
   known: Partial<R>,
@@ -152,6 +153,22 @@ export function hidden<R extends object, At extends Address>(
     kind.fetch(...given).catch((error: unknown) => nullIfNotFound(error) ?? {});
   return toResource({ ...kind, mayBeHidden: true, fetch }, address, { ...loaded, ...known });
 }
+
+/** The same with these keys; null where the service does not find it, because some of its fields have no null. */
+export async function ifShown<R extends object, At extends Address>(
+  source: Resource<R, At>,
+  known: Partial<R>,
+  keys: readonly string[],
+  { session }: Pick<Context, "session">,
+): Promise<Resource<R, At> | null> {
+  const now = hidden(source, known);
+  if (isLoaded(now, keys, session.server)) return now;
+  const more = await fetchMore(now, keys, session, false);
+  const unread = toResource(source.kind, source.address, known);
+  return more === now || sizeOf(more) > sizeOf(unread) ? more : null;
+}
+
+const sizeOf = ({ loaded }: Resource): number => Object.keys(loaded).length;
 
 export const ARCHIVES =
   "Archived records are hidden from lists. The server may stop them, and delete them after some days. The payload has what is selected of a record as it was before; what the service no longer shows is null.";

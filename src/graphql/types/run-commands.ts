@@ -16,7 +16,8 @@ import { update } from "./update.ts";
  */
 
 export interface Commanded {
-  readonly run: RunResource;
+  /** The run after the command; null where the service does not show it. */
+  readonly run: RunResource | null;
   readonly isSent: boolean;
 }
 

@@ -15,7 +15,7 @@ import {
   archiveArg,
   ARCHIVES,
   bookmarkArg,
-  hidden,
+  ifShown,
   isNamedInFull,
   readBefore,
   sendFor,
@@ -39,13 +39,19 @@ interface ManyCommand {
   readonly isLeft?: ((run: RunResource) => boolean) | undefined;
   /** The keys that are selected of a run, where it is read before because the command hides it. */
   readonly keys?: readonly string[] | undefined;
-  /** A run after the command, of what was read before. Without it only the address is still true. */
-  readonly after?: (run: RunResource) => RunResource;
+  /** A run after the command, of what was read before; null when it is not shown. Without it only the address is still true. */
+  readonly after?: (run: RunResource) => Promise<RunResource | null>;
 }
 
 // Safe: the kind is that of a run.
-const unread = ({ kind, address }: RunResource) =>
+const unread = async ({ kind, address }: RunResource) =>
   toResource(kindsByName.get(kind.name) ?? kind, address) as RunResource;
+
+/** The keys of those that are selected which records of a kind of run have. */
+function ownOf({ kind: { run } }: RunResource, keys: readonly string[]): readonly string[] {
+  const own = new Set(run?.keys);
+  return keys.filter((key) => own.has(key));
+}
 
 /** The endpoint of a command for a run. Throws `GatewayError` for a kind without it. */
 function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand, { server }: Context) {
@@ -86,14 +92,7 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
   const prepare = async (run: RunResource, { length }: readonly RunResource[]): Promise<RunResource> => {
     endpointFor(run, command, context);
     if (isNamedInFull(run)) await load(run, ["unique_name"], session);
-    if (keys) {
-      const own = new Set(run.kind.run?.keys);
-      return readBefore(
-        run,
-        keys.filter((key) => own.has(key)),
-        context,
-      );
-    }
+    if (keys) return readBefore(run, ownOf(run, keys), context);
     return isLeft || length > 1 ? readFresh(run, session) : run;
   };
   const groups = await Promise.all(
@@ -117,9 +116,10 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
         : sendFor(first, endpointFor(first, command, context), context),
     );
     for (const each of wanted) {
-      const run = after(each);
-      const outcome = sending.then((sent) => (sent instanceof GatewayError ? sent : { run, isSent: true }));
-      outcomes.set(idOf(run), outcome);
+      const outcome = sending.then(async (sent) =>
+        sent instanceof GatewayError ? sent : { run: await after(each), isSent: true },
+      );
+      outcomes.set(idOf(each), outcome);
     }
   }
   // Safe: each has an outcome.
@@ -144,10 +144,10 @@ function wordOf(outcome: Outcome<Commanded>): typeof CommandOutcome.$inferType {
 /** What is reported of each, or its error as that of an item of a list, which knows what became of the others. */
 const eachOf =
   <Result>(resultOf: (run: RunResource) => Result) =>
-  (outcomes: Outcomes): Promise<Result>[] =>
+  (outcomes: Outcomes): Promise<Result | null>[] =>
     outcomes.map(async (outcome) => {
       if (outcome instanceof GatewayError) throw new BatchItemError(outcome, outcomes.map(wordOf));
-      return resultOf(outcome.run);
+      return outcome.run && resultOf(outcome.run);
     });
 
 const outcomes = computedFrom(
@@ -228,10 +228,11 @@ root.mutation("archiveRuns", {
   args: archiveArgs,
   ...withKeys(({ ids, isArchived }: InputShapeFromFields<typeof archiveArgs>, context, keysOf) => {
     const name = isArchived ? "archive" : "restore";
+    const keys = keysOf("runs");
     const command: ManyCommand = {
       endpointOf: ({ optional }) => optional?.[name],
-      keys: isArchived ? keysOf("runs") : undefined,
-      after: (run) => hidden(run, { deleted: isArchived }),
+      keys: isArchived ? keys : undefined,
+      after: (run) => ifShown(run, { deleted: isArchived }, ownOf(run, keys), context),
     };
     return sendToEach(ids, command, context);
   }),

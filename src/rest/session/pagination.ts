@@ -125,16 +125,26 @@ export async function readSlice<At, Item>(
   };
 }
 
+/** Rows at the end of a list among which its last tie is looked for. */
+const END_ROWS = 100;
+
 /**
- * Finds the cursor of the end of a list by its count, with one request for one item. Returns null where the server does not
- * count or has no offsets: the end is then found by reading the pages.
+ * Finds the cursor of the end of a list by its count, with one request, or two where the list is longer than a page. Returns null
+ * where the server does not count or has no offsets: the end is then found by reading the pages.
  */
 export async function endOf<At, Item>(session: Session, list: List<At, Item>): Promise<string | null> {
   const { paging } = session.server.profile;
   if (paging.by !== "offset") return null;
-  const { page } = await readStep(session, list, START, 1);
-  if (page.count == null) return null;
-  return formatCursor(positionAt(page.count, paging), listFingerprint(list));
+  const start = await readStep(session, list, START, END_ROWS);
+  const { count } = start.page;
+  if (count == null) return null;
+  const end = start.next
+    ? await readStep(session, list, positionAt(Math.max(0, count - END_ROWS), paging), END_ROWS)
+    : start;
+  const position = end.positionAfter(end.rest.length - 1);
+  // Of a server with shorter pages, or of a longer tie, only the count is known.
+  const isShort = end.next !== null || (end !== start && position.shown?.ids.length === END_ROWS);
+  return formatCursor(isShort ? positionAt(count, paging) : position, listFingerprint(list));
 }
 
 export class PageIterator<At, Item> {
