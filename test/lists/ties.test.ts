@@ -43,10 +43,11 @@ async function startShuffling(lengths: readonly number[], env: Record<string, st
       .map((row) => ({ row, key: random() }))
       .toSorted((one, other) => one.key - other.key)
       .map(({ row }) => row);
+  const bookmarks = () => shuffled(state.ties.flat()).map((row) => ({ content_object: row }));
   const service = await startFake((seen) =>
     seen.path.includes("/users/")
       ? { json: { username: "ada" } }
-      : pageOf(state.ties.flatMap(shuffled), seen),
+      : pageOf(seen.path.includes("/bookmarks/") ? bookmarks() : state.ties.flatMap(shuffled), seen),
   );
   const { ask, url } = await startGateway({ upstream: service, env });
   const pageIn = async (query: string, variables: object): Promise<Listed> => {
@@ -79,6 +80,12 @@ const listOf = (list: string, of = `project(id: "ada.mnist")`, node = "internalI
 
 const RUNS = listOf(
   "experiments(first: $first, after: $after, offset: $offset, order: $order, filter: $filter)",
+);
+
+const BOOKMARKS = listOf(
+  "bookmarks(kind: EXPERIMENT, first: $first, after: $after, offset: $offset)",
+  `user(username: "ada")`,
+  "... on Experiment { internalId }",
 );
 
 const numbers = (length: number) => Array.from({ length }, (_, index) => index + 1);
@@ -139,6 +146,7 @@ describe("a walk over rows with equal dates gives each row once", () => {
         "... on Experiment { internalId }",
       ),
     ],
+    ["bookmarks, whose order is not known", BOOKMARKS],
     ["metrics", listOf("metrics(first: $first, after: $after)", `experiment(id: "ada.mnist.experiments.7")`)],
     ["statuses", listOf("statuses(first: $first, after: $after)", `job(id: "ada.mnist.jobs.7")`)],
   ])("of %s", async (_, query) => {
@@ -197,11 +205,15 @@ describe("what a tie costs", () => {
 });
 
 describe("a numbered page", () => {
-  test("has rows that no other page has, each time the same", async () => {
+  test.each([
+    ["runs", RUNS],
+    ["bookmarks", BOOKMARKS],
+  ])("of %s has rows that no other page has, each time the same", async (_, query) => {
     const { pageIn } = await startShuffling([1, 6, 25, 2, 7]);
     const pages = async () => {
       const found: number[][] = [];
-      for (const offset of [0, 10, 20, 30, 40]) found.push(idsIn(await pageIn(RUNS, { first: 10, offset })));
+      for (const offset of [0, 10, 20, 30, 40, 50, 1_200])
+        found.push(idsIn(await pageIn(query, { first: 10, offset })));
       return found;
     };
     expect((await pages()).flat()).toEqual(numbers(41));

@@ -13,6 +13,7 @@ import {
 import { PageIterator } from "../../rest/session/pagination.ts";
 import { START } from "../../rest/session/list-position.ts";
 import type { Session } from "../../rest/session/session.ts";
+import { NO_ORDER } from "../../rest/session/ties.ts";
 import { readStep } from "../../rest/session/page-reader.ts";
 import type { Kind } from "./resource.ts";
 
@@ -142,7 +143,7 @@ async function readListed(
   const [row, ...counts] = await Promise.all([
     "name" in loaded || isCounted ? {} : findListed(at, session),
     ...counted.map(async ([key, endpoint]) => {
-      const { page } = await readStep(session, { endpoint, address: at }, START, 1);
+      const { page } = await readStep(session, { endpoint, address: at, sortedBy: NO_ORDER }, START, 1);
       return [key, page.count ?? null] as const;
     }),
   ]);

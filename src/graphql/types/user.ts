@@ -6,6 +6,7 @@ import type { Bookmark, Page } from "../../rest/api/reader.ts";
 import type { ProjectRecord, RunnableRecord } from "../../rest/api/records.ts";
 import { readSlice } from "../../rest/session/pagination.ts";
 import type { Session } from "../../rest/session/session.ts";
+import { NO_ORDER } from "../../rest/session/ties.ts";
 import {
   arg,
   builder,
@@ -117,7 +118,7 @@ const keptList = (list: "bookmarked" | "archived", records: string) => ({
       const read = {
         endpoint: kept[list] as OfUser<object>,
         address: { owner: address.username },
-        sortedBy: list === "archived" ? LATEST_FIRST : [],
+        sortedBy: list === "archived" ? LATEST_FIRST : NO_ORDER,
       };
       const page = await readSlice(context.session, read, sliceRequest(args, context));
       const nodes = page.items.map(toNode);

@@ -32,8 +32,8 @@ export interface List<At, Item> {
   readonly base?: Query;
   /** What else narrows the list, as text: what the gateway compares itself. */
   readonly narrowing?: string;
-  /** The keys by which servers with offsets sort it, as far as they are known. */
-  readonly sortedBy?: SortKeys;
+  /** The keys by which servers with offsets sort it. */
+  readonly sortedBy: SortKeys;
   /** Whether the gateway sorts rows with equal values of these keys by their ids. */
   readonly areTiesSorted?: boolean;
   /** The keys that are needed, so that lists of other runs may be batched with this one. */
@@ -75,8 +75,7 @@ export function readStep<At, Item>(
   if (usual.by === "link") return stepByLink(session, list, position, usual);
   const maxSize = Math.min(most, usual.maxSize ?? Number.POSITIVE_INFINITY);
   const paging = Number.isFinite(most) ? { ...usual, maxSize } : usual;
-  const isBlock =
-    list.areTiesSorted || (position.isNumbered && list.sortedBy?.length && Number.isFinite(wanted));
+  const isBlock = list.areTiesSorted || (position.isNumbered && Number.isFinite(wanted));
   const step = isBlock && paging.size !== null ? stepInBlock : stepByOffset;
   return step(session, list, position, paging, Math.min(wanted, most));
 }
@@ -132,7 +131,7 @@ async function readFrom<At, Item>(
   });
   // A server that takes no offset would have the same rows for ever.
   const isBehind = offset > 0 && offset >= (page.count ?? Number.POSITIVE_INFINITY);
-  const { sortedBy = [], areTiesSorted = false } = list;
+  const { sortedBy, areTiesSorted = false } = list;
   const rows = isBehind ? [] : page.results;
   return {
     page,
@@ -149,7 +148,7 @@ async function stepByOffset<At, Item>(
   paging: PagingBy<"offset">,
   wanted: number,
 ): Promise<PageRead<Item>> {
-  const { sortedBy = [] } = list;
+  const { sortedBy } = list;
   const offset = offsetIn(query, paging) + skip;
   const most = paging.size === null ? 0 : (paging.maxSize ?? Number.POSITIVE_INFINITY);
   // A tie of which several rows were shown probably has more.
@@ -173,7 +172,7 @@ async function stepInTie<At, Item>(
   paging: PagingBy<"offset">,
   wanted: number,
 ): Promise<PageRead<Item>> {
-  const { sortedBy = [] } = list;
+  const { sortedBy } = list;
   const { values, ids } = shown;
   const start = Math.max(0, offset - ids.length);
   const { page, rows, isLast } = await readFrom(session, list, paging, start, ids.length + wanted);
@@ -209,7 +208,7 @@ async function stepInBlock<At, Item>(
   paging: PagingBy<"offset">,
   wanted: number,
 ): Promise<PageRead<Item>> {
-  const { sortedBy = [], areTiesSorted } = list;
+  const { sortedBy, areTiesSorted } = list;
   const readPlain = () => stepByOffset(session, list, position, paging, wanted);
   const offset = offsetIn(position.query, paging) + position.skip;
   const isOpen = wanted === Number.POSITIVE_INFINITY;

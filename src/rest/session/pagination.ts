@@ -190,10 +190,10 @@ export class PageIterator<At, Item> {
   async nextOfAll(session: Session): Promise<PageRead<Item>> {
     const step = await this.next(session, Number.POSITIVE_INFINITY);
     const { rest } = step;
-    const { sortedBy = [] } = this.#list;
+    const { sortedBy } = this.#list;
     const count = 1 + rest.findLastIndex((row) => !areTied(row, rest.at(-1), sortedBy));
     const isCut = !this.isDone() && session.server.profile.paging.by === "offset";
-    if (!isCut || count === 0 || sortedBy.length === 0) return step;
+    if (!isCut || count === 0) return step;
     this.#position = step.positionAfter(count - 1);
     return { ...step, rest: rest.slice(0, count) };
   }

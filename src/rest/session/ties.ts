@@ -6,8 +6,13 @@ import { valueAt } from "../api/record.ts";
  * each request, so that pages of them overlap and lose rows.
  */
 
-/** The keys of rows by which a list is sorted: `["updated_at", "created_at"]`. Dots lead into objects. */
+/**
+ * The keys of rows by which a list is sorted: `["updated_at", "created_at"]`. Dots lead into objects. Without keys all rows are tied,
+ * because the server may return them in any order.
+ */
 export type SortKeys = readonly string[];
+
+export const NO_ORDER: SortKeys = [];
 
 /** The last rows of a page that are a tie, of which more may follow. */
 export interface ShownTie {
@@ -24,7 +29,7 @@ const isSame = (one: unknown, other: unknown): boolean =>
 
 /** Whether two rows have all keys, with equal values. */
 export const areTied = (one: unknown, other: unknown, keys: SortKeys): boolean =>
-  keys.length > 0 &&
+  one !== undefined &&
   keys.every((key) => {
     const value = valueAt(one, key);
     return value !== undefined && isSame(value, valueAt(other, key));
@@ -34,7 +39,12 @@ export const areTied = (one: unknown, other: unknown, keys: SortKeys): boolean =
 export const valuesOf = (row: unknown, keys: SortKeys): string =>
   hash("sha1", JSON.stringify(keys.map((key) => [valueAt(row, key)])), "base64url").slice(0, 6);
 
-export const idOf = (row: unknown): number => Number(valueAt(row, "id") ?? Number.NaN);
+/** The id of a row, or of the record that it bookmarks; 0 of a bookmark whose record is gone. */
+export function idOf(row: unknown): number {
+  const record = valueAt(row, "content_object");
+  if (record === null) return 0;
+  return Number(valueAt(record ?? row, "id") ?? Number.NaN);
+}
 
 /** The tie that ends with a row, as far back as the rows go; undefined where a row lacks a key or its id. */
 export function tieAt(rows: readonly unknown[], last: number, keys: SortKeys): ShownTie | undefined {
@@ -67,7 +77,15 @@ export function withoutShown<Item>(rows: readonly Item[], { values, ids }: Shown
   const found = rows.findIndex(isOfTie);
   const from = found < 0 ? ids.length : found;
   const end = Math.max(from, rows.findLastIndex(isOfTie) + 1);
-  const shown = new Set(ids);
+  const shown = new Map<number, number>();
+  for (const id of ids) shown.set(id, (shown.get(id) ?? 0) + 1);
   const tied = rows.slice(from, end);
-  return { from, tied, fresh: tied.filter((row) => !shown.has(idOf(row))), behind: rows.slice(end) };
+  const fresh = tied.filter((row) => {
+    const id = idOf(row);
+    const count = shown.get(id) ?? 0;
+    // Bookmarks whose records are gone have one id.
+    shown.set(id, count - 1);
+    return count <= 0;
+  });
+  return { from, tied, fresh, behind: rows.slice(end) };
 }
