@@ -8,14 +8,16 @@ import { isFull } from "./test/support/cases.ts";
 import { nodePool } from "./test/support/node-pool.ts";
 import { SMOKE } from "./test/support/smoke.ts";
 
-const folderOf = (room: string) => new URL(`${room}/node_modules/`, import.meta.url);
-const installed = (room: string): readonly string[] =>
-  existsSync(folderOf(room)) ? readdirSync(folderOf(room)).filter((name) => !name.startsWith(".")) : [];
+const folderOf = (workspace: string) => new URL(`${workspace}/node_modules/`, import.meta.url);
+const installed = (workspace: string): readonly string[] =>
+  existsSync(folderOf(workspace))
+    ? readdirSync(folderOf(workspace)).filter((name) => !name.startsWith("."))
+    : [];
 
-/** Rooms with an install of their own: their tests run once `npm ci` was run there. */
-const ROOMS = ["examples/runs", "test/ecosystem", "test/nodes"];
-for (const room of ROOMS.filter((each) => installed(each).length === 0))
-  process.stdout.write(`The tests of ${room}/ do not run: npm ci --prefix ${room}\n`);
+/** Folders with dependencies of their own. Their tests run after `npm ci` there. */
+const WORKSPACES = ["examples/runs", "test/ecosystem", "test/nodes"];
+for (const workspace of WORKSPACES.filter((each) => installed(each).length === 0))
+  process.stdout.write(`The tests of ${workspace}/ do not run: npm ci --prefix ${workspace}\n`);
 
 /**
  * Stories that start browsers, balancers or processes by the dozen, or fill the memory: more than half of the time of all
@@ -27,7 +29,7 @@ const LONG = [
   "deploy/balancers",
   "docs/{contributing,tracing}",
   "ecosystem/agents/conformance",
-  "ecosystem/clients/{graphql-eslint,pieces-browser}",
+  "ecosystem/clients/{graphql-eslint,incremental-browser}",
   "ecosystem/federation/{apollo-gateway,composition,hive-gateway}",
   "ecosystem/recipes/*",
   "faults/framing",
@@ -89,7 +91,7 @@ export default defineConfig({
         include: ["test/**/*.test.ts", "examples/runs/test/**/*.test.ts"],
         exclude: [
           "**/node_modules/**",
-          ...ROOMS.filter((room) => installed(room).length === 0).map((room) => `${room}/**`),
+          ...WORKSPACES.filter((each) => installed(each).length === 0).map((each) => `${each}/**`),
           ...(isWhole ? [] : LONG),
         ],
       }),

@@ -86,14 +86,14 @@ export class ConfigError extends Error {}
 
 /** Reads the environment. Throws `ConfigError` with all faults at once. */
 export function readConfig(environment: Environment): Config {
-  const { values, files, faults } = readNames(environment, SETTINGS);
+  const { values, files, issues } = readNames(environment, SETTINGS);
   const result = Environment.safeParse(values);
   const faultsOfValues = result.success
-    ? upstreamFaults(result.data)
+    ? upstreamIssues(result.data)
     : result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   // Names the variable that was set.
-  const named = faultsOfValues.map((fault) => fault.replace(/^\w+/, (name) => files.get(name) ?? name));
-  const all = [...faults, ...named, ...demoFaults(values)];
+  const named = faultsOfValues.map((issue) => issue.replace(/^\w+/, (name) => files.get(name) ?? name));
+  const all = [...issues, ...named, ...demoIssues(values)];
   if (result.success && all.length === 0) return { ...fixedLimitsFor(result.data), ...result.data };
   throw new ConfigError(all.join("\n"));
 }
@@ -103,7 +103,7 @@ export const readTypeNames = ({ TYPE_NAMES, TYPE_NAMES_FILE }: Environment): Ren
   readConfig({ TYPE_NAMES, TYPE_NAMES_FILE }).TYPE_NAMES;
 
 /** Requires `DEMO=on` in production: the demo has known passwords and must not start because of a missing setting. */
-function demoFaults({ UPSTREAM_URL, DEMO, NODE_ENV }: Environment): string[] {
+function demoIssues({ UPSTREAM_URL, DEMO, NODE_ENV }: Environment): string[] {
   const mayBeDemo = DEMO === undefined ? NODE_ENV !== "production" : DEMO !== "off";
   if (UPSTREAM_URL !== undefined || mayBeDemo) return [];
   const reason =
@@ -112,7 +112,7 @@ function demoFaults({ UPSTREAM_URL, DEMO, NODE_ENV }: Environment): string[] {
 }
 
 /** Checks settings that depend on each other. */
-function upstreamFaults(settings: z.output<typeof Environment>): string[] {
+function upstreamIssues(settings: z.output<typeof Environment>): string[] {
   const { UPSTREAM_URL: url, UPSTREAM_PROXY: proxy } = settings;
   const { UPSTREAM_CA_FILE: ca, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key } = settings;
   if (proxy && !url)

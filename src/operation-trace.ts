@@ -9,14 +9,14 @@ export type Served = "request" | "batch" | "joined" | "cache" | "stale";
 /** An event of a read or command. The order of events matters. */
 type What =
   /** A command, sent for a response path. */
-  | { readonly kind: "command"; readonly place: ResponsePath | null }
+  | { readonly kind: "command"; readonly path: ResponsePath | null }
   /**
    * `open`: a read waits for its response, perhaps after an earlier one that lacked a key. `wait`: it is queued. `settled`: reads that
    * depend on it may follow.
    */
   | { readonly kind: "open" | "wait" | "settled" }
   /** A response path needs it. `isAhead`: it is prefetched. */
-  | { readonly kind: "load"; readonly place: ResponsePath; readonly isAhead: boolean }
+  | { readonly kind: "load"; readonly path: ResponsePath; readonly isAhead: boolean }
   /** It was answered without a request of its own. `list` contains it. */
   | { readonly kind: "served"; readonly by: Served; readonly list: TraceEntry | null }
   /** It was answered by a stale response of this age, in milliseconds. */
@@ -31,11 +31,11 @@ type What =
       readonly bytes: number;
     }
   /** A reference at a response path needed no request. */
-  | { readonly kind: "free"; readonly place: ResponsePath }
+  | { readonly kind: "free"; readonly path: ResponsePath }
   /** Rows were compared by the gateway, because the upstream service cannot filter by these arguments. */
   | {
       readonly kind: "scan";
-      readonly place: ResponsePath;
+      readonly path: ResponsePath;
       readonly compared: readonly string[];
       readonly rows: number;
     };
@@ -46,16 +46,16 @@ export class OperationTrace {
   readonly events: { readonly traceEntry: TraceEntry | null; readonly at: number; readonly what: What }[] =
     [];
   /** The response path whose resolver is running. */
-  current: { readonly place: ResponsePath; readonly isAhead: boolean } | null = null;
+  current: { readonly path: ResponsePath; readonly isAhead: boolean } | null = null;
 
   add(traceEntry: TraceEntry | null, what: What): void {
     this.events.push({ traceEntry, at: performance.now(), what });
   }
 
   /** Returns a function that runs `act` for a response path: reads that start meanwhile are attributed to it. */
-  forPath(place: ResponsePath) {
+  forPath(path: ResponsePath) {
     return <Value>(act: () => Value, isAhead = false): Value => {
-      this.current = { place, isAhead };
+      this.current = { path, isAhead };
       try {
         return act();
       } finally {
@@ -66,7 +66,7 @@ export class OperationTrace {
 
   openCommand(): TraceEntry {
     const traceEntry = new TraceEntry(this);
-    traceEntry.add({ kind: "command", place: this.current && this.current.place });
+    traceEntry.add({ kind: "command", path: this.current && this.current.path });
     traceEntry.load();
     traceEntry.add({ kind: "wait" });
     return traceEntry;

@@ -74,7 +74,7 @@ function check({
   return {
     passes: status === 0,
     said: stdout.trim().split("\n"),
-    faults: stderr.trim().split("\n").filter(Boolean),
+    problems: stderr.trim().split("\n").filter(Boolean),
   };
 }
 
@@ -87,8 +87,8 @@ test.each<[string, Repository, string, string?]>([
   ["in a clone without tags", { released: committed, tagged: null, now: ADDED }, NOTHING],
   ["where the tag has another schema", { released: ADDED, tagged: committed, now: ADDED }, NOTHING, ANOTHER],
   ["where something was only added", { released: committed, now: ADDED }, NOTHING],
-])("%s the schema is compared with what is there", (_, repository, said, fault) => {
-  expect(check(repository)).toEqual({ passes: !fault, said: [said], faults: fault ? [fault] : [] });
+])("%s the schema is compared with what is there", (_, repository, said, problem) => {
+  expect(check(repository)).toEqual({ passes: !problem, said: [said], problems: problem ? [problem] : [] });
 });
 
 test("a field, a key and an input that were narrowed or removed are named", () => {
@@ -96,7 +96,7 @@ test("a field, a key and an input that were narrowed or removed are named", () =
     .replace("  hasNextPage: Boolean!", "  hasNextPage: Boolean")
     .replace(' @key(fields: "username")', "")
     .replace(/ {2}"""Login name."""\n {2}username: String!\n/, "");
-  const { passes, said, faults } = check({ released: committed, now });
+  const { passes, said, problems } = check({ released: committed, now });
   expect(passes).toBe(false);
   expect(said).toEqual([
     "Since 1.0.0: 3 that could break a client",
@@ -108,17 +108,17 @@ test("a field, a key and an input that were narrowed or removed are named", () =
     (name) =>
       `CHANGELOG.md: expected a line below Changed or Removed about \`${name}\`, which breaks, got none`,
   );
-  expect(faults).toEqual([
+  expect(problems).toEqual([
     ...unnamed,
     "Breaking changes need the next version after 1, package.json says 1.0.1",
   ]);
   const line = "- `LoginInput.username` is gone, `PageInfo.hasNextPage` can be null, `User.@key` is its id.";
   const repository = { released: committed, now, changes: `### Changed\n\n${line}` };
   const praised = check({ ...repository, changes: `### Added\n\n${line}\n\n### Fixed\n\n${line}` });
-  expect(praised.faults).toEqual(faults);
-  expect(check(repository).faults).toEqual(faults.slice(-1));
+  expect(praised.problems).toEqual(problems);
+  expect(check(repository).problems).toEqual(problems.slice(-1));
   for (const version of ["1.0.0", "2.0.0"])
-    expect(check({ ...repository, version })).toMatchObject({ passes: true, faults: [] });
+    expect(check({ ...repository, version })).toMatchObject({ passes: true, problems: [] });
 });
 
 test("a setting, a code, a metric and an export that are gone are named, and so is a metric with other labels", () => {
@@ -132,15 +132,17 @@ test("a setting, a code, a metric and an export that are gone are named, and so 
     "docs/operations.md": `${lines}| \`rungraph_downloads_total\` | counter | \`what\` |\n`,
     "src/index.ts": 'export type { Log } from "./log.ts";\n',
   };
-  const { said, faults } = check({ released: committed, now: committed, files });
+  const { said, problems } = check({ released: committed, now: committed, files });
   const gone = ["PORT", "FORBIDDEN", "rungraph_downloads_total", "createGateway"];
   expect(said).toEqual([
     "Since 1.0.0: 4 that could break a client",
     ...gone.map((name) => `  breaking  ${name}: is gone, or has other labels`),
   ]);
-  expect(faults).toHaveLength(5);
+  expect(problems).toHaveLength(5);
   const changes = `### Removed\n\n${gone.map((name) => `- \`${name}\``).join("\n")}`;
-  expect(check({ released: committed, now: committed, files, changes, version: "2.0.0" }).faults).toEqual([]);
+  expect(check({ released: committed, now: committed, files, changes, version: "2.0.0" }).problems).toEqual(
+    [],
+  );
 });
 
 test("a deprecation says what to use, and from which day on it may be gone", () => {
@@ -153,9 +155,9 @@ test("a deprecation says what to use, and from which day on it may be gone", () 
   const fields = Object.entries(reasons).map(
     ([name, reason]) => `${name}: Int @deprecated(reason: "${reason}")`,
   );
-  const { passes, faults } = check({ now: withField(fields.join("\n\n  ")) });
+  const { passes, problems } = check({ now: withField(fields.join("\n\n  ")) });
   expect(passes).toBe(false);
-  expect(faults.toSorted()).toEqual([
+  expect(problems.toSorted()).toEqual([
     'PageInfo.noDay: expected a reason such as "Use `x`. Removed after 2027-06-30.", got "Use `pageNumber`."',
     expect.stringMatching(/^PageInfo\.oddDay: expected a reason/),
     `PageInfo.soon: expected at least 90 days of notice, got a removal after ${inDays(80)}`,
@@ -171,7 +173,7 @@ test("what was deprecated may go after its day, and not before", () => {
       "Since 1.0.0: 1 that could break a client",
       expect.stringMatching(/^ {2}announced {2}PageInfo\.page: /),
     ],
-    faults: [],
+    problems: [],
   });
   expect(check({ released: released(inDays(10)), now: committed })).toMatchObject({ passes: false });
   // It was told long ago: the notice is not counted anew.

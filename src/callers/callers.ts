@@ -72,10 +72,10 @@ export class Caller {
 }
 
 /** State of one module for each caller. */
-export interface PerCaller<Part> {
-  readonly of: (caller: Caller) => Part;
+export interface PerCaller<State> {
+  readonly of: (caller: Caller) => State;
   /** Returns undefined where there is none yet. */
-  readonly find: (caller: Caller) => Part | undefined;
+  readonly find: (caller: Caller) => State | undefined;
 }
 
 /** The limit that is reached: of the caller, of the unverified callers at its address, of all unverified callers, or the total. */
@@ -192,11 +192,11 @@ export class CallerRegistry {
     return caller;
   }
 
-  perCaller<Part extends {}>(create: (caller: Caller) => Part): PerCaller<Part> {
+  perCaller<State extends {}>(create: (caller: Caller) => State): PerCaller<State> {
     const index = this.#keeps++;
     return {
-      of: (caller) => (caller.perCaller[index] ??= create(caller)) as Part,
-      find: (caller) => caller.perCaller[index] as Part | undefined,
+      of: (caller) => (caller.perCaller[index] ??= create(caller)) as State,
+      find: (caller) => caller.perCaller[index] as State | undefined,
     };
   }
 

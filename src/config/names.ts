@@ -21,27 +21,27 @@ export function readNames(environment: Environment, settings: readonly string[])
   const values: Record<string, string | undefined> = Object.fromEntries(given);
   /** The variable of each setting whose value is in a file. */
   const files = new Map<string, string>();
-  const faults: string[] = [];
+  const issues: string[] = [];
   for (const [name, value = ""] of given) {
     if (settings.includes(name)) continue;
     const setting = name.replace(/_FILE$/, "");
     if (settings.includes(setting)) {
-      const { text, fault } = values[setting] ? { fault: `got ${setting} as well` } : readFile(value);
-      if (fault) faults.push(`${name}: expected a file with ${setting}, ${fault}`);
+      const { text, issue } = values[setting] ? { issue: `got ${setting} as well` } : readFile(value);
+      if (issue) issues.push(`${name}: expected a file with ${setting}, ${issue}`);
       else files.set(setting, name);
       values[setting] ??= text;
     } else if (OURS.test(name) && !SERVICE_LINK.test(name))
-      faults.push(`${name}: unknown setting; see docs/settings.md`);
+      issues.push(`${name}: unknown setting; see docs/settings.md`);
   }
-  return { values, files, faults };
+  return { values, files, issues };
 }
 
 /** The text of a file without the newline at its end, or what is wrong with it. */
-function readFile(path: string): { readonly text?: string; readonly fault?: string } {
+function readFile(path: string): { readonly text?: string; readonly issue?: string } {
   try {
     const text = readFileSync(path, "utf8").replace(/\r?\n$/, "");
-    return text.trim() ? { text } : { fault: "got an empty one" };
+    return text.trim() ? { text } : { issue: "got an empty one" };
   } catch (error) {
-    return { fault: `got one that cannot be read (${systemCodeOf(error)})` };
+    return { issue: `got one that cannot be read (${systemCodeOf(error)})` };
   }
 }

@@ -36,11 +36,11 @@ function parseProfile(text: string, context: z.RefinementCtx): Profile {
   }
   const { data, error } = WrittenProfile.safeParse(written ?? {}, { reportInput: true });
   if (error) {
-    const faults = error.issues.flatMap(faultsOf);
-    const more = faults.length - MAX_REPORTED_ISSUES;
+    const issues = error.issues.flatMap(faultsOf);
+    const more = issues.length - MAX_REPORTED_ISSUES;
     return refuse(
       context,
-      ...faults.slice(0, MAX_REPORTED_ISSUES),
+      ...issues.slice(0, MAX_REPORTED_ISSUES),
       ...(more > 0 ? [`further faults: ${more}`] : []),
     );
   }
@@ -51,15 +51,15 @@ function parseProfile(text: string, context: z.RefinementCtx): Profile {
 
 /** Formats an issue: `paging.parameter: expected the name of a query parameter, got 7`. */
 function faultsOf(issue: z.core.$ZodIssue): string[] {
-  const place = issue.path.map(String);
+  const path = issue.path.map(String);
   if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => `${[...place, key].join(".")}: unknown key, ${issue.message}`);
-  const at = place.join(".") || "profile";
+    return issue.keys.map((key) => `${[...path, key].join(".")}: unknown key, ${issue.message}`);
+  const at = path.join(".") || "profile";
   const { code, input } = issue;
   // For a union, zod gives the whole object and the path of its discriminator.
   const value = code === "invalid_union" && isObject(input) ? input[String(issue.path.at(-1))] : input;
   // The value may be a token that was set by mistake.
-  const got = place[0] === "authorization" ? "something else" : shown(value);
+  const got = path[0] === "authorization" ? "something else" : shown(value);
   return [`${at}: ${expectation(issue)}, got ${got}`];
 }
 

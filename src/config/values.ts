@@ -51,10 +51,10 @@ export function parseTypeNames(text: string, context: z.RefinementCtx): Record<s
   const pairs = written.map((pair) => /^([A-Z]\w*)=([A-Z][A-Za-z\d]*)$/.exec(pair)?.slice(1) ?? []);
   const renames = Object.fromEntries(pairs) as Record<string, string>;
   const hasDuplicates = pairs.length > Object.keys(renames).length;
-  const faults = pairs.every(({ length }) => length === 2)
+  const issues = pairs.every(({ length }) => length === 2)
     ? [...(hasDuplicates ? ["expected each type at most once, got one twice"] : []), ...faultsOf(renames)]
     : ["expected relay, or pairs such as Node=ClusterNode, separated by commas"];
-  return faults.length === 0 ? renames : refuse(context, faults.join("; "));
+  return issues.length === 0 ? renames : refuse(context, issues.join("; "));
 }
 
 /** Root types and built-in scalars keep their names. */
@@ -139,7 +139,7 @@ export function parseHeaders(text: string, context: z.RefinementCtx): Readonly<R
     HEADER_NAME.test(name) && typeof value === "string" && HEADER_VALUE.test(value) ? [[name, value]] : [],
   );
   const names = headers.map(([name]) => name);
-  const faults = [
+  const issues = [
     ...(isObject(given) && texts.length === headers.length
       ? []
       : ["expected a JSON object of header names and values"]),
@@ -148,7 +148,7 @@ export function parseHeaders(text: string, context: z.RefinementCtx): Readonly<R
       .map((name) => `${name}: expected a header that the gateway does not set itself`),
     ...(new Set(names).size < names.length ? ["expected each header at most once"] : []),
   ];
-  if (faults.length > 0) return refuse(context, faults.join("; "));
+  if (issues.length > 0) return refuse(context, issues.join("; "));
   return Object.fromEntries(texts) as Record<string, string>;
 }
 

@@ -213,17 +213,17 @@ export function createEngine(settings: EngineSettings) {
         const { errors = [], data } = result;
         const [first] = errors;
         if (first) {
-          const told = publicErrorsOf({ errors, data }, plan);
+          const shown = publicErrorsOf({ errors, data }, plan);
           const isHalted = onError === "HALT" && details.type === "mutation";
-          result.errors = isHalted ? withOutcome(told, first) : told;
+          result.errors = isHalted ? withOutcome(shown, first) : shown;
           noteErrors(details, result.errors);
         }
         if (!payloads) return result;
         isWhole = false;
-        const convert: PublicErrors = (part) => {
-          const told = publicErrorsOf(part, plan);
-          noteErrors(details, told);
-          return told;
+        const convert: PublicErrors = (given) => {
+          const shown = publicErrorsOf(given, plan);
+          noteErrors(details, shown);
+          return shown;
         };
         return { ...result, payloads: withPublicErrors(payloads, convert, () => scope.end("completed")) };
       } catch (error) {
@@ -283,8 +283,8 @@ export function createEngine(settings: EngineSettings) {
       requestId: string,
       extensions: Execution["extensions"] = null,
     ): Result => {
-      const told = extensions?.() ?? null;
-      const whole = told ? { ...result, extensions: { ...result.extensions, ...told } } : result;
+      const shown = extensions?.() ?? null;
+      const whole = shown ? { ...result, extensions: { ...result.extensions, ...shown } } : result;
       if (!result.errors) return whole;
       return { ...whole, errors: result.errors.map((error) => withExtensions(error, { requestId })) };
     },

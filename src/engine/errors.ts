@@ -66,10 +66,10 @@ function withoutValues({ message, originalError }: GraphQLError): string {
   if (reason === undefined || start === -1 || !message.endsWith(`; ${reason}`)) return withoutValue(message);
   const given = message.slice(start + GOT.length, -`; ${reason}`.length);
   const end = given.endsWith('"') ? given.lastIndexOf(' at "') : -1;
-  const [value, place] = end === -1 ? [given, ""] : [given.slice(0, end), given.slice(end)];
+  const [value, original] = end === -1 ? [given, ""] : [given.slice(0, end), given.slice(end)];
   const isNumber = /^(?:Int|Float) cannot/.test(reason) && /^-?[\d.]+$/.test(value);
   const kept = isNumber ? ` ${value}` : "";
-  return `${message.slice(0, start)}${GOT.trimEnd()}${kept}${place}; ${withoutValue(reason)}`;
+  return `${message.slice(0, start)}${GOT.trimEnd()}${kept}${original}; ${withoutValue(reason)}`;
 }
 
 const GOT = " got invalid value ";
@@ -108,11 +108,15 @@ function isOfGraphQL(cause: unknown): boolean {
   return cause == null || (cause instanceof GraphQLError && isOfGraphQL(cause.originalError));
 }
 
-function at(place: GraphQLError | null, message: string, extensions: GraphQLErrorExtensions): GraphQLError {
+function at(
+  original: GraphQLError | null,
+  message: string,
+  extensions: GraphQLErrorExtensions,
+): GraphQLError {
   const error = withoutStack(
-    () => new GraphQLError(withoutMiddle(message), { path: place?.path ?? null, extensions }),
+    () => new GraphQLError(withoutMiddle(message), { path: original?.path ?? null, extensions }),
   );
-  return Object.assign(error, { locations: place ? locationsOf(place) : undefined });
+  return Object.assign(error, { locations: original ? locationsOf(original) : undefined });
 }
 
 /** What failed in an operation, for logs. */
@@ -128,7 +132,7 @@ const MAX_PLACES = 5;
 const MAX_RESPONSE_KEY_LENGTH = 200;
 
 /** Adds the upstream requests, and the faults of the gateway, to which errors are due. */
-export function addPaths(places: FailedPath[], errors: readonly GraphQLError[]): void {
+export function addPaths(paths: FailedPath[], errors: readonly GraphQLError[]): void {
   for (const { extensions, path } of errors) {
     // Safe: `publicError` gives each of its errors a code, and copies the facts of a failure.
     const { code, upstream } = extensions as { readonly code?: ErrorCode } & ErrorDetails;
@@ -138,9 +142,9 @@ export function addPaths(places: FailedPath[], errors: readonly GraphQLError[]):
       : (path ?? []).join(".").slice(0, MAX_RESPONSE_KEY_LENGTH);
     const { status = 0 } = upstream ?? {};
     const outcome = status >= 300 ? `${status}` : `${code}`;
-    const known = places.find((place) => place.at === where && place.outcome === outcome);
+    const known = paths.find((original) => original.at === where && original.outcome === outcome);
     if (known) known.count++;
-    else if (places.length < MAX_PLACES) places.push({ at: where, outcome, count: 1 });
+    else if (paths.length < MAX_PLACES) paths.push({ at: where, outcome, count: 1 });
   }
 }
 

@@ -20,9 +20,9 @@ export interface ResponsePath {
 /** The context of resolvers. Only that of an operation with notes knows its place in the result. */
 export interface TracedContext {
   /** The place for which a resolver has this context; null outside of the result and when nobody wants to know. */
-  readonly place: ResponsePath | null;
+  readonly path: ResponsePath | null;
   /** The context for another place; null when nobody wants to know. */
-  readonly at: ((place: ResponsePath) => TracedContext) | null;
+  readonly at: ((path: ResponsePath) => TracedContext) | null;
 }
 
 /** Starts a field's own reads. They need only the parent's address, so they can start before its record is loaded. */

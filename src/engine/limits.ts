@@ -47,8 +47,8 @@ export function rootNodesOf(
     seen.add(set);
     for (const node of set.selections) {
       nodes.push(node);
-      const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      if (node.kind !== Kind.FIELD && part?.selectionSet) collect(part.selectionSet);
+      const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
+      if (node.kind !== Kind.FIELD && fragment?.selectionSet) collect(fragment.selectionSet);
     }
   };
   collect(selectionSet);
@@ -124,8 +124,8 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
     for (const node of set.selections) {
       if (node.kind === Kind.FRAGMENT_SPREAD) fragmentNames.add(node.name.value);
       if (node.kind === Kind.FIELD) count(node);
-      const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      const below = depthOf(part?.selectionSet);
+      const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
+      const below = depthOf(fragment?.selectionSet);
       if (node.kind !== Kind.FIELD) depth = Math.max(depth, below);
       else if (node.name.value !== "__schema") depth = Math.max(depth, below + 1);
     }
@@ -220,9 +220,9 @@ export function sizeOfSelection(
         size += sizeOfField(node, type);
         continue;
       }
-      const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      if (part && appliesTo(schema, part.typeCondition?.name.value, type))
-        size += sizeOfSet(part.selectionSet, type);
+      const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
+      if (fragment && appliesTo(schema, fragment.typeCondition?.name.value, type))
+        size += sizeOfSet(fragment.selectionSet, type);
     }
     byType.set(type, size);
     return size;

@@ -26,11 +26,11 @@ export function shouldYield(): boolean {
   return false;
 }
 
-let lastTurn: Promise<void> = Promise.resolve();
+let lastTick: Promise<void> = Promise.resolve();
 
 /** Resolves in a later tick of the event loop. Of several waiting callers, each continues in a tick of its own. */
 export const yieldToEventLoop = (): Promise<void> =>
-  (lastTurn = lastTurn.then(() => new Promise((resolve) => void setImmediate(resolve))));
+  (lastTick = lastTick.then(() => new Promise((resolve) => void setImmediate(resolve))));
 
 type Task = () => void;
 

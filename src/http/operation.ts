@@ -109,7 +109,7 @@ interface OperationSource {
 interface OperationState {
   session: Session | null;
   /** Results of `memoized`, by source and arguments. */
-  readonly made: Map<object, Map<string, Promise<unknown>>>;
+  readonly computed: Map<object, Map<string, Promise<unknown>>>;
   /** The last of the long work; never rejects. */
   work: Promise<unknown>;
 }
@@ -135,7 +135,7 @@ export class OperationContext implements Context {
   readonly lookAhead: boolean;
   readonly onFree: Context["onFree"];
   readonly onScan: Context["onScan"];
-  readonly place: ResponsePath | null;
+  readonly path: ResponsePath | null;
   readonly at: Context["at"];
   readonly #dependencies: GatewayDependencies;
   readonly #source: OperationSource;
@@ -144,19 +144,19 @@ export class OperationContext implements Context {
   constructor(
     dependencies: GatewayDependencies,
     source: OperationSource,
-    place: ResponsePath | null = null,
-    state: OperationState = { session: null, made: new Map(), work: Promise.resolve() },
+    path: ResponsePath | null = null,
+    state: OperationState = { session: null, computed: new Map(), work: Promise.resolve() },
   ) {
     const { operationTrace = null } = source;
     this.gateway = dependencies.details;
     this.server = dependencies.shared.server;
     this.lookAhead = dependencies.lookAhead;
-    this.onFree = operationTrace && place && (() => operationTrace.add(null, { kind: "free", place }));
+    this.onFree = operationTrace && path && (() => operationTrace.add(null, { kind: "free", path }));
     this.onScan =
       operationTrace &&
-      place &&
-      ((compared, rows) => operationTrace.add(null, { kind: "scan", place, compared, rows }));
-    this.place = place;
+      path &&
+      ((compared, rows) => operationTrace.add(null, { kind: "scan", path, compared, rows }));
+    this.path = path;
     this.at = operationTrace && ((below) => new OperationContext(dependencies, source, below, state));
     this.#dependencies = dependencies;
     this.#source = source;
@@ -167,7 +167,7 @@ export class OperationContext implements Context {
   get session(): Session {
     const session = (this.#state.session ??= this.#openSession());
     const { operationTrace } = this.#source;
-    return operationTrace && this.place ? sessionFor(session, operationTrace.forPath(this.place)) : session;
+    return operationTrace && this.path ? sessionFor(session, operationTrace.forPath(this.path)) : session;
   }
 
   get publicUrl(): string {
@@ -178,12 +178,12 @@ export class OperationContext implements Context {
   }
 
   memoized<Result>(source: object, args: readonly unknown[], steps: () => Steps<Result>): Promise<Result> {
-    const made = this.#state.made.get(source) ?? new Map<string, Promise<unknown>>();
-    this.#state.made.set(source, made);
+    const computed = this.#state.computed.get(source) ?? new Map<string, Promise<unknown>>();
+    this.#state.computed.set(source, computed);
     const key = args.map(keyOf).join();
     // Safe: work of one source with equal arguments has one type of result.
-    const result = (made.get(key) as Promise<Result> | undefined) ?? this.runCooperatively(steps());
-    made.set(key, result);
+    const result = (computed.get(key) as Promise<Result> | undefined) ?? this.runCooperatively(steps());
+    computed.set(key, result);
     return result;
   }
 

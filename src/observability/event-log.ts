@@ -60,11 +60,11 @@ function reportOf(error: unknown, path: readonly (string | number)[] = []) {
   return {
     error: error instanceof Error ? error.constructor.name : typeof error,
     ...(path.length > 0 && { field: path.join(".").slice(0, MAX_LOGGED_FIELD_LENGTH) }),
-    at: lines.flatMap(placeOf),
+    at: lines.flatMap(frameOf),
   };
 }
 
-function placeOf(line: string): string[] {
+function frameOf(line: string): string[] {
   const place = /^ {4}at (?:.*[ (])?([^ ()]+:\d+:\d+)\)?$/.exec(line)?.[1]?.replace("file://", "");
   if (!place) return [];
   if (place.startsWith("node:")) return [place];

@@ -15,14 +15,14 @@ class PathCost {
     this.at = at;
   }
 
-  path(): (string | number)[] {
-    return this.parent ? [...this.parent.path(), this.at] : [];
+  keys(): (string | number)[] {
+    return this.parent ? [...this.parent.keys(), this.at] : [];
   }
 }
 
 /** A response of the service, or a command. */
 class Load {
-  readonly places = new Set<PathCost>();
+  readonly paths = new Set<PathCost>();
   /** Places that will probably load it. */
   readonly ahead = new Set<PathCost>();
   /** The reads that this list answers. */
@@ -86,36 +86,36 @@ function replay({ events }: OperationTrace, began: number) {
     return load;
   };
 
-  const placeOf = ({ parent, at }: ResponsePath): PathCost => {
+  const costOf = ({ parent, at }: ResponsePath): PathCost => {
     if (!parent) return root;
-    const above = placeOf(parent);
-    const place = above.below.get(at) ?? new PathCost(above, at);
-    above.below.set(at, place);
-    return place;
+    const above = costOf(parent);
+    const path = above.below.get(at) ?? new PathCost(above, at);
+    above.below.set(at, path);
+    return path;
   };
 
   /** The round after the settled ones of a place and of the places above it, which have led to it. */
-  const roundOf = (place: PathCost): number => {
+  const roundOf = (path: PathCost): number => {
     let before = mutation.rounds;
-    for (let above: PathCost | null = place; above; above = above.parent)
+    for (let above: PathCost | null = path; above; above = above.parent)
       for (const { isSettled, round } of above.loads) if (isSettled) before = Math.max(before, round);
     return before + 1;
   };
 
   for (const { traceEntry, at, what } of events) {
     if (what.kind === "free") {
-      free.add(placeOf(what.place));
+      free.add(costOf(what.path));
       continue;
     }
     if (what.kind === "scan") {
-      const place = placeOf(what.place);
-      const { compared, rows } = scans.get(place) ?? { compared: [], rows: 0 };
-      scans.set(place, { compared: [...new Set([...compared, ...what.compared])], rows: rows + what.rows });
+      const path = costOf(what.path);
+      const { compared, rows } = scans.get(path) ?? { compared: [], rows: 0 };
+      scans.set(path, { compared: [...new Set([...compared, ...what.compared])], rows: rows + what.rows });
       continue;
     }
     const load = loadOf(traceEntry);
     if (what.kind === "command") {
-      let top = what.place && placeOf(what.place);
+      let top = what.path && costOf(what.path);
       while (top?.parent?.parent) top = top.parent;
       // Mutations run one after the other.
       if (top !== mutation.top) mutation = { top, rounds: roundsOf(attempts) };
@@ -123,10 +123,10 @@ function replay({ events }: OperationTrace, began: number) {
       if (load.isSettled) Object.assign(load, { ownRound: 0, list: null, served: "request" });
       load.isSettled = false;
     } else if (what.kind === "load") {
-      const place = placeOf(what.place);
-      if (load.round === 0) load.ownRound = roundOf(place);
-      if (!what.isAhead && !load.places.has(place)) place.loads.push(load);
-      (what.isAhead ? load.ahead : load.places).add(place);
+      const path = costOf(what.path);
+      if (load.round === 0) load.ownRound = roundOf(path);
+      if (!what.isAhead && !load.paths.has(path)) path.loads.push(load);
+      (what.isAhead ? load.ahead : load.paths).add(path);
     } else if (what.kind === "served") {
       const list = what.list && loadOf(what.list);
       // A record that the list lacks is requested after the list.
@@ -176,7 +176,7 @@ export function explainer(
     if (!isAsked && !hasStale) return null;
     const replayed = replay(operationTrace, began);
     atOnce ??= replayed.attempts.length;
-    const stale = stalePlaces(replayed.loads);
+    const stale = stalePaths(replayed.loads);
     return {
       ...(isAsked && { explain: explained(replayed, began, atOnce) }),
       ...(stale.length > 0 && { stale }),
@@ -192,12 +192,12 @@ function explained(
 ) {
   const reads = { request: 0, batch: 0, joined: 0, cache: 0, stale: 0, shared: 0 };
   let withoutRungraph = 0;
-  for (const { places, served } of loads) {
-    withoutRungraph += places.size;
-    if (places.size === 0) continue;
+  for (const { paths, served } of loads) {
+    withoutRungraph += paths.size;
+    if (paths.size === 0) continue;
     reads[served]++;
     // Another place loaded it first.
-    reads.shared += places.size - 1;
+    reads.shared += paths.size - 1;
   }
   const requests = attempts.map(({ load, shown }, index) => ({
     ...shown,
@@ -212,7 +212,7 @@ function explained(
     free: { links: free.size, ...firstOf(free) },
     // Rows that the gateway compared, and the arguments that the service could not filter by.
     ...(scans.size > 0 && {
-      scans: [...scans].map(([place, scan]) => ({ ...firstOf(new Set([place])), ...scan })),
+      scans: [...scans].map(([path, scan]) => ({ ...firstOf(new Set([path])), ...scan })),
     }),
     totals: {
       requests: requests.length,
@@ -228,10 +228,10 @@ function explained(
 /** The places of all reads that a request answers, and the number of these reads. */
 function causesOf(load: Load) {
   const loads = [load, ...load.members];
-  const places = new Set(loads.flatMap((each) => [...each.places]));
+  const paths = new Set(loads.flatMap((each) => [...each.paths]));
   return {
-    ...firstOf(places.size > 0 ? places : load.ahead),
-    reads: Math.max(1, loads.filter((each) => each.places.size > 0).length),
+    ...firstOf(paths.size > 0 ? paths : load.ahead),
+    reads: Math.max(1, loads.filter((each) => each.paths.size > 0).length),
   };
 }
 
@@ -243,12 +243,12 @@ const MAX_NAMED = 3;
 const MAX_PATH_NAME_LENGTH = 200;
 
 /** Some places by name, such as `group.experiments.nodes.0.buildJob`, and how many more there are. */
-function firstOf(places: ReadonlySet<PathCost>) {
-  const fields = [...places].slice(0, MAX_NAMED).map((place) => {
-    const name = place.path().join(".");
+function firstOf(paths: ReadonlySet<PathCost>) {
+  const fields = [...paths].slice(0, MAX_NAMED).map((path) => {
+    const name = path.keys().join(".");
     return name.length > MAX_PATH_NAME_LENGTH ? `${name.slice(0, MAX_PATH_NAME_LENGTH)}…` : name;
   });
-  return { fields, moreFields: places.size - fields.length };
+  return { fields, moreFields: paths.size - fields.length };
 }
 
 /** Maximum places that are reported, and characters of the paths that are looked at: aliases can be as long as the document. */
@@ -256,20 +256,20 @@ const MAX_STALE = 500;
 const MAX_CHARACTERS = 100_000;
 
 /** The places that show an earlier response, and its age. */
-function stalePlaces(loads: readonly Load[]): readonly object[] {
+function stalePaths(loads: readonly Load[]): readonly object[] {
   const ages = new Map<PathCost, number>();
-  for (const { places, staleMs } of loads) {
+  for (const { paths, staleMs } of loads) {
     if (staleMs === null) continue;
     // Several fields of a place load its record.
-    for (const place of places) ages.set(place, Math.max(ages.get(place) ?? 0, Math.ceil(staleMs / 1000)));
+    for (const path of paths) ages.set(path, Math.max(ages.get(path) ?? 0, Math.ceil(staleMs / 1000)));
   }
-  const told: object[] = [];
+  const reported: object[] = [];
   let characters = 0;
-  for (const [place, ageSeconds] of ages) {
-    const path = place.path();
-    characters += JSON.stringify(path).length;
-    if (told.length === MAX_STALE || (told.length > 0 && characters > MAX_CHARACTERS)) break;
-    told.push({ path, ageSeconds });
+  for (const [path, ageSeconds] of ages) {
+    const keys = path.keys();
+    characters += JSON.stringify(keys).length;
+    if (reported.length === MAX_STALE || (reported.length > 0 && characters > MAX_CHARACTERS)) break;
+    reported.push({ path: keys, ageSeconds });
   }
-  return told;
+  return reported;
 }

@@ -36,9 +36,9 @@ export class SlidingWindow {
     const latest = (unsent > 0 ? null : this.#times.at(-1)) ?? now;
     if (free > ahead)
       return Math.max(now, latest + ((oldest + periodMs - latest) * (ahead + 1)) / (free + 1));
-    const turn = ahead - free;
-    const periods = 1 + Math.floor(turn / requests);
-    return (this.#times[this.#left + (turn % requests)] ?? now) + periods * periodMs;
+    const excess = ahead - free;
+    const periods = 1 + Math.floor(excess / requests);
+    return (this.#times[this.#left + (excess % requests)] ?? now) + periods * periodMs;
   }
 
   record(now: number): void {

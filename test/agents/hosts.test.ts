@@ -39,7 +39,7 @@ const levelsOf = ({ properties = {}, items }: Schema): number => {
 function faultsOf(schema: Schema): string[] {
   const { type, properties = {}, required = [], enum: values = [] } = schema;
   const names = Object.keys(properties);
-  const faults: readonly (readonly [boolean, string])[] = [
+  const problems: readonly (readonly [boolean, string])[] = [
     [!TYPES.has(type), "no type"],
     [type === "object" && names.length === 0, "an object of any form"],
     [type === "object" && schema.additionalProperties !== false, "an open object"],
@@ -50,7 +50,9 @@ function faultsOf(schema: Schema): string[] {
     [values.length > 0 && type !== "string", "a choice of no strings"],
     [!values.every((value) => typeof value === "string" && value !== ""), "a choice of other values"],
   ];
-  return faults.flatMap(([isFault, fault]) => (isFault ? `${fault}: ${JSON.stringify(schema)}` : []));
+  return problems.flatMap(([isProblem, problem]) =>
+    isProblem ? `${problem}: ${JSON.stringify(schema)}` : [],
+  );
 }
 
 /** What a host would refuse in a tool. One without arguments has an object without properties at its root. */
@@ -68,7 +70,7 @@ function refusedOf(name: string, inputSchema: Schema): string[] {
     ...(values.length > MOST_ENUM_VALUES ? ["too many choices"] : []),
     ...(isEmpty ? [] : faultsOf(root)),
     ...inner.flatMap(faultsOf),
-  ].map((fault) => `${name}: ${fault}`);
+  ].map((problem) => `${name}: ${problem}`);
 }
 
 const trusting = (...documents: readonly string[]) =>

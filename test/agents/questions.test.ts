@@ -17,10 +17,10 @@ const MATCHERS: Readonly<Record<string, (given: never) => unknown>> = {
 function expected(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(expected);
   if (typeof part !== "object" || part === null) return part;
-  const told = Object.entries(part).map(([key, value]) => [key, expected(value)] as const);
+  const reported = Object.entries(part).map(([key, value]) => [key, expected(value)] as const);
   const [[first = "", given] = []] = Object.entries(part);
   // Safe: what it is given is of its kind in the file.
-  return MATCHERS[first]?.(given as never) ?? Object.fromEntries(told);
+  return MATCHERS[first]?.(given as never) ?? Object.fromEntries(reported);
 }
 
 /** The calls of the page: a tool, and its arguments as GraphQL writes them. */

@@ -43,7 +43,7 @@ test("names the runs that are not there and compares the others; null is a value
     } }`,
     { ids },
   );
-  expect(answer).toEqual({ data: { compareRuns: COMPARED.unlike.told } });
+  expect(answer).toEqual({ data: { compareRuns: COMPARED.unlike.reported } });
   expect(service.calls()).toEqual([1, 2, 7, 8].map((id) => `GET ada/mnist/experiments/${id}/`));
 });
 

@@ -14,7 +14,7 @@ test("each metric is told over the whole run, by one request", async () => {
     }
   }`);
   expect(answer).toEqual({
-    data: { experiment: { metricSummaries: SUMMARIES.told, again: [{ name: "acc" }] } },
+    data: { experiment: { metricSummaries: SUMMARIES.reported, again: [{ name: "acc" }] } },
   });
   expect(service.calls()).toEqual([`GET ${path}`]);
 });

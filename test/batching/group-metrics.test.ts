@@ -56,11 +56,11 @@ describe("metrics of the experiments of a group", () => {
   });
 
   /** A service with the experiments 1 and 2 in group 5, whose list of the group's metrics answers as told. */
-  async function startGroup(told: FakeResponse, env: Record<string, string> = {}) {
+  async function startGroup(reported: FakeResponse, env: Record<string, string> = {}) {
     const recorded = (id: number, experiment: number) => ({ id, experiment, values: { loss: id } });
     const { service, ...gateway } = await startBefore(
       ({ path }) => {
-        if (path.endsWith("/groups/5/metrics")) return told;
+        if (path.endsWith("/groups/5/metrics")) return reported;
         const experiment = Number(/experiments\/(\d)\/metrics/.exec(path)?.[1] ?? 0);
         const results = experiment
           ? [recorded(experiment, experiment), recorded(10 + experiment, experiment)]

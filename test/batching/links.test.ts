@@ -119,8 +119,8 @@ describe("a server that does not take the filter", () => {
   test.each([
     ["refuses it", REFUSED_FILTER],
     ["does not know the list", UNKNOWN_LIST],
-  ])("because it %s is asked one by one, now and for ten minutes", async (_, told) => {
-    const { ask, calls, logged } = await startBuilds({ byIds: () => told });
+  ])("because it %s is asked one by one, now and for ten minutes", async (_, reported) => {
+    const { ask, calls, logged } = await startBuilds({ byIds: () => reported });
     const first = await ask(buildsOf(3));
     expect(first.errors).toBeUndefined();
     expect(buildsIn(first)).toEqual(upTo(3).map(succeeded));
@@ -138,9 +138,9 @@ describe("a server that does not take the filter", () => {
 
   test.each([REFUSED_FILTER, UNKNOWN_LIST])(
     "is not one that refuses it for records which cannot be read at all (case %#)",
-    async (told) => {
+    async (reported) => {
       const { ask, calls } = await startBuilds({
-        byIds: (ids) => (ids.includes("9") ? told : buildRows(ids)),
+        byIds: (ids) => (ids.includes("9") ? reported : buildRows(ids)),
         alone: (id) => (id === "9" ? undefined : wholeBuild(id)),
       });
       const [one, nine] = [1, 9].map((id) => `of${id}: buildJob(id: "ada.mnist.builds.${id}") { status }`);
@@ -184,8 +184,8 @@ describe("a list of batched records that fails", () => {
     ["no JSON", { text: "<html>" }],
     ["no list", { json: { results: "none" } }],
     ["rows that are none", { json: { results: [null, {}] } }],
-  ])("with %s is made up for one by one, and tried again in the next request", async (_, told) => {
-    const { ask, calls } = await startBuilds({ byIds: () => told });
+  ])("with %s is made up for one by one, and tried again in the next request", async (_, reported) => {
+    const { ask, calls } = await startBuilds({ byIds: () => reported });
     for (let time = 0; time < 2; time++) {
       const answer = await ask(buildsOf(3));
       expect(answer.errors).toBeUndefined();
@@ -209,15 +209,15 @@ describe("a list of batched records that fails", () => {
     ],
   ] satisfies [string, FakeResponse, object][])(
     "because the caller %s is one error for all links, at once and with one request",
-    async (_, told, details) => {
-      const { ask, calls } = await startBuilds({ byIds: () => told });
+    async (_, reported, details) => {
+      const { ask, calls } = await startBuilds({ byIds: () => reported });
       const answer = await ask(buildsOf(3));
       expect(buildsIn(answer)).toEqual([null, null, null]);
       expect(sortedErrorsOf(answer)).toEqual([
         {
           at: "project.experiments.nodes.0.buildJob",
           ...details,
-          upstream: { method: "GET", route: "{owner}/{project}/builds", status: told.status },
+          upstream: { method: "GET", route: "{owner}/{project}/builds", status: reported.status },
           paths: [0, 1, 2].map((index) => ["project", "experiments", "nodes", index, "buildJob"]),
         },
       ]);

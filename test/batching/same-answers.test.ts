@@ -20,7 +20,7 @@ test("entities are found by their ids, those of a kind and project together, in 
     `query ($ids: [ID!]!) { entities(ids: $ids) { ... on Run { uniqueName rawStatus } } }`,
     { ids: ENTITIES.map(({ address }) => globalId(address)) },
   );
-  expect(answer.data.entities).toEqual(ENTITIES.map(({ told }) => told));
+  expect(answer.data.entities).toEqual(ENTITIES.map(({ reported }) => reported));
   expect(sortedErrorsOf(answer)).toMatchObject([
     { at: "entities.2", code: "NOT_FOUND" },
     { at: "entities.7", code: "FORBIDDEN" },

@@ -202,27 +202,27 @@ query Two { experiment(id: "ada.mnist.42") { it: uniqueName } }`;
     await answerOf(page).getByText('"ada.mnist.42"').first().waitFor();
     // The system turns while the page is open.
     await page.emulateMedia({ colorScheme });
-    const faults = () => faultsOf(page, colorScheme === "dark");
-    await expect.poll(faults, SHOWN).toEqual([]);
+    const problems = () => faultsOf(page, colorScheme === "dark");
+    await expect.poll(problems, SHOWN).toEqual([]);
     for (const name of ["Operations", "Share", "Signed in as ada"]) {
       await click(page, menuOf(page, name).locator("summary"));
-      expect(await faults()).toEqual([]);
+      expect(await problems()).toEqual([]);
       await page.keyboard.press("Escape");
     }
     for (const name of ["Documentation Explorer", "GraphiQL Explorer"]) {
       await click(page, page.getByRole("button", { name: `Show ${name}` }));
       await page.locator(".graphiql-plugin :is(a, input)").first().waitFor();
-      expect(await faults()).toEqual([]);
+      expect(await problems()).toEqual([]);
     }
     await click(page, page.getByRole("button", { name: "Hide GraphiQL Explorer" }));
     for (const name of ["Open short keys dialog", "Open settings dialog"]) {
       await click(page, page.getByRole("button", { name }));
       await page.getByRole("dialog").waitFor();
-      expect(await faults()).toEqual([]);
+      expect(await problems()).toEqual([]);
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
     }
     await openOperation(page, "StartPage");
-    expect(await faults()).toEqual([]);
+    expect(await problems()).toEqual([]);
   });
 });

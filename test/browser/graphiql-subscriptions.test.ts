@@ -5,7 +5,7 @@ import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { answerOf, click, openOperation, run, shareGraphiql, shownIn, WIDE } from "./graphiql.ts";
 
 reportMissingBrowser("the tests of subscriptions in the GraphiQL page");
@@ -21,7 +21,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     const { page, complaints } = await open(url);
     await openOperation(page, "LiveStatus");
     await run(page);
-    await vi.waitUntil(() => timers().includes(FIRST_POLL), PATIENT);
+    await vi.waitUntil(() => timers().includes(FIRST_POLL), LONG_TIMEOUT);
     advance(FIRST_POLL);
     await answerOf(page).getByText('"RUNNING"').waitFor();
     record.last_status = "stopping";
@@ -36,7 +36,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await expect.poll(isBelow, SHOWN).toBe(true);
     await expect.poll(() => answerOf(page).textContent(), SHOWN).toMatch(/"at":\s*"\d\d:\d\d:\d\d\.\d{3}"/);
     await click(page, page.getByRole("button", { name: /stop query/i }));
-    await vi.waitUntil(() => !timers().includes(2_000), PATIENT);
+    await vi.waitUntil(() => !timers().includes(2_000), LONG_TIMEOUT);
     expect(complaints).toEqual([]);
   });
 

@@ -5,7 +5,7 @@ import { type Seen, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import {
   answerOf,
   choose,
@@ -136,7 +136,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await click(page, page.getByText("Signed in as ada"));
     await click(page, page.getByRole("button", { name: "Sign out" }));
     await page.getByText("Sign in", { exact: true }).first().waitFor();
-    await vi.waitUntil(() => !timers().includes(1_000), PATIENT);
+    await vi.waitUntil(() => !timers().includes(1_000), LONG_TIMEOUT);
     states["ada"] = "stopping";
     const reads = readsOf("ada");
     await answerOf(page).waitFor();

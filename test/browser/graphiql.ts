@@ -20,7 +20,7 @@ export function shareGraphiql() {
     page.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
     });
-    page.on("pageerror", (fault) => complaints.push(fault.message));
+    page.on("pageerror", (problem) => complaints.push(problem.message));
     await page.goto(url);
     await tabOf(page, first).waitFor();
     return { page, elsewhere, complaints };

@@ -17,14 +17,14 @@ function addressOf(command: Command) {
   const { name, kind, field, path } = command;
   const id = kind === null ? globalId("User:linus") : idOf(command);
   const project = { uniqueName: "ada.mnist", owner: { username: "ada" } };
-  if (name.startsWith("delete")) return { selection: "{ deletedId }", told: { deletedId: id } };
+  if (name.startsWith("delete")) return { selection: "{ deletedId }", reported: { deletedId: id } };
   const user = { id, username: "linus" };
   if (name === "activateUser")
-    return { selection: "{ isActive user { id username } }", told: { isActive: true, user } };
-  if (kind === null) return { selection: "{ user { id username } }", told: { user } };
+    return { selection: "{ isActive user { id username } }", reported: { isActive: true, user } };
+  if (kind === null) return { selection: "{ user { id username } }", reported: { user } };
   return {
     selection: `{ ${field} { __typename id internalId project { uniqueName owner { username } } } }`,
-    told: { [field]: { __typename: kind, id, internalId: path.split("/")[3], project } },
+    reported: { [field]: { __typename: kind, id, internalId: path.split("/")[3], project } },
   };
 }
 
@@ -34,10 +34,10 @@ describe("where the document shows no answer, any answer will do and none is rea
     ["a record, with 201", { status: 201, json: { id: 900, unique_name: "bob.secret.900" } }],
     ["a page", html(200)],
     ["what says gzip and is none", { text: "Sorry", headers: { "content-encoding": "gzip" } }],
-  ] satisfies [string, FakeResponse][])("%s", async (_, told) => {
-    const { ask, logged, service } = await startBefore(() => told);
+  ] satisfies [string, FakeResponse][])("%s", async (_, reported) => {
+    const { ask, logged, service } = await startBefore(() => reported);
     for (const command of silentCommands) {
-      const { selection, told: address } = addressOf(command);
+      const { selection, reported: address } = addressOf(command);
       expect(await ask(`mutation { done: ${command.mutation} ${selection} }`)).toEqual({
         data: { done: address },
       });

@@ -203,7 +203,7 @@ function mutationOf(taken: Exclude<Step, { act: "wait" }>): [text: string, varia
 }
 
 /** A demo with a clock of its own and a gateway in front of it. */
-async function openWorld() {
+async function openFixture() {
   let now = Date.parse("2026-06-01T12:00:00Z");
   const { ask } = await startDemoGateway({ now: () => now, env: { UPSTREAM_RETRIES: "0" } });
   return {
@@ -222,20 +222,20 @@ async function openWorld() {
 test("whatever is done in whatever order, the gateway shows what a small model shows", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
-      const world = await openWorld();
+      const fixture = await openFixture();
       const names = ["ada.mnist.42", "ada.mnist.3"];
-      const model = createModel((await world.stateOf(names)).flatMap((shown) => shown ?? []));
+      const model = createModel((await fixture.stateOf(names)).flatMap((shown) => shown ?? []));
       expect(model.runs.size).toBe(2);
 
       for (const taken of steps) {
         if (taken.act === "wait") {
-          world.wait(taken.milliseconds);
+          fixture.wait(taken.milliseconds);
           model.wait(taken.milliseconds);
           continue;
         }
         const id = names[taken.run % names.length] ?? "";
         const [mutation, variables] = mutationOf(taken);
-        const answer = await world.ask<unknown, object>(`mutation ${mutation}`, { id, ...variables });
+        const answer = await fixture.ask<unknown, object>(`mutation ${mutation}`, { id, ...variables });
         const modelled = model.runs.get(id);
         const after = modelled && model.act(modelled, taken);
         if (after && !names.includes(after.shown.uniqueName)) names.push(after.shown.uniqueName);
@@ -246,7 +246,7 @@ test("whatever is done in whatever order, the gateway shows what a small model s
           modelled ? [{ done: after ? shown : deleted }] : [{ done: null }, "NOT_FOUND"],
         );
       }
-      expect(await world.stateOf(names)).toEqual(names.map((name) => model.runs.get(name)?.shown ?? null));
+      expect(await fixture.stateOf(names)).toEqual(names.map((name) => model.runs.get(name)?.shown ?? null));
     }),
     { numRuns: cases(8, 80) },
   );

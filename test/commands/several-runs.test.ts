@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startWilling } from "../support/any-command.ts";
+import { startAccepting } from "../support/any-command.ts";
 import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startBefore, startGateway } from "../support/gateway.ts";
@@ -14,7 +14,7 @@ const PATHS = ["experiments/3", "jobs/5", "builds/7", "groups/2"];
 const KINDS = ["Experiment", "Job", "BuildJob", "Group"];
 
 /** A gateway before a service, by default one that takes every command. */
-async function start(opened: ReturnType<typeof startWilling> = startWilling(), more = {}) {
+async function start(opened: ReturnType<typeof startAccepting> = startAccepting(), more = {}) {
   const service = await opened;
   const { ask } = await startGateway({ upstream: service, env: { ...env, ...more } });
   return { ask, service, sent: service.calls };
@@ -244,7 +244,11 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
       (await sendTo(`${url}/graphql`, { headers, body })).text,
     ) as Answer<unknown>;
     expect(data).toBe(null);
-    const told = errors.map(({ extensions: { code, outcome, outcomes } }) => ({ code, outcome, outcomes }));
-    expect(told).toEqual([details]);
+    const reported = errors.map(({ extensions: { code, outcome, outcomes } }) => ({
+      code,
+      outcome,
+      outcomes,
+    }));
+    expect(reported).toEqual([details]);
   });
 });

@@ -15,7 +15,7 @@ describe("login", () => {
   const ada = { username: "ada", password: "ada-demo" };
 
   /** It signs in whoever asks, and knows people by their tokens. */
-  const startDoor = () =>
+  const startSignIn = () =>
     startFake(({ path, headers }) => {
       if (path.endsWith("users/token/")) return { json: { token: "n3w" } };
       if (!path.endsWith("users/"))
@@ -25,7 +25,7 @@ describe("login", () => {
     });
 
   test("sends no token, and reads the user with the new one; the other fields are their caller's", async () => {
-    const service = await startDoor();
+    const service = await startSignIn();
     const env = { CACHE_TTL_MS: "60000" };
     const { ask } = await startGateway({ upstream: service, token: "t0ken", env });
     const grant = `grantSuperuser(username: "grace") { user { isSuperuser } }`;
@@ -71,9 +71,9 @@ describe("login", () => {
   const blank = "username: This field may not be blank. password: This field may not be blank.";
 
   test.each<[string, FakeResponse, string]>([
-    ...refusals.map(([name, told]): [string, FakeResponse, string] => [
+    ...refusals.map(([name, reported]): [string, FakeResponse, string] => [
       name,
-      told,
+      reported,
       name.endsWith("blank fields") ? blank : "Unable to log in with provided credentials.",
     ]),
     ["a page", html(400), "The service refused the username and password."],
@@ -82,9 +82,9 @@ describe("login", () => {
     ["403 with nothing", { status: 403, text: "" }, "The service refused the username and password."],
   ])(
     "that a service refuses is BAD_CREDENTIALS in its words, if it has any: %s",
-    async (_, told, message) => {
-      const { ask, service } = await startBefore(() => told);
-      const upstream = { method: "POST", route: "users/token/", status: told.status };
+    async (_, reported, message) => {
+      const { ask, service } = await startBefore(() => reported);
+      const upstream = { method: "POST", route: "users/token/", status: reported.status };
       expect(outcomeOf(await ask(login, ada))).toEqual({
         data: { login: null },
         errors: [failure("login", "BAD_CREDENTIALS", message, { upstream })],

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
-import { startWilling } from "../support/any-command.ts";
+import { startAccepting } from "../support/any-command.ts";
 import { everyNth } from "../support/cases.ts";
 import { callOf, type Command, commandCalled, commands, idOf, routeOf } from "../support/commands.ts";
 import { codesOf, failure, outcomeOf } from "../support/errors.ts";
@@ -8,7 +8,7 @@ import { onWire, startFake, type FakeResponse } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
-import { withDeadline } from "../support/patience.ts";
+import { withDeadline } from "../support/long-timeout.ts";
 import { detail, html, json } from "../support/replies.ts";
 
 /* Each writing row of the service's document: done, refused, cut off, timed out, with a wrong id, without a token. */
@@ -25,7 +25,7 @@ describe("every writing row of the service's document has its mutation:", () => 
   test.each(commands)("$row is $name", async (command) => {
     const { mutation, name, path, body } = command;
     const byId = mutation.replace(/id: "[^"]+"/, `id: "${idOf(command)}"`);
-    const service = await startWilling();
+    const service = await startAccepting();
     const { ask } = await startGateway({ upstream: service, token: "t0ken" });
     const data = { done: { __typename: payloadOf(command) } };
     for (const spelled of [mutation, byId])
@@ -59,7 +59,7 @@ describe("an id that does not name a record of the mutation's kind is BAD_USER_I
       ...(isByNumber ? ["ada.mnist.jobs.5", "ada.mnist.builds.7"] : ["ada.mnist.3"]),
       ...",3,ada.mnist,ada..3,ada.mnist.x,../users.token.3,ada.mnist.-3".split(","),
     ];
-    const service = await startWilling();
+    const service = await startAccepting();
     const { ask } = await startGateway({ upstream: service });
     for (const id of everyNth(wrong, 5, turn)) {
       const mutation = command.mutation.replace(/id: "[^"]+"/, "id: $id");
@@ -74,7 +74,7 @@ test.each(commands.filter(({ kind, name }) => kind === null && name !== "login")
   "%s of a name that could leave its path is BAD_USER_INPUT and sends nothing",
   async (name) => {
     const wrong = ["", ".", "..", "a/b", "../token", "a?b", "a#b", "a%2fb", "a b", "a\n", "x".repeat(201)];
-    const service = await startWilling();
+    const service = await startAccepting();
     const { ask } = await startGateway({ upstream: service });
     const query = `mutation ($username: String!) { done: ${name}(username: $username) { __typename } }`;
     for (const username of wrong)
@@ -84,7 +84,7 @@ test.each(commands.filter(({ kind, name }) => kind === null && name !== "login")
 );
 
 test("without a caller's token every mutation but login is UNAUTHENTICATED and sends nothing", async () => {
-  const service = await startWilling();
+  const service = await startAccepting();
   const { ask } = await startGateway({ upstream: service, token: null });
   for (const { name, mutation } of commands) {
     const codes = codesOf(await ask(`mutation { done: ${mutation} { __typename } }`));
@@ -138,7 +138,7 @@ const redirect = (status: number): FakeResponse => ({
   headers: { location: "/elsewhere" },
 });
 
-type Row = [told: FakeResponse, expected: readonly [code: string, message: string], details: object];
+type Row = [reported: FakeResponse, expected: readonly [code: string, message: string], details: object];
 
 test.each<Row>([
   [detail(409, "Already stopped."), ["CONFLICT", "Already stopped."], {}],
@@ -147,10 +147,10 @@ test.each<Row>([
   [html(500), ["UPSTREAM_ERROR", "The service answered 500."], UNKNOWN],
   [{ status: 201, text: "" }, NO_JSON, UNKNOWN],
   [json(200, { id: 1, token: "x".repeat(2_000) }), TOO_LONG, UNKNOWN],
-])("a command that is answered with %j is %j %j", async (told, expected, details) => {
-  const { status = 200 } = told;
+])("a command that is answered with %j is %j %j", async (reported, expected, details) => {
+  const { status = 200 } = reported;
   const these = status < 300 ? answering : oneOfEach;
-  const service = await startFake(() => told);
+  const service = await startFake(() => reported);
   const answers = await sendEach(service.url, these, { MAX_JSON_BYTES: "1000" });
   expect(answers).toEqual(allFail(these, expected, { ...(expected !== TOO_LONG && { status }), ...details }));
   expect(service.calls()).toEqual(callsOf(these));
@@ -202,7 +202,7 @@ describe("a command is sent once, and may have happened, when", () => {
 describe("a command that was not sent has not happened:", () => {
   test.each([
     ["nobody listens", async () => "http://127.0.0.1:1"],
-    ["no secure connection comes about", async () => (await startWilling()).url.replace("http:", "https:")],
+    ["no secure connection comes about", async () => (await startAccepting()).url.replace("http:", "https:")],
   ])("%s", async (_, start) => {
     expect(await sendEach(await start(), oneOfEach)).toEqual(allFail(oneOfEach, OUT_OF_REACH));
   });
@@ -213,7 +213,7 @@ describe("a command that was not sent has not happened:", () => {
   }`;
 
   test("the operation may cause no further request", async () => {
-    const service = await startWilling();
+    const service = await startAccepting();
     const { ask } = await startGateway({ upstream: service, env: { MAX_UPSTREAM_REQUESTS: "1" } });
     const message = "This operation needs more than 1 requests to the service; ask for less at once.";
     expect(outcomeOf(await ask(two))).toMatchObject({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startWilling } from "../support/any-command.ts";
+import { startAccepting } from "../support/any-command.ts";
 import { commandCalled } from "../support/commands.ts";
 import { codesOf, errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { onWire, startFake, type FakeResponse } from "../support/fake.ts";
@@ -25,8 +25,8 @@ async function start(profile = "polyaxon-0.4", tags: readonly string[] | null = 
 const PATCH = "PATCH ada/mnist/experiments/3/";
 
 test("a name at which the server crashes is told to be taken, and any other failure as what it is", async () => {
-  let told: FakeResponse = { text: "", status: 405, headers: { "content-type": "text/html" } };
-  const { ask, service } = await startBefore(() => told, { UPSTREAM_PROFILE: "polyaxon-0.4" });
+  let reported: FakeResponse = { text: "", status: 405, headers: { "content-type": "text/html" } };
+  const { ask, service } = await startBefore(() => reported, { UPSTREAM_PROFILE: "polyaxon-0.4" });
   const update = (field: string, id: string, input: string) =>
     ask(`mutation { done: ${field}(id: "${id}", input: { ${input} }) { __typename } }`);
   const codes = async (...given: readonly [string, string, string]) => codesOf(await update(...given));
@@ -42,7 +42,7 @@ test("a name at which the server crashes is told to be taken, and any other fail
     });
   }
   expect(await codes("updateExperiment", "ada.mnist.3", `description: "x"`)).toEqual(["UPSTREAM_ERROR"]);
-  told = { json: { detail: 'Method "PATCH" not allowed.' }, status: 405 };
+  reported = { json: { detail: 'Method "PATCH" not allowed.' }, status: 405 };
   expect(await codes("updateExperiment", "ada.mnist.3", `name: "x"`)).toEqual(["UPSTREAM_UNSUPPORTED"]);
   expect(service.inOrder()).toEqual([PATCH, "PATCH ada/mnist", PATCH, PATCH]);
 });
@@ -152,7 +152,7 @@ describe("the options of a restart", () => {
   });
 
   test("whose literals have such a seed, or are deep, are refused as well; others are sent", async () => {
-    const service = await startWilling();
+    const service = await startAccepting();
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const restart = async (given: string, variables = "") => {
       const input = `{ declarations: ${given} }`;

@@ -11,7 +11,7 @@ import type { Answer } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { type GatewayProcess, startGatewayProcess } from "../support/gateway-process.ts";
 import { DEMO_TOKEN, READY_LINE, startProgram, startReady } from "../support/main-process.ts";
-import { NO_DEADLINES, PATIENT } from "../support/patience.ts";
+import { NO_DEADLINES, LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 
@@ -24,7 +24,7 @@ let token: string;
 
 beforeAll(async () => {
   gateway = await startGatewayProcess(null, { ...NO_DEADLINES, MCP: "read" });
-  token = await vi.waitUntil(() => DEMO_TOKEN.exec(gateway.said())?.[1], PATIENT);
+  token = await vi.waitUntil(() => DEMO_TOKEN.exec(gateway.said())?.[1], LONG_TIMEOUT);
 });
 afterAll(() => gateway.kill());
 
@@ -90,13 +90,15 @@ test("integers that a number does not keep are values under their names, whateve
     parameters { name values { value } } metrics { name max }
   } } } }`;
   const authorized = { authorization: "token t0ken" };
-  const told = await sendTo(`${url}/graphql`, {
+  const reported = await sendTo(`${url}/graphql`, {
     body: operationText(query, {}),
     headers: { ...JSON_BODY, ...authorized },
   });
   const seed = "rawJSON" in JSON ? "9007199254740993" : `"9007199254740993"`;
-  expect(told.text).toContain(`"parameters":[{"name":"a.seed","values":[{"value":${seed}},{"value":1}]}]`);
-  expect(told.text).toContain(`"metrics":[{"name":"n","max":9007199254740992}]`);
+  expect(reported.text).toContain(
+    `"parameters":[{"name":"a.seed","values":[{"value":${seed}},{"value":1}]}]`,
+  );
+  expect(reported.text).toContain(`"metrics":[{"name":"n","max":9007199254740992}]`);
   const exported = await fetch(`${url}/export/ada.mnist/runs.csv`, { headers: authorized });
   expect(await exported.text()).toMatch(
     /,param\.a\.seed,metric\.n\r\n.*,9007199254740993,9007199254740992\r\n/,

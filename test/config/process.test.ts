@@ -9,7 +9,7 @@ import { startFake } from "../support/fake.ts";
 import { openPort } from "../support/listen.ts";
 import { mainIn, READY_LINE, startMain, startProgram, startReady } from "../support/main-process.ts";
 import { firstCodeOf, RUNNING_RECORD, statusesOf } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import WRONG_SETTINGS from "./wrong-settings.json" with { type: "json" };
 
 /** What gives a program a terminal, of util-linux. */
@@ -27,9 +27,9 @@ describe("the gateway as a process", () => {
     const wrong = { ...Object.fromEntries(first), MAX_TOKENS: "canary", MAX_DEPHT: "canary" };
     const { ended, out, err } = startMain(wrong);
     expect([await ended, out()]).toEqual([2, ""]);
-    const { faults, ...line } = JSON.parse(err()) as { faults: string[] };
+    const { problems, ...line } = JSON.parse(err()) as { problems: string[] };
     expect(line).toEqual({ level: 60, time: expect.any(Number), msg: "The settings cannot be used" });
-    const named = faults.map((fault) => /^\w+/.exec(fault)?.[0]);
+    const named = problems.map((problem) => /^\w+/.exec(problem)?.[0]);
     expect(new Set(named)).toEqual(new Set(Object.keys(wrong)));
     expect(err()).not.toMatch(/canary|^ {4}at /m);
   });
@@ -70,7 +70,7 @@ describe("the gateway as a process", () => {
     await vi.waitFor(async () => {
       await askOften(32, "Read");
       expect(out()).toContain('"name":"Read"');
-    }, PATIENT);
+    }, LONG_TIMEOUT);
     const kept = out().match(/"name":"Held/g)?.length ?? 0;
     // A megabyte has room for 2,200, the pipe and its reader for 700.
     expect(kept).toBeGreaterThan(1_000);
@@ -143,7 +143,7 @@ describe("the gateway as a process", () => {
 
   test("starts while the service is out of reach, and warns without telling its address", async () => {
     const { url, err } = await startReady({ UPSTREAM_URL: "http://127.0.0.1:1/canary" });
-    await vi.waitUntil(() => err() !== "", PATIENT);
+    await vi.waitUntil(() => err() !== "", LONG_TIMEOUT);
     expect(linesOf(err())).toEqual([
       {
         level: 40,

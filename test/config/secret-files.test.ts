@@ -37,12 +37,12 @@ describe("a setting whose value is in a file", () => {
 
   test("says what is wrong with the file, and neither where it is nor what it contains", () => {
     const { blank, value } = writeFiles({ blank: " \n", value: "canary" });
-    const fault = (path: string) => faultsOf({ UPSTREAM_HEADERS_FILE: path });
+    const problem = (path: string) => faultsOf({ UPSTREAM_HEADERS_FILE: path });
     const expected = "UPSTREAM_HEADERS_FILE: expected a file with UPSTREAM_HEADERS, got";
-    expect(fault(join(value, "below"))).toEqual([`${expected} one that cannot be read (ENOTDIR)`]);
-    expect(fault("/canary")).toEqual([`${expected} one that cannot be read (ENOENT)`]);
-    expect(fault(blank)).toEqual([`${expected} an empty one`]);
-    expect(fault(value)).toEqual([
+    expect(problem(join(value, "below"))).toEqual([`${expected} one that cannot be read (ENOTDIR)`]);
+    expect(problem("/canary")).toEqual([`${expected} one that cannot be read (ENOENT)`]);
+    expect(problem(blank)).toEqual([`${expected} an empty one`]);
+    expect(problem(value)).toEqual([
       "UPSTREAM_HEADERS_FILE: expected a JSON object of header names and values",
     ]);
   });

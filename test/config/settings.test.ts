@@ -33,11 +33,11 @@ describe("settings", () => {
   );
 
   test.each(wrong)("%s cannot be %j: one line names it, and no line its value", (name, text) => {
-    const faults = faultsOf({ [name]: text });
-    expect(faults).toEqual([expect.stringMatching(new RegExp(`^${name}: \\S`))]);
+    const problems = faultsOf({ [name]: text });
+    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: \\S`))]);
     // A short number can stand in the sentence for another reason: `expected number to be >0`.
     for (const part of ["canary", ...(text.length > 3 ? [text] : [])])
-      expect(faults.join("")).not.toContain(part);
+      expect(problems.join("")).not.toContain(part);
   });
 
   test("all have wrong values in wrong-settings.json but HOST, which takes any text", () => {
@@ -56,8 +56,8 @@ describe("settings", () => {
     [{ NODE_ENV: "production", UPSTREAM_URL: "http://service.example" }, []],
     [{ NODE_ENV: "development" }, []],
     [{ DEMO: "off" }, ["UPSTREAM_URL: expected the address of the service (DEMO is off)"]],
-  ])("%j say whether a demo may start", (environment, faults) => {
-    expect(faultsOf(environment as Record<string, string>)).toEqual(faults);
+  ])("%j say whether a demo may start", (environment, problems) => {
+    expect(faultsOf(environment as Record<string, string>)).toEqual(problems);
   });
 
   const WRONG =
@@ -68,9 +68,9 @@ describe("settings", () => {
   });
 
   test("of other programs, and what Kubernetes tells of a service of such a name, are passed over", () => {
-    const told = "SERVICE_HOST SERVICE_PORT SERVICE_PORT_HTTP PORT PORT_6379_TCP PORT_6379_TCP_PROTO";
+    const reported = "SERVICE_HOST SERVICE_PORT SERVICE_PORT_HTTP PORT PORT_6379_TCP PORT_6379_TCP_PROTO";
     const links = ["UPSTREAM", "MAX_LOGS", "TRUSTED"].flatMap((service) =>
-      told.split(" ").map((name) => [`${service}_${name}`, "tcp://10.0.0.7:6379"]),
+      reported.split(" ").map((name) => [`${service}_${name}`, "tcp://10.0.0.7:6379"]),
     );
     const others = { HOME: "/", REDIS_HOST: "canary", REDIS_PORT: "6379", CANARY_FILE: "canary" };
     expect(faultsOf({ ...Object.fromEntries(links), ...others })).toEqual([]);

@@ -98,7 +98,7 @@ test.each(jsonRows)(
       return { ...step?.value, answer: expected(step?.value?.answer as never) };
     };
     expect(lines.map(({ case: name, json }) => ({ name, ...known(json) }))).toStrictEqual(
-      lines.map(({ case: name, json }) => ({ name, answer: expected(json as never), faults: [] })),
+      lines.map(({ case: name, json }) => ({ name, answer: expected(json as never), problems: [] })),
     );
   },
 );

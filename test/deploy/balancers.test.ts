@@ -7,7 +7,7 @@ import { freePort } from "../support/free-port.ts";
 import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
 import { startReady } from "../support/main-process.ts";
 import { RUNNING_ANSWER, statusOf } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { JSON_BODY, operationText, sendPlainly } from "../support/raw-requests.ts";
 import { type BalancerName, isInstalled, runBalancer } from "../support/run-balancer.ts";
 import { subscribe } from "../support/subscriber.ts";
@@ -76,7 +76,7 @@ function hasBalancer(name: BalancerName): boolean {
 async function startBalancer(...given: Parameters<typeof runBalancer>): Promise<string> {
   const { url, check, stop } = await runBalancer(...given);
   onTestFinished(stop);
-  await vi.waitFor(check, PATIENT);
+  await vi.waitFor(check, LONG_TIMEOUT);
   return url;
 }
 
@@ -116,22 +116,22 @@ function keepAsking(url: string, perSecond: number) {
 function keepStream(url: string, token: string, run = 42) {
   const over = new AbortController();
   const leave = () => over.abort();
-  const seen = { events: 0, faults: [] as string[], leave };
+  const seen = { events: 0, problems: [] as string[], leave };
   onTestFinished(leave);
   const follow = async (): Promise<void> => {
     const stream = await subscribe(url, { query: RUN_UPDATED, variables: { id: experimentId(run) }, token });
     over.signal.addEventListener("abort", stream.leave);
     if (stream.status === 503) return void (await pause(200));
-    if (stream.status !== 200) seen.faults.push(`status ${stream.status}`);
+    if (stream.status !== 200) seen.problems.push(`status ${stream.status}`);
     for (let frame = await stream.frame(); frame; frame = await stream.frame()) {
       if (frame.data.includes(`"runUpdated":{`)) seen.events++;
-      if (frame.event === "complete") seen.faults.push("completed");
+      if (frame.event === "complete") seen.problems.push("completed");
     }
   };
   void (async () => {
     while (!over.signal.aborted)
       await follow().catch((error: NodeJS.ErrnoException) => {
-        if (!over.signal.aborted) seen.faults.push(error.code ?? error.message);
+        if (!over.signal.aborted) seen.problems.push(error.code ?? error.message);
         leave();
       });
   })();
@@ -140,7 +140,7 @@ function keepStream(url: string, token: string, run = 42) {
 
 /** A client that keeps a WebSocket by the retries of `graphql-ws`. */
 function keepSocket(url: string, token: string) {
-  const faults: string[] = [];
+  const problems: string[] = [];
   const authorization = `token ${token}`;
   const client = createClient({
     url: `${url.replace("http:", "ws:")}/graphql`,
@@ -156,17 +156,17 @@ function keepSocket(url: string, token: string) {
       // 1006: the upgrade was rejected. 1001: the replica goes.
       closed: (event) => {
         const { code } = event as CloseEvent;
-        if (code !== 1001 && code !== 1006 && code !== 1000) faults.push(`closed with ${code}`);
+        if (code !== 1001 && code !== 1006 && code !== 1000) problems.push(`closed with ${code}`);
       },
     },
   });
-  const seen = { events: 0, faults, leave: () => void client.dispose() };
+  const seen = { events: 0, problems, leave: () => void client.dispose() };
   onTestFinished(seen.leave);
   client.subscribe(
     { query: RUN_UPDATED, variables: { id: experimentId(42) } },
     {
       next: () => void seen.events++,
-      error: (error) => faults.push(error instanceof Error ? error.message : JSON.stringify(error)),
+      error: (error) => problems.push(error instanceof Error ? error.message : JSON.stringify(error)),
       complete: () => {},
     },
   );
@@ -174,8 +174,8 @@ function keepSocket(url: string, token: string) {
 }
 
 /** Waits until each has been told something since the call. */
-async function allTold(clients: readonly { readonly events: number }[], before: readonly number[]) {
-  await vi.waitUntil(() => clients.every(({ events }, at) => events > (before[at] ?? 0)), PATIENT);
+async function allReported(clients: readonly { readonly events: number }[], before: readonly number[]) {
+  await vi.waitUntil(() => clients.every(({ events }, at) => events > (before[at] ?? 0)), LONG_TIMEOUT);
 }
 
 const NAMES: readonly BalancerName[] = ["nginx", "haproxy"];
@@ -189,7 +189,7 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       const tabs = Array.from({ length: 16 }, (_, at) =>
         at % 2 === 0 ? keepStream(url, "solo") : keepSocket(url, "solo"),
       );
-      await allTold(tabs, []);
+      await allReported(tabs, []);
       const subscriptions = await replicas.metric("rungraph_subscriptions_running");
       expect(subscriptions.toSorted((one, other) => one - other)).toEqual([0, 0, 0, 16]);
       for (const { leave } of tabs) leave();
@@ -200,14 +200,14 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
         keepStream(url, tokenOf(at)),
         keepSocket(url, tokenOf(at)),
       ]).flat();
-      await allTold(clients, []);
+      await allReported(clients, []);
       const before = clients.map(({ events }) => events);
       const stop = keepAsking(url, 40);
       expect(await replicas.roll()).toEqual([0, 0, 0, 0]);
       // All were connected to a replica that went.
-      await allTold(clients, before);
+      await allReported(clients, before);
       expect(await stop()).toEqual([]);
-      expect([...clients, ...held].flatMap(({ faults }) => faults)).toEqual([]);
+      expect([...clients, ...held].flatMap(({ problems }) => problems)).toEqual([]);
       // Before their gateways end with the test.
       for (const { leave } of [...clients, ...held]) leave();
     },
@@ -243,7 +243,7 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       const command = `mutation { stopJob(id: "ada.mnist.jobs.1", force: true) { job { id } } }`;
       const written = post(url, writer, command);
       const commands = () => service.seen().filter(({ method }) => method === "POST");
-      await vi.waitUntil(() => commands().length === 1, PATIENT);
+      await vi.waitUntil(() => commands().length === 1, LONG_TIMEOUT);
       replicas.kill(killed, "SIGKILL");
       expect(await written).toMatch(/^50[24] /);
       expect(commands()).toHaveLength(1);
@@ -259,7 +259,7 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       await vi.waitUntil(async () => {
         const answer = post(hasty, sleeper, statusOf(42));
         return (await Promise.race([answer, pause(2_000, "later")])) === RIGHT;
-      }, PATIENT);
+      }, LONG_TIMEOUT);
       replicas.kill(hanging, "SIGCONT");
       expect(commands()).toHaveLength(1);
     },

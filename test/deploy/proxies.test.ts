@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { ADDRESSES } from "../support/listen.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { sendPlainly } from "../support/raw-requests.ts";
 import { type BalancerName, isInstalled, runBalancer } from "../support/run-balancer.ts";
 
@@ -47,7 +47,7 @@ describe.each(NAMES.filter(isInstalled))("%s with the file of deploy/", (name) =
     const service = await startFake(() => ({ json: { data: {} } }));
     const balancer = await runBalancer(name, Array<number>(4).fill(service.port));
     onTestFinished(balancer.stop);
-    await vi.waitFor(balancer.check, PATIENT);
+    await vi.waitFor(balancer.check, LONG_TIMEOUT);
     const before = service.seen().length;
     const authorization = `token ${"x".repeat(12_000)}`;
     const forged = { Forwarded: "for=203.0.113.7", "X-Forwarded-For": "203.0.113.7" };

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { startFake, startRecords } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { globalId } from "../support/ids.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
 /** A span as OTLP/HTTP sends it as JSON, as far as it is read here. */
 interface Span {
@@ -67,7 +67,7 @@ async function startTraced(file: string) {
       const known = new Set([CALLER, ...spansOf(traceId).map(({ spanId }) => spanId)]);
       const parents = spansOf(traceId).map(({ parentSpanId }) => parentSpanId);
       return parents.includes(CALLER) && parents.every((parent) => known.has(parent));
-    }, PATIENT);
+    }, LONG_TIMEOUT);
     const spans = spansOf(traceId);
     return {
       spans,

@@ -27,7 +27,7 @@ type Urls = Record<"experiment" | "job" | "buildJob", { logsUrl: string; outputs
 
 const EVERY_BYTE = Buffer.from(Array.from({ length: 70_000 }, (_, index) => index % 256));
 
-const HEADERS = { authorization: "token t0ken", "x-request-id": "story-1" };
+const HEADERS = { authorization: "token t0ken", "x-request-id": "request-1" };
 
 describe("a download", () => {
   test.each<Record<string, string>>([{}, { PUBLIC_URL: "https://runs.example/graph/" }])(
@@ -75,7 +75,7 @@ describe("a download", () => {
       "content-type": isArchive ? "application/gzip" : "text/plain; charset=utf-8",
       "content-disposition": `${isArchive ? "attachment" : "inline"}; filename="${file}"`,
       "cache-control": "private, no-store",
-      "x-request-id": "story-1",
+      "x-request-id": "request-1",
     });
     for (const name of ["set-cookie", "x-powered-by"]) expect(headers).not.toHaveProperty(name);
     expect(service.calls().filter((each) => !RUN_CALLS.includes(each))).toEqual([call]);
@@ -83,7 +83,7 @@ describe("a download", () => {
       accept: "*/*",
       authorization: "token t0ken",
       "user-agent": expect.stringMatching(/^rungraph\/\d/),
-      "x-request-id": "story-1",
+      "x-request-id": "request-1",
       host: new URL(service.url).host,
       connection: "close",
     });
@@ -109,11 +109,11 @@ describe("a download", () => {
   });
 
   test.each(FAILURES)(
-    "that the service answers with $status is $told with the code $code",
-    async ({ status, told, code }) => {
+    "that the service answers with $status is $reported with the code $code",
+    async ({ status, reported, code }) => {
       const { take } = await startDownloads(() => ({ status, json: {}, headers: { location: "/canary" } }));
       const answer = await take({}, `${RUN}/logs`);
-      expect([answer.status, answer.headers["location"]]).toEqual([told, undefined]);
+      expect([answer.status, answer.headers["location"]]).toEqual([reported, undefined]);
       const upstream = { method: "GET", route: LOG_ROUTE, status };
       const extensions = expect.objectContaining({ code, upstream });
       expect(errorsIn(answer.body)).toEqual([{ message: expect.any(String), extensions }]);

@@ -28,8 +28,8 @@ describe("HEAD of a download", () => {
     // Only the body tells that nobody is signed in.
     ["401", { status: 403, json: { detail: "Invalid token." } }],
     ["503", { status: 503, json: {}, headers: { "retry-after": "7" } }],
-  ])("has the status of GET where that fails: %s", async (status, told) => {
-    const { take } = await startDownloads(() => told);
+  ])("has the status of GET where that fails: %s", async (status, reported) => {
+    const { take } = await startDownloads(() => reported);
     const got = await take();
     expect(got.status).toBe(Number(status));
     expect(await take({}, undefined, "HEAD")).toEqual({ ...got, body: "" });

@@ -12,10 +12,10 @@ const FILES = "ada/mnist/experiments/42/outputs/files";
 const FILE = `${RUN}/files`;
 
 /** The gateway before a service that answers GETs as told, by their paths; it has every record. */
-const startFiles = (told: Readonly<Record<string, FakeResponse>>) =>
+const startFiles = (reported: Readonly<Record<string, FakeResponse>>) =>
   startDownloads(({ path }) => {
     const asked = path.replace("/api/v1/", "");
-    return told[asked] ?? (/\/\d+\/$/.test(asked) ? { json: { id: 42 } } : undefined);
+    return reported[asked] ?? (/\/\d+\/$/.test(asked) ? { json: { id: 42 } } : undefined);
   });
 
 const folder = (path: string | null) =>
@@ -90,8 +90,8 @@ describe("the output files of a run", () => {
     ["a run that may not be read", detail(403, "You do not have permission."), "FORBIDDEN"],
     ["a server without the route", html(404), "UPSTREAM_UNSUPPORTED"],
     ["a server that fails", html(500), "UPSTREAM_ERROR"],
-  ])("are an error for %s", async (_, told, code) => {
-    const { ask } = await startFiles({ [TREE]: told });
+  ])("are an error for %s", async (_, reported, code) => {
+    const { ask } = await startFiles({ [TREE]: reported });
     const answer = await ask<unknown, object>(folder(null));
     expect(errorsOf(answer)).toMatchObject([{ at: "experiment.outputFiles", code }]);
   });
@@ -137,8 +137,8 @@ describe("a path that is not plain", () => {
 describe("the download of one file", () => {
   test.each(NAMES)("$path has its own name", async ({ path, sent, disposition }) => {
     const given = { "content-length": "3", "content-disposition": "inline; filename=canary" };
-    const told: FakeResponse = { text: "hi\n", headers: { "content-type": "text/html", ...given } };
-    const { take, service } = await startFiles({ [`${FILES}?path=${sent}`]: told });
+    const reported: FakeResponse = { text: "hi\n", headers: { "content-type": "text/html", ...given } };
+    const { take, service } = await startFiles({ [`${FILES}?path=${sent}`]: reported });
     const { status, body, headers } = await take({}, `${FILE}?path=${encodeURIComponent(path)}`);
     expect([status, body]).toEqual([200, "hi\n"]);
     expect(headers).toMatchObject({
@@ -163,7 +163,7 @@ describe("the download of one file", () => {
     const { status, body } = await take({}, `${FILE}?path=x`);
     const route = "{owner}/{project}/experiments/{id}/outputs/files";
     const upstream = { method: "GET", route, status: 404 };
-    const extensions = { code: "NOT_FOUND", requestId: "story-1", upstream };
+    const extensions = { code: "NOT_FOUND", requestId: "request-1", upstream };
     const errors = [{ message: "Not found: x of ada.mnist.experiments.42.", extensions }];
     expect([status, JSON.parse(body)]).toEqual([404, { errors }]);
   });

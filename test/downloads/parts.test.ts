@@ -38,8 +38,8 @@ describe("a download", () => {
       ZIPPED,
       [undefined, undefined, undefined, undefined],
     ],
-  ])("%s", async (_, told, details) => {
-    const { take } = await startDownloads(() => told);
+  ])("%s", async (_, reported, details) => {
+    const { take } = await startDownloads(() => reported);
     const { status, headers, body } = await take();
     expect([status, body]).toEqual([200, "0123456789"]);
     const names = ["content-length", "content-range", "accept-ranges", "etag"];
@@ -89,8 +89,8 @@ describe("a download", () => {
       { range: "bytes=2-5" },
     ],
     ["a part without its place", PART, { range: "bytes=2-5" }],
-  ])("does not pass on %s", async (_, told, headers) => {
-    const { take } = await startDownloads(() => told);
+  ])("does not pass on %s", async (_, reported, headers) => {
+    const { take } = await startDownloads(() => reported);
     const { status, body } = await take(headers);
     expect(status).toBe(502);
     expect(errorsIn(body)).toMatchObject([{ extensions: { code: "UPSTREAM_BAD_RESPONSE" } }]);

@@ -15,11 +15,11 @@ export async function startDownloads(
   const service = await startFake(answer);
   const gateway = await startGateway({ upstream: service, env });
   const take = async (given: Record<string, string> = {}, path = `${RUN}/outputs`, method = "GET") => {
-    const headers = { authorization: "token t0ken", "x-request-id": "story-1", ...given };
+    const headers = { authorization: "token t0ken", "x-request-id": "request-1", ...given };
     const response = await fetch(`${gateway.url}/downloads/${path}`, { method, headers });
-    const told = [...response.headers].filter(([name]) => !OF_THE_CONNECTION.has(name));
+    const reported = [...response.headers].filter(([name]) => !OF_THE_CONNECTION.has(name));
     const body = await response.text();
-    return { status: response.status, headers: Object.fromEntries(told), body };
+    return { status: response.status, headers: Object.fromEntries(reported), body };
   };
   return { ...gateway, service, take };
 }

@@ -4,7 +4,7 @@ import { startBroken } from "../support/broken.ts";
 import { cases } from "../support/cases.ts";
 import { startTwo } from "../support/demo-gateway.ts";
 import type { Answer } from "../support/gateway.ts";
-import { nullAt } from "../support/pieces.ts";
+import { nullAt } from "../support/incremental.ts";
 import { EXISTING_ROOTS, listOperation, operation, ROOTS, VARIABLES } from "../support/random-operations.ts";
 import { referencePlanner } from "./reference-planner.ts";
 
@@ -16,7 +16,7 @@ const LEFT_OUT = new Set(["durationSeconds", "ExperimentJob.logs"]);
  * is kept: which errors below it are told depends on what failed first.
  */
 function comparable(document: string, { data, errors = [] }: Answer<object>): string {
-  const told = errors.map((error) => {
+  const reported = errors.map((error) => {
     const { path = [], locations = [] } = error;
     const place = nullAt(data, path);
     // Errors of one failure are merged into one, whose path is the null's and whose location is a field below it.
@@ -25,7 +25,7 @@ function comparable(document: string, { data, errors = [] }: Answer<object>): st
     const isBelow = place.length < path.length || (path.length > 0 && !isOfField);
     return JSON.stringify(isBelow ? { nullAt: place } : error);
   });
-  return [JSON.stringify(data), ...new Set(told)]
+  return [JSON.stringify(data), ...new Set(reported)]
     .join("\n")
     .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "")
     .replaceAll(/"requestId":"[^"]*"/g, '"requestId":""');

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as tick } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { MCP_HEADERS, rpc } from "../support/agent.ts";
 import { CallerRegistry } from "../../src/callers/callers.ts";
@@ -8,7 +8,7 @@ import { InputError } from "../../src/errors.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { reaches } from "../support/figures.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import { openSocket } from "../support/admission.ts";
 import { post } from "../support/raw-requests.ts";
@@ -20,14 +20,14 @@ const subscription = (number: number) => `subscription S${number} { runUpdated(i
 const query = (number: number) => `query Q${number} { gateway { version } }`;
 
 /** Sends documents in one go, and calls back for each answer. */
-type Door = (
+type Permit = (
   gateway: Pick<Gateway, "url">,
   numbers: readonly number[],
   answered: (text: string) => void,
 ) => Promise<void>;
 
 const webSocket =
-  (token: string): Door =>
+  (token: string): Permit =>
   async (gateway, numbers, answered) => {
     const { socket, tell } = await openSocket(gateway, { token });
     let count = 0;
@@ -44,7 +44,7 @@ const webSocket =
 
 /** A door that takes a request for each document. */
 const http =
-  (send: (url: string, number: number) => Promise<Response>): Door =>
+  (send: (url: string, number: number) => Promise<Response>): Permit =>
   async ({ url }, numbers, answered) => {
     await Promise.all(numbers.map(async (number) => answered(await (await send(url, number)).text())));
   };
@@ -52,7 +52,7 @@ const http =
 const EVENTS = { accept: "text/event-stream" };
 const calling = (number: number) => ({ name: "graphql_query", arguments: { query: query(number) } });
 
-const DOORS: readonly (readonly [name: string, door: Door])[] = [
+const DOORS: readonly (readonly [name: string, permit: Permit])[] = [
   ["a WebSocket", webSocket("heavy")],
   ["POST", http((url, number) => post(`${url}/graphql`, { query: query(number) }))],
   ["GET", http((url, number) => fetch(`${url}/graphql?query=${encodeURIComponent(query(number))}`))],
@@ -65,15 +65,15 @@ test.each(DOORS)("documents are read in turns, however many come at once: %s", a
   // What a door loads with its first request is loaded.
   await send(gateway, [DOCUMENTS], () => {});
   stopwatchRuns();
-  let inThisTurn = 0;
+  let inThisTick = 0;
   let most = 0;
   const counting = new AbortController();
   const count = async () => {
-    for (; !counting.signal.aborted; inThisTurn = 0) await turn();
+    for (; !counting.signal.aborted; inThisTick = 0) await tick();
   };
   const counted = count();
   const numbers = [...Array(DOCUMENTS).keys()];
-  await send(gateway, numbers, () => (most = Math.max(most, ++inThisTurn)));
+  await send(gateway, numbers, () => (most = Math.max(most, ++inThisTick)));
   counting.abort();
   await counted;
   expect(most).toBeLessThan(DOCUMENTS / 4);
@@ -95,15 +95,15 @@ test("a document whose turn comes after its deadline is not read", async () => {
 test("the callers of one gateway take no turns of those of another in the same process", async () => {
   const demo = await startDemoService();
   const [busy, other] = [await startGateway({ upstream: demo }), await startGateway({ upstream: demo })];
-  const ofManyPieces = "{ __schema { types { name } } }";
-  await Promise.all([busy, other].map((gateway) => gateway.ask(ofManyPieces)));
+  const ofManySlices = "{ __schema { types { name } } }";
+  await Promise.all([busy, other].map((gateway) => gateway.ask(ofManySlices)));
   stopwatchRuns();
   const callers = Array.from({ length: 20 }, (_, number) => `caller${number}`);
   const numbers = [...Array(20).keys()];
   let read = 0;
   const heavy = callers.map((token) => webSocket(token)(busy, numbers, () => read++));
-  await vi.waitUntil(() => read > 0, PATIENT);
-  await other.ask(ofManyPieces);
+  await vi.waitUntil(() => read > 0, LONG_TIMEOUT);
+  await other.ask(ofManySlices);
   expect(read).toBeLessThan(200);
   await Promise.all(heavy);
 });
@@ -111,13 +111,13 @@ test("the callers of one gateway take no turns of those of another in the same p
 test("work that throws at the end of a turn does not keep the rest from being done", async () => {
   const done: string[] = [];
   const thrown = new Promise((resolve) => void process.once("uncaughtException", resolve));
-  const fault = new Error("of the second one");
+  const problem = new Error("of the second one");
   afterPendingIo(() => done.push("first"));
   afterPendingIo(() => {
-    throw fault;
+    throw problem;
   });
   afterPendingIo(() => done.push("third"));
-  expect(await thrown).toBe(fault);
+  expect(await thrown).toBe(problem);
   await yieldToEventLoop();
   expect(done).toEqual(["first", "third"]);
 });
@@ -125,8 +125,8 @@ test("work that throws at the end of a turn does not keep the rest from being do
 test("of those that wait for a turn of the loop, each continues in a turn of its own", async () => {
   const order: string[] = [];
   const waiting = ["first", "second"].map((name) => yieldToEventLoop().then(() => order.push(name)));
-  await turn();
-  await turn();
+  await tick();
+  await tick();
   order.push("others");
   await Promise.all(waiting);
   expect(order).toEqual(["first", "others", "second"]);
@@ -134,24 +134,24 @@ test("of those that wait for a turn of the loop, each continues in a turn of its
 
 test("what follows from the first work of a time slice is done before the rest of it", async () => {
   const callers = new CallerRegistry();
-  const turns = new Scheduler(callers);
+  const ticks = new Scheduler(callers);
   const done: string[] = [];
   for (const name of ["one", "other"])
-    turns.queueOf(callers.of(name, "127.0.0.1")).add(() => {
+    ticks.queueOf(callers.of(name, "127.0.0.1")).add(() => {
       done.push(name);
       void Promise.resolve().then(() => done.push(`after ${name}`));
     });
-  await vi.waitUntil(() => done.length === 4, PATIENT);
+  await vi.waitUntil(() => done.length === 4, LONG_TIMEOUT);
   expect(done).toEqual(["one", "after one", "other", "after other"]);
 });
 
 test("a caller whose work took long has its next turn after those whose work is short", async () => {
   const callers = new CallerRegistry();
-  const turns = new Scheduler(callers);
+  const ticks = new Scheduler(callers);
   stopwatchRuns();
   const done: string[] = [];
   const ask = (token: string, looks: number) => {
-    const queue = turns.queueOf(callers.of(token, "127.0.0.1"));
+    const queue = ticks.queueOf(callers.of(token, "127.0.0.1"));
     for (const number of [1, 2, 3])
       queue.add(() => {
         done.push(`${token} ${number}`);
@@ -161,11 +161,11 @@ test("a caller whose work took long has its next turn after those whose work is 
   };
   ask("heavy", 10);
   ask("light", 0);
-  await vi.waitUntil(() => done.length === 6, PATIENT);
+  await vi.waitUntil(() => done.length === 6, LONG_TIMEOUT);
   expect(done).toEqual(["heavy 1", "light 1", "light 2", "light 3", "heavy 2", "heavy 3"]);
   done.length = 0;
   for (const token of ["heavy", "late"]) ask(token, 10);
-  await vi.waitUntil(() => done.length === 6, PATIENT);
+  await vi.waitUntil(() => done.length === 6, LONG_TIMEOUT);
   expect(done).toEqual(["late 1", "heavy 1", "late 2", "heavy 2", "late 3", "heavy 3"]);
 });
 

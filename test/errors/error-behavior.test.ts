@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startBefore } from "../support/gateway.ts";
 import { ASK_STATUS, RUNNING_RECORD, STATUS_CALL } from "../support/one-read.ts";
-import { askInPieces, merge } from "../support/pieces.ts";
+import { askIncrementally, merge } from "../support/incremental.ts";
 import { post as send } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 
@@ -14,7 +14,7 @@ const QUERY = `query ($ids: [ID!]!) {
 
 const variables = { ids: Array.from({ length: 101 }, (_, index) => `ada.mnist.jobs.${index + 1}`) };
 
-async function startWorld() {
+async function startFixture() {
   const { service, ...gateway } = await startBefore({ "ada/mnist/experiments/42/": RUNNING_RECORD });
   const post = async (params: object) => {
     const response = await send(`${gateway.url}/graphql`, { query: QUERY, variables, ...params });
@@ -34,13 +34,13 @@ describe("an error of a value that cannot be null", () => {
   const propagated = { data: null, errors: ["tooMany: BAD_USER_INPUT"] };
 
   test("makes the nearest value above it null", async () => {
-    const { post } = await startWorld();
+    const { post } = await startFixture();
     for (const params of [{}, { onError: "PROPAGATE" }, { onError: null }])
       expect(await post(params)).toEqual(propagated);
   });
 
   test("leaves what is above it when the request says NULL", async () => {
-    const { post, calls } = await startWorld();
+    const { post, calls } = await startFixture();
     expect(await post({ onError: "NULL" })).toEqual({
       data: { there: { status: "RUNNING" }, tooMany: null, missing: null },
       errors: ["tooMany: BAD_USER_INPUT", "missing: NOT_FOUND"],
@@ -50,7 +50,7 @@ describe("an error of a value that cannot be null", () => {
 });
 
 test("with HALT the first error is the only one, and there is no data", async () => {
-  const { post } = await startWorld();
+  const { post } = await startFixture();
   const query = `{
     missing: experiment(id: "ada.mnist.7") { status }
     wrong: experiment(id: "nonsense") { status }
@@ -66,7 +66,7 @@ test("with HALT the first error is the only one, and there is no data", async ()
 });
 
 test("with HALT no command is sent after one that failed", async () => {
-  const { post, calls } = await startWorld();
+  const { post, calls } = await startFixture();
   const stop = (id: string) => `stopExperiment(id: "${id}", force: true) { deletedId: __typename }`;
   const query = `mutation { first: ${stop("nonsense")} second: ${stop("ada.mnist.42")} }`;
   expect(await post({ query, variables: {}, onError: "HALT" })).toEqual({
@@ -77,20 +77,20 @@ test("with HALT no command is sent after one that failed", async () => {
 });
 
 test("with HALT an error in a later piece is the last one", async () => {
-  const { url } = await startWorld();
+  const { url } = await startFixture();
   const query = `{
     there: experiment(id: "ada.mnist.42") { status }
     ... @defer { missing: experiment(id: "ada.mnist.7") { status } }
     ... @defer { other: experiment(id: "ada.mnist.8") { status } }
   }`;
-  const pieces = await askInPieces(url, { query, onError: "HALT" }, { authorization: "token t0ken" });
-  const { data, errors, failed } = merge(pieces);
+  const payloads = await askIncrementally(url, { query, onError: "HALT" }, { authorization: "token t0ken" });
+  const { data, errors, failed } = merge(payloads);
   expect({ data, failed }).toEqual({ data: { there: { status: "RUNNING" } }, failed: [[], []] });
   expect(new Set(errors.map(({ path }) => path?.join()))).toEqual(new Set(["missing"]));
 });
 
 test("each event of a subscription has it", async () => {
-  const { url } = await startWorld();
+  const { url } = await startFixture();
   const query = `subscription {
     runUpdated(id: "ada.mnist.experiments.42") {
       run { ... on Experiment { tooMany: statuses(first: 0) { totalCount } } }
@@ -104,7 +104,7 @@ test("each event of a subscription has it", async () => {
 });
 
 test("another value of onError is refused before anything is sent, at every door", async () => {
-  const { post, url, calls } = await startWorld();
+  const { post, url, calls } = await startFixture();
   const refused = { data: undefined, errors: ["request: BAD_REQUEST"] };
   expect(await post({ onError: "ABORT" })).toEqual(refused);
   expect(await post({ onError: 5 })).toEqual(refused);

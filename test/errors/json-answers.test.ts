@@ -8,14 +8,17 @@ import TEXTS from "./json-texts.json" with { type: "json" };
 
 /** A gateway in front of a service that answers as told. */
 async function start() {
-  let told: Buffer = Buffer.from("");
-  const service = await startFake(() => ({ text: told, headers: { "content-type": "application/json" } }));
+  let reported: Buffer = Buffer.from("");
+  const service = await startFake(() => ({
+    text: reported,
+    headers: { "content-type": "application/json" },
+  }));
   const { ask } = await startGateway({ upstream: service, env: { MAX_RESULT_BYTES: "100000000" } });
   return {
     /** What is read of a text that is the value of a key, or the code of the error. */
     valueOf: async (text: string | Buffer) => {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
-      told = Buffer.concat([Buffer.from('{"id": 2, "declarations": {"it": '), bytes, Buffer.from("}}")]);
+      reported = Buffer.concat([Buffer.from('{"id": 2, "declarations": {"it": '), bytes, Buffer.from("}}")]);
       const answer = (await ask(
         `{ experiment(id: "ada.mnist.2") { it: declaration(name: "it") } }`,
       )) as Answer<{
@@ -50,7 +53,7 @@ describe("an answer of the service", () => {
   test("keeps an integer wherever it stands, and is read once beside millions of digits", async () => {
     const { valueOf } = await start();
     const [kept, digits] = ["-9007199254740993", "1".repeat(3_000_000)];
-    const told = "rawJSON" in JSON ? Number(kept) : kept;
+    const reported = "rawJSON" in JSON ? Number(kept) : kept;
     for (let at = 0; at < 16; at++)
       for (const [before, after] of [
         ["[", ","],
@@ -59,7 +62,7 @@ describe("an answer of the service", () => {
         ["", ""],
       ] as const) {
         const list = before + " ".repeat(at) + kept + (after === "," ? ",1]" : after);
-        const value: unknown = JSON.parse(list.replace(kept, JSON.stringify(told)));
+        const value: unknown = JSON.parse(list.replace(kept, JSON.stringify(reported)));
         expect([list, await valueOf(list)]).toEqual([list, { value }]);
       }
     for (const text of [`"${digits}"`, `0.${digits}`])

@@ -23,7 +23,7 @@ import refusals from "./refusals.json" with { type: "json" };
 /* What callers read of an answer of the service; which codes there are for which operation tells the fault matrix. */
 
 interface Refusal {
-  readonly told: FakeResponse;
+  readonly reported: FakeResponse;
   readonly code: string;
   readonly message: string;
 }
@@ -31,9 +31,9 @@ interface Refusal {
 // Safe: the file has nothing else.
 const REFUSALS = Object.entries(refusals as unknown as Readonly<Record<string, readonly Refusal[]>>);
 
-async function expectRefused({ told, code, message }: Refusal): Promise<void> {
-  const { answer, calls } = await askOf(told);
-  const details = { upstream: { ...STATUS_UPSTREAM, status: told.status } };
+async function expectRefused({ reported, code, message }: Refusal): Promise<void> {
+  const { answer, calls } = await askOf(reported);
+  const details = { upstream: { ...STATUS_UPSTREAM, status: reported.status } };
   expect(answer).toEqual(failedStatus(code, message, details));
   expect(calls).toEqual([STATUS_CALL]);
 }
@@ -43,7 +43,7 @@ describe.each(REFUSALS)("%s:", (_, rows) => {
 });
 
 const compressed = (text: string | Buffer, message: string): Refusal => ({
-  told: { ...jsonText(text, "gzip"), status: 409 },
+  reported: { ...jsonText(text, "gzip"), status: 409 },
   code: "CONFLICT",
   message,
 });
@@ -94,8 +94,8 @@ test.each([
   ["deflate that was never compressed", jsonText(RECORD_TEXT, "deflate"), UNDECODED],
   ["in an encoding that nobody knows", jsonText(RECORD_TEXT, "constructor"), UNDECODED],
   ["compressed twice", jsonText(gzipSync(PART), "gzip, gzip"), UNDECODED],
-])("an answer of 200 that is %s is UPSTREAM_BAD_RESPONSE", async (_, told, message) => {
-  const { answer, calls } = await askOf(told, LIMIT);
+])("an answer of 200 that is %s is UPSTREAM_BAD_RESPONSE", async (_, reported, message) => {
+  const { answer, calls } = await askOf(reported, LIMIT);
   expect(answer).toEqual(failedStatus("UPSTREAM_BAD_RESPONSE", message, { upstream: STATUS_UPSTREAM }));
   expect(calls).toEqual([STATUS_CALL]);
 });

@@ -11,7 +11,7 @@ import {
   RUNNING_RECORD,
   SECRET_TOKEN,
 } from "../support/one-read.ts";
-import { NO_DEADLINES } from "../support/patience.ts";
+import { NO_DEADLINES } from "../support/long-timeout.ts";
 import { post } from "../support/raw-requests.ts";
 
 describe("an exception that nobody foresaw is masked and logged", () => {
@@ -48,11 +48,11 @@ describe("an exception that nobody foresaw is masked and logged", () => {
     const response = await post(
       `${url}/graphql`,
       { query: ASK_STATUS.replace("{", `{ wrong: job(id: "no") { id }`) },
-      { authorization: `token ${SECRET_TOKEN}`, "x-request-id": "story-1" },
+      { authorization: `token ${SECRET_TOKEN}`, "x-request-id": "request-1" },
     );
     const { data, errors } = failedStatus("INTERNAL_SERVER_ERROR", "Something went wrong in the gateway.");
-    const told = [{ path: ["wrong"] }, { ...errors[0], locations: expect.anything() }];
-    expect(await response.json()).toMatchObject({ data: { ...data, wrong: null }, errors: told });
+    const reported = [{ path: ["wrong"] }, { ...errors[0], locations: expect.anything() }];
+    expect(await response.json()).toMatchObject({ data: { ...data, wrong: null }, errors: reported });
     expect(await (await fetch(`${url}/metrics`)).text()).toContain(`code="INTERNAL_SERVER_ERROR"} 1\n`);
     const line = lines.find((each) => each.includes("unexpected error"));
     expect(JSON.parse(line ?? "")).toEqual({

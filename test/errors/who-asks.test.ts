@@ -23,7 +23,7 @@ describe("who asks", () => {
     "without a token that can be used nothing is sent: $what",
     async ({ authorization }) => {
       const { ask, service } = await startBefore(RECORDS, {}, { token: null });
-      const headers = { ...(authorization !== null && { authorization }), "x-request-id": "story-1" };
+      const headers = { ...(authorization !== null && { authorization }), "x-request-id": "request-1" };
       const answer = await ask(ASK_STATUS, {}, { headers });
       expect(answer).toEqual(
         failedStatus(
@@ -81,7 +81,7 @@ describe("who asks", () => {
           accept: "application/json",
           authorization: `token ${SECRET_TOKEN}`,
           "user-agent": expect.stringMatching(/^rungraph\/\d/),
-          "x-request-id": "story-1",
+          "x-request-id": "request-1",
           host: new URL(service.url).host,
           connection: "keep-alive",
         },

@@ -20,7 +20,7 @@ describe("an export", () => {
     async (_, path, message) => {
       const { get, calls } = await startExports(ROWS);
       const response = await get(path);
-      const extensions = { code: "BAD_USER_INPUT", requestId: "story-1" };
+      const extensions = { code: "BAD_USER_INPUT", requestId: "request-1" };
       expect([response.status, await response.json()]).toMatchObject([
         400,
         { errors: [{ message: expect.stringMatching(new RegExp(message)), extensions }] },
@@ -81,8 +81,8 @@ describe("an export", () => {
   test("by HEAD tells the headers, and reads only the first page", async () => {
     const { get, calls } = await startExports(ROWS, { MAX_PAGE_SIZE: "2" });
     const response = await get(`${GROUP}/runs.csv`, { method: "HEAD" });
-    const told = [response.status, response.headers.get("x-total-count"), await response.text()];
-    expect(told).toEqual([200, "5", ""]);
+    const reported = [response.status, response.headers.get("x-total-count"), await response.text()];
+    expect(reported).toEqual([200, "5", ""]);
     expect(calls()).toHaveLength(1);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { BROKEN, PROJECT, query, readable, row, startExports } from "../support/exported.ts";
 import { pageOf, type Seen, type FakeResponse } from "../support/fake.ts";
-import { withDeadline } from "../support/patience.ts";
+import { withDeadline } from "../support/long-timeout.ts";
 
 /* Runs that cannot be read: one does not end an export of many. */
 
@@ -22,13 +22,13 @@ const measuredIn = ({ path }: Seen): number | null => {
 
 /** Runs with a metric record each, but for those whose metrics are answered otherwise. */
 const startMeasured = (
-  told: Readonly<Record<number, (seen: Seen) => FakeResponse>>,
+  reported: Readonly<Record<number, (seen: Seen) => FakeResponse>>,
   env: Record<string, string> = {},
 ) =>
   startExports((seen) => {
     const id = measuredIn(seen);
     if (id === null) return pageOf(RUNS, seen);
-    return told[id]?.(seen) ?? pageOf(recordings(1), seen);
+    return reported[id]?.(seen) ?? pageOf(recordings(1), seen);
   }, env);
 
 const failing = (status: number) => (): FakeResponse => ({
@@ -93,8 +93,8 @@ describe("an export of metrics", () => {
   });
 
   test("without that column is an answer where no run can be read", async () => {
-    const told = Object.fromEntries(RUNS.map(({ id }) => [id, failing(500)]));
-    const { get } = await startMeasured(told);
+    const reported = Object.fromEntries(RUNS.map(({ id }) => [id, failing(500)]));
+    const { get } = await startMeasured(reported);
     const response = await get(`${PROJECT}/metrics.csv${query({ columns: "value" })}`);
     expect([response.status, await response.json()]).toMatchObject([
       502,

@@ -34,7 +34,7 @@ describe("runs as CSV", () => {
       "content-disposition": 'attachment; filename="ada.mnist.runs.csv"',
       "cache-control": "private, no-store",
       "x-content-type-options": "nosniff",
-      "x-request-id": "story-1",
+      "x-request-id": "request-1",
       "x-total-count": "2",
     });
   });

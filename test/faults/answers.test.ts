@@ -5,7 +5,7 @@ import { startFake } from "../support/fake.ts";
 import { askAt, type Answer, startBefore } from "../support/gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { mainIn } from "../support/main-process.ts";
-import { NO_DEADLINES } from "../support/patience.ts";
+import { NO_DEADLINES } from "../support/long-timeout.ts";
 import { jsonText } from "../support/one-read.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 
@@ -142,6 +142,6 @@ test("a long page is read with a pause where the time for it is over, and is who
   let step = steps?.next();
   for (; step && !step.done; step = steps?.next()) pauses++;
   expect(step?.value?.answer.results).toHaveLength(1_001);
-  expect(step?.value?.faults).toHaveLength(143);
+  expect(step?.value?.mismatches).toHaveLength(143);
   expect(pauses).toBe(251);
 });

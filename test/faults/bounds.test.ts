@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { startDemoGateway, still } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
-import { askInPieces, merge } from "../support/pieces.ts";
+import { askIncrementally, merge } from "../support/incremental.ts";
 import { listen } from "../support/listen.ts";
 import { post } from "../support/raw-requests.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
@@ -202,7 +202,7 @@ describe("what is completed is counted while it is made", () => {
     expect(data).toEqual({ a: Array(900).fill(null), b: Array(900).fill(null) });
     // In pieces they are told once.
     const later = query.replace(/ }$/, " ... @defer { gateway { version } } }");
-    expect(merge(await askInPieces(url, { query: later, variables })).errors).toHaveLength(501);
+    expect(merge(await askIncrementally(url, { query: later, variables })).errors).toHaveLength(501);
   });
 
   test("reads above the limit of requests are refused in their turn, thousands in a row", async () => {

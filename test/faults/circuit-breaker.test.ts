@@ -6,9 +6,9 @@ import { hang, reset, say } from "./faults.ts";
 import { metricOf, reaches } from "../support/figures.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { OUTPUTS_OF_42, statusesOf, statusOf, upTo } from "../support/one-read.ts";
-import { PATIENT, withDeadline } from "../support/patience.ts";
+import { LONG_TIMEOUT, withDeadline } from "../support/long-timeout.ts";
 import { begin } from "../support/readers.ts";
-import { startDeaf } from "./silent-ports.ts";
+import { startSilent } from "./silent-ports.ts";
 
 describe("a service that fails again and again", () => {
   test.each<[string, (call: number) => boolean, number, number, string]>([
@@ -34,7 +34,7 @@ describe("a service that fails again and again", () => {
       await gateway.ask(
         `{ experiment(id: "ada.mnist.7") { status } gateway { __typename } }`,
         {},
-        { headers: { "x-request-id": "story-1" } },
+        { headers: { "x-request-id": "request-1" } },
       ),
     ).toEqual({
       data: { experiment: null, gateway: { __typename: "GatewayInfo" } },
@@ -43,7 +43,7 @@ describe("a service that fails again and again", () => {
           message: BROKEN,
           locations: [{ line: 1, column: 3 }],
           path: ["experiment"],
-          extensions: { code: "UPSTREAM_UNAVAILABLE", requestId: "story-1", retryAfterSeconds: 5 },
+          extensions: { code: "UPSTREAM_UNAVAILABLE", requestId: "request-1", retryAfterSeconds: 5 },
         },
       ],
     });
@@ -247,7 +247,7 @@ describe("a service that fails again and again", () => {
       (call) => call <= 25,
     );
     const late = many(25);
-    await vi.waitUntil(() => before.length === 25, PATIENT);
+    await vi.waitUntil(() => before.length === 25, LONG_TIMEOUT);
     service.fail(/./, reset);
     await inTurn(40, one);
     expect(await one()).toBe(BREAKER);
@@ -263,7 +263,7 @@ describe("a service that fails again and again", () => {
 test("a service that lets nobody connect is out of reach after UPSTREAM_CONNECT_TIMEOUT_MS, and no command can have happened", async () => {
   // None of the other limits would end it.
   const gateway = await startGateway({
-    upstream: await startDeaf(),
+    upstream: await startSilent(),
     env: { UPSTREAM_CONNECT_TIMEOUT_MS: "100" },
   });
   const details = { code: "UPSTREAM_UNAVAILABLE", requestId: expect.any(String) as string };

@@ -69,14 +69,14 @@ describe("the text of a configuration", () => {
     expect(await rawOf(longest)).toEqual({ kind: "x".repeat(LIMIT - 6) });
     const parsed = countParsed();
     const { ask } = await startText(`${longest}x`);
-    expect(await ask(CONFIG, {}, { headers: { "x-request-id": "story-1" } })).toEqual({
+    expect(await ask(CONFIG, {}, { headers: { "x-request-id": "request-1" } })).toEqual({
       data: { experiment: { name: "base", config: null } },
       errors: [
         {
           message: "config: expected at most 16384 characters of YAML from the service, got 16385.",
           locations: [{ line: 1, column: 41 }],
           path: ["experiment", "config"],
-          extensions: { code: "UPSTREAM_BAD_RESPONSE", requestId: "story-1" },
+          extensions: { code: "UPSTREAM_BAD_RESPONSE", requestId: "request-1" },
         },
       ],
     });

@@ -18,7 +18,7 @@ import {
   statusOf,
   upTo,
 } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
 describe("one token beside another", () => {
   const answersTo = (
@@ -42,7 +42,7 @@ describe("one token beside another", () => {
     const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 20 });
     await vi.waitUntil(
       async () => (await metricOf(gateway, "rungraph_upstream_requests_shed_total")) > 0,
-      PATIENT,
+      LONG_TIMEOUT,
     );
     const light = askFor(gateway, statusOf(100), "light");
     // Only then is anything answered: what is answered before makes room for it.
@@ -236,6 +236,6 @@ describe("what one caller does to the others", () => {
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });
     const stop = `mutation { stopJob(id: "ada.mnist.jobs.3", force: true) { job { id } } }`;
     expect(firstCodeOf(await askFor(gateway, stop))).toBe("ok");
-    await vi.waitUntil(() => service.open() === 0, PATIENT);
+    await vi.waitUntil(() => service.open() === 0, LONG_TIMEOUT);
   });
 });

@@ -45,7 +45,7 @@ interface MatrixOutcome {
   readonly came: string;
   readonly isUnknown: boolean;
   /** What callers read about the failure, with nothing of the data. */
-  readonly told: unknown;
+  readonly reported: unknown;
 }
 
 const HEADERS = { authorization: `token ${SECRET_TOKEN}`, "x-request-id": "matrix-1" };
@@ -58,7 +58,7 @@ async function askIt({ query, path, ...data }: GraphQLOperation, { ask }: Gatewa
   const { errors } = answer;
   if (!errors) {
     expect(answer.data).toEqual(data.whole);
-    return { came: "ok", isUnknown: false, told: null };
+    return { came: "ok", isUnknown: false, reported: null };
   }
   const ours = errors.filter((error) => error.path?.[0] === "it");
   const isMissing = data.missing !== undefined && ours[0]?.extensions["code"] === "NOT_FOUND";
@@ -74,18 +74,18 @@ async function askIt({ query, path, ...data }: GraphQLOperation, { ask }: Gatewa
   return {
     came: String(extensions["code"]),
     isUnknown: extensions["outcome"] === "unknown",
-    told: errors,
+    reported: errors,
   };
 }
 
 /** Takes a download until it ends, breaks off, or was long enough. */
 async function download({ url }: Gateway): Promise<MatrixOutcome> {
-  const came = (how: string, told: unknown = null) => ({ came: how, isUnknown: false, told });
+  const came = (how: string, reported: unknown = null) => ({ came: how, isUnknown: false, reported });
   try {
     const response = await fetch(url + OUTPUTS_OF_42, { headers: HEADERS });
     if (response.status !== 200) {
-      const told = (await response.json()) as Answer<unknown>;
-      return came(String(told.errors?.[0]?.extensions["code"]), told);
+      const reported = (await response.json()) as Answer<unknown>;
+      return came(String(reported.errors?.[0]?.extensions["code"]), reported);
     }
     let size = 0;
     for await (const chunk of response.body ?? []) {
@@ -158,7 +158,7 @@ export async function observe(
   const mend = await bring({ service, route, elsewhere: elsewhere.url, deadlineMs });
   const outcome = await runMatrix(operation, gateway, isAll ? "nothing" : "part");
   const cell = cellOf(outcome, service.calls(route).length);
-  expectNothingLeaked(outcome.told, gateway.logged(), service.url);
+  expectNothingLeaked(outcome.reported, gateway.logged(), service.url);
   expect(elsewhere.connections()).toBe(0);
 
   service.heal();

@@ -10,9 +10,9 @@ export const hang: Fault = () => {};
 
 /** Answers as told instead. */
 export const say =
-  (told: FakeResponse): Fault =>
+  (reported: FakeResponse): Fault =>
   ({ response }) =>
-    tell(response, told);
+    tell(response, reported);
 
 /** Answers rightly, with the body made over. */
 export const garble =

@@ -38,20 +38,20 @@ const ENCODERS: Readonly<Record<Shape["encoding"], (body: Buffer) => Promise<Buf
 export interface Wire {
   readonly head: string;
   /** The framed body, in pieces as they are written. */
-  readonly pieces: readonly Buffer[];
+  readonly chunks: readonly Buffer[];
   readonly afterwards: "keep" | "close" | "reset" | "hold";
 }
 
 const PIECE = 65_536;
 
-function inPieces(body: Buffer): Buffer[] {
-  const pieces: Buffer[] = [];
-  for (let at = 0; at < body.length; at += PIECE) pieces.push(body.subarray(at, at + PIECE));
-  return pieces;
+function inChunks(body: Buffer): Buffer[] {
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < body.length; at += PIECE) chunks.push(body.subarray(at, at + PIECE));
+  return chunks;
 }
 
-const asChunk = (piece: Buffer): Buffer =>
-  Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n")]);
+const asChunk = (chunk: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from("\r\n")]);
 
 const LAST_CHUNK = Buffer.from("0\r\n\r\n");
 
@@ -74,10 +74,10 @@ export function wireOf(shape: Shape, body: Buffer, cut: Cut | "held" | null = nu
     ...(connection === "closed" ? ["Connection: close"] : []),
   ];
   const isWhole = cut === null || cut === "encoding";
-  const pieces = inPieces(sent);
+  const chunks = inChunks(sent);
   return {
     head: `${headers.join("\r\n")}\r\n\r\n`,
-    pieces: framing === "chunked" ? [...pieces.map(asChunk), ...(isWhole ? [LAST_CHUNK] : [])] : pieces,
+    chunks: framing === "chunked" ? [...chunks.map(asChunk), ...(isWhole ? [LAST_CHUNK] : [])] : chunks,
     afterwards:
       cut === "held"
         ? "hold"
@@ -132,8 +132,8 @@ export async function startRawService(answer: (exchange: RawExchange) => unknown
         sockets.delete(socket);
         busy.delete(socket);
       });
-    const send = async ({ head, pieces, afterwards }: Wire): Promise<void> => {
-      for (const piece of [Buffer.from(head), ...pieces]) {
+    const send = async ({ head, chunks, afterwards }: Wire): Promise<void> => {
+      for (const chunk of [Buffer.from(head), ...chunks]) {
         if (socket.destroyed) return;
         await new Promise<void>((taken) => {
           const done = () => {
@@ -141,9 +141,9 @@ export async function startRawService(answer: (exchange: RawExchange) => unknown
             taken();
           };
           socket.once("close", done);
-          socket.write(piece, done);
+          socket.write(chunk, done);
         });
-        bytes += piece.length;
+        bytes += chunk.length;
       }
       if (afterwards === "keep") busy.delete(socket);
       if (afterwards === "close") socket.end();

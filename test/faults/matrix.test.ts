@@ -18,7 +18,7 @@ import {
   say,
   trickle,
 } from "./faults.ts";
-import { withDeadline } from "../support/patience.ts";
+import { withDeadline } from "../support/long-timeout.ts";
 import STATUSES from "./statuses.json" with { type: "json" };
 
 const once = (call: number) => call === 1;
@@ -34,13 +34,13 @@ interface StatusFault {
 
 /** Answers with another status, and a page or a detail. */
 const answering = ({ status, page, retryAfter, once: isOnce }: StatusFault): MatrixFault => {
-  const told = page
+  const reported = page
     ? { text: PAGE, headers: { "content-type": "text/html; charset=utf-8" } }
     : {
         json: { detail: "c4nary/srv" },
         ...(retryAfter !== undefined && { headers: { "retry-after": retryAfter } }),
       };
-  return at(say({ status, ...told }), isOnce ? once : undefined);
+  return at(say({ status, ...reported }), isOnce ? once : undefined);
 };
 
 const bomb = bombOf(200);
@@ -149,8 +149,10 @@ describe("each fault ends each operation as the table says: the rest of the data
       onTestFinished(() => void vi.restoreAllMocks());
       const { [name]: fault } = FAULTS;
       if (!fault) throw new TypeError(`nothing brings about ${name}`);
-      const told = MATRIX_OPERATIONS.map((operation, column) => [operation, cells[column] ?? ""] as const);
-      const all = told.filter(([, cell]) => cell !== "–");
+      const reported = MATRIX_OPERATIONS.map(
+        (operation, column) => [operation, cells[column] ?? ""] as const,
+      );
+      const all = reported.filter(([, cell]) => cell !== "–");
       const meant = everyNth(all, Math.min(3, all.length), index);
       await withDeadline(async (deadlineMs) => {
         const found = meant.map(

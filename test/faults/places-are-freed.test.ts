@@ -16,7 +16,7 @@ import {
   statusesOf,
   statusOf,
 } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
 
 describe("many requests on one connection that is closed", () => {
@@ -42,7 +42,7 @@ describe("many requests on one connection that is closed", () => {
     );
     // So many are not waited for: the gateway ends the connection itself.
     await settled(gateway, () => service.seen().length);
-    await vi.waitUntil(() => service.busy() === 0, PATIENT);
+    await vi.waitUntil(() => service.busy() === 0, LONG_TIMEOUT);
     leave();
     // MAX_DOWNLOADS_PER_TOKEN, at its default.
     expect(service.connections()).toBeLessThanOrEqual(16);
@@ -57,9 +57,12 @@ describe("many requests on one connection that is closed", () => {
     const request = (id: number) =>
       `GET /graphql?query=${encodeURIComponent(statusOf(id))} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t\r\n\r\n`;
     const leave = pipeline(gateway, request(1) + request(2), 1);
-    await vi.waitUntil(() => held.length === 2, PATIENT);
+    await vi.waitUntil(() => held.length === 2, LONG_TIMEOUT);
     leave();
-    await vi.waitFor(() => expect(held.map(({ destroyed }) => destroyed)).toEqual([true, true]), PATIENT);
+    await vi.waitFor(
+      () => expect(held.map(({ destroyed }) => destroyed)).toEqual([true, true]),
+      LONG_TIMEOUT,
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { counted, holdAll, startBreakable } from "./breakable.ts";
 import { metricOf } from "../support/figures.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { startBefore } from "../support/gateway.ts";
 import {
   askFor,
@@ -22,7 +22,7 @@ describe("when the service is busy:", () => {
     service.fail(/./, hold.fault);
     const verdicts: string[] = [];
     const six = Array.from({ length: 6 }, () => one().then((verdict) => verdicts.push(verdict)));
-    await vi.waitFor(() => expect(verdicts).toEqual(["SERVICE_OVERLOADED"]), PATIENT);
+    await vi.waitFor(() => expect(verdicts).toEqual(["SERVICE_OVERLOADED"]), LONG_TIMEOUT);
     expect(hold.count()).toBe(2);
     expect(await metricOf(gateway, "rungraph_upstream_requests_running")).toBe(2);
     expect(await metricOf(gateway, "rungraph_upstream_requests_waiting")).toBe(3);

@@ -4,7 +4,7 @@ import { cases } from "../support/cases.ts";
 import { reset, say } from "./faults.ts";
 import { metricOf, reaches } from "../support/figures.ts";
 import { statusOf } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { begin } from "../support/readers.ts";
 
 const env = { UPSTREAM_RETRIES: "2" };
@@ -56,7 +56,7 @@ describe("second tries of reads", () => {
     const { service, gateway, one } = await startBreakable(env);
     service.fail(/./, say({ status: 503, text: "", headers: { "retry-after": "2" } }), (call) => call === 1);
     const caller = begin(gateway.url, { path: "/graphql", graphql: statusOf(7) });
-    await vi.waitUntil(() => set.mock.calls.some(([, ms]) => ms === 2_000), PATIENT);
+    await vi.waitUntil(() => set.mock.calls.some(([, ms]) => ms === 2_000), LONG_TIMEOUT);
     caller.destroy();
     await reaches(gateway, "rungraph_operations_running", 0);
     expect(await one()).toBe("ok");

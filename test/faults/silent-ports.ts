@@ -18,7 +18,7 @@ const LISTEN_AND_BLOCK = `
 `;
 
 /** A port that answers no SYN any more, as behind a firewall that drops them: its queue is full. */
-export async function startDeaf() {
+export async function startSilent() {
   const worker = new Worker(LISTEN_AND_BLOCK, { eval: true });
   onTestFinished(() => void worker.terminate());
   const [port] = (await once(worker, "message")) as [number];

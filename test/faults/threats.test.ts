@@ -23,15 +23,15 @@ describe("an answer of the service cannot bring the gateway down", () => {
     ["objects in objects in metrics", `{"id": 42, "last_metric": {"loss": ${nested(100_000, OBJECTS)}}}`],
     ["a record with a deep text of YAML", JSON.stringify({ id: 42, content: nested(20_000) })],
   ])("by its depth: %s", async (_, text) => {
-    let told: FakeResponse = jsonText(text);
-    const { ask } = await startBefore(() => told);
+    let reported: FakeResponse = jsonText(text);
+    const { ask } = await startBefore(() => reported);
     const query = `{ experiment(id: "ada.mnist.42") { name declarations { name value } latestMetrics { raw } config { cmd: version } } gateway { __typename } }`;
     const answer = (await ask(query)) as Answer<{ gateway: object }>;
     expect(codesOf(answer)).not.toContain("INTERNAL_SERVER_ERROR");
     expect(answer.data.gateway).toEqual({ __typename: "GatewayInfo" });
-    told = { ...jsonText(text), status: 400 };
+    reported = { ...jsonText(text), status: 400 };
     expect(codesOf((await ask(ASK_STATUS)) as Answer<unknown>)).toEqual(["BAD_USER_INPUT"]);
-    told = { json: RUNNING_RECORD };
+    reported = { json: RUNNING_RECORD };
     expect(await ask(ASK_STATUS)).toEqual(RUNNING_ANSWER);
   });
 });

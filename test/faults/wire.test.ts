@@ -31,12 +31,12 @@ const ENDINGS: Readonly<Record<Response["end"], (socket: Socket) => unknown>> = 
 
 /** A service that answers each request with the same bytes, whatever it was asked. */
 async function startWire() {
-  let told: Response | null = null;
+  let reported: Response | null = null;
   const received = new Set<unknown>();
   const { url } = await startRaw(({ head, socket }) => {
     received.add(/x-request-id: (\S+)/i.exec(head)?.[1]);
-    if (!told) return;
-    const { status, headers, body, end, cut, times } = told;
+    if (!reported) return;
+    const { status, headers, body, end, cut, times } = reported;
     const text = `${[status, ...headers, "", ""].join("\r\n")}${body}`.repeat(times);
     const bytes = Buffer.from(text, "latin1");
     socket.write(bytes.subarray(0, cut));
@@ -46,7 +46,7 @@ async function startWire() {
     url,
     /** Whether a request with this id has arrived. On a busy machine some are given up before they are sent. */
     hasReceived: (requestId: unknown) => received.has(requestId),
-    tell: (next: Response) => void (told = next),
+    tell: (next: Response) => void (reported = next),
   };
 }
 
@@ -105,8 +105,8 @@ test.each([
   for (const query of outcome === "ok" ? OPERATIONS : COMMANDS) {
     const before = service.seen().length;
     const { errors = [] } = await askFor(await startGateway({ upstream: service }), query);
-    const told = errors.map(({ extensions }) => `${extensions["code"]} ${extensions["outcome"]}`);
-    expect([query, told.join() || "ok"]).toEqual([query, outcome]);
+    const reported = errors.map(({ extensions }) => `${extensions["code"]} ${extensions["outcome"]}`);
+    expect([query, reported.join() || "ok"]).toEqual([query, outcome]);
     expect(service.seen().length - before).toBe(1);
   }
 });

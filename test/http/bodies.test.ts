@@ -5,11 +5,11 @@ import { JSON_BODY, operationsIn, operationText, type Sending, sendTo } from "..
 import { openRaw } from "./raw-socket.ts";
 
 /** A body in pieces, whose length nobody announces. */
-const inPieces = (text: string) =>
+const inChunks = (text: string) =>
   new ReadableStream({
     start(controller) {
-      for (const piece of text.match(/[^]{1,1000}/g) ?? [])
-        controller.enqueue(new TextEncoder().encode(piece));
+      for (const chunk of text.match(/[^]{1,1000}/g) ?? [])
+        controller.enqueue(new TextEncoder().encode(chunk));
       controller.close();
     },
   });
@@ -45,7 +45,7 @@ describe("bodies of requests", () => {
 
   test.each([
     ["with its length", (bytes: number) => withLength(bytes)],
-    ["in pieces", (bytes: number) => inPieces(withLength(bytes))],
+    ["in pieces", (bytes: number) => inChunks(withLength(bytes))],
   ])("sent %s may have MAX_BODY_BYTES and no byte more", async (_, body) => {
     const { url } = await startDemoGateway({ env: { MAX_BODY_BYTES: "5000", MAX_OPERATIONS: "1" } });
     for (const bytes of [5_000, 5_001, 500_000, 100]) {

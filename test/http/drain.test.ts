@@ -3,7 +3,7 @@ import { startHolding } from "../support/holding.ts";
 import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
 import { startReady } from "../support/main-process.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { JSON_BODY, operationText } from "../support/raw-requests.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { openRaw, WEB_SOCKET } from "./raw-socket.ts";
@@ -20,7 +20,7 @@ async function startProcess() {
     err,
     /** Resolves when the service holds so many requests. */
     asked: async (count: number) => {
-      await vi.waitUntil(() => service.held.length === count, PATIENT);
+      await vi.waitUntil(() => service.held.length === count, LONG_TIMEOUT);
       return service.held;
     },
     kill,
@@ -30,7 +30,7 @@ async function startProcess() {
       kill("SIGTERM");
       await printed(/"msg":"draining"/);
       const refused = { code: "ECONNREFUSED" };
-      await vi.waitFor(() => expect(openRaw(url)).rejects.toMatchObject(refused), PATIENT);
+      await vi.waitFor(() => expect(openRaw(url)).rejects.toMatchObject(refused), LONG_TIMEOUT);
     },
   };
 }
@@ -59,7 +59,7 @@ test("asked to stop, it ends what is under way, takes nothing new, says so, and 
   await probe.write("GET /readyz HTTP/1.1\r\nHost: gateway\r\n");
   const late = await openRaw(gateway.url);
   await late.write(GET_READY);
-  await vi.waitFor(() => expect(late.read()).toContain("ready\n"), PATIENT);
+  await vi.waitFor(() => expect(late.read()).toContain("ready\n"), LONG_TIMEOUT);
   const before = late.read().length;
   const half = await openRaw(gateway.url);
   await half.write("GET /readyz HTTP/1.1\r\n");
@@ -112,11 +112,11 @@ test("a poll that the service holds, a silent WebSocket and connections without 
   // The client of this socket never answers the close frame.
   const socket = await openRaw(gateway.url);
   await socket.write(UPGRADE.replace("Sec-", "Sec-WebSocket-Protocol: graphql-transport-ws\r\nSec-"));
-  await vi.waitFor(() => expect(socket.read()).toContain(" 101 "), PATIENT);
+  await vi.waitFor(() => expect(socket.read()).toContain(" 101 "), LONG_TIMEOUT);
   await openRaw(gateway.url);
   const idle = await openRaw(gateway.url);
   await idle.write(GET_READY);
-  await vi.waitFor(() => expect(idle.read()).toContain("ready\n"), PATIENT);
+  await vi.waitFor(() => expect(idle.read()).toContain("ready\n"), LONG_TIMEOUT);
 
   gateway.terminate();
   // The stream ends without `complete` and without a fault.

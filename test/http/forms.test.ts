@@ -27,7 +27,7 @@ const GET = { method: "GET", headers: { accept: "application/json" } };
 const HTML = { ...JSON_BODY, accept: "text/html" };
 const LOGIN = `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`;
 
-type Row = [what: string, path: string, sending: Sending, status: number, told: string];
+type Row = [what: string, path: string, sending: Sending, status: number, reported: string];
 
 test.each<Row>([
   ["a mutation by GET", `/graphql?query=${encodeURIComponent(LOGIN)}`, GET, 405, "BAD_REQUEST"],
@@ -46,19 +46,19 @@ test.each<Row>([
   ...["/graphql/", "/graphqlx", "/api/v1/ada/mnist", "/healthz/", "/downloads/x", "/favicon.ico"].map(
     (path): Row => ["another path", path, GET, 404, "not found\n"],
   ),
-])("%s is refused: %s", async (_, path, sending, status, told) => {
+])("%s is refused: %s", async (_, path, sending, status, reported) => {
   const { url, calls } = await startDemoGateway();
   const answer = await sendTo(url + path, sending);
   expect(answer.status).toBe(status);
-  expect(`${answer.text}${answer.headers.get("allow")}`).toContain(told);
+  expect(`${answer.text}${answer.headers.get("allow")}`).toContain(reported);
   expect(calls()).toEqual([]);
 });
 
 test("probes say that the gateway lives, and that it is ready until it is asked to stop", async () => {
   const { url, drain } = await startGateway({ upstream: { url: "http://127.0.0.1:1" } });
   const probes = async () => {
-    const told = ["/healthz", "/readyz"].map((path) => sendTo(url + path, { method: "GET" }));
-    return (await Promise.all(told)).map(({ status, text }) => `${status} ${text}`);
+    const reported = ["/healthz", "/readyz"].map((path) => sendTo(url + path, { method: "GET" }));
+    return (await Promise.all(reported)).map(({ status, text }) => `${status} ${text}`);
   };
   expect(await probes()).toEqual(["200 alive\n", "200 ready\n"]);
   drain();
@@ -105,8 +105,8 @@ async function start() {
     const method = body === undefined ? "GET" : "POST";
     const answer = await sendPlainly(gateway.url + target, { method, headers }, body);
     const { data, errors = [] } = JSON.parse(answer.body.toString()) as Partial<Answer<object>>;
-    const told = errors.map(({ message, extensions: { code } }) => `${code}: ${message}`);
-    return `${answer.status} ${data ? JSON.stringify(data) : told.join()}`;
+    const reported = errors.map(({ message, extensions: { code } }) => `${code}: ${message}`);
+    return `${answer.status} ${data ? JSON.stringify(data) : reported.join()}`;
   };
   return { send, calls: upstream.calls, logged: gateway.logged };
 }

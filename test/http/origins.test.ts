@@ -15,8 +15,8 @@ describe("pages of other origins", () => {
     const { url } = await startGateway({ upstream: await startDemoService(), token: null });
     const headers = { origin: APP_ORIGIN, "access-control-request-method": "POST" };
     for (const method of ["GET", "OPTIONS"]) {
-      const { headers: told } = await sendTo(url + path, { method, headers });
-      expect([...told.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
+      const { headers: reported } = await sendTo(url + path, { method, headers });
+      expect([...reported.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
     }
   });
 

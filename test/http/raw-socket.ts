@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { onTestFinished, vi } from "vitest";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
 /** What a client sends with its request to go on by another protocol, WebSocket. */
 export const WEB_SOCKET =
@@ -25,7 +25,7 @@ export async function openRaw(target: string | number) {
     /** The status lines of the answers, when there are so many and the last one ends so. */
     statuses: async (count: number, end = "") => {
       const found = () => read.split("HTTP/1.1 ").slice(1);
-      await vi.waitUntil(() => found().length >= count && read.endsWith(end), PATIENT);
+      await vi.waitUntil(() => found().length >= count && read.endsWith(end), LONG_TIMEOUT);
       return found().map((answer) => answer.split("\r\n", 1)[0] ?? "");
     },
   };

@@ -12,7 +12,7 @@ import { startRecords } from "../support/fake.ts";
 import { startHolding } from "../support/holding.ts";
 import { openPort } from "../support/listen.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
-import { PATIENT, withDeadline } from "../support/patience.ts";
+import { LONG_TIMEOUT, withDeadline } from "../support/long-timeout.ts";
 import { JSON_BODY, operationText } from "../support/raw-requests.ts";
 import { TEST_SETTINGS } from "../support/test-settings.ts";
 import { openRaw, statusOf } from "./raw-socket.ts";
@@ -122,18 +122,18 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
       ),
     );
     const gone = new AbortController();
-    const told = dawdling.finally(() => gone.abort());
-    await vi.waitUntil(() => gateway.connections() > 500, PATIENT);
+    const reported = dawdling.finally(() => gone.abort());
+    await vi.waitUntil(() => gateway.connections() > 500, LONG_TIMEOUT);
     let asked = 0;
     while (!gone.signal.aborted) {
       expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
       asked++;
     }
     expect(asked).toBeGreaterThan(0);
-    expect(new Set((await told).map((words) => words.split("\r\n", 1)[0]))).toEqual(
+    expect(new Set((await reported).map((words) => words.split("\r\n", 1)[0]))).toEqual(
       new Set(["HTTP/1.1 408 Request Timeout"]),
     );
-    await vi.waitUntil(async () => (await gateway.open()) === 0, PATIENT);
+    await vi.waitUntil(async () => (await gateway.open()) === 0, LONG_TIMEOUT);
     // Nothing of them is kept.
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
@@ -141,7 +141,7 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
       collect();
       expect(gateway.listed.size).toBe(0);
       expect(gateway.responses.filter((response) => response.deref() !== undefined)).toEqual([]);
-    }, PATIENT);
+    }, LONG_TIMEOUT);
     expect(gateway.responses.length).toBeGreaterThan(150 + asked);
     expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
   });
@@ -154,15 +154,15 @@ test("a caller that waits long for its answer gets it, and one that reads nothin
   const { socket, write } = await openRaw(gateway.port);
   socket.pause();
   await write(`GET ${LOG} HTTP/1.1\r\nHost: a\r\nAuthorization: token t0ken\r\n\r\n`);
-  await vi.waitUntil(() => held.length === 1, PATIENT);
+  await vi.waitUntil(() => held.length === 1, LONG_TIMEOUT);
   held.shift()?.end("x".repeat(20_000_000));
   const waiting = gateway.ask();
   const log = fetch(`http://127.0.0.1:${gateway.port}${LOG}`, { headers: HEADERS });
-  await vi.waitUntil(() => held.length === 2 && gateway.silences() >= 2, PATIENT);
+  await vi.waitUntil(() => held.length === 2 && gateway.silences() >= 2, LONG_TIMEOUT);
   for (const response of held) response.end(JSON.stringify(RUNNING_RECORD));
   expect(await waiting).toEqual(RUNNING_ANSWER);
   expect(await (await log).json()).toEqual(RUNNING_RECORD);
-  await vi.waitUntil(async () => (await gateway.open()) === 0, PATIENT);
+  await vi.waitUntil(async () => (await gateway.open()) === 0, LONG_TIMEOUT);
 });
 
 /** Sends requests and leaves without waiting for what is answered. */
@@ -183,8 +183,8 @@ test("who left before its turn came costs the service nothing", async () => {
   // The gateway's thread stands still meanwhile: they wait to be accepted, as under an overload.
   const requests = Array.from({ length: 20 }, () => [posted, got]).flat();
   execFileSync(process.execPath, ["-e", LEAVE, `${gateway.port}`, ...requests]);
-  await vi.waitUntil(() => gateway.responses.length === 41, PATIENT);
-  await vi.waitUntil(async () => (await gateway.open()) === 0, PATIENT);
+  await vi.waitUntil(() => gateway.responses.length === 41, LONG_TIMEOUT);
+  await vi.waitUntil(async () => (await gateway.open()) === 0, LONG_TIMEOUT);
   expect(service.calls()).toHaveLength(1);
   expect(await gateway.ask()).toEqual(RUNNING_ANSWER);
   expect(service.calls()).toHaveLength(2);

@@ -4,9 +4,9 @@ import { expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { latch } from "../support/latch.ts";
 import { startGateway } from "../support/gateway.ts";
-import { PATIENT, withDeadline } from "../support/patience.ts";
+import { LONG_TIMEOUT, withDeadline } from "../support/long-timeout.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
-import { askInPieces, merge } from "../support/pieces.ts";
+import { askIncrementally, merge } from "../support/incremental.ts";
 import { EXPERIMENT, SIGNED_IN } from "./build-of-a-run.ts";
 
 const QUERY = `{
@@ -28,7 +28,7 @@ const startWith = (opened: Promise<void>) =>
 test("the budget of requests is one for all pieces, and what is beyond it is an error in its own", async () => {
   const upstream = await startWith(Promise.resolve());
   const { url } = await startGateway({ upstream, env: { MAX_UPSTREAM_REQUESTS: "2" } });
-  const { data, errors } = merge(await askInPieces(url, { query: QUERY }, SIGNED_IN));
+  const { data, errors } = merge(await askIncrementally(url, { query: QUERY }, SIGNED_IN));
   expect(data).toMatchObject({
     experiment: { status: "RUNNING", buildJob: { description: expect.stringMatching(/^x+$/) } },
   });
@@ -42,9 +42,9 @@ test.each([
 ])("%s counts all pieces together", async (setting, value) => {
   const upstream = await startWith(Promise.resolve());
   const { url } = await startGateway({ upstream, env: { [setting]: value } });
-  const pieces = await askInPieces(url, { query: QUERY }, SIGNED_IN);
-  expect(pieces[0]).toMatchObject({ data: { experiment: { status: "RUNNING" } }, hasNext: true });
-  const codes = merge(pieces).errors.map(({ extensions }) => extensions?.["code"]);
+  const payloads = await askIncrementally(url, { query: QUERY }, SIGNED_IN);
+  expect(payloads[0]).toMatchObject({ data: { experiment: { status: "RUNNING" } }, hasNext: true });
+  const codes = merge(payloads).errors.map(({ extensions }) => extensions?.["code"]);
   expect(new Set(codes)).toEqual(new Set(["OPERATION_TOO_LARGE"]));
 });
 
@@ -52,7 +52,7 @@ test("the deadline is one for all pieces: those that are not there by then fail,
   await withDeadline(async (deadlineMs) => {
     const upstream = await startWith(new Promise(() => {}));
     const { url } = await startGateway({ upstream, env: { REQUEST_TIMEOUT_MS: `${deadlineMs}` } });
-    const { data, errors } = merge(await askInPieces(url, { query: QUERY }, SIGNED_IN));
+    const { data, errors } = merge(await askIncrementally(url, { query: QUERY }, SIGNED_IN));
     expect(data).toMatchObject({ experiment: { status: "RUNNING" } });
     expect(errors.map(({ path }) => path)).toEqual([
       ["experiment", "buildJob", "description"],
@@ -65,8 +65,8 @@ test("a gateway that drains finishes the pieces of what it has begun", async () 
   const { opened, open } = latch();
   const upstream = await startWith(opened);
   const gateway = await startGateway({ upstream });
-  const asking = askInPieces(gateway.url, { query: QUERY }, SIGNED_IN);
-  await vi.waitUntil(() => upstream.calls().length === 3, PATIENT);
+  const asking = askIncrementally(gateway.url, { query: QUERY }, SIGNED_IN);
+  await vi.waitUntil(() => upstream.calls().length === 3, LONG_TIMEOUT);
   gateway.drain();
   open();
   expect(merge(await asking)).toMatchObject({ errors: [], failed: [] });
@@ -83,7 +83,7 @@ test("who does not read its pieces keeps its place", async () => {
   const { url } = await startGateway({ upstream, env: { MAX_OPERATIONS_PER_TOKEN: "1" } });
   const sent = begin(url, { path: "/graphql", graphql: QUERY, headers: { accept: "multipart/mixed" } });
   const [unread] = (await once(sent, "response")) as [IncomingMessage];
-  await vi.waitUntil(() => unread.readableLength > 10_000, PATIENT);
+  await vi.waitUntil(() => unread.readableLength > 10_000, LONG_TIMEOUT);
   open();
   const ask = () => readFast(url, { path: "/graphql", graphql: "{ gateway { version } }" });
   for (let times = 0; times < 30; times++) expect(await ask()).toMatchObject({ status: 429 });

@@ -4,7 +4,7 @@ import made from "./build-of-a-run.json" with { type: "json" };
 export const SIGNED_IN = { authorization: "token t0ken" };
 
 /** The experiment and its build, and the pieces in which `DEFERRED` comes. */
-export const { experiment: EXPERIMENT, build: BUILD, pieces: PIECES } = made;
+export const { experiment: EXPERIMENT, build: BUILD, payloads: PIECES } = made;
 
 /** A service with one experiment, and its build, which is answered when `opened` is fulfilled. */
 export const startBuilt = (opened: Promise<void> = Promise.resolve()) =>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { RELEASE_02, startBefore, startGateway } from "../support/gateway.ts";
-import { askInPieces, merge } from "../support/pieces.ts";
+import { askIncrementally, merge } from "../support/incremental.ts";
 import { BUILD, DEFERRED, EXPERIMENT, PIECES, SIGNED_IN, startBuilt } from "./build-of-a-run.ts";
 import REFUSED from "./refused.json" with { type: "json" };
 
@@ -9,20 +9,21 @@ async function start(experiment: object = EXPERIMENT) {
     "ada/mnist/experiments/3/": experiment,
     "ada/mnist/builds/7/": BUILD,
   });
-  const ask = (query: string, variables = {}) => askInPieces(gateway.url, { query, variables }, SIGNED_IN);
+  const ask = (query: string, variables = {}) =>
+    askIncrementally(gateway.url, { query, variables }, SIGNED_IN);
   return { ask, calls: upstream.inOrder, gateway };
 }
 
 test("a deferred fragment follows the rest, and its reads begin after those of the rest", async () => {
   const { ask, calls } = await start();
-  const pieces = await ask(DEFERRED);
-  expect(pieces).toEqual(PIECES);
+  const payloads = await ask(DEFERRED);
+  expect(payloads).toEqual(PIECES);
   expect(calls()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/builds/7/"]);
 });
 
 test("each fragment delivers all that it selects, also what comes at once or in another fragment", async () => {
   const { ask, calls } = await start();
-  const pieces = await ask(`{
+  const payloads = await ask(`{
     experiment(id: "ada.mnist.3") {
       buildJob { id }
       ...Labelled @defer(label: "a")
@@ -33,7 +34,7 @@ test("each fragment delivers all that it selects, also what comes at once or in 
   } fragment Labelled on Experiment { status }`);
   const build = { id: expect.any(String) };
   const path = ["experiment"];
-  expect(pieces).toEqual([
+  expect(payloads).toEqual([
     {
       data: { experiment: { buildJob: build, status: "RUNNING" } },
       pending: ["a", "b", "c"].map((label, index) => ({ id: `${index}`, path, label })),
@@ -58,8 +59,10 @@ test("each fragment delivers all that it selects, also what comes at once or in 
 
 test("a fragment of which everything is skipped is delivered without fields", async () => {
   const { ask } = await start();
-  const pieces = await ask(`{ experiment(id: "ada.mnist.3") { status ... @defer { id @skip(if: true) } } }`);
-  expect(pieces[1]).toEqual({
+  const payloads = await ask(
+    `{ experiment(id: "ada.mnist.3") { status ... @defer { id @skip(if: true) } } }`,
+  );
+  expect(payloads[1]).toEqual({
     incremental: [{ id: "0", data: {} }],
     completed: [{ id: "0" }],
     hasNext: false,
@@ -70,30 +73,30 @@ test("fragments of introspection, as many as there may be, are refused when they
   const { gateway } = await start();
   const many = Array.from({ length: 90 }, () => "... @defer { name }").join(" ");
   const query = `{ __schema { types { fields { ${many} } } } }`;
-  expect(await askInPieces(gateway.url, { query })).toMatchObject([
+  expect(await askIncrementally(gateway.url, { query })).toMatchObject([
     { errors: [{ extensions: { code: "OPERATION_TOO_LARGE" } }] },
   ]);
 });
 
 test("nothing is announced or sent for what has become null", async () => {
   const { ask, calls } = await start();
-  const pieces = await ask(`{
+  const payloads = await ask(`{
     experiment(id: "ada.mnist.4") { status ... @defer { buildJob { description } statuses { totalCount } } }
   }`);
-  expect(pieces).toMatchObject([{ data: { experiment: null }, errors: [{ path: ["experiment"] }] }]);
-  expect(pieces[0]).not.toHaveProperty("hasNext");
+  expect(payloads).toMatchObject([{ data: { experiment: null }, errors: [{ path: ["experiment"] }] }]);
+  expect(payloads[0]).not.toHaveProperty("hasNext");
   expect(calls()).toEqual(["GET ada/mnist/experiments/4/"]);
 });
 
 test("an error of a deferred field is told in its piece, and one that leaves nothing of the fragment fails it", async () => {
   const { ask } = await start({ ...EXPERIMENT, build_job: "ada.mnist.builds.8" });
-  const pieces = await ask(`{
+  const payloads = await ask(`{
     experiment(id: "ada.mnist.3") {
       buildJob { id ... @defer(label: "build") { description } }
       ... @defer(label: "again") { again: buildJob { description } }
     }
   }`);
-  expect(merge(pieces)).toMatchObject({
+  expect(merge(payloads)).toMatchObject({
     data: { experiment: { buildJob: { id: expect.any(String) }, again: null } },
     errors: [
       { path: ["experiment", "again"], extensions: { code: "NOT_FOUND" } },
@@ -113,7 +116,7 @@ test.each([
     if (path.includes("/builds/")) return { json: { detail: "No." }, status: 403 };
     const list = { count: 2, next: null, results: [EXPERIMENT, { ...EXPERIMENT, id: 4 }] };
     return { json: path.includes("experiments?") ? list : EXPERIMENT };
-  }, RELEASE_02).then(({ url }) => ({ ask: (query: string) => askInPieces(url, { query }, SIGNED_IN) }));
+  }, RELEASE_02).then(({ url }) => ({ ask: (query: string) => askIncrementally(url, { query }, SIGNED_IN) }));
   const one = `{ experiment(id: "ada.mnist.3") { ${fields} } }`;
   expect(merge(await ask(one)).data).toEqual({ experiment: { buildJob: null } });
   const list = `{ project(id: "ada.mnist") { experiments(first: 2) { nodes @stream { ${fields} } } } }`;
@@ -125,8 +128,8 @@ test("what every object inherits is no part of a result, although a name in it i
   const { url } = await startBefore(() => ({ json: { detail: "No." }, status: 403 }));
   const query = `{ constructor: project(id: "ada.mnist") { fromEntries: description }
     toString: node(sequence: 1) { name } ... @defer { gateway { version } } }`;
-  const pieces = await askInPieces(url, { query }, SIGNED_IN);
-  expect(Object.keys(pieces[1]?.incremental?.[0]?.data ?? {})).toEqual(["gateway"]);
+  const payloads = await askIncrementally(url, { query }, SIGNED_IN);
+  expect(Object.keys(payloads[1]?.incremental?.[0]?.data ?? {})).toEqual(["gateway"]);
   expect(Object.fromEntries).toBeTypeOf("function");
 });
 
@@ -136,9 +139,9 @@ test("what a mutation returns may be deferred: it is read after the command", as
   const query = `mutation { stopExperiment(id: "ada.mnist.3", force: true) {
     isSent ... @defer { experiment { buildJob { description } } }
   } }`;
-  const pieces = await askInPieces(url, { query }, SIGNED_IN);
-  expect(pieces[0]).toMatchObject({ data: { stopExperiment: { isSent: true } }, hasNext: true });
-  expect(merge(pieces).data).toEqual({
+  const payloads = await askIncrementally(url, { query }, SIGNED_IN);
+  expect(payloads[0]).toMatchObject({ data: { stopExperiment: { isSent: true } }, hasNext: true });
+  expect(merge(payloads).data).toEqual({
     stopExperiment: { isSent: true, experiment: { buildJob: { description: "A build." } } },
   });
   expect(upstream.inOrder()[0]).toBe("POST ada/mnist/experiments/3/stop");

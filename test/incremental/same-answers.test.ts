@@ -4,7 +4,7 @@ import { startBroken } from "../support/broken.ts";
 import { cases } from "../support/cases.ts";
 import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
-import { askInPieces, merge, nullAt, type Path, type PieceJson } from "../support/pieces.ts";
+import { askIncrementally, merge, nullAt, type Path, type PieceJson } from "../support/incremental.ts";
 import { deferral, UNSTEADY as LEFT_OUT } from "../support/random-deferral.ts";
 import { EXISTING_ROOTS, listOperation, operation, ROOTS, VARIABLES } from "../support/random-operations.ts";
 
@@ -25,10 +25,10 @@ async function startBoth(share: number, areListsKept = false) {
   const headers = { authorization: `token ${token}` };
   const variables = VARIABLES;
   return async (document: string, query: string) => {
-    const pieces = await askInPieces(url, { query, variables }, headers);
+    const payloads = await askIncrementally(url, { query, variables }, headers);
     const calls = callsOf(demo);
-    const [whole = {}] = await askInPieces(url, { query: document, variables }, headers);
-    return { merged: merge(pieces), whole, calls, expectedCalls: callsOf(demo) };
+    const [whole = {}] = await askIncrementally(url, { query: document, variables }, headers);
+    return { merged: merge(payloads), whole, calls, expectedCalls: callsOf(demo) };
   };
 }
 

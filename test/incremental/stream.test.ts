@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { RELEASE_02, startBefore } from "../support/gateway.ts";
-import { askInPieces, merge } from "../support/pieces.ts";
+import { askIncrementally, merge } from "../support/incremental.ts";
 import { SIGNED_IN } from "./build-of-a-run.ts";
 
 /** Three runs, each with a build of its own; that of the second does not exist. */
@@ -22,7 +22,7 @@ async function start() {
     const query = (nodes + fragment).includes("$")
       ? `query ($count: Int! = 1, $on: Boolean! = true) { ${list} } ${fragment}`
       : `{ ${list} }`;
-    return askInPieces(url, { query, variables }, SIGNED_IN);
+    return askIncrementally(url, { query, variables }, SIGNED_IN);
   };
   return { ask, calls: upstream.inOrder };
 }
@@ -38,13 +38,13 @@ const missing = (index: number) => ({
 
 test("the items of a list follow those that come with it, in their order, and their reads begin after those", async () => {
   const { ask, calls } = await start();
-  const pieces = await ask(NODES);
-  expect(pieces[0]).toEqual({
+  const payloads = await ask(NODES);
+  expect(payloads[0]).toEqual({
     data: { project: { experiments: { nodes: [built(1)] } } },
     pending: [{ id: "0", path: PATH, label: "runs" }],
     hasNext: true,
   });
-  const { data, errors } = merge(pieces);
+  const { data, errors } = merge(payloads);
   expect(data).toEqual(WHOLE);
   expect(errors).toMatchObject([missing(1)]);
   const [list, first, ...others] = calls();
@@ -62,9 +62,9 @@ test("a list that one of its items makes null has the error of that, and no item
 
 test.each([{ count: 3 }, { count: 9 }, { on: false }])("nothing follows with %j", async (variables) => {
   const { ask } = await start();
-  const pieces = await ask(NODES, variables);
-  expect(pieces).toMatchObject([{ errors: [missing(1)] }]);
-  expect(pieces[0]).not.toHaveProperty("hasNext");
+  const payloads = await ask(NODES, variables);
+  expect(payloads).toMatchObject([{ errors: [missing(1)] }]);
+  expect(payloads[0]).not.toHaveProperty("hasNext");
 });
 
 test("a list in a fragment that is spread again, and deferred there, comes once", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { latch } from "../support/latch.ts";
 import { startGateway } from "../support/gateway.ts";
-import { partsOf, type PieceJson } from "../support/pieces.ts";
+import { partsOf, type PieceJson } from "../support/incremental.ts";
 import { SIGNED_IN, startBuilt } from "./build-of-a-run.ts";
 import { post } from "../support/raw-requests.ts";
 
@@ -23,10 +23,10 @@ const EXPERIMENT = "{owner}/{project}/experiments/{id}/";
 const BUILD = "{owner}/{project}/builds/{id}/";
 
 const TYPE = 'multipart/mixed; boundary="-"';
-const parts = (...pieces: readonly string[]): string =>
-  `\r\n---${pieces.map((json) => `\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${json.length}\r\n\r\n${json}\r\n---`).join("")}--\r\n`;
-const events = (...pieces: readonly string[]): string =>
-  `${pieces.map((json) => `event: next\ndata: ${json}\n\n`).join("")}event: complete\ndata:\n\n`;
+const parts = (...payloads: readonly string[]): string =>
+  `\r\n---${payloads.map((json) => `\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${json.length}\r\n\r\n${json}\r\n---`).join("")}--\r\n`;
+const events = (...payloads: readonly string[]): string =>
+  `${payloads.map((json) => `event: next\ndata: ${json}\n\n`).join("")}event: complete\ndata:\n\n`;
 /** The text of a response without the comments of an event stream. */
 const textOf = async (response: Response) => (await response.text()).replaceAll(/^:\n\n/gm, "");
 
@@ -106,11 +106,11 @@ test("compressed pieces are sent when they are there", async () => {
 test("the report and the explanation of an operation are of all its pieces", async () => {
   const { url, logged } = await start();
   const response = await ask(url, "multipart/mixed", QUERY, { "x-rungraph-explain": "1" });
-  const pieces: PieceJson[] = [];
-  for await (const part of partsOf(response)) pieces.push(part);
+  const payloads: PieceJson[] = [];
+  for await (const part of partsOf(response)) payloads.push(part);
   const requestsOf = ({ extensions }: PieceJson) => extensions?.["explain"];
-  expect(requestsOf(pieces[0] ?? {})).toMatchObject({ requests: [{ template: EXPERIMENT }] });
-  expect(requestsOf(pieces[1] ?? {})).toMatchObject({
+  expect(requestsOf(payloads[0] ?? {})).toMatchObject({ requests: [{ template: EXPERIMENT }] });
+  expect(requestsOf(payloads[1] ?? {})).toMatchObject({
     requests: [{ template: EXPERIMENT }, { template: BUILD, isDeferred: true }],
     totals: { requests: 2 },
   });

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { clientOf } from "../live/socket-client.ts";
 import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { DEFERRED, PIECES, startBuilt } from "./build-of-a-run.ts";
 
 /** A gateway before a service, and a client of graphql-ws. */
@@ -14,12 +14,12 @@ async function connect(upstream: { readonly url: string }, env: Record<string, s
 
 test("a query over a WebSocket may come in pieces", async () => {
   const { client, gateway } = await connect(await startBuilt());
-  const pieces: unknown[] = [];
-  for await (const piece of client.iterate({ query: DEFERRED })) pieces.push(piece);
-  expect(pieces).toEqual(PIECES);
+  const payloads: unknown[] = [];
+  for await (const payload of client.iterate({ query: DEFERRED })) payloads.push(payload);
+  expect(payloads).toEqual(PIECES);
   const whole = await client.iterate({ query: "{ __typename }" }).next();
   expect(whole).toEqual({ done: false, value: { data: { __typename: "Query" } } });
-  await vi.waitUntil(() => gateway.logged().includes('"upstreamRequests":2'), PATIENT);
+  await vi.waitUntil(() => gateway.logged().includes('"upstreamRequests":2'), LONG_TIMEOUT);
 });
 
 test.each(["completes it", "closes its connection"])(
@@ -35,10 +35,10 @@ test.each(["completes it", "closes its connection"])(
       { query: DEFERRED },
       { next: () => {}, error: () => {}, complete: () => {} },
     );
-    await vi.waitUntil(() => open === 1, PATIENT);
+    await vi.waitUntil(() => open === 1, LONG_TIMEOUT);
     if (what === "completes it") end();
     else await client.terminate();
-    await vi.waitUntil(() => open === 0, PATIENT);
+    await vi.waitUntil(() => open === 0, LONG_TIMEOUT);
     const { errors } = await gateway.ask("{ __typename }");
     expect(errors).toBeUndefined();
   },

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, test, vi } from "vitest";
-import { type Outcome, startWorld, type Who } from "../support/admission-world.ts";
+import { type Outcome, startFixture, type Who } from "../support/admission-fixture.ts";
 import { everyNth, tableIn } from "../support/cases.ts";
 import { type DoorName, ENTER, type Use, type Visit } from "../support/admission.ts";
 import { RELEASE_04 } from "../support/gateway.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
-import { PATIENT, withoutPings } from "../support/patience.ts";
+import { LONG_TIMEOUT, withoutPings } from "../support/long-timeout.ts";
 
 /**
  * The settings of each kind of place: eight in all, two for a caller, so two for an address and four for all strangers, except
@@ -63,12 +63,12 @@ const page = readFileSync(new URL("admission.md", import.meta.url), "utf8");
 const [, ...lines] = tableIn(page);
 
 /** What becomes of a third caller at a door, by the table. */
-const cells = lines.flatMap(([door, place, verifications = "", ...rules]) =>
+const cells = lines.flatMap(([limit, place, verifications = "", ...rules]) =>
   verifications.split(", ").flatMap((verification) =>
     MANNERS.map((manner, column) => {
       // Safe: the test below compares them.
-      const names = { door, place, verification } as {
-        door: DoorName;
+      const names = { limit, place, verification } as {
+        limit: DoorName;
         place: Place;
         verification: Verification;
       };
@@ -86,19 +86,19 @@ const READ_TIMEOUT_MS = 7_000;
 
 test.each(everyNth(tested, 5, 0))(
   "$door, $standing, $manner: $rule",
-  async ({ door, place, verification, manner, rule }) => {
+  async ({ limit, place, verification, manner, rule }) => {
     const callers: CallerRegistry = VERIFICATIONS[verification];
-    const world = await startWorld({
+    const fixture = await startFixture({
       env: {
         MCP: "read",
         READ_TIMEOUT_MS: `${READ_TIMEOUT_MS}`,
         ...PLACES[place],
-        ...(door === "export" && RELEASE_04),
+        ...(limit === "export" && RELEASE_04),
         ...callers.env,
       },
     });
-    await world.accept("ada", "bob");
-    const enter = (who: Who, use: Use): Promise<Visit> => ENTER[door](world, who, use);
+    await fixture.accept("ada", "bob");
+    const enter = (who: Who, use: Use): Promise<Visit> => ENTER[limit](fixture, who, use);
     /** Comes and goes. */
     const look = async (who: Who): Promise<Outcome> => {
       const visit = await enter(who, "active");
@@ -107,7 +107,7 @@ test.each(everyNth(tested, 5, 0))(
     };
     const { third, others } = callers;
     if (manner === "draining") {
-      world.drain();
+      fixture.drain();
       const outcomes = new Set<Outcome>();
       // Nobody without a token comes as far as the place of a download.
       for (const who of [third, ...others])
@@ -117,7 +117,7 @@ test.each(everyNth(tested, 5, 0))(
     }
     if (rule === "READ_TIMEOUT_MS") withoutPings();
     // Over one connection the two have one token.
-    const isOne = door === "subscription over a WebSocket";
+    const isOne = limit === "subscription over a WebSocket";
     const visits: Visit[] = [];
     for (const who of callers.two)
       visits.push(
@@ -128,12 +128,12 @@ test.each(everyNth(tested, 5, 0))(
       );
     expect(visits.map(({ outcome }) => outcome)).toEqual(["in", "in"]);
     if (rule === "READ_TIMEOUT_MS") {
-      world.advance(FIRST_POLL);
+      fixture.advance(FIRST_POLL);
       const late = () => {
-        const latest = world.now() + READ_TIMEOUT_MS;
-        return world.timers().filter((at) => at > latest - 1_000 && at <= latest);
+        const latest = fixture.now() + READ_TIMEOUT_MS;
+        return fixture.timers().filter((at) => at > latest - 1_000 && at <= latest);
       };
-      await vi.waitUntil(() => late().length === visits.length, PATIENT);
+      await vi.waitUntil(() => late().length === visits.length, LONG_TIMEOUT);
     }
     const isFull = rule === "holds" || rule === "READ_TIMEOUT_MS";
     // A socket is anonymous until its `connection_init`, which is refused with a close code.
@@ -145,14 +145,14 @@ test.each(everyNth(tested, 5, 0))(
     if (rule === "gives way") expect(await first?.closed).toBe(1013);
     else if (rule === "READ_TIMEOUT_MS") {
       // Who does not read does not notice that it is disconnected.
-      world.advance(READ_TIMEOUT_MS);
+      fixture.advance(READ_TIMEOUT_MS);
     } else for (const visit of visits) visit[manner === "busy" ? "finish" : "leave"]();
-    await vi.waitFor(async () => expect(await look(third)).toBe("in"), PATIENT);
+    await vi.waitFor(async () => expect(await look(third)).toBe("in"), LONG_TIMEOUT);
   },
 );
 
 test("the table has all doors, and each cell that no test has says why", () => {
-  expect(new Set(cells.map(({ door }) => door))).toEqual(new Set(Object.keys(ENTER)));
+  expect(new Set(cells.map(({ limit }) => limit))).toEqual(new Set(Object.keys(ENTER)));
   expect(cells).toHaveLength(14 * Object.keys(VERIFICATIONS).length * MANNERS.length);
   for (const { rule } of cells.filter((cell) => isReason(cell.rule)))
     expect(page).toMatch(new RegExp(`^- ${rule}: .{20,}$`, "m"));

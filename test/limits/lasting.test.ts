@@ -3,11 +3,11 @@ import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { LONG_FROM, send, startWorld, type World } from "../support/admission-world.ts";
+import { LONG_FROM, send, startFixture, type Fixture } from "../support/admission-fixture.ts";
 import { openSocket } from "../support/admission.ts";
 import { globalId } from "../support/ids.ts";
 import { FIRST_POLL, RUN_UPDATED } from "../support/live-service.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 
 /** Not the time of another timer. */
@@ -16,40 +16,40 @@ const ONE_DOWNLOAD = { READ_TIMEOUT_MS: `${READ_TIMEOUT_MS}`, MAX_DOWNLOADS_PER_
 const FILE_BYTES = 18_000_000;
 const ADA = { token: "ada" };
 
-const download = (world: World) => {
-  const id = globalId(`Experiment:ada/mnist/${LONG_FROM + world.next()}`);
-  const asked = send(world, ADA, { path: `/downloads/${id}/outputs` });
+const download = (fixture: Fixture) => {
+  const id = globalId(`Experiment:ada/mnist/${LONG_FROM + fixture.next()}`);
+  const asked = send(fixture, ADA, { path: `/downloads/${id}/outputs` });
   asked.sent.end();
   return asked;
 };
 
-const isWaiting = (world: World) => world.timers().includes(world.now() + READ_TIMEOUT_MS);
+const isWaiting = (fixture: Fixture) => fixture.timers().includes(fixture.now() + READ_TIMEOUT_MS);
 
 /** A download that nobody has read yet, until the gateway waits for its reader. */
-async function unread(world: World) {
-  const { response, closed } = download(world);
+async function unread(fixture: Fixture) {
+  const { response, closed } = download(fixture);
   const received = await response;
   await once(received, "readable");
-  await vi.waitUntil(() => isWaiting(world), PATIENT);
+  await vi.waitUntil(() => isWaiting(fixture), LONG_TIMEOUT);
   return { received, closed };
 }
 
 test("a download that drips ends after the read timeout and gives its place back", async () => {
-  const world = await startWorld({ env: ONE_DOWNLOAD });
-  await world.accept("ada");
-  const { received } = await unread(world);
+  const fixture = await startFixture({ env: ONE_DOWNLOAD });
+  await fixture.accept("ada");
+  const { received } = await unread(fixture);
   for (let drop = 0; drop < 4; drop++) {
-    expect((await download(world).response).statusCode).toBe(429);
+    expect((await download(fixture).response).statusCode).toBe(429);
     expect(received.read(4_096)).toHaveLength(4_096);
-    world.advance(READ_TIMEOUT_MS / 4);
+    fixture.advance(READ_TIMEOUT_MS / 4);
   }
-  await vi.waitFor(async () => expect((await download(world).response).statusCode).toBe(200), PATIENT);
+  await vi.waitFor(async () => expect((await download(fixture).response).statusCode).toBe(200), LONG_TIMEOUT);
 });
 
 /** Reads a part of the file, or until the gateway waits with a further chunk. Returns how many bytes it has read. */
-async function readOn(world: World, received: IncomingMessage): Promise<number> {
+async function readOn(fixture: Fixture, received: IncomingMessage): Promise<number> {
   let bytes = 0;
-  while (bytes < FILE_BYTES / 9 && !isWaiting(world) && !received.readableEnded && !received.destroyed) {
+  while (bytes < FILE_BYTES / 9 && !isWaiting(fixture) && !received.readableEnded && !received.destroyed) {
     // Safe: no encoding is set.
     bytes += (received.read() as Buffer | null)?.length ?? 0;
     await turn();
@@ -60,30 +60,30 @@ async function readOn(world: World, received: IncomingMessage): Promise<number> 
 test("a download that is read slowly but steadily arrives whole, also where it is longer than all that may wait", async () => {
   const idleMs = 123_456;
   const env = { ...ONE_DOWNLOAD, MAX_WAITING_BYTES: "1000000", UPSTREAM_IDLE_TIMEOUT_MS: `${idleMs}` };
-  const world = await startWorld({ env });
+  const fixture = await startFixture({ env });
   const { mock } = vi.spyOn(Socket.prototype, "setTimeout");
   onTestFinished(() => void vi.restoreAllMocks());
-  await world.accept("ada");
-  const { received } = await unread(world);
+  await fixture.accept("ada");
+  const { received } = await unread(fixture);
   received.on("error", () => {});
   // The service is not silent: its bytes wait for the reader.
   // Safe: it is a method of sockets.
   const upstream = mock.contexts[mock.calls.findIndex(([ms]) => ms === idleMs)] as Socket;
-  await vi.waitUntil(() => upstream.isPaused(), PATIENT);
+  await vi.waitUntil(() => upstream.isPaused(), LONG_TIMEOUT);
   upstream.emit("timeout");
-  const began = world.now();
+  const began = fixture.now();
   let bytes = 0;
   while (!received.readableEnded && !received.destroyed) {
-    world.advance(READ_TIMEOUT_MS / 2);
-    bytes += await readOn(world, received);
+    fixture.advance(READ_TIMEOUT_MS / 2);
+    bytes += await readOn(fixture, received);
   }
   expect(bytes).toBe(FILE_BYTES);
-  expect(world.now() - began).toBeGreaterThan(READ_TIMEOUT_MS);
+  expect(fixture.now() - began).toBeGreaterThan(READ_TIMEOUT_MS);
 });
 
 test("a WebSocket is not read from while many of its documents are unanswered", async () => {
-  const world = await startWorld();
-  const { socket, tell } = await openSocket(world, ADA);
+  const fixture = await startFixture();
+  const { socket, tell } = await openSocket(fixture, ADA);
   stopwatchRuns();
   const documents = 400;
   let answered = 0;
@@ -105,20 +105,20 @@ test("a WebSocket is not read from while many of its documents are unanswered", 
 });
 
 test("a WebSocket that is not initialized in time is closed", async () => {
-  const world = await startWorld();
+  const fixture = await startFixture();
   const timers = vi.spyOn(globalThis, "setTimeout");
-  const { closed } = await openSocket(world, ADA, false);
+  const { closed } = await openSocket(fixture, ADA, false);
   const isSet = () => timers.mock.calls.find(([, ms]) => ms === 3_000);
-  await vi.waitUntil(isSet, PATIENT);
+  await vi.waitUntil(isSet, LONG_TIMEOUT);
   isSet()?.[0]();
   expect(await closed).toBe(4408);
 });
 
 /** Lets time pass for a client that answers pings. */
-async function pass(world: World, { socket, tell }: Awaited<ReturnType<typeof openSocket>>, ms: number) {
-  for (const end = world.now() + ms; world.now() < end;) {
-    world.advance(Math.min(10_000, end - world.now()));
-    if (world.now() === end) return;
+async function pass(fixture: Fixture, { socket, tell }: Awaited<ReturnType<typeof openSocket>>, ms: number) {
+  for (const end = fixture.now() + ms; fixture.now() < end;) {
+    fixture.advance(Math.min(10_000, end - fixture.now()));
+    if (fixture.now() === end) return;
     const answer = once(socket, "message");
     tell({ type: "ping" });
     await answer;
@@ -126,34 +126,34 @@ async function pass(world: World, { socket, tell }: Awaited<ReturnType<typeof op
 }
 
 test("a WebSocket without a subscription for a minute is closed", async () => {
-  const world = await startWorld();
-  const opened = await openSocket(world, ADA);
+  const fixture = await startFixture();
+  const opened = await openSocket(fixture, ADA);
   const completed = new Promise<void>((resolve) =>
     opened.socket.on("message", (text: Buffer) => text.includes('"complete"') && resolve()),
   );
   opened.tell({ type: "subscribe", id: "1", payload: { query: "{ __typename }" } });
   await completed;
-  await pass(world, opened, 59_999);
+  await pass(fixture, opened, 59_999);
   expect(opened.socket.readyState).toBe(opened.socket.OPEN);
-  world.advance(1);
+  fixture.advance(1);
   expect(await opened.closed).toBe(1000);
 });
 
 test("a WebSocket with a subscription stays open for longer than a minute, until the last one has ended", async () => {
-  const world = await startWorld();
-  await world.accept("ada");
-  const opened = await openSocket(world, ADA);
-  const number = world.next();
+  const fixture = await startFixture();
+  await fixture.accept("ada");
+  const opened = await openSocket(fixture, ADA);
+  const number = fixture.next();
   const variables = { id: globalId(`Experiment:ada/mnist/${number}`) };
   for (const id of ["1", "2"])
     opened.tell({ type: "subscribe", id, payload: { query: RUN_UPDATED, variables } });
-  await vi.waitUntil(() => world.timers().includes(world.now() + FIRST_POLL), PATIENT);
-  await pass(world, opened, 125_000);
+  await vi.waitUntil(() => fixture.timers().includes(fixture.now() + FIRST_POLL), LONG_TIMEOUT);
+  await pass(fixture, opened, 125_000);
   opened.tell({ type: "complete", id: "1" });
-  await pass(world, opened, 125_000);
+  await pass(fixture, opened, 125_000);
   expect(opened.socket.readyState).toBe(opened.socket.OPEN);
   opened.tell({ type: "complete", id: "2" });
-  await vi.waitUntil(() => world.timers().includes(world.now() + 60_000), PATIENT);
-  await pass(world, opened, 60_000);
+  await vi.waitUntil(() => fixture.timers().includes(fixture.now() + 60_000), LONG_TIMEOUT);
+  await pass(fixture, opened, 60_000);
   expect(await opened.closed).toBe(1000);
 });

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { statusOf, WEB_SOCKET } from "../http/raw-socket.ts";
-import { AT_ONCE, startWorld, type Who } from "../support/admission-world.ts";
+import { AT_ONCE, startFixture, type Who } from "../support/admission-fixture.ts";
 import { ENTER, openSocket } from "../support/admission.ts";
 import { globalId } from "../support/ids.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { DEFAULTS } from "../support/test-settings.ts";
 
 const many = <Value>(count: number, valueOf: (index: number) => Value): Value[] =>
@@ -15,29 +15,29 @@ test.each([
   ["without a token", () => null],
   ["with invented tokens", (index: number) => `invented${index}`],
 ])("idle WebSockets %s keep nobody at their address out", async (_, tokenOf) => {
-  const world = await startWorld({ env: { MAX_SUBSCRIPTIONS: "16", MAX_SUBSCRIPTIONS_PER_TOKEN: "1" } });
-  await world.accept("ada", "bob");
-  const known = await openSocket(world, { token: "bob" });
-  for (const index of many(20, Number)) await openSocket(world, { token: tokenOf(index) });
-  expect((await openSocket(world, { token: "invented-late" })).outcome).toBe("in");
-  expect((await openSocket(world, { token: "ada" })).outcome).toBe("in");
-  expect((await openSocket(world, { token: "ada", byHeader: true })).outcome).toBe("in");
+  const fixture = await startFixture({ env: { MAX_SUBSCRIPTIONS: "16", MAX_SUBSCRIPTIONS_PER_TOKEN: "1" } });
+  await fixture.accept("ada", "bob");
+  const known = await openSocket(fixture, { token: "bob" });
+  for (const index of many(20, Number)) await openSocket(fixture, { token: tokenOf(index) });
+  expect((await openSocket(fixture, { token: "invented-late" })).outcome).toBe("in");
+  expect((await openSocket(fixture, { token: "ada" })).outcome).toBe("in");
+  expect((await openSocket(fixture, { token: "ada", byHeader: true })).outcome).toBe("in");
   known.tell({ type: "ping" });
   expect(await Promise.race([once(known.socket, "message"), known.closed])).toBeInstanceOf(Array);
 });
 
 test("a WebSocket signs in although it has the last place of all, also behind handshakes that fail", async () => {
-  const world = await startWorld({ env: { MAX_SUBSCRIPTIONS: "1", MAX_SUBSCRIPTIONS_PER_TOKEN: "1" } });
+  const fixture = await startFixture({ env: { MAX_SUBSCRIPTIONS: "1", MAX_SUBSCRIPTIONS_PER_TOKEN: "1" } });
   for (let times = 0; times < 3; times++)
-    expect(await statusOf(world.url, "GET /graphql HTTP/1.1", "Host: a", WEB_SOCKET.slice(0, 66))).toBe(
+    expect(await statusOf(fixture.url, "GET /graphql HTTP/1.1", "Host: a", WEB_SOCKET.slice(0, 66))).toBe(
       "400 Bad Request",
     );
-  expect((await openSocket(world, { token: "invented1" })).outcome).toBe("in");
+  expect((await openSocket(fixture, { token: "invented1" })).outcome).toBe("in");
 });
 
 test("120 event streams that one token opens at once are all open, however few operations it may have", async () => {
-  const world = await startWorld({ env: { ...DEFAULTS, MAX_OPERATIONS_PER_TOKEN: "1" } });
-  await world.accept("ada");
+  const fixture = await startFixture({ env: { ...DEFAULTS, MAX_OPERATIONS_PER_TOKEN: "1" } });
+  await fixture.accept("ada");
   const fields = many(90, (index) => `f${index}: name`).join(" ");
   // No two documents are one text: they wait for the caller's turns to be read.
   const variables = { id: globalId(`Experiment:ada/mnist/${AT_ONCE}`) };
@@ -48,7 +48,7 @@ test("120 event streams that one token opens at once are all open, however few o
       "POST /graphql HTTP/1.1\r\nHost: gateway\r\nAuthorization: token ada\r\nAccept: text/event-stream\r\n";
     return `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   };
-  const sockets = many(120, () => connect(Number(new URL(world.url).port), "127.0.0.1"));
+  const sockets = many(120, () => connect(Number(new URL(fixture.url).port), "127.0.0.1"));
   onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
   await Promise.all(sockets.map((socket) => once(socket, "connect")));
   const answers = sockets.map((socket) => once(socket, "data"));
@@ -62,24 +62,26 @@ test.each([
   ["whom the proxy names", "1"],
   ["who share the proxy's address", ""],
 ])("200 sign-ins of a stranger do not refuse 40 others %s, nor one who is signed in", async (_, trusted) => {
-  const world = await startWorld({ env: { ...DEFAULTS, TRUSTED_PROXIES: trusted } });
-  await world.accept("ada");
+  const fixture = await startFixture({ env: { ...DEFAULTS, TRUSTED_PROXIES: trusted } });
+  await fixture.accept("ada");
   const unverifiedCaller = many(200, () => ({ token: null, forwarded: "10.0.0.1" }));
   const others = many(40, (index) => ({ token: null, forwarded: `10.0.1.${index}` }));
   const refused = { unverifiedCaller: 0, others: 0 };
   const signIn = async (who: Who, name: keyof typeof refused) => {
-    const { outcome } = await ENTER["sign-in"](world, who, "active");
+    const { outcome } = await ENTER["sign-in"](fixture, who, "active");
     if (outcome !== "in") refused[name]++;
   };
   for (const who of unverifiedCaller) void signIn(who, "unverifiedCaller");
   for (const who of others) void signIn(who, "others");
   const under = async () =>
-    (await world.metric("rungraph_upstream_requests_running")) +
-    (await world.metric("rungraph_upstream_requests_waiting"));
+    (await fixture.metric("rungraph_upstream_requests_running")) +
+    (await fixture.metric("rungraph_upstream_requests_waiting"));
   await vi.waitUntil(
     async () => (await under()) + refused.unverifiedCaller + refused.others === 240,
-    PATIENT,
+    LONG_TIMEOUT,
   );
   expect(refused).toEqual({ unverifiedCaller: 0, others: 0 });
-  expect(await world.ask("{ __typename }", {}, { token: "ada" })).toEqual({ data: { __typename: "Query" } });
+  expect(await fixture.ask("{ __typename }", {}, { token: "ada" })).toEqual({
+    data: { __typename: "Query" },
+  });
 });

@@ -1,40 +1,40 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { AT_ONCE, startWorld, type World } from "../support/admission-world.ts";
+import { AT_ONCE, startFixture, type Fixture } from "../support/admission-fixture.ts";
 import { ENTER } from "../support/admission.ts";
 
 /** An address may have two downloads of callers that are not verified. */
 const DOWNLOADS = { MAX_DOWNLOADS: "8", MAX_DOWNLOADS_PER_TOKEN: "2" };
 
 /** Takes the places that unverified callers share at this address. */
-async function fillAddress(world: World) {
+async function fillAddress(fixture: Fixture) {
   for (const token of ["invented1", "invented2"])
-    expect((await ENTER.download(world, { token }, "active")).outcome).toBe("in");
+    expect((await ENTER.download(fixture, { token }, "active")).outcome).toBe("in");
 }
 
 test("a token that the service rejects shares the places of its address again", async () => {
-  const world = await startWorld({ env: DOWNLOADS });
-  await world.accept("ada");
-  const download = async (token: string) => (await ENTER.download(world, { token }, "active")).outcome;
+  const fixture = await startFixture({ env: DOWNLOADS });
+  await fixture.accept("ada");
+  const download = async (token: string) => (await ENTER.download(fixture, { token }, "active")).outcome;
   expect(await download("ada")).toBe("in");
-  world.revoke("ada");
-  for (let times = 0; times < 3; times++) await world.accept("ada");
+  fixture.revoke("ada");
+  for (let times = 0; times < 3; times++) await fixture.accept("ada");
   expect([await download("invented1"), await download("ada")]).toEqual(["in", 429]);
 });
 
 test("a token that the service has not accepted for ten minutes shares the places of its address again", async () => {
-  const world = await startWorld({ env: DOWNLOADS });
-  await world.accept("ada");
-  await fillAddress(world);
+  const fixture = await startFixture({ env: DOWNLOADS });
+  await fixture.accept("ada");
+  await fillAddress(fixture);
   const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 600_001);
   onTestFinished(() => clock.mockRestore());
-  expect((await ENTER.download(world, { token: "ada" }, "active")).outcome).toBe(429);
+  expect((await ENTER.download(fixture, { token: "ada" }, "active")).outcome).toBe(429);
 });
 
 test("an invented token is not verified by a sign-in with the credentials of another", async () => {
-  const world = await startWorld({ env: DOWNLOADS });
+  const fixture = await startFixture({ env: DOWNLOADS });
   const token = "invented-mine";
   const signIn = `mutation { login(input: { username: "u${AT_ONCE}", password: "x" }) { token user { username } } }`;
-  expect(await world.ask(signIn, {}, { token })).toMatchObject({ data: { login: { token: "n3w" } } });
-  await fillAddress(world);
-  expect((await ENTER.download(world, { token }, "active")).outcome).toBe(429);
+  expect(await fixture.ask(signIn, {}, { token })).toMatchObject({ data: { login: { token: "n3w" } } });
+  await fillAddress(fixture);
+  expect((await ENTER.download(fixture, { token }, "active")).outcome).toBe(429);
 });

@@ -5,13 +5,13 @@ import type { Reply, FakeResponse } from "../support/fake.ts";
 import { reaches } from "../support/figures.ts";
 import { latch } from "../support/latch.ts";
 import { experimentId, FIRST_POLL, rowOf, startLive, update } from "../support/live-service.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
 /** A service with one run that answers as the story tells, until it tells null. */
 async function startFaulty(env: Record<string, string> = {}) {
   const run = { id: 1, last_status: "running" };
-  const fault: { told: Reply | null } = { told: null };
-  const live = await startLive([run], { answer: () => fault.told ?? undefined, env });
+  const fault: { reported: Reply | null } = { reported: null };
+  const live = await startLive([run], { answer: () => fault.reported ?? undefined, env });
   return { ...live, run, fault };
 }
 
@@ -30,18 +30,18 @@ test("a service that is away for less than a minute is survived without a word",
   const watcher = await watch(1);
   advance(FIRST_POLL);
   expect(await watcher.next()).toEqual(update(1, "RUNNING"));
-  fault.told = AWAY;
+  fault.reported = AWAY;
   await reach(1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 45_000);
   await requests(8);
-  fault.told = null;
+  fault.reported = null;
   run.last_status = "stopping";
   await reach(60_000);
   expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
   // The minute of another outage is its own.
-  fault.told = AWAY;
+  fault.reported = AWAY;
   await reach(61_000);
   await requests(10);
-  fault.told = null;
+  fault.reported = null;
   run.last_status = "succeeded";
   await reach(62_000);
   expect(await watcher.next()).toEqual(update(1, "SUCCEEDED", "STOPPING", true));
@@ -57,11 +57,11 @@ test("a gateway that is overloaded for a moment ends no stream", async () => {
   advance(FIRST_POLL);
   await watcher.next();
   const opened = latch();
-  fault.told = (response) => opened.opened.then(() => response.end());
+  fault.reported = (response) => opened.opened.then(() => response.end());
   const others = [2, 3].map((id) => gateway.ask(`{ job(id: "ada.mnist.jobs.${id}") { status } }`));
   await reaches(gateway, "rungraph_upstream_requests_waiting", 1);
   await reach(1_000, 2_000);
-  fault.told = null;
+  fault.reported = null;
   opened.open();
   await Promise.all(others);
   run.last_status = "stopping";
@@ -74,17 +74,17 @@ test("an outage of more than a minute is reported once, and the stream goes on",
   const watcher = await watch(1);
   advance(FIRST_POLL);
   await watcher.next();
-  fault.told = AWAY;
+  fault.reported = AWAY;
   await reach(1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 45_000, 60_000, 61_000);
   expect(await watcher.next()).toEqual({ data: null, errors: [error("UPSTREAM_UNAVAILABLE")] });
   await reach(75_000, 90_000);
   await requests(11);
-  fault.told = null;
+  fault.reported = null;
   run.last_status = "stopping";
   await reach(105_000);
   expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
   // The minute of another outage is its own.
-  fault.told = AWAY;
+  fault.reported = AWAY;
   await reach(106_000, 108_000, 112_000, 120_000, 135_000, 150_000, 165_000, 166_000);
   expect(await watcher.next()).toEqual({ data: null, errors: [error("UPSTREAM_UNAVAILABLE")] });
 });
@@ -97,12 +97,12 @@ test("an event says in its extensions by how many seconds it is late", async () 
   advance(FIRST_POLL);
   await watcher.next();
   run.last_status = "stopping";
-  fault.told = answerAfter(5_000);
+  fault.reported = answerAfter(5_000);
   await reach(1_000);
   const extensions = { live: { lateBySeconds: 5 } };
   expect(await watcher.next()).toEqual({ ...update(1, "STOPPING", "RUNNING"), extensions });
   run.last_status = "warning";
-  fault.told = answerAfter(4_999);
+  fault.reported = answerAfter(4_999);
   await reach(7_000);
   expect(await watcher.next()).toEqual(update(1, "WARNING", "STOPPING"));
 });
@@ -116,7 +116,7 @@ test.each([
   const watcher = await watch(1);
   advance(FIRST_POLL);
   await watcher.next();
-  fault.told = { json: { detail: "No." }, status };
+  fault.reported = { json: { detail: "No." }, status };
   await reach(1_000);
   expect(await watcher.next()).toEqual({ data: null, errors: [error(code)] });
   expect(await watcher.next()).toBe(null);
@@ -128,9 +128,9 @@ test("who comes after a token was rejected is told nothing that was read with it
   const first = await watch(1);
   advance(FIRST_POLL);
   await first.next();
-  fault.told = { json: { detail: "Invalid token." }, status: 401 };
+  fault.reported = { json: { detail: "Invalid token." }, status: 401 };
   await ask("{ viewer { username } }");
-  fault.told = null;
+  fault.reported = null;
   run.last_status = "stopping";
   const second = await watch(1);
   await reach(2 * FIRST_POLL);
@@ -207,7 +207,7 @@ test("a pause that the service asks for holds for all polls of the token, and fo
   await requests(6);
   isThrottled = false;
   // Ada's next poll is when the pause is over; bo's goes on.
-  await vi.waitUntil(() => timers().includes(10_000), PATIENT);
+  await vi.waitUntil(() => timers().includes(10_000), LONG_TIMEOUT);
   await reach(2_000, 4_000, 5_000);
   await requests(9);
   const since = (token: string) =>

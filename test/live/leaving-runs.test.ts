@@ -3,7 +3,7 @@ import { readList } from "../../src/graphql/subscriptions/watched-list.ts";
 import type { Seen, FakeResponse } from "../support/fake.ts";
 import { globalId } from "../support/ids.ts";
 import { FIRST_POLL, type LiveRun, startLive, rowOf } from "../support/live-service.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
 /*
  * A list of runs that is watched tells each run that leaves it, with its state and the reason.
@@ -59,7 +59,7 @@ async function watchRuns(
   return { ...live, next: async () => (await watcher.next())?.data?.["runsUpdated"] };
 }
 
-const told = (
+const reported = (
   reason: string,
   id: number,
   status: string,
@@ -84,13 +84,13 @@ test("what only a scan finds is looked for among the runs that have changed last
   Object.assign(runs[1] ?? {}, { declarations: { lr: 0.2 } });
   const filter = { words: "BASE", tags: ["a,b"], declarations: [{ name: "lr", atMost: 0.1 }] };
   const { next, reach, requests } = await watchRuns(runs, { filter });
-  for (const id of [3, 1]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+  for (const id of [3, 1]) expect(await next()).toEqual(reported("APPEARED", id, "RUNNING", null));
   Object.assign(runs[1] ?? {}, { declarations: { lr: 0.05 }, updated_at: "2026-02-01T10:01:00Z" });
   await reach(1_000);
-  expect(await next()).toEqual(told("APPEARED", 2, "RUNNING", null));
+  expect(await next()).toEqual(reported("APPEARED", 2, "RUNNING", null));
   Object.assign(runs[2] ?? {}, { name: "c", updated_at: "2026-02-01T10:02:00Z" });
   await reach(2_000);
-  expect(await next()).toEqual(told("LEFT", 3, "RUNNING", "RUNNING"));
+  expect(await next()).toEqual(reported("LEFT", 3, "RUNNING", "RUNNING"));
   const list = "GET ada/mnist/experiments?limit=500";
   expect(await requests(4)).toEqual([list, list, list, "GET ada/mnist/experiments/3/"]);
 });
@@ -120,12 +120,12 @@ test("scans of one list for different conditions are one request for each poll",
 test("what is running tells the end of each run: those that leave at a time are read by one list of ids", async () => {
   const runs = experiments(3);
   const { next, reach, requests } = await watchRuns(runs, RUNNING);
-  for (const id of [3, 2, 1]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+  for (const id of [3, 2, 1]) expect(await next()).toEqual(reported("APPEARED", id, "RUNNING", null));
   Object.assign(runs[0] ?? {}, { last_status: "succeeded", updated_at: "2026-02-01T10:01:00Z" });
   Object.assign(runs[1] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:01:01Z" });
   await reach(1_000);
-  expect(await next()).toEqual(told("LEFT", 2, "FAILED", "RUNNING", true));
-  expect(await next()).toEqual(told("LEFT", 1, "SUCCEEDED", "RUNNING", true));
+  expect(await next()).toEqual(reported("LEFT", 2, "FAILED", "RUNNING", true));
+  expect(await next()).toEqual(reported("LEFT", 1, "SUCCEEDED", "RUNNING", true));
   expect(await requests(3)).toEqual([
     LIST_RUNNING,
     LIST_RUNNING,
@@ -140,10 +140,10 @@ test("a deleted run is told as it was last, with a filter and without one", asyn
   ] as const) {
     const runs = experiments(2);
     const { next, reach, requests } = await watchRuns(runs, variables);
-    for (const id of [2, 1]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+    for (const id of [2, 1]) expect(await next()).toEqual(reported("APPEARED", id, "RUNNING", null));
     runs.shift();
     await reach(1_000);
-    expect(await next()).toEqual(told("GONE", 1, "RUNNING", "RUNNING"));
+    expect(await next()).toEqual(reported("GONE", 1, "RUNNING", "RUNNING"));
     expect(await requests(3)).toEqual([list, list, "GET ada/mnist/experiments/1/"]);
   }
 });
@@ -155,19 +155,19 @@ test("a server without lists by ids is asked for each run that leaves, and for n
     LIVE_REQUESTS_PER_MINUTE: "30",
   });
   for (const run of runs.toReversed())
-    expect(await next()).toEqual(told("APPEARED", run.id, "RUNNING", null));
+    expect(await next()).toEqual(reported("APPEARED", run.id, "RUNNING", null));
   for (const run of runs) Object.assign(run, { last_status: "done", updated_at: "2026-02-01T11:00:00Z" });
   await reach(1_000);
   const events: unknown[] = [];
   // A sixth of the minute's requests at once: two lists and three runs. Then one at a time, and no list before the runs are read.
   for (let sent = 6; sent <= 17; sent++) {
     // Later timers are those of comments.
-    await reach(await vi.waitUntil(() => timers().find((at) => at < 10_000 * sent), PATIENT));
+    await reach(await vi.waitUntil(() => timers().find((at) => at < 10_000 * sent), LONG_TIMEOUT));
     await requests(sent);
   }
   while (events.length < runs.length) events.push(await next());
   const texts = (all: readonly unknown[]) => all.map((each) => JSON.stringify(each)).toSorted();
-  expect(texts(events)).toEqual(texts(runs.map(({ id }) => told("LEFT", id, "DONE", "RUNNING", true))));
+  expect(texts(events)).toEqual(texts(runs.map(({ id }) => reported("LEFT", id, "DONE", "RUNNING", true))));
   const [first, second, ...reads] = await requests(17);
   expect([first, second]).toEqual([LIST_RUNNING, LIST_RUNNING]);
   expect(reads.toSorted()).toEqual(runs.map(({ id }) => `GET ada/mnist/experiments/${id}/`).toSorted());
@@ -178,16 +178,16 @@ test("a run that newer changes push off the page is told as displaced with a fil
   const runs = [...experiments(3), { id: 4, last_status: "running", updated_at: "2026-01-01T00:00:00Z" }];
   const { next, reach, requests } = await watchRuns(runs, { ...RUNNING, first: 2 });
   const list = `${LIST_RUNNING}&limit=2`;
-  for (const id of [3, 2]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+  for (const id of [3, 2]) expect(await next()).toEqual(reported("APPEARED", id, "RUNNING", null));
   Object.assign(runs[0] ?? {}, { updated_at: "2026-02-01T10:01:00Z" });
   await reach(1_000);
-  expect(await next()).toEqual(told("APPEARED", 1, "RUNNING", null));
-  expect(await next()).toEqual(told("DISPLACED", 2, "RUNNING", "RUNNING"));
+  expect(await next()).toEqual(reported("APPEARED", 1, "RUNNING", null));
+  expect(await next()).toEqual(reported("DISPLACED", 2, "RUNNING", "RUNNING"));
   Object.assign(runs[1] ?? {}, { updated_at: "2026-02-01T10:02:00Z" });
   Object.assign(runs[2] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:03:00Z" });
   await reach(2_000);
-  expect(await next()).toEqual(told("APPEARED", 2, "RUNNING", "RUNNING"));
-  expect(await next()).toEqual(told("LEFT", 3, "FAILED", "RUNNING", true));
+  expect(await next()).toEqual(reported("APPEARED", 2, "RUNNING", "RUNNING"));
+  expect(await next()).toEqual(reported("LEFT", 3, "FAILED", "RUNNING", true));
   expect(await requests(5)).toEqual([
     list,
     list,
@@ -201,13 +201,13 @@ test("without a filter, a run that newer changes push off the page costs nothing
   const runs = experiments(3);
   const { next, reach, requests } = await watchRuns(runs, { first: 2 });
   const list = "GET ada/mnist/experiments?limit=2";
-  for (const id of [3, 2]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+  for (const id of [3, 2]) expect(await next()).toEqual(reported("APPEARED", id, "RUNNING", null));
   Object.assign(runs[0] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:01:00Z" });
   await reach(1_000);
-  expect(await next()).toEqual(told("APPEARED", 1, "FAILED", null, true));
+  expect(await next()).toEqual(reported("APPEARED", 1, "FAILED", null, true));
   Object.assign(runs[1] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:02:00Z" });
   await reach(2_000);
-  expect(await next()).toEqual(told("APPEARED", 2, "FAILED", "RUNNING", true));
+  expect(await next()).toEqual(reported("APPEARED", 2, "FAILED", "RUNNING", true));
   expect(await requests(3)).toEqual([list, list, list]);
 });
 
@@ -218,14 +218,14 @@ test("a run whose state cannot be read for now is told when it can, and the list
   const { next, reach, requests } = await watchRuns(runs, { query: "status:running" }, RELEASE_04, (seen) =>
     isBroken && seen.path.endsWith("/1/") ? { status: 507, json: { detail: "no" } } : lists(seen),
   );
-  for (const id of [2, 1]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+  for (const id of [2, 1]) expect(await next()).toEqual(reported("APPEARED", id, "RUNNING", null));
   Object.assign(runs[0] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:01:00Z" });
   runs.push({ id: 3, last_status: "running", updated_at: "2026-02-01T10:01:01Z" });
   await reach(1_000);
-  expect(await next()).toEqual(told("APPEARED", 3, "RUNNING", null));
+  expect(await next()).toEqual(reported("APPEARED", 3, "RUNNING", null));
   isBroken = false;
   await reach(2_000);
-  expect(await next()).toEqual(told("LEFT", 1, "FAILED", "RUNNING", true));
+  expect(await next()).toEqual(reported("LEFT", 1, "FAILED", "RUNNING", true));
   const single = "GET ada/mnist/experiments/1/";
   expect(await requests(5)).toEqual([LIST_RUNNING, LIST_RUNNING, single, LIST_RUNNING, single]);
 });

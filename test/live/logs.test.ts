@@ -34,9 +34,9 @@ async function startLogged(text: string | null) {
 }
 
 async function textOf(subscriber: Subscriber): Promise<string | null> {
-  const told = await subscriber.next();
-  const chunk = told?.data?.["runLogAppended"] as { readonly text: string } | undefined;
-  expect(told?.errors).toBe(undefined);
+  const reported = await subscriber.next();
+  const chunk = reported?.data?.["runLogAppended"] as { readonly text: string } | undefined;
+  expect(reported?.errors).toBe(undefined);
   return chunk?.text ?? null;
 }
 

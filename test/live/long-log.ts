@@ -2,14 +2,14 @@ import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { vi } from "vitest";
 import { experimentId, FIRST_POLL, startLive } from "../support/live-service.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import type { Subscriber } from "../support/subscriber.ts";
 
 const LOG_APPENDED = `subscription ($id: ID!, $after: String) {
   runLogAppended(id: $id, after: $after) { text startByte endCursor hasMore }
 }`;
 
-export interface Piece {
+export interface Chunk {
   readonly text: string;
   readonly startByte: number;
   readonly endCursor: string;
@@ -61,36 +61,36 @@ export async function startLongLog(logOf: (authorization: string) => Buffer) {
         samples = moved === before ? samples + 1 : 0;
         before = moved;
         return moved > 0 && samples > 40;
-      }, PATIENT);
+      }, LONG_TIMEOUT);
     },
     /** Waits until no log is being sent. */
-    closed: () => vi.waitUntil(() => open.size === 0, PATIENT),
+    closed: () => vi.waitUntil(() => open.size === 0, LONG_TIMEOUT),
     /** Subscribes, and starts the poll. */
     watch: async (after: string | null = null, token = "ada"): Promise<Subscriber> => {
       const variables = { id: experimentId(1), after };
       const subscriber = await live.subscribe({ query: LOG_APPENDED, variables, token });
-      await vi.waitUntil(() => live.timers().some((at) => at % 1_000 === FIRST_POLL), PATIENT);
+      await vi.waitUntil(() => live.timers().some((at) => at % 1_000 === FIRST_POLL), LONG_TIMEOUT);
       return subscriber;
     },
   };
 }
 
 /** The next piece of a log; null at the end of its stream. */
-export async function pieceOf(subscriber: Subscriber): Promise<Piece | null> {
+export async function pieceOf(subscriber: Subscriber): Promise<Chunk | null> {
   const result = await subscriber.next();
   if (result?.errors) throw new Error(`expected a piece, got ${JSON.stringify(result.errors)}`);
-  return (result?.data?.["runLogAppended"] as Piece | undefined) ?? null;
+  return (result?.data?.["runLogAppended"] as Chunk | undefined) ?? null;
 }
 
 /** The next pieces of a log, up to the last that the log has. */
-export async function piecesOf(subscriber: Subscriber): Promise<Piece[]> {
-  const pieces: Piece[] = [];
+export async function piecesOf(subscriber: Subscriber): Promise<Chunk[]> {
+  const chunks: Chunk[] = [];
   do {
-    const piece = await pieceOf(subscriber);
-    if (!piece) throw new Error("expected a piece, got the end of the stream");
-    pieces.push(piece);
-  } while (pieces.at(-1)?.hasMore);
-  return pieces;
+    const chunk = await pieceOf(subscriber);
+    if (!chunk) throw new Error("expected a piece, got the end of the stream");
+    chunks.push(chunk);
+  } while (chunks.at(-1)?.hasMore);
+  return chunks;
 }
 
-export const textOf = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join("");
+export const textOf = (chunks: readonly Chunk[]): string => chunks.map(({ text }) => text).join("");

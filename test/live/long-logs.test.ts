@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { latch } from "../support/latch.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
 import { pieceOf, piecesOf, startLongLog, textOf } from "./long-log.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import type { Subscriber } from "../support/subscriber.ts";
 
 const LOG = "GET ada/mnist/experiments/1/logs/";
@@ -24,9 +24,9 @@ test("a long log of a finished run is read once, with one request, and ends its 
   service.status = "succeeded";
   const reader = await watch();
   advance(FIRST_POLL);
-  const pieces = await piecesOf(reader);
-  expect(textOf(pieces)).toBe(log.toString());
-  expect(pieces).toHaveLength(Math.ceil(log.length / 262_144));
+  const chunks = await piecesOf(reader);
+  expect(textOf(chunks)).toBe(log.toString());
+  expect(chunks).toHaveLength(Math.ceil(log.length / 262_144));
   expect(await pieceOf(reader)).toBe(null);
   expect(inOrder()).toEqual([RUN, LOG]);
   expect(moved()).toBe(log.length);
@@ -60,8 +60,8 @@ test("a long log is read no faster than its subscriber reads, and by one request
   const first = await pieceOf(reader);
   await paused();
   expect(moved()).toBeLessThan(log.length);
-  const pieces = [...(first ? [first] : []), ...(await piecesOf(reader))];
-  expect(textOf(pieces) === log.toString()).toBe(true);
+  const chunks = [...(first ? [first] : []), ...(await piecesOf(reader))];
+  expect(textOf(chunks) === log.toString()).toBe(true);
   expect(inOrder()).toEqual([RUN, LOG]);
   expect(moved()).toBe(log.length);
 });
@@ -112,12 +112,12 @@ test("a subscriber that does not read holds up the others for seconds only, and 
   /** Reads the log while the time goes on. */
   const all = async (reader: Subscriber) => {
     let isRead = false;
-    const pieces = piecesOf(reader).finally(() => (isRead = true));
+    const chunks = piecesOf(reader).finally(() => (isRead = true));
     await vi.waitUntil(() => {
       advance(100);
       return isRead;
-    }, PATIENT);
-    return textOf(await pieces);
+    }, LONG_TIMEOUT);
+    return textOf(await chunks);
   };
   expect((await all(quick)) === log.toString()).toBe(true);
   expect((await all(slow)) === log.toString()).toBe(true);

@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { SlidingWindow } from "../../src/util/sliding-window.ts";
 import { globalId } from "../support/ids.ts";
 import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 
 const experiments = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ id: index + 1, last_status: "running" }));
@@ -42,16 +42,16 @@ test("the runs of a group are one request per poll: first those of the page, the
     }`,
     variables: { of: globalId("Group:ada/mnist/9") },
   });
-  const told = (...given: Parameters<typeof update>) => ({
+  const reported = (...given: Parameters<typeof update>) => ({
     data: { runsUpdated: update(...given).data.runUpdated },
   });
   advance(FIRST_POLL);
-  for (const { id } of runs) expect(await watcher.next()).toEqual(told(id, "RUNNING"));
+  for (const { id } of runs) expect(await watcher.next()).toEqual(reported(id, "RUNNING"));
   for (const run of runs) run.last_status = run.id === 2 ? "succeeded" : "running";
   runs.push({ id: 4, last_status: "created" });
   await reach(1_000);
-  expect(await watcher.next()).toEqual(told(2, "SUCCEEDED", "RUNNING", true));
-  expect(await watcher.next()).toEqual(told(4, "CREATED"));
+  expect(await watcher.next()).toEqual(reported(2, "SUCCEEDED", "RUNNING", true));
+  expect(await watcher.next()).toEqual(reported(4, "CREATED"));
   const list = "GET ada/mnist/experiments?group=9";
   expect(await requests(2)).toEqual([list, list]);
 });
@@ -81,7 +81,7 @@ test("200 watched runs begin with a sixth of a minute's requests, then take turn
   // Later timers are those of comments.
   const isPoll = (at: number) => at < 10_000;
   for (let turn = 0; turn < 2; turn++) {
-    const next = await vi.waitUntil(() => timers().find(isPoll), PATIENT);
+    const next = await vi.waitUntil(() => timers().find(isPoll), LONG_TIMEOUT);
     await reach(next);
     await requests(++sent);
   }

@@ -37,7 +37,7 @@ async function startMeasured(minutes: readonly number[] = [1, 2, 3]) {
   return { ...live, run, record, follow };
 }
 
-const told = (id: number) => ({
+const reported = (id: number) => ({
   data: { experimentMetricRecorded: { internalId: `${id}`, values: [{ value: id / 10 }] } },
 });
 
@@ -51,7 +51,8 @@ test("metric records that appear after the subscription began are told, and the 
   await reach(1_000);
   await settle();
   await reach(2_000);
-  for (const id of [4, 5]) expect([await one.next(), await other.next()]).toEqual([told(id), told(id)]);
+  for (const id of [4, 5])
+    expect([await one.next(), await other.next()]).toEqual([reported(id), reported(id)]);
   run.last_status = "succeeded";
   await settle();
   await reach(3_000);
@@ -77,10 +78,10 @@ test.each([
   record(count + 1, count - 3);
   record(count + 2, count - 3);
   await reach(1_000, 2_000);
-  expect([await reader.next(), await reader.next()]).toEqual([told(count + 2), told(count + 1)]);
+  expect([await reader.next(), await reader.next()]).toEqual([reported(count + 2), reported(count + 1)]);
   record(count + 3, count);
   await reach(3_000, 4_000);
-  expect(await reader.next()).toEqual(told(count + 3));
+  expect(await reader.next()).toEqual(reported(count + 3));
 });
 
 test.each([
@@ -92,10 +93,10 @@ test.each([
   const { data } = await ask<{ experiment: { metrics: { pageInfo: { endCursor: string } } } }, object>(list);
   const reader = await follow(id ?? data.experiment.metrics.pageInfo.endCursor);
   advance(FIRST_POLL);
-  expect([await reader.next(), await reader.next()]).toEqual([told(2), told(3)]);
+  expect([await reader.next(), await reader.next()]).toEqual([reported(2), reported(3)]);
   record(4);
   await reach(1_000);
-  expect(await reader.next()).toEqual(told(4));
+  expect(await reader.next()).toEqual(reported(4));
 });
 
 test("on a server that neither counts nor takes offsets, the pages up to the present are read and not told", async () => {
@@ -120,7 +121,7 @@ test("on a server that neither counts nor takes offsets, the pages up to the pre
   expect(await requests(3)).toEqual([RUN, METRICS, `${METRICS}?page=2`]);
   pages[1]?.push(4);
   await reach(1_000, 2_000);
-  expect(await reader.next()).toEqual(told(4));
+  expect(await reader.next()).toEqual(reported(4));
 });
 
 test("a cursor that is none, or of another experiment, is rejected at once", async () => {

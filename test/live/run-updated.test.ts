@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { latch } from "../support/latch.ts";
 import { FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
-import { NO_DEADLINES, withoutPings } from "../support/patience.ts";
+import { NO_DEADLINES, withoutPings } from "../support/long-timeout.ts";
 
 const READ = "GET ada/mnist/experiments/1/";
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
-import { PATIENT, withoutPings } from "../support/patience.ts";
+import { LONG_TIMEOUT, withoutPings } from "../support/long-timeout.ts";
 import { openRaw } from "../http/raw-socket.ts";
 
 const RUNNING = [{ id: 1, last_status: "running" }];
@@ -29,8 +29,8 @@ test("limits of documents hold for subscriptions, which have one root field", as
     `subscription { runUpdated(id: "x") { reason previousStatus run { id } } }`,
     `subscription { a: runUpdated(id: "x") { reason } b: runUpdated(id: "y") { reason } }`,
   ]) {
-    const told = await (await subscribe({ query })).next();
-    codes.push(told?.errors?.map(({ extensions }) => extensions["code"]));
+    const reported = await (await subscribe({ query })).next();
+    codes.push(reported?.errors?.map(({ extensions }) => extensions["code"]));
   }
   expect(codes).toEqual([["OPERATION_TOO_DEEP"], ["OPERATION_TOO_LARGE"], ["GRAPHQL_VALIDATION_FAILED"]]);
 });
@@ -41,8 +41,8 @@ test.each([
   `subscription ($id: ID!) { ...Root } fragment Root on Subscription { runUpdated(id: $id) @skip(if: true) { reason } }`,
 ])("the one root field of a subscription cannot be left out: %s", async (query) => {
   const { subscribe, logged } = await startLive(RUNNING);
-  const told = await (await subscribe({ query, variables: { id: experimentId(1), no: false } })).next();
-  expect(told?.errors).toMatchObject([
+  const reported = await (await subscribe({ query, variables: { id: experimentId(1), no: false } })).next();
+  expect(reported?.errors).toMatchObject([
     {
       message: "Expected no @skip or @include at the root of a subscription.",
       extensions: { code: "GRAPHQL_VALIDATION_FAILED" },
@@ -89,7 +89,7 @@ test("a gateway that stops waits a second for the readers of event streams", asy
     variables: { id: experimentId(1) },
   });
   advance(FIRST_POLL);
-  await vi.waitUntil(() => timers().includes(FIRST_POLL + 600_000), PATIENT);
+  await vi.waitUntil(() => timers().includes(FIRST_POLL + 600_000), LONG_TIMEOUT);
   drain();
   advance(1_000);
   await expect(watcher.next()).rejects.toThrow("aborted");
@@ -111,8 +111,8 @@ test("a slow reader is told the latest state when it reads again, not those in b
     await reach((index + 2) * 1_000);
   }
   await reach(6_000);
-  const told = [];
-  do told.push((await watcher.next())?.data?.["runUpdated"]);
-  while (!JSON.stringify(told.at(-1)).includes("STOPPING"));
-  expect(told.length).toBeLessThan(states.length);
+  const reported = [];
+  do reported.push((await watcher.next())?.data?.["runUpdated"]);
+  while (!JSON.stringify(reported.at(-1)).includes("STOPPING"));
+  expect(reported.length).toBeLessThan(states.length);
 });

@@ -1,29 +1,29 @@
 import { once } from "node:events";
 import { expect, test, vi } from "vitest";
 import { startLive } from "../support/live-service.ts";
-import { PATIENT, withoutPings } from "../support/patience.ts";
+import { LONG_TIMEOUT, withoutPings } from "../support/long-timeout.ts";
 import { openSocket } from "../support/admission.ts";
 
 test("a client that sends and does not read is disconnected when 4 MB wait for it, which is no fault of the gateway", async () => {
   withoutPings();
   const { url } = await startLive([]);
-  const told = vi.spyOn(console, "error");
+  const reported = vi.spyOn(console, "error");
   const { socket } = await openSocket({ url }, { token: null });
   socket.pause();
   const ping = JSON.stringify({ type: "ping", payload: { text: "x".repeat(1_000) } });
   const lost = vi.fn<() => void>();
   const send = (): void => socket.send(ping, (error) => (error ? lost() : setImmediate(send)));
   for (let sent = 0; sent < 100; sent++) send();
-  await vi.waitUntil(() => lost.mock.calls.length > 0, PATIENT);
-  expect(told.mock.calls).toEqual([]);
+  await vi.waitUntil(() => lost.mock.calls.length > 0, LONG_TIMEOUT);
+  expect(reported.mock.calls).toEqual([]);
 });
 
 test("a message longer than MAX_BODY_BYTES ends its connection, which is no fault of the gateway", async () => {
   const { url } = await startLive([], { env: { MAX_BODY_BYTES: "2000" } });
-  const told = vi.spyOn(console, "error");
+  const reported = vi.spyOn(console, "error");
   const { socket, closed } = await openSocket({ url }, { token: null });
   socket.send("x".repeat(2_001));
-  expect([await closed, told.mock.calls]).toEqual([1_009, []]);
+  expect([await closed, reported.mock.calls]).toEqual([1_009, []]);
 });
 
 test("many messages that come at once are read one in each turn of the event loop", async () => {
@@ -32,13 +32,13 @@ test("many messages that come at once are read one in each turn of the event loo
   const answered = vi.fn<() => void>();
   socket.on("message", answered);
   let turns = 0;
-  const countTurns = (): void => {
+  const countTicks = (): void => {
     turns++;
-    if (answered.mock.calls.length < 3_000) setImmediate(countTurns);
+    if (answered.mock.calls.length < 3_000) setImmediate(countTicks);
   };
   for (let sent = 0; sent < 3_000; sent++) socket.send(JSON.stringify({ type: "ping" }));
-  countTurns();
-  await vi.waitUntil(() => answered.mock.calls.length === 3_000, PATIENT);
+  countTicks();
+  await vi.waitUntil(() => answered.mock.calls.length === 3_000, LONG_TIMEOUT);
   expect(turns).toBeGreaterThanOrEqual(3_000);
 });
 

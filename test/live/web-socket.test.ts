@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { clientOf } from "./socket-client.ts";
 
 const ADA = { authorization: "token ada" };
@@ -94,7 +94,7 @@ test("a rejected connection is closed, also when its client leaves its own side 
   await vi.waitUntil(() => {
     if (!socket.destroyed) socket.write("more");
     return reset.mock.calls.length > 0;
-  }, PATIENT);
+  }, LONG_TIMEOUT);
   expect(socket.destroyed).toBe(true);
 });
 
@@ -107,7 +107,7 @@ test("a gateway that stops closes connections so that clients connect again, els
   pending.catch(() => {});
   await subscriptions(1);
   drain();
-  await vi.waitUntil(() => closed.mock.calls.length === 1, PATIENT);
+  await vi.waitUntil(() => closed.mock.calls.length === 1, LONG_TIMEOUT);
   expect(closed.mock.calls[0]?.[0]).toMatchObject({ code: 1001 });
   await subscriptions(0);
   expect(await statusOf(url, "/graphql")).toBe(503);
@@ -132,9 +132,9 @@ test("a client that answers no ping is disconnected", async () => {
   socket.on("open", () => socket.send(JSON.stringify({ type: "connection_init", payload: ADA })));
   await subscriptions(1);
   tenSecondsOf(intervals);
-  await vi.waitUntil(() => pings.mock.calls.length === 1, PATIENT);
+  await vi.waitUntil(() => pings.mock.calls.length === 1, LONG_TIMEOUT);
   tenSecondsOf(timers);
-  await vi.waitUntil(() => closed.mock.calls.length === 1, PATIENT);
+  await vi.waitUntil(() => closed.mock.calls.length === 1, LONG_TIMEOUT);
   await subscriptions(0);
   expect(pings).toHaveBeenCalledTimes(1);
 });

@@ -6,7 +6,7 @@ import { latch } from "../support/latch.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { LOG_CALL, LOG_ROUTE, type LogAnswer, READ_LOG, readWindowOf } from "../support/logs.ts";
-import { withDeadline } from "../support/patience.ts";
+import { withDeadline } from "../support/long-timeout.ts";
 import REASONS from "./missing-reasons.json" with { type: "json" };
 
 describe("a log that cannot be had", () => {
@@ -22,8 +22,8 @@ describe("a log that cannot be had", () => {
     expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/", LOG_CALL]);
   });
 
-  test.each(REASONS)("because it $why keeps the service's reason", async ({ told, code }) => {
-    const { ask, logged } = await startBefore(() => told);
+  test.each(REASONS)("because it $why keeps the service's reason", async ({ reported, code }) => {
+    const { ask, logged } = await startBefore(() => reported);
     const { data, errors } = (await ask(READ_LOG)) as LogAnswer;
     expect(data).toEqual({ experiment: { logs: null } });
     expect(errors?.map(({ extensions }) => [extensions["code"], extensions["upstream"]])).toEqual([

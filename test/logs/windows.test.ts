@@ -30,10 +30,10 @@ describe("a window from the start of a log", () => {
       what: "shows signs of replacement for bytes that are no UTF-8",
       written: Buffer.from([0x61, 0xff, 0x62, 0x80, 0x63, 0xc3, 0x28, 0x0a]),
       maxBytes: 99,
-      told: { text: "a\uFFFDb\uFFFDc\uFFFD(\n", hasMore: false },
+      reported: { text: "a\uFFFDb\uFFFDc\uFFFD(\n", hasMore: false },
     },
-  ])("$what", async ({ written, maxBytes, told }) => {
-    expect(await readWindowOf(await startLog(written), { maxBytes })).toMatchObject(told);
+  ])("$what", async ({ written, maxBytes, reported }) => {
+    expect(await readWindowOf(await startLog(written), { maxBytes })).toMatchObject(reported);
   });
 
   test.each([
@@ -234,9 +234,9 @@ describe("a window holds little more than its bytes", () => {
       { tailLines: 2, maxBytes: 65_536 },
       { text: "lin\nlin\n", endByte: 64 * MEGABYTE },
     ],
-  ])("%s", async (_, wanted, told) => {
+  ])("%s", async (_, wanted, reported) => {
     const { window, megabytes } = await watch(64 * 16, ofSocket, wanted);
-    expect(window).toMatchObject(told);
+    expect(window).toMatchObject(reported);
     expect(megabytes).toBeLessThan(ENOUGH);
   });
 

@@ -17,9 +17,9 @@ async function start(recordOf: (id: number) => FakeResponse) {
   const records = new Map<string, FakeResponse>();
   const service = await startFake(({ path }) => {
     const [, id = ""] = /experiments\/(\d+)/.exec(path) ?? [];
-    const told = records.get(id) ?? recordOf(Number(id));
-    records.set(id, told);
-    return told;
+    const reported = records.get(id) ?? recordOf(Number(id));
+    records.set(id, reported);
+    return reported;
   });
   const program = [`--max-old-space-size=${HEAP}`, "--max-semi-space-size=32", mainIn(BUILT)];
   // The process is slow on a slow machine, and must not be spared by its deadlines.

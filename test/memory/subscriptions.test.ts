@@ -4,7 +4,7 @@ import { startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { globalId } from "../support/ids.ts";
 import { mainIn } from "../support/main-process.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { subscribe } from "../support/subscriber.ts";
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
@@ -44,7 +44,7 @@ async function requestsOf({ service, gateway }: Awaited<ReturnType<typeof start>
       () => service.seen().length >= count,
       () => true,
     );
-  await vi.waitUntil(isOver, { ...PATIENT, timeout: 500_000, interval: 100 });
+  await vi.waitUntil(isOver, { ...LONG_TIMEOUT, timeout: 500_000, interval: 100 });
   await gateway.expectAlive();
 }
 

@@ -157,8 +157,8 @@ describe("an explained operation", () => {
   });
 
   test("lists failed attempts, with their errors", async () => {
-    const told = [{ json: {}, status: 503, headers: { "retry-after": "1" } }];
-    const service = await startFake(() => told.shift() ?? { json: { detail: "No." }, status: 403 });
+    const reported = [{ json: {}, status: 503, headers: { "retry-after": "1" } }];
+    const service = await startFake(() => reported.shift() ?? { json: { detail: "No." }, status: 403 });
     const gateway = await startGateway({ upstream: service, env: { EXPLAIN: "on", UPSTREAM_RETRIES: "1" } });
     const explained = await explain(gateway, `{ experiment(id: "ada.mnist.3") { status } }`);
     expect(explained.answer.errors).toHaveLength(1);

@@ -26,10 +26,10 @@ describe("the log of the gateway", () => {
     await ask("{ canary }", {}, { token: "canary" });
     await ask(`query ${"Long".repeat(50)} { __typename }`);
     const lines = linesIn(logged());
-    const told = lines.map(({ msg, level, type, name, codes, method, route, outcome }) =>
+    const reported = lines.map(({ msg, level, type, name, codes, method, route, outcome }) =>
       msg === "operation" ? { level, type, name, codes } : { level, method, route, outcome },
     );
-    expect(told).toEqual(LINES.told);
+    expect(reported).toEqual(LINES.reported);
     const KEYS =
       `caller client clientVersion codes failed hash level method ms msg name outcome requestId route status time
       traceId type upstreamRequests`.split(/\s+/);

@@ -42,7 +42,7 @@ test.each(TRACE_CONTEXTS)(
   async ({ given: traceparent, sent, state: tracestate, sentState }) => {
     const { ask, service: fake } = await startBefore(() => ({ json: { username: "ada" } }));
     await ask("{ viewer { isSuperuser } }", {}, { headers: { traceparent, tracestate } });
-    const told = fake.seen().map(({ headers }) => [headers["traceparent"], headers["tracestate"]]);
-    expect(told).toEqual([[sent ?? undefined, sentState ?? undefined]]);
+    const reported = fake.seen().map(({ headers }) => [headers["traceparent"], headers["tracestate"]]);
+    expect(reported).toEqual([[sent ?? undefined, sentState ?? undefined]]);
   },
 );

@@ -148,11 +148,11 @@ describe("a file that extends a built-in profile", () => {
 describe("a profile that cannot be used", () => {
   const faultsOf = (text: string) => faultsIn({ UPSTREAM_PROFILE: profileFile(text) });
 
-  test.each(FAULTS)("is refused at the start, each fault with its place: %s", (text = "", ...told) => {
-    const faults = faultsOf(text);
-    expect(faults).toHaveLength(told.length);
-    for (const [index, each] of told.entries()) {
-      expect(faults[index]?.slice(0, `UPSTREAM_PROFILE: ${each}`.length)).toBe(`UPSTREAM_PROFILE: ${each}`);
+  test.each(FAULTS)("is refused at the start, each fault with its place: %s", (text = "", ...reported) => {
+    const problems = faultsOf(text);
+    expect(problems).toHaveLength(reported.length);
+    for (const [index, each] of reported.entries()) {
+      expect(problems[index]?.slice(0, `UPSTREAM_PROFILE: ${each}`.length)).toBe(`UPSTREAM_PROFILE: ${each}`);
     }
   });
 
@@ -163,9 +163,9 @@ describe("a profile that cannot be used", () => {
     ["keys that are unknown", many(1_000, (index) => `key${index}: 1`), "further faults: 980"],
     ["values that cannot be used", `omittedInLists: {jobs: [${"1,".repeat(500)}]}`, "further faults: 480"],
   ])("tells the first 20 faults and how many more there are: %s", (_, text, last) => {
-    const faults = faultsOf(text);
-    expect(faults).toHaveLength(21);
-    expect(faults.at(-1)).toBe(`UPSTREAM_PROFILE: ${last}`);
+    const problems = faultsOf(text);
+    expect(problems).toHaveLength(21);
+    expect(problems.at(-1)).toBe(`UPSTREAM_PROFILE: ${last}`);
   });
 
   test("is not parsed when it is longer than any profile, as YAML takes the square of its keys", () => {

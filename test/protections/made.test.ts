@@ -5,8 +5,8 @@ import { clientOf } from "../live/socket-client.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { firstCodeOf } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
-import { askInPieces } from "../support/pieces.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
+import { askIncrementally } from "../support/incremental.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { post } from "../support/raw-requests.ts";
 
@@ -60,8 +60,8 @@ describe("what an operation makes counts against MAX_UPSTREAM_BYTES, beside what
   test("parts that are delivered later", async () => {
     const { url } = await start();
     const query = `{ project(id: "ada.mnist") { experiments(first: 70) { nodes { id ... @defer { name } } } } }`;
-    const pieces = await askInPieces(url, { query }, { authorization: "token t0ken" });
-    expect(JSON.stringify(pieces)).toContain("REQUEST_LIMIT_EXCEEDED");
+    const payloads = await askIncrementally(url, { query }, { authorization: "token t0ken" });
+    expect(JSON.stringify(payloads)).toContain("REQUEST_LIMIT_EXCEEDED");
   });
 });
 
@@ -107,7 +107,7 @@ describe("what a request brings counts against it as well, before anything is do
     const asking = () => ask(query, { id: "ada.mnist.42", some });
     expect(firstCodeOf(await asking())).toBe("REQUEST_LIMIT_EXCEEDED");
     stream.leave();
-    await vi.waitUntil(async () => firstCodeOf(await asking()) === "ok", PATIENT);
+    await vi.waitUntil(async () => firstCodeOf(await asking()) === "ok", LONG_TIMEOUT);
   });
 
   test("a document that was sent before, by its plan as well, where it is longer than people write them", async () => {

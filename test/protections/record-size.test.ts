@@ -52,7 +52,7 @@ const summaryOf = (selection: string, lists?: Lists, project?: string) =>
   ofList(` { summary { ${selection} } }`, lists, project);
 
 /** What costs little, and what may not cost much more, with these answers of the service. */
-type Story = readonly [answers: Readonly<Record<string, unknown>>, little: Sent, much: Sent];
+type Case = readonly [answers: Readonly<Record<string, unknown>>, little: Sent, much: Sent];
 
 const run = (given: object) => ({ "experiments/1/": row(1, { last_status: "running", ...given }) });
 const rows = (...given: readonly object[]) => ({
@@ -63,7 +63,7 @@ const many = (count: number, name: string) => upTo(count).map((index) => name + 
 const nested = (levels: number, count: number) =>
   upTo(levels).reduce<object>((values) => ({ k: values }), named(count));
 
-const STORIES: Readonly<Record<string, Story>> = {
+const STORIES: Readonly<Record<string, Case>> = {
   "parameters that a run lacks": [
     run({ declarations: named(2_000) }),
     ofRun("declarations(names: $names) { name }", { names: many(2_000, "p") }),
@@ -162,7 +162,7 @@ describe("much is asked for at hardly more cost than little:", () => {
 const listsOfTwo = [1, 2].map(() => ({ declarations: { lists: listsOf(100_000) } }));
 
 describe("is walked in turns with other work:", () => {
-  const stories: Readonly<Record<string, readonly [answers: Story[0], sent: Sent]>> = {
+  const cases: Readonly<Record<string, readonly [answers: Case[0], sent: Sent]>> = {
     "more parameters than a result may have": [
       run({ declarations: named(150_000) }),
       ofRun("declarations { name }"),
@@ -186,7 +186,7 @@ describe("is walked in turns with other work:", () => {
       ofList(`(filter: { words: "${many(50, "a").join(" ")}" }) { totalCount }`),
     ],
   };
-  test.each(Object.entries(stories))("%s", async (_, [answers, { query: text, lists }]) => {
+  test.each(Object.entries(cases))("%s", async (_, [answers, { query: text, lists }]) => {
     const { ask } = await start(answers);
     await ask(text, lists);
     expect(await longestShareOf(() => ask(text, lists))).toBeLessThan(0.5);

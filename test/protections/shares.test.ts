@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Outcome, startWorld, type Who, type World } from "../support/admission-world.ts";
+import { type Outcome, startFixture, type Who, type Fixture } from "../support/admission-fixture.ts";
 import { ENTER, type Enter } from "../support/admission.ts";
 import { startFake } from "../support/fake.ts";
 import { latch } from "../support/latch.ts";
@@ -15,7 +15,7 @@ import {
   RUNNING_RECORD,
   statusOf,
 } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { refusal } from "../support/throttling.ts";
 
 test("when all callers together hold what they may, one with more than an equal share is refused, and the others are not", async () => {
@@ -42,9 +42,9 @@ test("when all callers together hold what they may, one with more than an equal 
   // Known tokens: the bytes of strangers count together.
   for (const token of ["heavy", "a", "b", "c", "d"]) await askFor(gateway, undefined, token);
   const heavy = hold(1, "heavy");
-  await vi.waitUntil(() => service.seen().length === 7, PATIENT);
+  await vi.waitUntil(() => service.seen().length === 7, LONG_TIMEOUT);
   const light = ["a", "b", "c", "d"].map((token) => hold(3, token));
-  await vi.waitUntil(() => service.seen().length === 15, PATIENT);
+  await vi.waitUntil(() => service.seen().length === 15, LONG_TIMEOUT);
   heavysSecond.open();
   expect(firstCodeOf(await heavy)).toBe("REQUEST_LIMIT_EXCEEDED");
   lightsSecond.open();
@@ -81,18 +81,18 @@ test.each<[string, (number: number) => string]>([
   for (let number = 0; number < 6; number++) {
     const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
     onTestFinished(() => void socket.destroy());
-    socket.on("error", () => {}).on("data", (piece: Buffer) => endings.push(piece.toString().slice(0, 12)));
+    socket.on("error", () => {}).on("data", (chunk: Buffer) => endings.push(chunk.toString().slice(0, 12)));
     const head = `POST /graphql HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n${headerOf(number)}`;
     socket.write(`${head}\r\nContent-Length: 50000\r\n\r\n${" ".repeat(40_000)}`);
   }
-  await vi.waitUntil(() => endings.length >= 2, PATIENT);
+  await vi.waitUntil(() => endings.length >= 2, LONG_TIMEOUT);
   expect(await askFor(gateway, ASK_STATUS, "light")).toEqual(RUNNING_ANSWER);
   expect(new Set(endings)).toEqual(new Set(["HTTP/1.1 408"]));
 });
 
-const outcomesOf = async (enter: Enter, world: World, callers: readonly Who[]) => {
+const outcomesOf = async (enter: Enter, fixture: Fixture, callers: readonly Who[]) => {
   const outcomes: Outcome[] = [];
-  for (const who of callers) outcomes.push((await enter(world, who, "active")).outcome);
+  for (const who of callers) outcomes.push((await enter(fixture, who, "active")).outcome);
   return outcomes;
 };
 
@@ -100,13 +100,13 @@ const outcomesOf = async (enter: Enter, world: World, callers: readonly Who[]) =
 const DOWNLOADS = { MAX_DOWNLOADS: "8", MAX_DOWNLOADS_PER_TOKEN: "2", TRUSTED_PROXIES: "1" };
 
 test("strangers at many addresses have half of the places, and leave the others to known tokens", async () => {
-  const world = await startWorld({ env: DOWNLOADS });
-  await world.accept("ada");
+  const fixture = await startFixture({ env: DOWNLOADS });
+  await fixture.accept("ada");
   const unverifiedCallers = ["1", "1", "1", "2", "2", "3"].map((host, index) => ({
     token: `invented${index}`,
     forwarded: `10.0.0.${host}`,
   }));
-  expect(await outcomesOf(ENTER.download, world, unverifiedCallers)).toEqual([
+  expect(await outcomesOf(ENTER.download, fixture, unverifiedCallers)).toEqual([
     "in",
     "in",
     429,
@@ -114,15 +114,15 @@ test("strangers at many addresses have half of the places, and leave the others 
     "in",
     503,
   ]);
-  expect((await ENTER.download(world, { token: "ada" }, "active")).outcome).toBe("in");
+  expect((await ENTER.download(fixture, { token: "ada" }, "active")).outcome).toBe("in");
 });
 
 test("a token that becomes known leaves the places of its address to strangers, with all that it has under way", async () => {
-  const world = await startWorld({ env: DOWNLOADS });
-  expect((await ENTER.download(world, { token: "ada" }, "active")).outcome).toBe("in");
-  await world.accept("ada", "ada");
+  const fixture = await startFixture({ env: DOWNLOADS });
+  expect((await ENTER.download(fixture, { token: "ada" }, "active")).outcome).toBe("in");
+  await fixture.accept("ada", "ada");
   const unverifiedCallers = [{ token: "invented1" }, { token: "invented2" }, { token: "invented3" }];
-  expect(await outcomesOf(ENTER.download, world, unverifiedCallers)).toEqual(["in", "in", 429]);
+  expect(await outcomesOf(ENTER.download, fixture, unverifiedCallers)).toEqual(["in", "in", 429]);
 });
 
 describe("all places for operations", () => {
@@ -144,7 +144,7 @@ describe("all places for operations", () => {
       const code = gateway.ask(query, {}, { token, headers }).then(firstCodeOf);
       let isAnswered = false;
       void code.then(() => (isAnswered = true));
-      await vi.waitUntil(() => isAnswered || service.seen().length > before, PATIENT);
+      await vi.waitUntil(() => isAnswered || service.seen().length > before, LONG_TIMEOUT);
       return { code };
     };
     return { enter, gateway, answer: () => answering.open() };
@@ -179,11 +179,11 @@ describe("all places for operations", () => {
       firstCodeOf(await gateway.ask(query, {}, { token, headers: { "x-forwarded-for": `10.0.0.${host}` } }));
     for (const token of ["one", "two", "three"]) await askFrom(3, token);
     const waiting = ["cold1", "cold2"].map((token) => askFrom(1, token));
-    await vi.waitUntil(() => service.seen().length === 5, PATIENT);
+    await vi.waitUntil(() => service.seen().length === 5, LONG_TIMEOUT);
     expect(await askFrom(2, "ada")).toBe("ok");
     expect(await Promise.race(waiting)).toBe("SERVICE_OVERLOADED");
     const known = ["one", "two"].map((token) => askFrom(3, token, statusOf(43)));
-    await vi.waitUntil(() => service.seen().length === 8, PATIENT);
+    await vi.waitUntil(() => service.seen().length === 8, LONG_TIMEOUT);
     expect(await askFrom(3, "three")).toBe("SERVICE_OVERLOADED");
     answering.open();
     expect(await Promise.all(known)).toEqual(["ok", "ok"]);
@@ -193,7 +193,7 @@ describe("all places for operations", () => {
     answering = latch();
     const seen = service.seen().length;
     const last = ["one", "two"].map((token) => askFrom(3, token, statusOf(44)));
-    await vi.waitUntil(() => service.seen().length === seen + 2, PATIENT);
+    await vi.waitUntil(() => service.seen().length === seen + 2, LONG_TIMEOUT);
     expect(await askFrom(3, "three", statusOf(44))).toBe("SERVICE_OVERLOADED");
     answering.open();
     expect(await Promise.all(last)).toEqual(["ok", "ok"]);
@@ -209,10 +209,10 @@ describe("all places for operations", () => {
       (token, index) => `${query(index + 2)}\r\nAuthorization: token ${token}\r\n\r\n`,
     );
     let text = "";
-    socket.on("data", (piece: Buffer) => (text += piece.toString())).write(requests.join(""));
+    socket.on("data", (chunk: Buffer) => (text += chunk.toString())).write(requests.join(""));
     answer();
     const statuses = () => [...text.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status);
-    await vi.waitUntil(() => statuses().length === 5, PATIENT);
+    await vi.waitUntil(() => statuses().length === 5, LONG_TIMEOUT);
     expect(statuses()).toEqual(["503", "200", "200", "200", "200"]);
   });
 
@@ -228,12 +228,12 @@ describe("all places for operations", () => {
 });
 
 test("those who sign in at one address have half of the places for it, and those at all addresses have all", async () => {
-  const world = await startWorld({ env: { MAX_UNVERIFIED_MUTATIONS: "4", TRUSTED_PROXIES: "1" } });
+  const fixture = await startFixture({ env: { MAX_UNVERIFIED_MUTATIONS: "4", TRUSTED_PROXIES: "1" } });
   const unverifiedCallers = ["1", "1", "1", "2", "2", "3"].map((host) => ({
     token: null,
     forwarded: `10.0.0.${host}`,
   }));
-  expect(await outcomesOf(ENTER["sign-in"], world, unverifiedCallers)).toEqual([
+  expect(await outcomesOf(ENTER["sign-in"], fixture, unverifiedCallers)).toEqual([
     "in",
     "in",
     429,
@@ -244,9 +244,9 @@ test("those who sign in at one address have half of the places for it, and those
 });
 
 test("while the gateway drains nothing begins that lasts, and operations do", async () => {
-  const world = await startWorld();
-  world.drain();
-  for (const door of ["event stream", "WebSocket"] as const)
-    expect((await ENTER[door](world, { token: "ada" }, "active")).outcome).toBe(503);
-  expect((await ENTER.POST(world, { token: "ada" }, "active")).outcome).toBe("in");
+  const fixture = await startFixture();
+  fixture.drain();
+  for (const limit of ["event stream", "WebSocket"] as const)
+    expect((await ENTER[limit](fixture, { token: "ada" }, "active")).outcome).toBe(503);
+  expect((await ENTER.POST(fixture, { token: "ada" }, "active")).outcome).toBe("in");
 });

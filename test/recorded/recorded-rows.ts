@@ -12,7 +12,7 @@ export interface Asked {
   /** The exchange of the same file that is asked for as well, and whose answer is told where that of the first is empty. */
   readonly behind?: string;
   /** What is told, where that is not the recorded answer field by field. */
-  readonly told?: unknown;
+  readonly reported?: unknown;
   /** The place of the error when the server refuses, and what is there besides. By default it is a list or a mutation. */
   readonly refused?: { readonly at: string; readonly data: unknown };
   readonly profile?: string;
@@ -71,9 +71,9 @@ async function replay(lines: readonly Line[], document: string, profile: string)
     token: lines[0] ? tokenIn(lines[0]) : null,
     env: { UPSTREAM_PROFILE: profile, MAX_PAGE_SIZE: "500" },
   });
-  const told = JSON.stringify(outcomeOf(await ask<{ thing: unknown }, object>(document)));
+  const reported = JSON.stringify(outcomeOf(await ask<{ thing: unknown }, object>(document)));
   // Before Node.js 21, integers that a number does not keep are texts.
-  const outcome = JSON.parse(told.replaceAll(/"(-?\d{16,})"/g, "$1")) as ReturnType<typeof outcomeOf>;
+  const outcome = JSON.parse(reported.replaceAll(/"(-?\d{16,})"/g, "$1")) as ReturnType<typeof outcomeOf>;
   const sent = upstream.seen().map(({ method, path, body }) => [method, ...plain(path), bodyOf(body)]);
   const recorded = lines.map(({ method, path, body }) => [method, ...plain(path), bodyOf(body)]);
   // Some go side by side.
@@ -95,11 +95,11 @@ export async function answerTo(file: readonly Line[], name: string, row: Asked, 
   const document = withFragments(query);
   const lines = [...(query.includes("viewer") ? [viewer] : []), line, ...besides];
   const given = await replay(lines, document, row.profile ?? profile);
-  const isTold = line.status < 300 || row.told !== undefined;
-  if (!isTold)
+  const isReported = line.status < 300 || row.reported !== undefined;
+  if (!isReported)
     return { given, recorded: { data: { thing: refused.data }, errors: [refusalOf(line, refused.at)] } };
   // Safe: what is asked for was answered with objects.
   const answer = (line.json ?? besides[0]?.json) as Row;
-  const data = row.told === undefined ? dataOf(document, answer) : { thing: row.told };
+  const data = row.reported === undefined ? dataOf(document, answer) : { thing: row.reported };
   return { given, recorded: { data, errors: [] } };
 }

@@ -63,7 +63,7 @@ export function dataOf(document: string, answer: Row): Row {
 
   const valueOf = (node: FieldNode, row: Row): unknown => {
     const { selectionSet, name } = node;
-    const below = (given: Row) => (selectionSet ? told(selectionSet, given) : {});
+    const below = (given: Row) => (selectionSet ? reported(selectionSet, given) : {});
     const derived = DERIVED[name.value];
     if (derived) return derived(row, below, node);
     const value = row[keyOf(name.value)] ?? null;
@@ -77,9 +77,9 @@ export function dataOf(document: string, answer: Row): Row {
       .map(([each, of]) => ({ [first]: each, [second]: of as unknown }))
       .toSorted((a, b) => (String(a[first]) < String(b[first]) ? -1 : 1));
   };
-  const told = (set: SelectionSetNode, row: Row): Row =>
+  const reported = (set: SelectionSetNode, row: Row): Row =>
     Object.fromEntries(
       fieldsIn(set).map((node) => [node.alias?.value ?? node.name.value, valueOf(node, row)]),
     );
-  return operation ? told(operation.selectionSet, answer) : {};
+  return operation ? reported(operation.selectionSet, answer) : {};
 }

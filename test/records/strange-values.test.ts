@@ -23,7 +23,7 @@ test("a value of a wrong type is null and logged once, and its neighbours are th
   const once = warned();
   for (const place of ["num_jobs", "started_at", "tags"])
     expect(once).toContainEqual(expect.stringContaining(`"place":"${place}"`));
-  expect(await ask(document)).toEqual({ data: { experiment: STRANGE.told } });
+  expect(await ask(document)).toEqual({ data: { experiment: STRANGE.reported } });
   expect(warned()).toEqual(once);
 });
 
@@ -52,8 +52,8 @@ test("long integers keep their digits as parameters and are numbers as metrics",
     return /\[.*\]/s.exec(await (await post(`${url}/graphql`, { query })).text())?.[0];
   };
   // Node.js 20 has no other JSON for them than texts.
-  const told = (digits: string) => ("rawJSON" in JSON ? digits : `"${digits}"`);
-  const seed = told("9007199254740993");
+  const reported = (digits: string) => ("rawJSON" in JSON ? digits : `"${digits}"`);
+  const seed = reported("9007199254740993");
   expect(
     await find(
       `"seed", values: ["9007199254740993"]`,

@@ -21,7 +21,7 @@ import {
   statusesOf,
   statusOf,
 } from "../support/one-read.ts";
-import { PATIENT, withDeadline } from "../support/patience.ts";
+import { LONG_TIMEOUT, withDeadline } from "../support/long-timeout.ts";
 import { joined } from "../support/sharing.ts";
 import { post } from "../support/raw-requests.ts";
 
@@ -43,11 +43,11 @@ describe("equal operations of one token at the same time", () => {
   test.each<[string, string, FakeResponse, object, string]>([
     ["one upstream request", ASK_STATUS, RECORD, RUNNING_ANSWER, STATUS_CALL],
     ["the window of a log", TAIL, { text: "one\ntwo\n" }, TAIL_ANSWER, "GET ada/mnist/jobs/3/logs"],
-  ])("share %s", async (_, query, told, answer, call) => {
+  ])("share %s", async (_, query, reported, answer, call) => {
     const answered = latch();
     const { service, ...gateway } = await startBefore(async () => {
       await answered.opened;
-      return told;
+      return reported;
     });
     const answers = times(20, () => askFor(gateway, query));
     await joined(gateway, 19);
@@ -170,7 +170,7 @@ test.each([
     });
     const gateway = await startGateway({ upstream: service });
     const before = askFor(gateway);
-    await vi.waitUntil(() => service.seen().length === 1, PATIENT);
+    await vi.waitUntil(() => service.seen().length === 1, LONG_TIMEOUT);
     const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;
     expect((await askFor(gateway, stop)).data).toEqual({ stopExperiment: payload });
     expect(await askFor(gateway)).toEqual({ data: STOPPED });
@@ -230,7 +230,7 @@ describe("the operation whose request others wait for", () => {
     });
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });
     const heavy = askFor(gateway, statusesOf([1, 2, 3, 4, 5]));
-    await vi.waitUntil(() => paths.length === 1, PATIENT);
+    await vi.waitUntil(() => paths.length === 1, LONG_TIMEOUT);
     const light = askFor(gateway, statusOf(5));
     await joined(gateway, 1);
     first.open();

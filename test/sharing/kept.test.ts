@@ -16,7 +16,7 @@ import {
   STATUS_CALL,
   statusOf,
 } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { sharedReads } from "../support/sharing.ts";
 
 /** A gateway that keeps responses for two seconds of a clock that stands. */
@@ -173,7 +173,7 @@ describe("cache-control of a caller", () => {
     });
     const { gateway } = await startKeeping(service);
     const older = askFor(gateway);
-    await vi.waitUntil(() => turn === 1, PATIENT);
+    await vi.waitUntil(() => turn === 1, LONG_TIMEOUT);
     const succeeded = { data: { experiment: { status: "SUCCEEDED" } } };
     const headers = { "cache-control": "no-cache" };
     expect(await gateway.ask(ASK_STATUS, {}, { headers })).toEqual(succeeded);

@@ -4,7 +4,7 @@ import { metricOf } from "../support/figures.ts";
 import { startGateway } from "../support/gateway.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { type Fate, startLabelled } from "./labelled-service.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { seeded } from "../support/seeded.ts";
 import { sharedReads } from "../support/sharing.ts";
 import { post } from "../support/raw-requests.ts";
@@ -101,7 +101,7 @@ async function play(seed: number) {
   await vi.waitUntil(() => {
     service.decide(0, "answered");
     return running.size === 0;
-  }, PATIENT);
+  }, LONG_TIMEOUT);
   return {
     wrong,
     labels,

@@ -12,11 +12,11 @@ import {
   send,
   headersOf,
   type Who,
-  type World,
-} from "./admission-world.ts";
+  type Fixture,
+} from "./admission-fixture.ts";
 import { globalId } from "./ids.ts";
 import { FIRST_POLL, RUN_UPDATED } from "./live-service.ts";
-import { PATIENT } from "./patience.ts";
+import { LONG_TIMEOUT } from "./long-timeout.ts";
 import { JSON_BODY, operationsIn } from "./raw-requests.ts";
 
 /** How a caller uses a door: `idle` does nothing there, `slow` does not read what it gets. */
@@ -34,31 +34,31 @@ export interface Visit {
 }
 
 /** Goes through a door. Resolves when it is known whether the caller is in. */
-export type Enter = (world: World, who: Who, use: Use) => Promise<Visit>;
+export type Enter = (fixture: Fixture, who: Who, use: Use) => Promise<Visit>;
 
 const experiment = (id: number) => `experiment(id: "ada.mnist.${id}") { status description }`;
 
 const read = (id: number) => `{ ${experiment(id)} }`;
 
 /** A piece before the service is asked about the experiment, one after it, and one more that may be long as well. */
-const inPieces = (id: number) =>
+const inChunks = (id: number) =>
   `{ __typename ... @defer { first: ${experiment(id)} ... @defer { second: ${experiment(id < LONG_FROM ? AT_ONCE : id + 1)} } } }`;
 
-const numberFor = (world: World, use: Use) => world.next() + (use === "slow" ? LONG_FROM : 0);
+const numberFor = (fixture: Fixture, use: Use) => fixture.next() + (use === "slow" ? LONG_FROM : 0);
 
 /** Asks with one request about an experiment which the service holds. */
 const asking =
   (messageFor: (id: number) => Message): Enter =>
-  async (world, who, use) => {
-    const id = numberFor(world, use);
+  async (fixture, who, use) => {
+    const id = numberFor(fixture, use);
     const message = messageFor(id);
     // Node answers 100 when the head is there, and the body never comes.
     const waiting = {
       ...message,
       headers: { ...message.headers, expect: "100-continue", "content-length": "99" },
     };
-    const { sent, response, closed } = send(world, who, use === "idle" ? waiting : message);
-    const visit = { finish: () => world.release(id), leave: () => void sent.destroy(), closed };
+    const { sent, response, closed } = send(fixture, who, use === "idle" ? waiting : message);
+    const visit = { finish: () => fixture.release(id), leave: () => void sent.destroy(), closed };
     if (use === "idle") {
       sent.flushHeaders();
       await Promise.race([once(sent, "continue"), response]);
@@ -70,7 +70,7 @@ const asking =
       return { ...visit, outcome: statusCode === 429 || statusCode === 503 ? statusCode : "in" };
     }
     const outcome = await Promise.race([
-      world.arrived(id).then((): Outcome => "in"),
+      fixture.arrived(id).then((): Outcome => "in"),
       response.then(outcomeOf),
     ]);
     return { ...visit, outcome };
@@ -86,18 +86,18 @@ const subscription = (id: number) =>
 /** Opens what has a response as soon as it begins. */
 const streaming =
   (messageFor: (id: number) => Message): Enter =>
-  async (world, who, use) => {
-    const id = numberFor(world, use);
+  async (fixture, who, use) => {
+    const id = numberFor(fixture, use);
     const message = messageFor(id);
-    const { sent, response, closed } = send(world, who, message);
+    const { sent, response, closed } = send(fixture, who, message);
     sent.end(message.body);
     const finish = () => {
-      world.release(id);
-      world.advance(FIRST_POLL);
+      fixture.release(id);
+      fixture.advance(FIRST_POLL);
     };
     const visit = { finish, leave: () => void sent.destroy(), closed };
     // The service has not answered a download with an invented token: it is in as well.
-    const begun = await Promise.race([response, world.arrived(id)]);
+    const begun = await Promise.race([response, fixture.arrived(id)]);
     if (!begun) return { ...visit, outcome: "in" };
     if (begun.statusCode !== 200) return { ...visit, outcome: await outcomeOf(begun) };
     await new Promise<void>((resolve) => begun.once("readable", resolve));
@@ -115,7 +115,7 @@ const PIECES = { accept: "multipart/mixed" };
 const EVENTS = { accept: "text/event-stream" };
 
 /** A connection of its own, signed in by `connection_init` as browsers do. Resolves when it is open or refused. */
-export async function openSocket({ url }: Pick<World, "url">, who: Who, isInitialized = true) {
+export async function openSocket({ url }: Pick<Fixture, "url">, who: Who, isInitialized = true) {
   const { token, byHeader = false } = who;
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws", {
     localAddress: who.from ?? "127.0.0.1",
@@ -140,11 +140,11 @@ export async function openSocket({ url }: Pick<World, "url">, who: Who, isInitia
 type Opened = Awaited<ReturnType<typeof openSocket>>;
 
 /** Subscribes over a connection. Resolves when the subscription is open or refused, by the log. */
-async function subscribeOver(world: World, { tell }: Opened, id: number): Promise<Outcome> {
-  const operations = () => operationsIn(world.logged());
+async function subscribeOver(fixture: Fixture, { tell }: Opened, id: number): Promise<Outcome> {
+  const operations = () => operationsIn(fixture.logged());
   const before = operations().length;
   tell({ type: "subscribe", id: `${id}`, payload: subscription(id) });
-  await vi.waitUntil(() => operations().length > before, PATIENT);
+  await vi.waitUntil(() => operations().length > before, LONG_TIMEOUT);
   return refusalIn(JSON.stringify(operations().at(-1)).replace('"codes":["', '"code":"'));
 }
 
@@ -155,11 +155,11 @@ function visitOver({ socket, tell, closed }: Opened, id: number, use: Use) {
 }
 
 /** A connection, which has a subscription unless it is idle. */
-const webSocket: Enter = async (world, who, use) => {
-  const opened = await openSocket(world, who);
-  const id = numberFor(world, use);
+const webSocket: Enter = async (fixture, who, use) => {
+  const opened = await openSocket(fixture, who);
+  const id = numberFor(fixture, use);
   const { outcome } = opened;
-  if (outcome === "in" && use !== "idle" && who.token !== null) await subscribeOver(world, opened, id);
+  if (outcome === "in" && use !== "idle" && who.token !== null) await subscribeOver(fixture, opened, id);
   return { outcome, ...visitOver(opened, id, use) };
 };
 
@@ -167,38 +167,38 @@ const webSocket: Enter = async (world, who, use) => {
 const CONNECTIONS = new Map<string, Opened>();
 
 /** A subscription over the one connection of a caller. */
-const overSocket: Enter = async (world, who, use) => {
-  const key = world.url + JSON.stringify(who);
+const overSocket: Enter = async (fixture, who, use) => {
+  const key = fixture.url + JSON.stringify(who);
   const known = CONNECTIONS.get(key);
   const isOpen = known?.socket.readyState === WebSocket.OPEN;
-  const opened = known && isOpen ? known : await openSocket(world, who);
+  const opened = known && isOpen ? known : await openSocket(fixture, who);
   CONNECTIONS.set(key, opened);
-  const id = numberFor(world, use);
-  const outcome = opened.outcome === "in" ? await subscribeOver(world, opened, id) : opened.outcome;
+  const id = numberFor(fixture, use);
+  const outcome = opened.outcome === "in" ? await subscribeOver(fixture, opened, id) : opened.outcome;
   return { outcome, ...visitOver(opened, id, use) };
 };
 
 /** A query in pieces over a connection of its own. */
-const inPiecesOverSocket: Enter = async (world, who, use) => {
-  const { socket, tell, closed, outcome } = await openSocket(world, who);
-  const id = numberFor(world, use);
-  const visit = { finish: () => world.release(id), leave: () => socket.terminate(), closed };
+const inPiecesOverSocket: Enter = async (fixture, who, use) => {
+  const { socket, tell, closed, outcome } = await openSocket(fixture, who);
+  const id = numberFor(fixture, use);
+  const visit = { finish: () => fixture.release(id), leave: () => socket.terminate(), closed };
   if (outcome !== "in" || use === "idle") return { ...visit, outcome };
   const refused = new Promise<Outcome>((resolve) => {
     socket.on("message", (message: Buffer) => {
       if (/"type":"(?:error|complete)"/.test(message.toString())) resolve(refusalIn(message.toString()));
     });
   });
-  tell({ type: "subscribe", id: `${id}`, payload: { query: inPieces(id) } });
-  return { ...visit, outcome: await Promise.race([world.arrived(id).then((): Outcome => "in"), refused]) };
+  tell({ type: "subscribe", id: `${id}`, payload: { query: inChunks(id) } });
+  return { ...visit, outcome: await Promise.race([fixture.arrived(id).then((): Outcome => "in"), refused]) };
 };
 
 /** Each door by its name. */
 export const ENTER = {
   POST: asking((id) => graphql(read(id))),
   GET: asking((id) => ({ path: `/graphql?query=${encodeURIComponent(read(id))}` })),
-  "a query in pieces": asking((id) => graphql(inPieces(id), PIECES)),
-  "a query in pieces by events": asking((id) => graphql(inPieces(id), EVENTS)),
+  "a query in pieces": asking((id) => graphql(inChunks(id), PIECES)),
+  "a query in pieces by events": asking((id) => graphql(inChunks(id), EVENTS)),
   "a query in pieces over a WebSocket": inPiecesOverSocket,
   "/mcp": asking((id) => ({
     path: "/mcp",

@@ -4,11 +4,11 @@ import { type Answer, startGateway } from "./gateway.ts";
 import { post } from "./raw-requests.ts";
 
 /** A service that takes every command and answers what would do for any of them. */
-export const startWilling = () => startFake(() => ({ json: { id: 77, token: "n3w" } }));
+export const startAccepting = () => startFake(() => ({ json: { id: 77, token: "n3w" } }));
 
 /** What a service that would take everything sees of a mutation that the gateway refuses, and the errors. */
 export async function refused(mutation: string, variables: object | string = {}) {
-  const service = await startWilling();
+  const service = await startAccepting();
   const { url } = await startGateway({ upstream: service });
   const given = typeof variables === "string" ? variables : JSON.stringify(variables);
   // Written by hand, so that variables can be what JSON.stringify does not write.

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, onTestFinished } from "vitest";
-import { PATIENT } from "./patience.ts";
+import { LONG_TIMEOUT } from "./long-timeout.ts";
 
 const PLACES = [
   process.env["CHROMIUM"],
@@ -32,7 +32,7 @@ const ARGUMENTS = [
 ];
 
 /** For `expect.poll` at a page: each look costs the browser as much as a frame. */
-export const SHOWN = { ...PATIENT, interval: 50 };
+export const SHOWN = { ...LONG_TIMEOUT, interval: 50 };
 
 /**
  * One browser for all tests of a file. Each test has pages in a context of its own, with no cookie or storage of
@@ -51,7 +51,7 @@ export function shareBrowser(): (options: BrowserContextOptions) => Promise<Page
       await context.close();
     });
     const page = await context.newPage();
-    page.setDefaultTimeout(PATIENT.timeout);
+    page.setDefaultTimeout(LONG_TIMEOUT.timeout);
     return page;
   };
 }

@@ -33,7 +33,7 @@ export type PageAnswer = Answer<{ thing: { page: Listed | null } }>;
 export const listErrorsOf = ({ errors }: PageAnswer) =>
   errors?.map(({ message, path, extensions }) => ({ message, path, extensions }));
 
-/** A gateway whose request ids are all `story-1`, and one list of it. */
+/** A gateway whose request ids are all `request-1`, and one list of it. */
 export async function openList(
   service: { readonly url: string },
   list: ChildList = STATUSES_LIST,
@@ -41,7 +41,7 @@ export async function openList(
 ) {
   const { ask } = await startGateway({ upstream: service, env });
   const tryPage = async (wanted: WantedPage = {}) =>
-    (await ask(childListOperation(list), wanted, { headers: { "x-request-id": "story-1" } })) as PageAnswer;
+    (await ask(childListOperation(list), wanted, { headers: { "x-request-id": "request-1" } })) as PageAnswer;
   const page = async (wanted: WantedPage = {}): Promise<Listed> => {
     const answer = await tryPage(wanted);
     if (!answer.data.thing.page) throw new Error(`no page: ${JSON.stringify(answer.errors)}`);

@@ -67,10 +67,10 @@ async function settle(before: Holdings | undefined): Promise<void> {
 const hasGrown = (before: Holdings): boolean =>
   Object.entries(holdings().resources).some(([kind, count]) => count > (before.resources[kind] ?? 0));
 
-const told: Holdings[] = [];
+const reported: Holdings[] = [];
 for (const count of [1, Number(process.argv[3])]) {
   for (let made = 0; made < count; made += 1) await makeAndClose();
-  await settle(told[0]);
-  told.push(holdings());
+  await settle(reported[0]);
+  reported.push(holdings());
 }
-process.stdout.write(`${JSON.stringify(told)}\n`);
+process.stdout.write(`${JSON.stringify(reported)}\n`);

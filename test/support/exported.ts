@@ -4,7 +4,7 @@ import { globalId } from "./ids.ts";
 
 export const PROJECT = globalId("Project:ada/mnist");
 export const GROUP = globalId("Group:ada/mnist/5");
-const HEADERS = { authorization: "token t0ken", "x-request-id": "story-1" };
+const HEADERS = { authorization: "token t0ken", "x-request-id": "request-1" };
 
 /** What fetch calls a body that breaks off, and one that breaks off before its head was written. */
 export const BROKEN = /^(?:terminated|fetch failed)$/;

@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 import type { Clock } from "../../src/util/clock.ts";
-import { PATIENT } from "./patience.ts";
+import { LONG_TIMEOUT } from "./long-timeout.ts";
 
 interface Timer {
   readonly at: number;
@@ -37,7 +37,7 @@ export function fakeClock() {
     /** Waits until a timer is set for each of these times, in milliseconds since the start, and moves the clock to it. */
     reach: async (...times: readonly number[]): Promise<void> => {
       for (const time of times) {
-        await vi.waitUntil(() => [...timers].some(({ at }) => at === time), PATIENT);
+        await vi.waitUntil(() => [...timers].some(({ at }) => at === time), LONG_TIMEOUT);
         moveTo(time);
       }
     },

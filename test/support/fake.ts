@@ -39,16 +39,16 @@ async function seenIn(request: IncomingMessage): Promise<Seen> {
 
 export const NOT_FOUND: FakeResponse = { json: { detail: "Not found." }, status: 404 };
 
-export const bodyOf = (told: FakeResponse): Buffer =>
-  Buffer.from("json" in told ? JSON.stringify(told.json) : told.text);
+export const bodyOf = (reported: FakeResponse): Buffer =>
+  Buffer.from("json" in reported ? JSON.stringify(reported.json) : reported.text);
 
-export const headersOf = (told: FakeResponse) => ({
-  "content-type": "json" in told ? "application/json" : "text/plain",
-  ...told.headers,
+export const headersOf = (reported: FakeResponse) => ({
+  "content-type": "json" in reported ? "application/json" : "text/plain",
+  ...reported.headers,
 });
 
-export function tell(response: ServerResponse, told: FakeResponse): void {
-  response.writeHead(told.status ?? 200, headersOf(told)).end(bodyOf(told));
+export function tell(response: ServerResponse, reported: FakeResponse): void {
+  response.writeHead(reported.status ?? 200, headersOf(reported)).end(bodyOf(reported));
 }
 
 /** How a fake service answers a request; what it gives no answer to is a JSON 404. */

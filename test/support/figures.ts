@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 import type { Gateway } from "./gateway.ts";
-import { PATIENT } from "./patience.ts";
+import { LONG_TIMEOUT } from "./long-timeout.ts";
 
 /** Waits until a figure does not change any more while the gateway takes turns of its loop. */
 export async function settled(gateway: Gateway, figure: () => number): Promise<number> {
@@ -19,4 +19,4 @@ export async function metricOf(gateway: Gateway, name: string): Promise<number> 
 
 /** Waits until a figure of `/metrics` is this one. */
 export const reaches = (gateway: Gateway, name: string, value: number) =>
-  vi.waitUntil(async () => (await metricOf(gateway, name)) === value, PATIENT);
+  vi.waitUntil(async () => (await metricOf(gateway, name)) === value, LONG_TIMEOUT);

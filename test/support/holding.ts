@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { vi } from "vitest";
 import { listen } from "./listen.ts";
 import { experimentIn, RUNNING_RECORD } from "./one-read.ts";
-import { PATIENT } from "./patience.ts";
+import { LONG_TIMEOUT } from "./long-timeout.ts";
 
 /** A service that holds what it is asked until the test answers it. */
 export async function startHolding() {
@@ -30,7 +30,7 @@ export async function startHoldingRecords() {
     url,
     seen: () => seen,
     count: () => held.length,
-    arrived: (count: number) => vi.waitUntil(() => held.length >= count, PATIENT),
+    arrived: (count: number) => vi.waitUntil(() => held.length >= count, LONG_TIMEOUT),
     release,
     /** Answers what comes, until all of these are fulfilled. */
     releaseUntil: async <Value>(all: readonly Promise<Value>[]): Promise<Value[]> => {

@@ -3,7 +3,7 @@ import { onWire, type Reply, type Seen, startFake } from "./fake.ts";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
 import { fakeClock } from "./fake-clock.ts";
 import { globalId } from "./ids.ts";
-import { PATIENT } from "./patience.ts";
+import { LONG_TIMEOUT } from "./long-timeout.ts";
 import { quiet } from "./quiet.ts";
 import { subscribe, type Subscription } from "./subscriber.ts";
 import { reaches } from "./figures.ts";
@@ -50,8 +50,8 @@ export async function startLive(
 ) {
   const records = () => runs.map(rowOf);
   const service = await startFake((seen) => {
-    const told = answer(seen);
-    if (told) return told;
+    const reported = answer(seen);
+    if (reported) return reported;
     const [, id] = RUN.exec(seen.path) ?? [];
     const found = records().find((run) => `${run.id}` === id);
     if (found) return { json: found };
@@ -82,7 +82,7 @@ export async function startLive(
     subscriptions: (count: number) => reaches(gateway, "rungraph_subscriptions_running", count),
     /** Waits until the service has seen this many requests, and gives them. */
     requests: async (count: number): Promise<string[]> => {
-      await vi.waitUntil(() => service.seen().length >= count, PATIENT);
+      await vi.waitUntil(() => service.seen().length >= count, LONG_TIMEOUT);
       return service.seen().map(onWire);
     },
     /** Waits until what is under way has come to its end, so that all polls have timers again. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { BUILT } from "./built.ts";
-import { NO_DEADLINES } from "./patience.ts";
+import { NO_DEADLINES } from "./long-timeout.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -59,10 +59,10 @@ export function spawnProgram(
   const said = { out: "", err: "" };
   const ended = once(child, "close").then(([code]) => code as number | null);
   const exited = once(child, "exit").then(([code]) => code as number | null);
-  const told: (() => void)[] = [];
+  const reported: (() => void)[] = [];
   child.stdout?.on("data", (chunk: Buffer) => {
     said.out += chunk.toString();
-    for (const tell of told) tell();
+    for (const tell of reported) tell();
   });
   child.stderr?.on("data", (chunk: Buffer) => (said.err += chunk.toString()));
   return {
@@ -86,7 +86,7 @@ export function spawnProgram(
             const match = expected.exec(said.out);
             if (match) found(match);
           };
-          told.push(look);
+          reported.push(look);
           look();
         }),
         ended.then((code): never => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inject, vi } from "vitest";
-import { PATIENT } from "./patience.ts";
+import { LONG_TIMEOUT } from "./long-timeout.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -23,7 +23,7 @@ export async function onceARun(name: string, build: (folder: string) => void): P
       writeFileSync(outcome, String(error));
     }
   }
-  await vi.waitUntil(() => existsSync(outcome) && readFileSync(outcome, "utf8") !== "", PATIENT);
+  await vi.waitUntil(() => existsSync(outcome) && readFileSync(outcome, "utf8") !== "", LONG_TIMEOUT);
   const text = readFileSync(outcome, "utf8");
   if (text !== "built") throw new Error(`the ${name} was not built: ${text}`);
   return folder;

@@ -14,7 +14,7 @@ export const RUNNING_ANSWER = { data: { experiment: { status: "RUNNING" } } };
 
 export const SECRET_TOKEN = "c4nary.T0ken";
 
-/** What `ASK` answers when it fails, in a request named `story-1`. */
+/** What `ASK` answers when it fails, in a request named `request-1`. */
 export const failedStatus = (code: string, message: string, details: object = {}) => ({
   data: { experiment: null },
   errors: [
@@ -22,7 +22,7 @@ export const failedStatus = (code: string, message: string, details: object = {}
       message,
       locations: [{ line: 1, column: 3 }],
       path: ["experiment"],
-      extensions: { code, requestId: "story-1", ...details },
+      extensions: { code, requestId: "request-1", ...details },
     },
   ],
 });
@@ -37,10 +37,10 @@ export function expectNothingLeaked(answer: unknown, logged: string, url: string
 }
 
 /** Asks for one experiment of a service that gives the same answer to everything. */
-export async function askOf(told: FakeResponse, env: Record<string, string> = {}) {
-  const service = await startFake(() => told);
+export async function askOf(reported: FakeResponse, env: Record<string, string> = {}) {
+  const service = await startFake(() => reported);
   const { ask, logged } = await startGateway({ upstream: service, token: SECRET_TOKEN, env });
-  const answer = await ask(ASK_STATUS, {}, { headers: { "x-request-id": "story-1" } });
+  const answer = await ask(ASK_STATUS, {}, { headers: { "x-request-id": "request-1" } });
   expectNothingLeaked(answer, logged(), service.url);
   return { answer, calls: service.calls() };
 }

@@ -41,16 +41,16 @@ export async function readOn(
   response: IncomingMessage,
   pause: () => Promise<void> = async () => {},
 ): Promise<Received> {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   try {
-    for await (const piece of response as AsyncIterable<Buffer>) {
-      pieces.push(piece);
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
       await pause();
     }
   } catch {
     // The answer broke off: `complete` tells.
   }
-  return { status: response.statusCode ?? 0, body: Buffer.concat(pieces), isWhole: response.complete };
+  return { status: response.statusCode ?? 0, body: Buffer.concat(chunks), isWhole: response.complete };
 }
 
 /** Takes the answer as fast as it comes; null when the connection ends before an answer begins. */
@@ -73,8 +73,8 @@ export async function readSlowly(
   const response = await answerTo(sent);
   if (!response) return null;
   await isAtRest();
-  let pieces = 0;
-  return readOn(response, () => (++pieces === 1 ? isAtRest() : turnOfTheLoop()));
+  let chunks = 0;
+  return readOn(response, () => (++chunks === 1 ? isAtRest() : turnOfTheLoop()));
 }
 
 const answerTo = (sent: ReturnType<typeof request>): Promise<IncomingMessage | null> =>

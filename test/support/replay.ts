@@ -80,7 +80,7 @@ export function lineOf(lines: readonly Line[], name: string): Line {
  * order, and is no place for commands. What was not recorded is answered with 599.
  */
 export function startReplay(lines: readonly Line[]) {
-  const told = new Map(
+  const reported = new Map(
     // The last one set is the one that stays.
     lines
       .toReversed()
@@ -88,7 +88,7 @@ export function startReplay(lines: readonly Line[]) {
   );
   return startFake(
     ({ method, path, headers }) =>
-      told.get(addressOf({ method, path, token: headers["authorization"] })) ?? UNKNOWN,
+      reported.get(addressOf({ method, path, token: headers["authorization"] })) ?? UNKNOWN,
   );
 }
 

@@ -2,7 +2,7 @@ import { vi } from "vitest";
 
 import type { Gateway } from "./gateway.ts";
 import { metricOf } from "./figures.ts";
-import { PATIENT } from "./patience.ts";
+import { LONG_TIMEOUT } from "./long-timeout.ts";
 
 /** How many reads needed no request of their own. */
 export const sharedReads = async (gateway: Gateway, from: "in flight" | "kept"): Promise<number> =>
@@ -10,4 +10,4 @@ export const sharedReads = async (gateway: Gateway, from: "in flight" | "kept"):
 
 /** Waits until so many reads wait, or have waited, for the request of another operation. */
 export const joined = (gateway: Gateway, count: number) =>
-  vi.waitUntil(async () => (await sharedReads(gateway, "in flight")) === count, PATIENT);
+  vi.waitUntil(async () => (await sharedReads(gateway, "in flight")) === count, LONG_TIMEOUT);

@@ -11,10 +11,10 @@ interface Frame {
 /** Parses the frames of an event stream as they come. A comment is a frame with the event `:`. */
 async function* framesOf(response: IncomingMessage): AsyncGenerator<Frame> {
   let text = "";
-  for await (const piece of response.setEncoding("utf8") as AsyncIterable<string>) {
-    text += piece;
+  for await (const chunk of response.setEncoding("utf8") as AsyncIterable<string>) {
+    text += chunk;
     // A frame of megabytes is searched once, not with each piece.
-    if (!/^\n|\n\n/.test(piece)) continue;
+    if (!/^\n|\n\n/.test(chunk)) continue;
     for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
       const lines = text.slice(0, end).split("\n");
       text = text.slice(end + 2);

@@ -1,5 +1,5 @@
 import limits from "./test-settings.json" with { type: "json" };
-import { NO_DEADLINES } from "./patience.ts";
+import { NO_DEADLINES } from "./long-timeout.ts";
 
 /**
  * Settings and bounds that tests run under, whatever the defaults are: none is reached by chance, on a machine of any

@@ -12,7 +12,7 @@ const MINUTES =
 
 /** Seconds each, processes, or deadlines that pass, which are longer on a slow machine (`withDeadline`). */
 const SLOW =
-  /\/(?:agents|docs|incremental|recorded|stories)\/|\/faults\/(?!fairness|bounds)|\/(?:access|compression|admission|drain|explain|faults|host|in-flight|kept|keep-alive|large|left-out|long-logs|many-runs|many-subscriptions|missing|never-twice|outcome|paced|plan|propagation|random-commands|retries|sockets|streams|timeouts|web-socket-floods|whole-lists)\.test/;
+  /\/(?:agents|docs|incremental|recorded|scenarios)\/|\/faults\/(?!fairness|bounds)|\/(?:access|compression|admission|drain|explain|faults|host|in-flight|kept|keep-alive|large|left-out|long-logs|many-runs|many-subscriptions|missing|never-twice|outcome|paced|plan|propagation|random-commands|retries|sockets|streams|timeouts|web-socket-floods|whole-lists)\.test/;
 
 /** Property tests, which have all their cases with `FULL=1`, as some of those have. */
 const PROPERTIES = /\/(?:lists|logs|metrics)\/|\/(?:every-command|json-answers|tokens)\.test/;

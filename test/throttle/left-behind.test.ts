@@ -12,7 +12,7 @@ import {
   statusesOf,
   upTo,
 } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { refusal } from "../support/throttling.ts";
 import { joined } from "../support/sharing.ts";
 
@@ -88,7 +88,7 @@ test("commands that are not sent after a refusal do not count", async () => {
 test("a read that has joined another one waits for longer than that", async () => {
   const { service, gateway, time } = await startRefusingOnce();
   const one = askFor(gateway);
-  await vi.waitUntil(() => time.timers().includes(40_000), PATIENT);
+  await vi.waitUntil(() => time.timers().includes(40_000), LONG_TIMEOUT);
   time.advance(30_000);
   const other = askFor(gateway);
   await joined(gateway, 1);

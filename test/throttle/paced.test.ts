@@ -16,7 +16,7 @@ import {
   statusOf,
   upTo,
 } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { quiet } from "../support/quiet.ts";
 import { subscribe, type Subscriber } from "../support/subscriber.ts";
 import { refusal, startThrottling } from "../support/throttling.ts";
@@ -42,10 +42,10 @@ async function settle<Value>(
   let isSettled = false;
   promise.finally(() => (isSettled = true)).catch(() => {});
   for (;;) {
-    await vi.waitUntil(() => isSettled || timers().length > 0, PATIENT);
+    await vi.waitUntil(() => isSettled || timers().length > 0, LONG_TIMEOUT);
     // What was sent is answered before the time goes on.
     const running = () => metricOf(gateway, "rungraph_upstream_requests_running");
-    await vi.waitUntil(async () => isSettled || (await running()) === 0, PATIENT);
+    await vi.waitUntil(async () => isSettled || (await running()) === 0, LONG_TIMEOUT);
     if (isSettled) return promise;
     if (clock.now() > 3_600_000) throw new Error("an hour has passed");
     advance((timers()[0] ?? clock.now()) - clock.now());
@@ -74,7 +74,7 @@ describe("a service that answers 20 requests a minute", () => {
   ])("is asked for 15 records %s and for the others over the minute, and refuses none", async (_, env) => {
     const { time, service, gateway } = await startPaced(env);
     const answer = gateway.ask(statusesOf(upTo(30)));
-    await vi.waitUntil(() => service.seen().length === 15, PATIENT);
+    await vi.waitUntil(() => service.seen().length === 15, LONG_TIMEOUT);
     const { data, errors } = await settle(answer, time, gateway);
     expect(errors).toBeUndefined();
     expect(Object.keys(data as object)).toHaveLength(30);
@@ -115,16 +115,16 @@ describe("a service that answers 20 requests a minute", () => {
   test("is asked for the operations of a token in turn: a small one does not wait for a large one", async () => {
     const { time, service, gateway } = await startPaced();
     const large = gateway.ask(statusesOf(upTo(30)));
-    await vi.waitUntil(() => service.seen().length === 15, PATIENT);
+    await vi.waitUntil(() => service.seen().length === 15, LONG_TIMEOUT);
     const small = askFor(gateway, statusOf(99));
     await reaches(gateway, "rungraph_operations_running", 2);
     let answered = false;
     void small.then(() => (answered = true));
     const isAnswered = () => answered;
     for (let sent = 16; !isAnswered(); sent++) {
-      await vi.waitUntil(() => isAnswered() || time.timers().length > 0, PATIENT);
+      await vi.waitUntil(() => isAnswered() || time.timers().length > 0, LONG_TIMEOUT);
       time.advance((time.timers()[0] ?? time.clock.now()) - time.clock.now());
-      await vi.waitUntil(() => isAnswered() || service.seen().length === sent, PATIENT);
+      await vi.waitUntil(() => isAnswered() || service.seen().length === sent, LONG_TIMEOUT);
       await settled(gateway, () => service.seen().length);
     }
     expect(await small).toEqual(RUNNING_ANSWER);
@@ -150,7 +150,7 @@ describe("a service that answers 20 requests a minute", () => {
         const all = ["eve", "eve", "joe", "joe"].map((token) => askFor(gateway, statusOf(1), token));
         return (await Promise.all(all)).map(firstCodeOf);
       };
-      await vi.waitUntil(() => service.seen().length === 30, PATIENT);
+      await vi.waitUntil(() => service.seen().length === 30, LONG_TIMEOUT);
       await reaches(gateway, "rungraph_operations_running", 4);
       expect(await others()).toEqual(["ok", "ok", "ok", "ok"]);
       expect(firstCodeOf(await askFor(gateway, statusOf(1), "ada"))).toBe("RATE_LIMITED");
@@ -170,7 +170,7 @@ describe("a service that answers 20 requests a minute", () => {
       // Rejected until the operation before waits for its rate limit.
       await vi.waitUntil(
         async () => firstCodeOf(await askFor(gateway, statusOf(99), token)) === "ok",
-        PATIENT,
+        LONG_TIMEOUT,
       );
       waiting.push(gateway.ask(statusesOf(upTo(15)), {}, { token }));
       await reaches(gateway, "rungraph_operations_running", waiting.length);
@@ -185,7 +185,7 @@ describe("a service that answers 20 requests a minute", () => {
     await gateway.ask(statusesOf(upTo(14)));
     await watch(gateway, 99);
     await time.reach(20);
-    await vi.waitUntil(() => time.timers().some((at) => at > 1_000 && at <= 16_000), PATIENT);
+    await vi.waitUntil(() => time.timers().some((at) => at > 1_000 && at <= 16_000), LONG_TIMEOUT);
     expect(service.seen()).toHaveLength(14);
   });
 
@@ -196,11 +196,11 @@ describe("a service that answers 20 requests a minute", () => {
     for (const token of ["ada", "bob"]) await askFor(gateway, statusOf(99), token);
     const asked = gateway.ask(statusesOf(upTo(15)), {}, { token: "ada" });
     // One waits for its pace, the others are answered.
-    await vi.waitUntil(() => service.seen().length === 16, PATIENT);
+    await vi.waitUntil(() => service.seen().length === 16, LONG_TIMEOUT);
     await reaches(gateway, "rungraph_upstream_requests_running", 0);
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "bob"))).toBe("ok");
     answering = held.opened;
-    await vi.waitUntil(() => (time.advance(1_000), service.seen().length === 18), PATIENT);
+    await vi.waitUntil(() => (time.advance(1_000), service.seen().length === 18), LONG_TIMEOUT);
     expect(firstCodeOf(await askFor(gateway, statusOf(1), "bob"))).toBe("SERVICE_OVERLOADED");
     held.open();
     expect((await settle(asked, time, gateway)).errors).toBeUndefined();
@@ -228,7 +228,7 @@ describe("a service that answers 20 requests a minute", () => {
     const before = service.seen().length;
     const operation = gateway.ask(statusesOf(upTo(80)));
     // The clock stands until the rest of its reads waits.
-    await vi.waitUntil(() => service.seen().length > before + 4, PATIENT);
+    await vi.waitUntil(() => service.seen().length > before + 4, LONG_TIMEOUT);
     record.last_status = "succeeded";
     const event = await settle(watcher.next(), time, gateway);
     expect(event).toEqual({
@@ -246,7 +246,7 @@ describe("a service that answers 20 requests a minute", () => {
       () => first.opened,
     );
     const slow = gateway.ask(statusesOf(upTo(15)));
-    await vi.waitUntil(() => service.seen().length === 1, PATIENT);
+    await vi.waitUntil(() => service.seen().length === 1, LONG_TIMEOUT);
     time.advance(55_000);
     first.open();
     expect((await slow).errors).toBeUndefined();
@@ -259,8 +259,8 @@ describe("a service that answers 20 requests a minute", () => {
   test("is polled for all subscriptions of a token in turn", async () => {
     const { time, gateway } = await startPaced();
     const watchers = await Promise.all(upTo(24).map((id) => watch(gateway, id)));
-    const told = Promise.all(watchers.map(firstData));
-    expect(await settle(told, time, gateway)).toEqual(
+    const reported = Promise.all(watchers.map(firstData));
+    expect(await settle(reported, time, gateway)).toEqual(
       watchers.map(() => ({ runUpdated: { run: { status: "RUNNING" } } })),
     );
   });
@@ -268,7 +268,7 @@ describe("a service that answers 20 requests a minute", () => {
   test("is polled again when queries that wait have been sent, not minutes later", async () => {
     const { time, service, gateway } = await startPaced();
     const answer = gateway.ask(statusesOf(upTo(30)));
-    await vi.waitUntil(() => service.seen().length === 15, PATIENT);
+    await vi.waitUntil(() => service.seen().length === 15, LONG_TIMEOUT);
     const watcher = await watch(gateway, 42);
     await time.reach(20);
     await settle(answer, time, gateway);
@@ -295,7 +295,7 @@ describe("a service that answers 20 requests a minute", () => {
     const { time, service, gateway } = await startPaced({ LIVE_REQUESTS_PER_MINUTE: "1000" });
     await Promise.all(upTo(20).map((id) => watch(gateway, id)));
     for (let count = 2; count <= 10; count++) {
-      await vi.waitUntil(() => (time.advance(100), service.seen().length >= count), PATIENT);
+      await vi.waitUntil(() => (time.advance(100), service.seen().length >= count), LONG_TIMEOUT);
       await quiet(() => service.seen().length);
     }
     expect(time.clock.now()).toBeLessThan(60_000);
@@ -355,7 +355,7 @@ describe("a service that counts metrics by themselves", () => {
   test("answers 100 curves, of which it refuses none, and other reads meanwhile", async () => {
     const { time, gateway, sent, refused } = await startTwoThrottles();
     const curves = gateway.ask(curvesOf(100));
-    await vi.waitUntil(() => sent.metrics.length === 15, PATIENT);
+    await vi.waitUntil(() => sent.metrics.length === 15, LONG_TIMEOUT);
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
     const { data, errors } = await settle(curves, time, gateway);
     expect(errors).toBeUndefined();
@@ -370,7 +370,7 @@ describe("a service that counts metrics by themselves", () => {
     const { time, gateway, sent, refused } = await startTwoThrottles();
     sent.metrics.push(...Array<number>(20).fill(0));
     const curves = gateway.ask(curvesOf(40));
-    await vi.waitUntil(() => refused() > 0, PATIENT);
+    await vi.waitUntil(() => refused() > 0, LONG_TIMEOUT);
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
     expect((await settle(curves, time, gateway)).errors).toBeUndefined();
     expect(sent.metrics).toHaveLength(60);

@@ -17,7 +17,7 @@ import {
   statusesOf,
   upTo,
 } from "../support/one-read.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { refusal } from "../support/throttling.ts";
 
 const STOP = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { status } } }`;
@@ -41,7 +41,7 @@ test("a refusal is remembered for the token: no read is sent before the time, an
   expect(firstCodeOf(await askFor(gateway))).toBe("RATE_LIMITED");
   expect(service.calls()).toEqual([STATUS_CALL]);
   advance(5_000);
-  expect(await gateway.ask(ASK_STATUS, {}, { headers: { "x-request-id": "story-1" } })).toEqual(
+  expect(await gateway.ask(ASK_STATUS, {}, { headers: { "x-request-id": "request-1" } })).toEqual(
     failedStatus("RATE_LIMITED", THROTTLED, { upstream: STATUS_UPSTREAM, retryAfterSeconds: 95 }),
   );
   expect(service.calls()).toEqual([STATUS_CALL]);
@@ -76,17 +76,17 @@ test("reads that can wait for a pause within their deadline wait: after it one g
   const { clock, advance, timers } = fakeClock();
   const gateway = await startGateway({ upstream: service, clock, env: { REQUEST_TIMEOUT_MS: "90000" } });
   const early = gateway.ask(ASK_STATUS);
-  await vi.waitUntil(() => held.length === 1, PATIENT);
+  await vi.waitUntil(() => held.length === 1, LONG_TIMEOUT);
   const answer = gateway.ask(statusesOf(upTo(7)));
-  await vi.waitUntil(() => refused === 7, PATIENT);
+  await vi.waitUntil(() => refused === 7, LONG_TIMEOUT);
   await gateway.ask(STOP);
   // What was sent before a refusal is known shows nothing of the time behind the pause.
   held.pop()?.();
   await early;
-  await vi.waitUntil(() => timers().includes(40_000), PATIENT);
+  await vi.waitUntil(() => timers().includes(40_000), LONG_TIMEOUT);
   advance(40_000);
   for (const atATime of [1, 2, 4]) {
-    await vi.waitUntil(() => held.length >= atATime, PATIENT);
+    await vi.waitUntil(() => held.length >= atATime, LONG_TIMEOUT);
     expect(held).toHaveLength(atATime);
     const sent = held;
     held = [];
@@ -98,15 +98,15 @@ test("reads that can wait for a pause within their deadline wait: after it one g
 test("reads that wait for a pause hold no connection meanwhile", async () => {
   let isFirst = true;
   const service = await startFake(({ path }) => {
-    const told = isFirst ? refusal(40) : { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
+    const reported = isFirst ? refusal(40) : { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
     isFirst = false;
-    return told;
+    return reported;
   });
   const { clock, advance, timers } = fakeClock();
   const env = { REQUEST_TIMEOUT_MS: "90000", UPSTREAM_CONNECTIONS: "1" };
   const gateway = await startGateway({ upstream: service, clock, env });
   const waiting = askFor(gateway, statusesOf([1, 2, 3]));
-  await vi.waitUntil(() => timers().includes(40_000), PATIENT);
+  await vi.waitUntil(() => timers().includes(40_000), LONG_TIMEOUT);
   expect(await askFor(gateway, ASK_STATUS, "another")).toEqual(RUNNING_ANSWER);
   advance(40_000);
   expect((await waiting).errors).toBeUndefined();

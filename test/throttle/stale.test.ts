@@ -47,10 +47,10 @@ describe("the last known response answers", () => {
     ["is not ready", status(503)],
     ["fails", status(500)],
     ["answers with JSON that is cut", { text: '{"id": 42, "last_st' }],
-  ])("when the service %s", async (_, told) => {
+  ])("when the service %s", async (_, reported) => {
     const { service, gateway, advance, fail } = await startFailing();
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
-    fail(() => told);
+    fail(() => reported);
     advance(12_001);
     expect(await askFor(gateway)).toEqual(STALE_ANSWER(13));
     expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
@@ -123,19 +123,19 @@ describe("the last known response answers", () => {
       ${alias}: project(id: "ada.mnist") { experiments(first: 500) { nodes { buildJob { status } } } }
       one: buildJob(id: "ada.mnist.builds.7") { status }
     }`;
-    const told = async (alias: string) => {
+    const reported = async (alias: string) => {
       const { extensions } = (await askFor(gateway, query(alias))) as unknown as {
         extensions?: { stale: readonly { path: readonly unknown[] }[] };
       };
       return extensions?.stale;
     };
-    expect(await told("all")).toBeUndefined();
+    expect(await reported("all")).toBeUndefined();
     fail((path) => (path.includes("builds") ? status(503) : answer(path)));
-    const places = await told("all");
+    const places = await reported("all");
     expect(places).toHaveLength(500);
     expect(places?.[499]?.path).toEqual(["all", "experiments", "nodes", 498, "buildJob"]);
     expect(service.seen().length).toBe(4);
-    expect((await told("a".repeat(10_000)))?.length).toBe(10);
+    expect((await reported("a".repeat(10_000)))?.length).toBe(10);
   });
 });
 

@@ -8,7 +8,7 @@ import { startGatewayProcess } from "../support/gateway-process.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { openPort } from "../support/listen.ts";
-import { PATIENT } from "../support/patience.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { begin } from "../support/readers.ts";
 import { makeAuthority, SERVICE_HOST, startProxy, startService, writeFiles } from "../support/tls.ts";
 import USELESS from "./useless-certificate.json" with { type: "json" };
@@ -149,7 +149,7 @@ describe("with UPSTREAM_PROXY", () => {
     const encoded = Buffer.from("gateway:canary").toString("base64");
     for (const secret of ["canary", encoded, proxy.host, SERVICE_HOST]) expect(said).not.toContain(secret);
     expect(service.seen()).toEqual([]);
-    await vi.waitUntil(() => proxy.connections() === 0, PATIENT);
+    await vi.waitUntil(() => proxy.connections() === 0, LONG_TIMEOUT);
   });
 
   test("a proxy that is not there, or silent, is a service out of reach", async () => {
@@ -175,7 +175,7 @@ describe("with UPSTREAM_PROXY", () => {
     const gateway = await startGateway({ upstream: service, env: { ...env, ...more } });
     const stop = `mutation { stopJob(id: "ada.mnist.jobs.3", force: true) { job { id } } }`;
     const leaver = begin(gateway.url, { path: "/graphql", graphql: stop });
-    await vi.waitUntil(() => proxy.lines().length === 1, PATIENT);
+    await vi.waitUntil(() => proxy.lines().length === 1, LONG_TIMEOUT);
     leaver.destroy();
     await reaches(gateway, "rungraph_operations_running", 0);
     tunnel.open();

@@ -32,7 +32,7 @@ async function durationsOf(run: object, date: string | null): Promise<unknown[]>
   return [data, await exported.text()];
 }
 
-const told = (seconds: number) => [
+const reported = (seconds: number) => [
   { experiment: { durationSeconds: seconds } },
   `durationSeconds\r\n${seconds}\r\n`,
 ];
@@ -44,7 +44,7 @@ test.each([
   ["is not told", null, "2026-06-01T11:59:00Z"],
 ])("the duration of a running run counts by the upstream's clock, which %s", async (_, date, started) => {
   stopClock("UTC");
-  expect(await durationsOf({ started_at: started }, date)).toEqual(told(60));
+  expect(await durationsOf({ started_at: started }, date)).toEqual(reported(60));
 });
 
 test.each([
@@ -53,5 +53,5 @@ test.each([
 ])("a timestamp without an offset is UTC in the duration of a run that is %s", async (_, run, seconds) => {
   // Where clocks are moved on at 2:00 on that day.
   stopClock("America/New_York");
-  expect(await durationsOf(run, null)).toEqual(told(seconds));
+  expect(await durationsOf(run, null)).toEqual(reported(seconds));
 });

@@ -1,14 +1,14 @@
 // One file, because all stories share a browser.
-import "./stories/lists.ts";
-import "./stories/table.ts";
-import "./stories/selection.ts";
-import "./stories/filters.ts";
-import "./stories/texts.ts";
-import "./stories/faults.ts";
-import "./stories/access.ts";
-import "./stories/live.ts";
-import "./stories/origin.ts";
-import "./stories/compare.ts";
-import "./stories/parallel.ts";
-import "./stories/matters.ts";
-import "./stories/pages.ts";
+import "./scenarios/lists.ts";
+import "./scenarios/table.ts";
+import "./scenarios/selection.ts";
+import "./scenarios/filters.ts";
+import "./scenarios/texts.ts";
+import "./scenarios/faults.ts";
+import "./scenarios/access.ts";
+import "./scenarios/live.ts";
+import "./scenarios/origin.ts";
+import "./scenarios/compare.ts";
+import "./scenarios/parallel.ts";
+import "./scenarios/matters.ts";
+import "./scenarios/pages.ts";

@@ -201,7 +201,7 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
         child(
           parent,
           field.argsFor?.(variables) ?? NO_ARGS,
-          context.at?.({ parent: context.place, at: field.key }) ?? context,
+          context.at?.({ parent: context.path, at: field.key }) ?? context,
         ),
       // Safe: it is the result of the field's own reads.
       proves: extensions.child.proves as (read: unknown) => boolean,

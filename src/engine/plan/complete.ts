@@ -104,7 +104,7 @@ function completeList(
     // Items are awaited later, or never when the operation is stopped: prevents unhandled rejections.
     if (Array.isArray(all)) for (const each of all) if (each instanceof Promise) each.catch(() => {});
     if (streamed && all.length > count)
-      run.later?.push({ label: streamed.label, place: container, items: all, from: count, item });
+      run.later?.push({ label: streamed.label, container, items: all, from: count, item });
     const completeFrom = (first: number): void => {
       for (let index = first; index < count; index++) {
         if (index > first && index % COMPLETION_STRIDE === 0 && shouldYield()) {
@@ -210,7 +210,7 @@ export function completeFields(
 ): void {
   const { meter, completed } = run;
   const { deferred } = selection;
-  if (deferred.length > 0) run.later?.push({ fragments: deferred, object, field, place: container });
+  if (deferred.length > 0) run.later?.push({ fragments: deferred, object, field, container });
   // What is complete is the same wherever it is selected like this, but for notes of places. Safe: such selections have such objects.
   const record = selection.isKept && !run.context.at ? (object as LoadedRecord).loaded : null;
   const known = record && completed.get(selection)?.get(record);

@@ -54,7 +54,7 @@ export function deliverIncrementally(
   const queue = openQueue(meter);
   let waiting: Waiting[] = [];
   let isBeginning = false;
-  let made = 0;
+  let count = 0;
 
   /** Does work on a list, to which it may add, in time slices. */
   const inSlices = <Each>(
@@ -71,22 +71,22 @@ export function deliverIncrementally(
     onDone();
   };
 
-  const makeParts = ({ later }: Run, onMade: (parts: readonly Waiting[]) => void): void => {
+  const createParts = ({ later }: Run, onCreated: (parts: readonly Waiting[]) => void): void => {
     const parts: Waiting[] = [];
     const make = (left: DeferredFragments | StreamedItems): void => {
-      const { place } = left;
-      if (isDropped(place) || place.slots[place.at] === null) return;
-      const path = pathOf(place);
+      const { container } = left;
+      if (isDropped(container) || container.slots[container.at] === null) return;
+      const path = pathOf(container);
       const add = (label: string | null, begin: (part: PendingPart) => void): void => {
         if (!meter.count(FIELDS_PER_PART, BYTES_PER_PART + path.length * BYTES_PER_KEY)) return;
         if (!meter.chargeMemory(PENDING_PART_BYTES)) return;
-        const part = { id: String(made++), path, ...(label !== null && { label }) };
+        const part = { id: String(count++), path, ...(label !== null && { label }) };
         parts.push({ part, begin: () => begin(part) });
       };
       if ("items" in left) add(left.label, (part) => beginItems(part, left));
       else for (const each of left.fragments) add(each.label, (part) => beginFragment(part, left, each));
     };
-    inSlices(later ?? [], make, () => onMade(parts));
+    inSlices(later ?? [], make, () => onCreated(parts));
   };
 
   /** Begins parts behind those that wait. */
@@ -109,7 +109,7 @@ export function deliverIncrementally(
       errors: [],
       completed,
       pending: 1,
-      onEnd: () => makeParts(run, (parts) => onEnd(run.errors, parts)),
+      onEnd: () => createParts(run, (parts) => onEnd(run.errors, parts)),
       later: [],
     };
     return run;
@@ -117,13 +117,13 @@ export function deliverIncrementally(
 
   const beginFragment = (
     part: PendingPart,
-    { object, field, place }: DeferredFragments,
+    { object, field, container }: DeferredFragments,
     { selection }: DeferredFragment,
   ): void => {
-    const { parent, at } = place;
+    const { parent, at } = container;
     const slots: ResultSlots = { [at]: null };
     // An error that would make the object null fails only the part: what is delivered stays.
-    const container: Container = { parent, slots, at, isNullable: true, isNulled: false };
+    const own: Container = { parent, slots, at, isNullable: true, isNulled: false };
     const run = openRun((errors, parts) => {
       // Safe: the slot is that of an object.
       const data = slots[at] as ResultSlots | null;
@@ -131,9 +131,9 @@ export function deliverIncrementally(
       deliver({ part, data, errors, isLast: true }, parts);
     });
     const complete = (value: unknown): void => {
-      if (field && parent && place.isNullable)
+      if (field && parent && container.isNullable)
         completeSelected(objectPosition(selection(), field, true), value, slots, at, parent, run);
-      else completeFields(selection(), value, field, container, run);
+      else completeFields(selection(), value, field, own, run);
     };
     if (field && parent)
       completeAsync(object, { ...field, isNullable: true, complete }, slots, at, parent, run);
@@ -143,7 +143,7 @@ export function deliverIncrementally(
 
   /** Completes the items of a list side by side, and delivers them in their order. */
   const beginItems = (part: PendingPart, list: StreamedItems): void => {
-    const { place, items, from, item } = list;
+    const { container, items, from, item } = list;
     const values: unknown[] = Array.from({ length: items.length }, () => null);
     // Safe: an array's items are keyed by their index.
     const slots = values as unknown as ResultSlots;
@@ -153,7 +153,7 @@ export function deliverIncrementally(
 
     /** Begins items up to the first that is not complete at once. */
     const beginSome = (start: number): void => {
-      const above: Container = { ...place, slots: {}, isNullable: true, isNulled: false };
+      const above: Container = { ...container, slots: {}, isNullable: true, isNulled: false };
       let index = start;
       const run = openRun((errors, parts) => {
         complete.set(start, () => {
@@ -183,7 +183,7 @@ export function deliverIncrementally(
     beginAll(following);
   };
 
-  makeParts(first, (parts) => {
+  createParts(first, (parts) => {
     if (parts.length === 0) return onReady(null);
     nulls.enter(first.errors, whole, []);
     queue.open(

@@ -96,9 +96,9 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
       let root: Selection;
       try {
         root = rootFor(coerced, isLater);
-      } catch (fault) {
-        if (!(fault instanceof GraphQLError)) throw fault;
-        return onResult({ errors: [fault], data: null });
+      } catch (error) {
+        if (!(error instanceof GraphQLError)) throw error;
+        return onResult({ errors: [error], data: null });
       }
       const data = root.createObject();
       const result: { data: ResultSlots | null } = { data };
@@ -133,8 +133,7 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
         later,
       };
       const { deferred } = root;
-      if (deferred.length > 0)
-        later?.push({ fragments: deferred, object: event, field: null, place: container });
+      if (deferred.length > 0) later?.push({ fragments: deferred, object: event, field: null, container });
       if (operation.operation === "mutation") return runSerially(root, data, container, run);
       runFields(root, event, container, data, run);
       end(run);

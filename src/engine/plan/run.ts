@@ -47,8 +47,8 @@ function resolveFields(
     const { variables, context } = run;
     let value: unknown;
     try {
-      const placed = context.at?.({ parent: container, at: field.key }) ?? context;
-      value = field.resolve(parent, field.argsFor?.(variables) ?? NO_ARGS, placed);
+      const traced = context.at?.({ parent: container, at: field.key }) ?? context;
+      value = field.resolve(parent, field.argsFor?.(variables) ?? NO_ARGS, traced);
     } catch (error) {
       fail(error, field, slots, field.key, container, run);
       if (container.isNulled) return;
@@ -189,8 +189,8 @@ const locate = (
   above: Container,
 ): GraphQLError => withoutStack(() => locatedError(error, [...nodes], [...pathOf(above), at]));
 
-export function pathOf(place: Container): (string | number)[] {
+export function pathOf(innermost: Container): (string | number)[] {
   const path: (string | number)[] = [];
-  for (let container = place; container.parent; container = container.parent) path.unshift(container.at);
+  for (let container = innermost; container.parent; container = container.parent) path.unshift(container.at);
   return path;
 }

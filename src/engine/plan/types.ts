@@ -130,7 +130,7 @@ export interface DeferredFragments {
   readonly object: unknown;
   /** The field whose object it is; null for the root. */
   readonly field: CompletedField | null;
-  readonly place: Container;
+  readonly container: Container;
 }
 
 /** The items of a list: an array, or `MadeItems`. */
@@ -138,7 +138,7 @@ export type ListItems = Pick<readonly unknown[], "length" | "at">;
 
 export interface StreamedItems {
   readonly label: string | null;
-  readonly place: Container;
+  readonly container: Container;
   readonly items: ListItems;
   /** Index of the first that is delivered later. */
   readonly from: number;

@@ -2,7 +2,7 @@ import { InputError, GatewayError } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { arg, builder, flag, root, exposed } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
-import { type Context, type MadeBy, makeEach } from "../core/context.ts";
+import { type Context, type ResultOf, makeEach } from "../core/context.ts";
 import { identify } from "../core/ids.ts";
 import { Experiment, type ExperimentResource } from "../core/refs.ts";
 import { load, nullIfNotFound, unverified } from "../core/resource.ts";
@@ -13,12 +13,12 @@ import { type Column, columnsOf, type Row } from "./run-figures.ts";
 /* Several experiments side by side. */
 
 /** What runs have under a name, `of` so many that are compared: not all of them need have a value. */
-type Compared = MadeBy<typeof comparedIn>;
+type Compared = ResultOf<typeof comparedIn>;
 
 /** What there is for each of the runs, by the place of its value. */
-function inAll<Each>({ rows, of }: Compared, none: Each, valueAt: (place: number) => Each): Each[] {
+function inAll<Each>({ rows, of }: Compared, none: Each, valueAt: (index: number) => Each): Each[] {
   const all = Array.from({ length: of }, () => none);
-  for (const [place, row] of rows.entries()) all[row] = valueAt(place);
+  for (const [index, row] of rows.entries()) all[row] = valueAt(index);
   return all;
 }
 
@@ -31,7 +31,7 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
       nullable: { list: false, items: true },
       description: "Value of each run, in the order of `runs`.",
       // Many runs that have nothing in common would have far more of these than values.
-      resolve: (compared) => inAll(compared, null, (place) => compared.values[place]),
+      resolve: (compared) => inAll(compared, null, (index) => compared.values[index]),
     }),
     arePresent: t.booleanList({
       nullable: false,

@@ -1,12 +1,12 @@
 import { builder, objectType, exposed, exposedOrNull } from "../core/builder.ts";
-import { forEach, type MadeBy, makeEach } from "../core/context.ts";
+import { forEach, type ResultOf, makeEach } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import { fromColumns, type NamesArgs, namesArg } from "../types/metrics.ts";
 import type { SeriesColumn } from "../types/series.ts";
 import { Moments } from "./statistics.ts";
 
-type Summary = MadeBy<typeof summariesOf>;
+type Summary = ResultOf<typeof summariesOf>;
 
 const MetricPoint = objectType<NonNullable<Summary["first"]>>(
   "MetricPoint",

@@ -139,12 +139,12 @@ export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly records: Row[] }>();
   /** The different values by their JSON. Their numbers tell combinations apart, however long the values are. */
   const ordinals = new Map<string | undefined, number>();
-  let made = 0;
+  let bytes = 0;
   const ordinalOf = (value: unknown): number => {
     const text: string | undefined = JSON.stringify(value);
     const known = ordinals.get(text);
     if (known !== undefined) return known;
-    made += FIGURE_BYTES + (text?.length ?? 0);
+    bytes += FIGURE_BYTES + (text?.length ?? 0);
     ordinals.set(text, ordinals.size);
     return ordinals.size - 1;
   };
@@ -162,10 +162,10 @@ export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
       const group = groups.get(combination) ?? { values: firsts.with(several, value), records: [] };
       if (group.records.push(row) === 1) {
         groups.set(combination, group);
-        made += (by.length + 3) * FIGURE_BYTES;
+        bytes += (by.length + 3) * FIGURE_BYTES;
       }
-      const taken = made;
-      made = 0;
+      const taken = bytes;
+      bytes = 0;
       return taken;
     });
   }
@@ -193,9 +193,9 @@ export function* importanceOf(columns: readonly Column[], rows: readonly Row[], 
   yield* forEach(rows, (row) => void measures.push(measured(row, metric)));
   const all = yield* makeEach(columns, function* ({ name, values, rows: indexes }) {
     const [xs, ys]: [number[], number[]] = [[], []];
-    yield* forEach(values, (value, place) => {
+    yield* forEach(values, (value, position) => {
       const x = numberOf(value);
-      const y = measures[indexes[place] ?? 0] ?? null;
+      const y = measures[indexes[position] ?? 0] ?? null;
       if (x === null || y === null) return;
       xs.push(x);
       ys.push(y);

@@ -3,7 +3,7 @@ import { notOffered } from "../../rest/api/endpoint.ts";
 import { runs as kinds } from "../../rest/api/kinds.ts";
 import { arg, builder, computedFrom, flag, objectType, exposed, exposedOrNull } from "../core/builder.ts";
 import { type WholeList, within } from "../core/connection.ts";
-import type { Context, MadeBy } from "../core/context.ts";
+import type { Context, ResultOf } from "../core/context.ts";
 import { Experiment, type ExperimentResource } from "../core/refs.ts";
 import { DeclarationValue } from "../types/experiment.ts";
 import { isInRows } from "../types/scan.ts";
@@ -31,12 +31,12 @@ const MAX_GROUP_KEYS = 5;
 
 type Runs = WholeList<ExperimentResource, Row>;
 
-const StatusCount = objectType<MadeBy<typeof statusesOf>>("StatusCount", "Runs with a status.", (t) => ({
+const StatusCount = objectType<ResultOf<typeof statusesOf>>("StatusCount", "Runs with a status.", (t) => ({
   status: t.field({ type: RunStatusEnum, ...exposed("status", "Status.") }),
   count: t.int(exposed("count", "Number of runs.")),
 }));
 
-type ParameterValues = MadeBy<typeof parametersIn>;
+type ParameterValues = ResultOf<typeof parametersIn>;
 
 const ParameterValueCount = builder
   .objectRef<ParameterValues["values"][number]>("ParameterValueCount")
@@ -68,7 +68,7 @@ const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").impl
   }),
 });
 
-const MetricStatistics = builder.objectRef<MadeBy<typeof statisticsOf>>("MetricStatistics").implement({
+const MetricStatistics = builder.objectRef<ResultOf<typeof statisticsOf>>("MetricStatistics").implement({
   description: "Statistics of the latest values of a metric over runs.",
   fields: (t) => ({
     name: t.string(exposed("name", "Name of the metric.")),
@@ -82,21 +82,27 @@ const MetricStatistics = builder.objectRef<MadeBy<typeof statisticsOf>>("MetricS
   }),
 });
 
-const ParameterImportance = builder.objectRef<MadeBy<typeof importanceOf>>("ParameterImportance").implement({
-  description: "How a metric correlates with a parameter.",
-  fields: (t) => ({
-    name: t.string(exposed("name", "Name of the parameter.")),
-    count: t.int(exposed("count", "Number of runs that have both as numbers; a boolean is 0 or 1.")),
-    correlation: t.float(
-      exposedOrNull("correlation", "Spearman's rank correlation, -1 to 1; null if one of them never varies."),
-    ),
-  }),
-});
+const ParameterImportance = builder
+  .objectRef<ResultOf<typeof importanceOf>>("ParameterImportance")
+  .implement({
+    description: "How a metric correlates with a parameter.",
+    fields: (t) => ({
+      name: t.string(exposed("name", "Name of the parameter.")),
+      count: t.int(exposed("count", "Number of runs that have both as numbers; a boolean is 0 or 1.")),
+      correlation: t.float(
+        exposedOrNull(
+          "correlation",
+          "Spearman's rank correlation, -1 to 1; null if one of them never varies.",
+        ),
+      ),
+    }),
+  });
 
 /** Throws `GatewayError` where the rows of this server's lists do not tell one of these keys. */
 function requireInRows({ server }: Context, ...keys: readonly ColumnKey[]): void {
-  const untold = keys.find((key) => !isInRows(server, kinds.experiment.records, key));
-  if (untold) throw notOffered(`figures of ${untold === "declarations" ? "parameters" : "metrics"} in lists`);
+  const missing = keys.find((key) => !isInRows(server, kinds.experiment.records, key));
+  if (missing)
+    throw notOffered(`figures of ${missing === "declarations" ? "parameters" : "metrics"} in lists`);
 }
 
 type OfRuns = Pick<Runs, "records">;
@@ -113,7 +119,7 @@ async function metricsOf({ records }: OfRuns, names: readonly string[] | null | 
 }
 
 /** A group, with the names of the metrics whose statistics are wanted. */
-interface Group extends MadeBy<typeof groupsOf> {
+interface Group extends ResultOf<typeof groupsOf> {
   readonly metrics: readonly string[] | null | undefined;
 }
 

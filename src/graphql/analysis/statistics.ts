@@ -31,17 +31,17 @@ export class Moments {
 
   /** Null of no number. */
   mean(): number | null {
-    return this.count === 0 ? null : told(this.#mean * this.#unit);
+    return this.count === 0 ? null : finiteOrNull(this.#mean * this.#unit);
   }
 
   /** Standard deviation of a sample (divided by n - 1); null of fewer than two numbers, and where it is too large to be a number. */
   standardDeviation(): number | null {
-    return this.count < 2 ? null : told(Math.sqrt(this.#squares / (this.count - 1)) * this.#unit);
+    return this.count < 2 ? null : finiteOrNull(Math.sqrt(this.#squares / (this.count - 1)) * this.#unit);
   }
 }
 
 /** A number that a result can hold; null for one that has become infinite. */
-const told = (value: number): number | null => (Number.isFinite(value) ? value : null);
+const finiteOrNull = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
 /** The middle number, or the mean of the two in the middle; null of none. */
 export function medianOf(values: readonly number[]): number | null {
@@ -51,7 +51,7 @@ export function medianOf(values: readonly number[]): number | null {
   const upper = sorted[middle] ?? 0;
   if (sorted.length % 2 === 1) return upper;
   const lower = sorted[middle - 1] ?? 0;
-  return told((lower + upper) / 2) ?? lower / 2 + upper / 2;
+  return finiteOrNull((lower + upper) / 2) ?? lower / 2 + upper / 2;
 }
 
 /** The rank of each number, from 1; equal numbers share the mean of their ranks. */

@@ -29,7 +29,7 @@ export interface Context extends TracedContext {
   readonly onFree: (() => void) | null;
   /** Called for rows that the gateway compares for some arguments; null as well. */
   readonly onScan: ((compared: readonly string[], rows: number) => void) | null;
-  readonly at: ((place: ResponsePath) => Context) | null;
+  readonly at: ((path: ResponsePath) => Context) | null;
   /** Does long work in time slices, in turns with other callers. Never resolves when the operation is stopped. */
   readonly runCooperatively: <Result>(steps: Steps<Result>) => Promise<Result>;
   /** Does such work once for all places of the operation that need it from the same source with the same arguments. */
@@ -45,37 +45,39 @@ export type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
 /** Items that are worked at without a pause, and bytes that are made. */
 const ITEM_STRIDE = 500;
-const MADE = 20_000;
+const BYTES_PER_SLICE = 20_000;
 
 /** Works at each of many items, in steps. `work` returns the memory that it has taken for good, if any. */
 export function* forEach<Item>(
   items: Iterable<Item>,
   work: (item: Item, index: number) => number | undefined | void,
 ): Steps<void> {
-  let [seen, made] = [0, 0];
+  let [seen, bytes] = [0, 0];
   for (const item of items) {
-    made += work(item, seen) ?? 0;
-    if (++seen % ITEM_STRIDE > 0 && made < MADE) continue;
-    yield made;
-    made = 0;
+    bytes += work(item, seen) ?? 0;
+    if (++seen % ITEM_STRIDE > 0 && bytes < BYTES_PER_SLICE) continue;
+    yield bytes;
+    bytes = 0;
   }
-  yield made;
+  yield bytes;
 }
 
 /** What is made of each item, in steps; null of one that is left out. */
-export function* makeEach<Item, Made>(
+export function* makeEach<Item, Result>(
   items: Iterable<Item>,
-  make: (item: Item) => Steps<Made | null>,
-): Steps<Made[]> {
-  const all: Made[] = [];
+  make: (item: Item) => Steps<Result | null>,
+): Steps<Result[]> {
+  const all: Result[] = [];
   for (const item of items) {
-    const made = yield* make(item);
-    if (made !== null) all.push(made);
+    const bytes = yield* make(item);
+    if (bytes !== null) all.push(bytes);
   }
   return all;
 }
 
-export type MadeBy<Make> = Make extends (...args: never) => Steps<readonly (infer Made)[]> ? Made : never;
+export type ResultOf<Make> = Make extends (...args: never) => Steps<readonly (infer Result)[]>
+  ? Result
+  : never;
 
 /** The context in which a subscription begins. Its events are executed in contexts of their own. */
 export interface StreamContext extends Context {

@@ -51,7 +51,7 @@ const fromRecord =
   (resource, args, context) => {
     if (isLoaded(resource, keys, context.server)) return compute(resource.loaded, resource, args, context);
     // The record is loaded for the object, not for its field.
-    const above = context.place?.parent;
+    const above = context.path?.parent;
     const { session } = (above && context.at?.(above)) ?? context;
     return load(resource, keys, session).then((record) => compute(record, resource, args, context));
   };

@@ -1,7 +1,7 @@
 import { GraphQLError, valueFromASTUntyped, type ValueNode, visit } from "graphql";
 import { MAX_NESTING } from "../../rest/api/json-scan.ts";
 import { roundedOf } from "../../rest/api/reader.ts";
-import { isDeeper, isObject, placeOf } from "../../rest/api/record.ts";
+import { isDeeper, isObject, joinPath } from "../../rest/api/record.ts";
 import { builder } from "./builder.ts";
 
 builder.scalarType("DateTime", {
@@ -17,8 +17,8 @@ function checkNesting(value: unknown): unknown {
 }
 
 /** Rejects numbers of the caller that are not kept: long integers, and those beyond all numbers. */
-function checkNumbers(value: unknown, place = ""): void {
-  if (!areKept(value)) rejectNumbers(value, place);
+function checkNumbers(value: unknown, path = ""): void {
+  if (!areKept(value)) rejectNumbers(value, path);
 }
 
 /** Whether a value has only numbers that are kept. Without the places of its values: to build them takes ten times as long. */
@@ -29,18 +29,18 @@ function areKept(value: unknown): boolean {
   return true;
 }
 
-function rejectNumbers(value: unknown, place: string): void {
+function rejectNumbers(value: unknown, path: string): void {
   if (typeof value === "object" && value !== null)
-    for (const [name, inner] of Object.entries(value)) rejectNumbers(inner, placeOf(place, name));
-  else if (typeof value === "number" && !isKept(value)) throw notKept(`${value}`, place);
+    for (const [name, inner] of Object.entries(value)) rejectNumbers(inner, joinPath(path, name));
+  else if (typeof value === "number" && !isKept(value)) throw notKept(`${value}`, path);
 }
 
 const isKept = (value: number): boolean =>
   Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
 
-const notKept = (got: string, place = "", nodes: ValueNode | null = null) =>
+const notKept = (got: string, path = "", nodes: ValueNode | null = null) =>
   new GraphQLError(
-    `JSON: expected numbers up to 1.8e308, integers up to ${Number.MAX_SAFE_INTEGER}, which are kept, got ${got}${place && ` at ${place}`}; write it as text`,
+    `JSON: expected numbers up to 1.8e308, integers up to ${Number.MAX_SAFE_INTEGER}, which are kept, got ${got}${path && ` at ${path}`}; write it as text`,
     { nodes },
   );
 

@@ -67,13 +67,13 @@ export const DeclarationValue = objectType<{ readonly name: string; readonly val
 const sortParameters = createSorter();
 
 /** The parameters that are given, if any. Throws what `errorOf` makes of a fault where they are no object. */
-function parametersIn(declarations: unknown, errorOf: (fault: string) => Error) {
+function parametersIn(declarations: unknown, errorOf: (issue: string) => Error) {
   if (declarations == null || isObject(declarations)) return declarations ?? null;
   const type = Array.isArray(declarations) ? "list" : typeof declarations;
   throw errorOf(`declarations: expected an object of names and values, got a ${type}`);
 }
 
-const unreadable = (fault: string) => new GatewayError("UPSTREAM_BAD_RESPONSE", `${fault} from the service.`);
+const unreadable = (issue: string) => new GatewayError("UPSTREAM_BAD_RESPONSE", `${issue} from the service.`);
 
 /** Narrows a list to the experiments that name one as their original, found by a scan: servers have no filter for it. */
 function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
@@ -164,7 +164,7 @@ root.mutation("restartExperiment", {
   },
   resolve: async (_, { id, input }, context) => {
     const { session } = context;
-    parametersIn(input?.declarations, (fault) => new InputError(`input.${fault}`));
+    parametersIn(input?.declarations, (issue) => new InputError(`input.${issue}`));
     const source = await targetOf(Experiment.kind, id, context);
     const given = Object.entries(input ?? {}).filter(([, value]) => value !== null);
     const body = session.server.bodyOf("restart", Object.fromEntries(given));

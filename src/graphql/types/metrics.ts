@@ -164,13 +164,13 @@ export function isNamedIn(names: readonly string[] | null | undefined) {
 }
 
 /** What is made of the columns of an experiment's metrics, or of some of them: once for all places with the same arguments. */
-export async function fromColumns<Made>(
+export async function fromColumns<Result>(
   resource: ExperimentResource,
   names: readonly string[] | null | undefined,
   args: readonly unknown[],
   context: Context,
-  make: (columns: readonly SeriesColumn[]) => Steps<Made>,
-): Promise<Made> {
+  make: (columns: readonly SeriesColumn[]) => Steps<Result>,
+): Promise<Result> {
   const metrics = openMetrics(resource);
   const next = () => metrics.nextOfAll(context.session);
   const first = await next();
@@ -248,12 +248,12 @@ function valuesOf(given: readonly (typeof MetricValueInput.$inferInput)[]): Read
   if (given.length === 0) throw new InputError("input.values: expected at least one metric, got none");
   const values = new Map<string, number>();
   for (const [index, { name, value }] of given.entries()) {
-    const place = `input.values[${index}]`;
+    const path = `input.values[${index}]`;
     const got = JSON.stringify(name);
-    if (name.trim() === "") throw new InputError(`${place}.name: expected a name, got ${got}`);
-    if (values.has(name)) throw new InputError(`${place}.name: expected each name once, got ${got} again`);
+    if (name.trim() === "") throw new InputError(`${path}.name: expected a name, got ${got}`);
+    if (values.has(name)) throw new InputError(`${path}.name: expected each name once, got ${got} again`);
     if (!Number.isFinite(value))
-      throw new InputError(`${place}.value: expected a finite number, got ${value}`);
+      throw new InputError(`${path}.value: expected a finite number, got ${value}`);
     values.set(name, value);
   }
   return Object.fromEntries(values);

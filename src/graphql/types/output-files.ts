@@ -2,7 +2,7 @@ import { runs } from "../../rest/api/kinds.ts";
 import { isPlainPath, plainPath } from "../../rest/api/endpoint.ts";
 import { GatewayError } from "../../errors.ts";
 import { arg, builder, computedFromOrNull, objectType, exposed, exposedOrNull } from "../core/builder.ts";
-import { type Context, forEach, type MadeBy, type Steps } from "../core/context.ts";
+import { type Context, forEach, type ResultOf, type Steps } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
 import { nullIfMissing, type Resource } from "../core/resource.ts";
@@ -17,7 +17,7 @@ function entryOf(name: string, folder: string | null | undefined) {
 
 type Entry = ReturnType<typeof entryOf>;
 type Folder = NonNullable<Awaited<ReturnType<typeof readFolder>>>;
-type File = MadeBy<typeof filesIn>;
+type File = ResultOf<typeof filesIn>;
 
 const NO_PATH = "null if its name cannot be part of a path";
 

@@ -181,8 +181,8 @@ export function comparedOf(
   const compared = conditions.filter((condition) => ROW_KEYS[condition.key] && !isSayable(condition));
   if (compared.length > 0 && server.profile.filters.language === null)
     throw notOffered("the argument `filter`", "FILTERS");
-  const untold = compared.find(({ key }) => !isInRows(server, record, ROW_KEYS[key] ?? ""));
-  if (untold) throw notOffered(`\`${untold.argument}\` with what it cannot find by itself`);
+  const missing = compared.find(({ key }) => !isInRows(server, record, ROW_KEYS[key] ?? ""));
+  if (missing) throw notOffered(`\`${missing.argument}\` with what it cannot find by itself`);
   const texts = compared.flatMap(({ name = "", operands }) => [name, ...operands]);
   checkLength("filter", texts.join(""), "characters that the server cannot filter by");
   return compared;

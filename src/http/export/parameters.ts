@@ -71,8 +71,8 @@ function valueOf(name: string, text: string, type: GraphQLInputType, hideSuggest
     throw new InputError(`${name}: expected JSON such as ${EXAMPLES[name]}, got ${quote(text)}`);
   const onError = (path: readonly (string | number)[], _: unknown, { message }: Error): never => {
     // Without the value, which can be long.
-    const fault = message.replace(/, found .*$/s, "");
-    throw new InputError(`${[name, ...path].join(".")}: ${fault}`);
+    const issue = message.replace(/, found .*$/s, "");
+    throw new InputError(`${[name, ...path].join(".")}: ${issue}`);
   };
   return coerceInputValue(value, type, onError, hideSuggestions);
 }

@@ -24,8 +24,8 @@ export function messagesOf(
   onEnd = () => {},
 ): AsyncIterableIterator<object> {
   const errorsOf = (given: readonly GraphQLError[]) => (finish({ errors: given }).errors ?? []).map(toJson);
-  const extended = (isTold: boolean) => {
-    const about = isTold ? (extensions?.() ?? null) : null;
+  const extended = (isIncluded: boolean) => {
+    const about = isIncluded ? (extensions?.() ?? null) : null;
     return about && { extensions: about };
   };
   async function* make(): AsyncGenerator<object, undefined> {

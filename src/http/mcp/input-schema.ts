@@ -73,7 +73,7 @@ function objectOf(
 export const firstSentence = (description: string): string => description.split(/(?<=[.?!]) +/, 1).join("");
 
 /** Adds the description of a place, which says more than that of its type, and its default. */
-function placed(schema: ValueSchema, description: string, fallback?: unknown): ValueSchema {
+function described(schema: ValueSchema, description: string, fallback?: unknown): ValueSchema {
   const isJson = isJsonString(schema);
   const own = isJson ? jsonString(description) : { ...schema, ...(description && { description }) };
   if (fallback !== undefined) own.default = isJson ? JSON.stringify(fallback) : fallback;
@@ -92,10 +92,10 @@ function schemaOf(type: GraphQLInputType): ValueSchema {
   }
   const fields = Object.values(type.getFields()).map((field) => ({
     name: field.name,
-    schema: placed(schemaOf(field.type), firstSentence(field.description ?? ""), field.defaultValue),
+    schema: described(schemaOf(field.type), firstSentence(field.description ?? ""), field.defaultValue),
     isRequired: isRequiredInputField(field),
   }));
-  return placed(objectOf(fields), firstSentence(type.description ?? ""));
+  return described(objectOf(fields), firstSentence(type.description ?? ""));
 }
 
 /** Descriptions of the arguments and input fields that variables are given to, by variable. The first place counts. */
@@ -106,14 +106,14 @@ function describeVariables(schema: GraphQLSchema, document: DocumentNode): Reado
     document,
     visitWithTypeInfo(typeInfo, {
       Variable: ({ name: { value: variable } }, _, parent) => {
-        const place = parent && "kind" in parent ? parent : null;
+        const parentNode = parent && "kind" in parent ? parent : null;
         const parentType = getNamedType(typeInfo.getParentInputType());
-        const described =
-          place?.kind === Kind.OBJECT_FIELD && isInputObjectType(parentType)
-            ? parentType.getFields()[place.name.value]
+        const argument =
+          parentNode?.kind === Kind.OBJECT_FIELD && isInputObjectType(parentType)
+            ? parentType.getFields()[parentNode.name.value]
             : typeInfo.getArgument();
-        if (described?.description && !descriptions.has(variable))
-          descriptions.set(variable, firstSentence(described.description));
+        if (argument?.description && !descriptions.has(variable))
+          descriptions.set(variable, firstSentence(argument.description));
       },
     }),
   );
@@ -134,7 +134,7 @@ export function inputSchemaOf(
     const fallback = defaultValue && valueFromASTUntyped(defaultValue);
     const isRequired = isNonNullType(type) && fallback === undefined;
     const text = description?.value ?? descriptions.get(name) ?? "";
-    return { name, schema: placed(schemaOf(type), text, fallback), isRequired };
+    return { name, schema: described(schemaOf(type), text, fallback), isRequired };
   });
   return parts.length === variableDefinitions.length ? objectOf(parts) : null;
 }

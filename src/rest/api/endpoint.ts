@@ -178,13 +178,13 @@ const OUTSIDE_A_SEGMENT = /[\s\p{C}/\\?#%]/u;
  * which leaves the base path.
  */
 export function segment(name: string, value: string): string {
-  const fault =
+  const issue =
     value.length === 0 || value.length > MAX_SEGMENT_LENGTH
       ? `expected 1 to ${MAX_SEGMENT_LENGTH} characters, got ${value.length}`
       : value === "." || value === ".." || OUTSIDE_A_SEGMENT.test(value)
         ? `expected a name without blanks, control characters and / \\ ? # %, got ${JSON.stringify(value)}`
         : null;
-  if (fault) throw new InputError(`${name}: ${fault}`);
+  if (issue) throw new InputError(`${name}: ${issue}`);
   return value;
 }
 

@@ -31,8 +31,8 @@ const overrideOf = (endpoint: AnyEndpoint) =>
   z
     .string({ error: "expected a method and a path, or null" })
     .superRefine((spelling, context) => {
-      const fault = overrideIssue(endpoint, spelling);
-      if (fault) context.addIssue({ code: "custom", message: fault, input: spelling });
+      const issue = overrideIssue(endpoint, spelling);
+      if (issue) context.addIssue({ code: "custom", message: issue, input: spelling });
     })
     .nullable()
     .optional()

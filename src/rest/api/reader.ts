@@ -2,7 +2,7 @@ import {
   integer,
   isObject,
   isRawJSON,
-  placeOf,
+  joinPath,
   rawJSON,
   type RecordDecoder,
   type Reading,
@@ -60,12 +60,12 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
     form: "json",
     /** Yields regularly. */
     *steps(body) {
-      const { answer, faults } = readWhole(read, body);
+      const { answer, mismatches } = readWhole(read, body);
       const list: unknown = answer[key];
-      const items = Array.isArray(list) ? yield* readEach(readItem, list, faults, key) : list;
-      if (items === null && !mayBeNull) throw unusable(faults.at(-1) ?? key);
+      const items = Array.isArray(list) ? yield* readEach(readItem, list, mismatches, key) : list;
+      if (items === null && !mayBeNull) throw unusable(mismatches.at(-1) ?? key);
       // Safe: the key holds the items, or what its check allows in place of a list.
-      return { answer: (items === list ? answer : { ...answer, [key]: items }) as Answer, faults };
+      return { answer: (items === list ? answer : { ...answer, [key]: items }) as Answer, mismatches };
     },
   };
 };
@@ -82,8 +82,8 @@ const RECORD_STRIDE = 4;
 function* readEach<Item>(
   read: RecordDecoder<Item>,
   list: readonly unknown[],
-  faults: string[],
-  place: string,
+  mismatches: string[],
+  path: string,
 ): Generator<undefined, Item[] | null> {
   const items: Item[] = [];
   let begun = performance.now();
@@ -92,7 +92,7 @@ function* readEach<Item>(
       yield;
       begun = performance.now();
     }
-    const item = read(list[index], faults, place, index);
+    const item = read(list[index], mismatches, path, index);
     if (item === null) return null;
     items.push(item);
   }
@@ -115,10 +115,10 @@ export interface Bookmark<Item> {
 }
 
 export const bookmarksOf = <Item>(read: RecordDecoder<Item>) =>
-  pageOf<Bookmark<Item>>((bookmark, faults, parent = "", key = "") => {
+  pageOf<Bookmark<Item>>((bookmark, mismatches, parent = "", key = "") => {
     const received = isObject(bookmark) ? bookmark["content_object"] : undefined;
     if (received == null) return { content_object: null };
-    const item = read(received, faults, placeOf(parent, key), "content_object");
+    const item = read(received, mismatches, joinPath(parent, key), "content_object");
     return item === null ? null : { content_object: item };
   });
 

@@ -223,7 +223,7 @@ export const keysOf = <Keys extends Table>(table: Keys) => Object.keys(table) as
  */
 export type RecordDecoder<Record> = (
   value: unknown,
-  faults: string[],
+  mismatches: string[],
   parent?: string,
   key?: string | number,
 ) => Record | null;
@@ -234,9 +234,11 @@ export function recordOf<Keys extends Table>(
   convert?: (record: RecordOf<Keys>) => RecordOf<Keys>,
 ): RecordDecoder<RecordOf<Keys>> {
   const fields = fieldsOf(table);
-  return (value, faults, parent = "", key = "") => {
+  return (value, mismatches, parent = "", key = "") => {
     const read =
-      fit(fields, value) && !isWide(value) ? value : readFields(fields, value, faults, placeOf(parent, key));
+      fit(fields, value) && !isWide(value)
+        ? value
+        : readFields(fields, value, mismatches, joinPath(parent, key));
     // Safe: each value has passed its check, or is a null that the check allows.
     const record = read as RecordOf<Keys> | null;
     return record && convert ? convert(record) : record;
@@ -286,10 +288,10 @@ function isWide(value: unknown): boolean {
 function readFields(
   fields: readonly Field[],
   value: unknown,
-  faults: string[],
-  place: string,
+  mismatches: string[],
+  path: string,
 ): Record<string, unknown> | null {
-  if (!isObject(value)) return addMismatch(faults, place);
+  if (!isObject(value)) return addMismatch(mismatches, path);
   const known: Record<string, unknown> = {};
   for (const { key, check, isNullable, inner } of fields) {
     const received = value[key];
@@ -297,45 +299,45 @@ function readFields(
       if (key in value) known[key] = received;
       continue;
     }
-    const at = placeOf(place, key);
-    const read = inner ? readFields(inner, received, faults, at) : addMismatch(faults, at);
+    const at = joinPath(path, key);
+    const read = inner ? readFields(inner, received, mismatches, at) : addMismatch(mismatches, at);
     if (read === null && !isNullable) return null;
     known[key] = read;
   }
   return known;
 }
 
-export const placeOf = (parent: string, key: string | number) =>
+export const joinPath = (parent: string, key: string | number) =>
   parent === "" ? `${key}` : `${parent}.${key}`;
 
 /** Maximum faults of one response. A response with more is rejected. */
 const MAX_MISMATCHES = 1_000;
 
-function addMismatch(faults: string[], place: string): null {
-  faults.push(place);
-  if (faults.length > MAX_MISMATCHES) throw unusable(faults[0] ?? place);
+function addMismatch(mismatches: string[], path: string): null {
+  mismatches.push(path);
+  if (mismatches.length > MAX_MISMATCHES) throw unusable(mismatches[0] ?? path);
   return null;
 }
 
 /** The error of a response that cannot be used because of the value at a place. */
-export const unusable = (place: string) =>
+export const unusable = (path: string) =>
   new GatewayError(
     "UPSTREAM_BAD_RESPONSE",
-    place === ""
+    path === ""
       ? "Expected a JSON object from the service, got something else."
-      : `The service's answer cannot be used: ${place} is missing or of another type than documented.`,
+      : `The service's answer cannot be used: ${path} is missing or of another type than documented.`,
   );
 
 /** A response that was read. `faults` are the places that read as null, such as `results.3.started_at`. */
 export interface Reading<out Answer> {
   readonly answer: Answer;
-  readonly faults: string[];
+  readonly mismatches: string[];
 }
 
 /** Reads a whole response. Throws `GatewayError` when it is unreadable. Does not modify the body. */
 export function readWhole<Record>(read: RecordDecoder<Record>, body: unknown): Reading<Record> {
-  const faults: string[] = [];
-  const answer = read(body, faults);
-  if (answer === null) throw unusable(faults.at(-1) ?? "");
-  return { answer, faults };
+  const mismatches: string[] = [];
+  const answer = read(body, mismatches);
+  if (answer === null) throw unusable(mismatches.at(-1) ?? "");
+  return { answer, mismatches };
 }

@@ -43,15 +43,19 @@ interface Watch {
 }
 
 /** Sends a request once, and reads what is wanted of the response. */
-export type ResponseConsumer<Part> = (call: UpstreamCall, wire: WireRequest, watch: Watch) => Promise<Part>;
+export type ResponseConsumer<Result> = (
+  call: UpstreamCall,
+  wire: WireRequest,
+  watch: Watch,
+) => Promise<Result>;
 
 /** Sends a request once. Whatever becomes of it is counted, spanned, judged and reported here. */
-export async function attempt<Part>(
+export async function attempt<Result>(
   settings: AttemptSettings,
   call: UpstreamCall,
-  consume: ResponseConsumer<Part>,
+  consume: ResponseConsumer<Result>,
   generation: number,
-): Promise<Part> {
+): Promise<Result> {
   const { requestFormat, breaker, onRequest, openSpan } = settings;
   const { request, requester } = call;
   const { lifetime } = call.consumer;

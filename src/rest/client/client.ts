@@ -34,10 +34,10 @@ export interface ClientSettings
 }
 
 /** Reads part of a stream, and its length in bytes. Destroys the stream unless it keeps it. Charges the account for memory. */
-export type ReadPart<Part> = (
+export type ReadChunk<Chunk> = (
   response: StreamedResponse,
   account: MemoryAccount,
-) => Promise<{ readonly part: Part; readonly bytes: number }>;
+) => Promise<{ readonly chunk: Chunk; readonly bytes: number }>;
 
 /** The load of the upstream queue and the state of the circuit. */
 export type UpstreamLoad = ReturnType<Client["load"]>;
@@ -108,13 +108,13 @@ export function createClient(settings: ClientSettings) {
       isConnected = false,
       // Safe: the reader of the endpoint reads its answers.
     ): Promise<Answer> => sendThroughPipeline(pipeline, call, isConnected, whole as ResponseConsumer<Answer>),
-    part: <Part>(call: UpstreamCall, isConnected: boolean, read: ReadPart<Part>): Promise<Part> =>
+    chunk: <Chunk>(call: UpstreamCall, isConnected: boolean, read: ReadChunk<Chunk>): Promise<Chunk> =>
       sendThroughPipeline(pipeline, call, isConnected, async (_, wire, watch) => {
         const response = await stream(call, wire, watch);
         try {
-          const { part, bytes } = await read(response, call.consumer);
+          const { chunk, bytes } = await read(response, call.consumer);
           watch.bytes = bytes;
-          return part;
+          return chunk;
         } catch (error) {
           response.stream.destroy();
           throw error;

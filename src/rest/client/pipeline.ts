@@ -21,12 +21,12 @@ export interface Pipeline extends AttemptSettings {
  * operation is sent. Rejects with `GatewayError`, and with `CancelledError` when all consumers have disconnected. `isConnected`: the call has
  * a connection already, from `ConnectionLimiter.queue`.
  */
-export async function sendThroughPipeline<Part>(
+export async function sendThroughPipeline<Result>(
   pipeline: Pipeline,
   call: UpstreamCall,
   isConnected: boolean,
-  consume: ResponseConsumer<Part>,
-): Promise<Part> {
+  consume: ResponseConsumer<Result>,
+): Promise<Result> {
   const { request, requester, consumer } = call;
   const { lifetime } = consumer;
   const { breaker, connectionLimiter, retries } = pipeline;

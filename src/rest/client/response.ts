@@ -12,7 +12,7 @@ import { MAX_ERROR_BYTES, type StreamedResponse, TransportError, type WholeRespo
 
 export interface ReadSettings {
   /** Receives the place of each value that reads as null because its type is wrong. */
-  readonly onMismatch: (route: string, place: string) => void;
+  readonly onMismatch: (route: string, path: string) => void;
   readonly requestFormat: RequestFormat;
   /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
   readonly runTask: (caller: Caller, work: () => void) => void;
@@ -32,7 +32,7 @@ export function readResponse(
     try {
       const step = (steps ??= stepsOf(call, response, settings)).next();
       if (!step.done) return runTask(caller, advance);
-      for (const place of step.value.faults) onMismatch(call.request.endpoint.path, place);
+      for (const path of step.value.mismatches) onMismatch(call.request.endpoint.path, path);
       resolve(step.value.answer);
     } catch (error) {
       reject(error);
@@ -59,7 +59,7 @@ function stepsOf(
   return reader.steps(parse(body, scan));
 }
 
-const NO_BODY = { answer: undefined, faults: [] };
+const NO_BODY = { answer: undefined, mismatches: [] };
 
 /** Reported as the place of values that read as null because of their nesting. */
 const TOO_DEEP = "(nested too deeply)";

@@ -4,7 +4,7 @@ import { batchFallbackOf, isTooLarge } from "../../errors.ts";
 import type { BatchRule, Find, ListRead, Query, RunRead } from "../api/batch-rules.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
-import type { ReadPart } from "../client/client.ts";
+import type { ReadChunk } from "../client/client.ts";
 import { noToken } from "../client/failure.ts";
 import { serialize } from "./list-position.ts";
 import { type OperationTrace, TraceEntry } from "../../operation-trace.ts";
@@ -15,7 +15,7 @@ import type { CallerReadCache } from "./read-cache.ts";
 export interface ReadOptions {
   readonly query?: Query | undefined;
   /** Reads a part of a log. Equal keys mean equal parts. */
-  readonly window?: { readonly key: string; readonly read: ReadPart<unknown> };
+  readonly window?: { readonly key: string; readonly read: ReadChunk<unknown> };
   /** The keys that are needed, so that a list item, which may lack others, can replace the record. */
   readonly part?: Omit<RunRead, "query"> | undefined;
 }

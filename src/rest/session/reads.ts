@@ -9,7 +9,7 @@ import type { LargePages } from "./large-pages.ts";
 import type { CallerReadCache } from "./read-cache.ts";
 
 export interface ReadContext {
-  readonly client: Pick<Client, "json" | "part" | "queue" | "upstreamTime">;
+  readonly client: Pick<Client, "json" | "chunk" | "queue" | "upstreamTime">;
   readonly requester: Requester;
   readonly token: string | null;
   /** The read cache of the caller; null if the operation shares nothing. */
@@ -119,7 +119,7 @@ export class Read {
     const { window } = sharedRead.target;
     try {
       const value = await (window
-        ? client.part(sharedRead.call, isConnected, window)
+        ? client.chunk(sharedRead.call, isConnected, window)
         : client.json(sharedRead.call, isConnected));
       if (sharedRead.ended) shared?.remove(sharedRead, true);
       else shared?.keep(sharedRead, value);

@@ -1,7 +1,7 @@
 import type { RunRead } from "../api/batch-rules.ts";
 import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
-import type { Client, ReadPart } from "../client/client.ts";
+import type { Client, ReadChunk } from "../client/client.ts";
 import type { Requester, RequestLimits } from "../client/upstream-call.ts";
 import type { RequestScope } from "../../callers/request-scope.ts";
 import { noToken } from "../client/failure.ts";
@@ -35,7 +35,7 @@ export type Wants = Pick<ReadOptions, "query" | "part">;
 /** Sends the reads and commands of one GraphQL request. */
 export type Session = Pick<TokenSession, keyof TokenSession>;
 
-export type SessionClient = Pick<Client, "open" | "json" | "part" | "queue" | "upstreamTime">;
+export type SessionClient = Pick<Client, "open" | "json" | "chunk" | "queue" | "upstreamTime">;
 
 export function openSession(client: SessionClient, scope: RequestScope, settings: SessionSettings): Session {
   return new TokenSession(client, client.open(scope, settings.bounds), settings, scope.token);
@@ -160,11 +160,11 @@ class TokenSession {
 }
 
 const partOf =
-  (window: WindowRequest): ReadPart<LogWindow> =>
+  (window: WindowRequest): ReadChunk<LogWindow> =>
   async (response, account) => {
-    const part = await readWindow(response, window, account);
-    if (part.rest) response.keep();
-    return { part, bytes: part.endByte - part.startByte };
+    const chunk = await readWindow(response, window, account);
+    if (chunk.rest) response.keep();
+    return { chunk, bytes: chunk.endByte - chunk.startByte };
   };
 
 /** Runs `act` for a response path. `isAhead`: it is prefetched. */

@@ -1,6 +1,6 @@
 import type { BatchRule, RunRead } from "../api/batch-rules.ts";
 import type { Get } from "../api/endpoint.ts";
-import type { ReadPart } from "../client/client.ts";
+import type { ReadChunk } from "../client/client.ts";
 import type { Consumer, Lifetime, UpstreamCall, Requester, QueuedCall } from "../client/upstream-call.ts";
 
 export interface ReadTarget {
@@ -10,7 +10,7 @@ export interface ReadTarget {
   /** The path on this server, with the query. */
   readonly path: string;
   /** Reads a part of a log; null for the whole response. */
-  readonly window: ReadPart<unknown> | null;
+  readonly window: ReadChunk<unknown> | null;
   /** What a list item must contain to replace the record, in a list that covers all reads with the same `common`. */
   readonly part: { readonly batch: BatchRule; readonly run: RunRead; readonly common: string } | null;
   /** Identifies the whole response among those of the caller. */

@@ -179,7 +179,7 @@ test("a refused login is no sign-out, and a granted one gives the token for what
   const { client, calls, signIn } = await startClient();
   const logIn = (password: string) =>
     client.mutate({ mutation: SignInDocument, variables: { input: { username: "ada", password } } });
-  const refusal = await logIn("ada-dmeo").catch((fault: unknown) => fault);
+  const refusal = await logIn("ada-dmeo").catch((problem: unknown) => problem);
   expect(codesOf(refusal)).toEqual({ login: "BAD_CREDENTIALS" });
   expect(calls()).toEqual(["POST users/token/"]);
 

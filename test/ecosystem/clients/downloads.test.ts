@@ -50,7 +50,7 @@ test("a log is a stream of text, the same that `logs` shows", async () => {
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   let text = "";
-  for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) text += piece;
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) text += chunk;
   expect(calls()).toEqual(["GET ada/mnist/experiments/42/logs/"]);
 
   expect(text).toContain("$ python train.py --lr=0.021");

@@ -21,7 +21,7 @@ async function lint(...paths: string[]) {
   const env = { ...process.env, NODE_ENV: "production" };
   // It fails where it finds something, and tells what all the same.
   const { stdout } = await run(process.execPath, args, { cwd: ROOT, env, maxBuffer: 1e8 }).catch(
-    (fault: { readonly stdout: string }) => fault,
+    (problem: { readonly stdout: string }) => problem,
   );
   const linted: readonly Linted[] = JSON.parse(stdout);
   return linted.map(({ filePath, messages }) => ({ file: relative(ROOT, filePath), messages }));

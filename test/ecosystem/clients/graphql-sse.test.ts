@@ -5,7 +5,7 @@ import { startRecords } from "../../support/fake.ts";
 import { startGateway } from "../../support/gateway.ts";
 import { globalId } from "../../support/ids.ts";
 import { startHolding } from "../../support/holding.ts";
-import { PATIENT } from "../../support/patience.ts";
+import { LONG_TIMEOUT } from "../../support/long-timeout.ts";
 
 /** A frontend whose transport is event streams, each with one operation. */
 function clientOf(url: string, token: string) {
@@ -24,7 +24,7 @@ test("who ends its event stream ends the requests behind it", async () => {
   const { url } = await startGateway({ upstream: service });
   const results = clientOf(url, "t0ken").iterate({ query: `{ experiment(id: "ada.mnist.42") { status } }` });
   const asked = results.next();
-  await vi.waitUntil(() => held.length === 1, PATIENT);
+  await vi.waitUntil(() => held.length === 1, LONG_TIMEOUT);
   const [response] = held;
   if (!response) throw new TypeError("nobody asked the service");
   const gone = once(response, "close");
@@ -52,8 +52,8 @@ test("a client whose gateway stops subscribes again, and is told the present sta
     query: `subscription ($id: ID!) { runUpdated(id: $id) { previousStatus run { status } } }`,
     variables: { id: globalId("Experiment:ada/mnist/1") },
   });
-  const told = { value: { data: { runUpdated: { previousStatus: null, run: { status: "RUNNING" } } } } };
-  expect(await results.next()).toMatchObject(told);
+  const reported = { value: { data: { runUpdated: { previousStatus: null, run: { status: "RUNNING" } } } } };
+  expect(await results.next()).toMatchObject(reported);
   first.drain();
-  expect(await results.next()).toMatchObject(told);
+  expect(await results.next()).toMatchObject(reported);
 });

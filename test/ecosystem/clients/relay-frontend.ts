@@ -22,7 +22,7 @@ import {
 } from "relay-runtime";
 import { onTestFinished } from "vitest";
 import { startDemoGateway, tokenOf } from "../../support/demo-gateway.ts";
-import { partsOf } from "../../support/pieces.ts";
+import { partsOf } from "../../support/incremental.ts";
 
 const COMPILER = fileURLToPath(new URL("../node_modules/relay-compiler/cli.js", import.meta.url));
 const run = promisify(execFile);
@@ -76,7 +76,7 @@ export async function startRelay(
   const { data } = (await ask(getIntrospectionQuery())) as { data: IntrospectionQuery };
   const artifact = await compile(printSchema(buildClientSchema(data)), documents);
   /** The pieces of a result, each as Relay takes it. It knows the form of August 2022, one part at a time. */
-  const inPieces = (query: string, variables: Variables) =>
+  const inChunks = (query: string, variables: Variables) =>
     Observable.create<GraphQLResponse>((sink) => {
       const send = async () => {
         const response = await fetch(`${url}/graphql`, {
@@ -97,7 +97,7 @@ export async function startRelay(
     });
   const environment = new Environment({
     network: Network.create(({ text }, variables) =>
-      text?.includes("@defer") ? inPieces(text, variables) : ask(text, variables),
+      text?.includes("@defer") ? inChunks(text, variables) : ask(text, variables),
     ),
     store: new Store(new RecordSource()),
   });

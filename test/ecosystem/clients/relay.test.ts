@@ -177,7 +177,7 @@ test("a deferred fragment is shown when its piece comes", async () => {
     });
   };
   const states: unknown[] = [];
-  await new Promise<void>((complete, error: (fault: Error) => void) => {
+  await new Promise<void>((complete, error: (problem: Error) => void) => {
     fetchQuery(environment, table, {}).subscribe({ next: () => void states.push(shown()), complete, error });
   });
   const statuses = shown().map(([status]) => status);

@@ -1,7 +1,7 @@
 import { onTestFinished, vi } from "vitest";
 import { importSnippet } from "../recipes/snippet.ts";
 import type { StartRouter } from "./graph.ts";
-import { tellStories } from "./stories.ts";
+import { tellStories } from "./scenarios.ts";
 
 // Unless told, it looks for the cloud that it runs in and sends figures of the machine to its maker.
 vi.stubEnv("APOLLO_TELEMETRY_DISABLED", "true");

@@ -7,7 +7,7 @@ import type { Subgraph } from "./subgraphs.ts";
 /** A wider graph, or what speaks against it. */
 interface Composed {
   /** Errors, hints and warnings. */
-  readonly faults: readonly string[];
+  readonly problems: readonly string[];
   readonly schema: DocumentNode;
   /** The subgraphs that a field comes from. */
   readonly sources: (type: string, field: string) => string[];
@@ -28,9 +28,9 @@ export const withApollo: Compose = (subgraphs) => {
   try {
     const { supergraphSdl, errors = [], hints = [] } = composeServices(subgraphs.map(parsed));
     return ofSupergraph(subgraphs, supergraphSdl, [...errors, ...hints].map(String));
-  } catch (fault) {
+  } catch (problem) {
     // It throws what it finds while it merges an interface into a type of the same name.
-    return none([String(fault)]);
+    return none([String(problem)]);
   }
 };
 
@@ -51,7 +51,7 @@ export const withWundergraph: Compose = (subgraphs) => {
   const warnings = federated.warnings.map(String);
   if (!federated.success) return none([...federated.errors.map(String), ...warnings]);
   return {
-    faults: warnings,
+    problems: warnings,
     schema: federated.federatedGraphAST,
     sources: (type, field) =>
       [...federated.subgraphConfigBySubgraphName]
@@ -60,8 +60,8 @@ export const withWundergraph: Compose = (subgraphs) => {
   };
 };
 
-const none = (faults: readonly string[]): Composed => ({
-  faults,
+const none = (problems: readonly string[]): Composed => ({
+  problems,
   schema: { kind: Kind.DOCUMENT, definitions: [] },
   sources: () => [],
 });
@@ -70,12 +70,12 @@ const none = (faults: readonly string[]): Composed => ({
 function ofSupergraph(
   subgraphs: readonly Subgraph[],
   supergraph: string | undefined,
-  faults: readonly string[],
+  problems: readonly string[],
 ): Composed {
-  if (supergraph === undefined) return none(faults);
+  if (supergraph === undefined) return none(problems);
   const schema = parse(supergraph);
   return {
-    faults,
+    problems,
     schema,
     sources: (type, field) => {
       const directives = fieldsOf(schema, type).get(field) ?? [];

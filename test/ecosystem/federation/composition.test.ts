@@ -43,8 +43,8 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
 
   test("others add fields to experiments and to runs of all kinds, by their keys", async () => {
     const rungraph = await startRungraph();
-    const { faults, schema, sources } = compose([rungraph, registry, notes]);
-    expect(faults).toEqual([]);
+    const { problems, schema, sources } = compose([rungraph, registry, notes]);
+    expect(problems).toEqual([]);
     const having = (field: string) =>
       ["Run", "Experiment", "Job", "BuildJob", "Group", "ExperimentJob", "Project", "Node"].filter((type) =>
         fieldsOf(schema, type).has(field),
@@ -70,17 +70,17 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
       const sdl = `${FEDERATION} type Query { of${line}: [Model!] } type Model @key(fields: "name") { name: ID! } ${text}`;
       return { name: `line-${line}`, url: `http://line-${line}.test`, sdl };
     });
-    const { faults, schema } = compose([await startRungraph(), ...others]);
-    expect(faults).toEqual([]);
+    const { problems, schema } = compose([await startRungraph(), ...others]);
+    expect(problems).toEqual([]);
     expect(fieldsOf(schema, "Experiment").has("models")).toBe(true);
     expect(fieldsOf(schema, "Job").has("notes")).toBe(true);
   });
 
   test("Relay's Node of another subgraph is refused beside the machine, and fits once the machine is called otherwise", async () => {
     const asNamed = compose([await startRungraph(), datasets]);
-    expect(asNamed.faults[0]).toContain(clash.ofKinds);
+    expect(asNamed.problems[0]).toContain(clash.ofKinds);
     const renamed = await composeAs("Node=ClusterNode,Entity=Node", datasets);
-    expect(renamed.faults).toEqual([]);
+    expect(renamed.problems).toEqual([]);
     expect(fieldsOf(renamed.schema, "ClusterNode").has("memory")).toBe(true);
     expect([...fieldsOf(renamed.schema, "Node").keys()]).toEqual(["id"]);
     const roots = fieldsOf(renamed.schema, "Query");
@@ -91,9 +91,9 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
 
   test("jobs of another subgraph are refused beside ours, and fit once ours are called otherwise", async () => {
     const asNamed = compose([await startRungraph(), jobBoard]);
-    expect(asNamed.faults[0]).toContain(clash.ofFields);
+    expect(asNamed.problems[0]).toContain(clash.ofFields);
     const renamed = await composeAs("Job=TrainingJob", jobBoard);
-    expect(renamed.faults).toEqual([]);
+    expect(renamed.problems).toEqual([]);
     expect([...fieldsOf(renamed.schema, "Job").keys()]).toEqual(["id", "title"]);
     expect(fieldsOf(renamed.schema, "TrainingJob").has("notes")).toBe(true);
     expect(renamed.sources("Query", "job")).toEqual(["job-board"]);
@@ -102,8 +102,8 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
 
   test("jobs that are reached by no root field become one type with ours, and nobody warns", async () => {
     const sdl = JOB_BOARD.replace("job(id: ID!)", "vacancy(id: ID!)");
-    const { faults, sources } = compose([await startRungraph(), { ...jobBoard, sdl }]);
-    expect(faults).toEqual([]);
+    const { problems, sources } = compose([await startRungraph(), { ...jobBoard, sdl }]);
+    expect(problems).toEqual([]);
     expect([sources("Job", "title"), sources("Job", "status")]).toEqual([["job-board"], ["a-rungraph"]]);
   });
 });

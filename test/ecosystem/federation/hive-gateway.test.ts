@@ -4,7 +4,7 @@ import { isFull } from "../../support/cases.ts";
 import { listen } from "../../support/listen.ts";
 import { importSnippet } from "../recipes/snippet.ts";
 import { startGraph, type StartRouter } from "./graph.ts";
-import { codesOf, tellStories } from "./stories.ts";
+import { codesOf, tellStories } from "./scenarios.ts";
 import { NOTES } from "./subgraphs.ts";
 
 /** The function of the page. */

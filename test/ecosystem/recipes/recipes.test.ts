@@ -23,8 +23,8 @@ const followed = [
 
 // One without all cases.
 test.each(isFull ? followed : ["docs/recipes/urql.md"])("%s works from an empty folder on", async (page) => {
-  const { told, printed } = await walk(page, { gateway: BUILT });
-  expect(printed).toEqual(told);
+  const { reported, printed } = await walk(page, { gateway: BUILT });
+  expect(printed).toEqual(reported);
 });
 
 for (const [page, module] of Object.entries(PYTHON)) {
@@ -34,8 +34,8 @@ for (const [page, module] of Object.entries(PYTHON)) {
     const programs = mkdtempSync(join(tmpdir(), "python-"));
     onTestFinished(() => rmSync(programs, { recursive: true }));
     symlinkSync(python ?? "", join(programs, "python3"));
-    const { told, printed } = await walk(`${FOLDER}${page}`, { gateway: BUILT, programs });
-    expect(printed).toEqual(told);
+    const { reported, printed } = await walk(`${FOLDER}${page}`, { gateway: BUILT, programs });
+    expect(printed).toEqual(reported);
   });
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished, vi } from "vitest";
 import { freePort } from "../../support/free-port.ts";
 import { startProgram } from "../../support/main-process.ts";
-import { PATIENT } from "../../support/patience.ts";
+import { LONG_TIMEOUT } from "../../support/long-timeout.ts";
 
 const PACKAGES = fileURLToPath(new URL("../node_modules", import.meta.url));
 
@@ -32,6 +32,6 @@ export async function startServer(command: string, folder: string) {
     throw new Error(`${command} ended with ${code}: ${server.err()}`);
   });
   failed.catch(() => {});
-  await Promise.race([vi.waitUntil(isUp, PATIENT), failed]);
+  await Promise.race([vi.waitUntil(isUp, LONG_TIMEOUT), failed]);
   return { ...server, url };
 }

@@ -32,7 +32,7 @@ interface WalkOptions {
 
 interface Walked {
   /** What the page says that its commands print, by the places where it says so. */
-  readonly told: Readonly<Record<string, string>>;
+  readonly reported: Readonly<Record<string, string>>;
   /** What they printed. */
   readonly printed: Readonly<Record<string, string>>;
 }
@@ -54,7 +54,7 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
     HOME: process.env["HOME"],
     NO_COLOR: "1",
   };
-  const told: Record<string, string> = {};
+  const reported: Record<string, string> = {};
   const printed: Record<string, string> = {};
   /** What the last commands printed, until the page tells it. */
   let last: string | null = null;
@@ -82,14 +82,14 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
       last = "";
       for (const line of commandsOf(block)) last += await follow(line);
     } else if (block.language === "text" && last !== null) {
-      told[placeOf(block)] = here(block.text).trimEnd();
+      reported[placeOf(block)] = here(block.text).trimEnd();
       printed[placeOf(block)] = last.trimEnd();
       last = null;
     } else {
       throw new Error(`${placeOf(block)}: neither a file nor a command nor what a command prints`);
     }
   }
-  return { told, printed };
+  return { reported, printed };
 }
 
 /** Settings of Apollo Router and Cosmo Router, which are no npm packages, and fields of subgraphs, which are composed elsewhere. */
@@ -164,8 +164,8 @@ async function run(command: string, cwd: string, env: NodeJS.ProcessEnv): Promis
       .replace(/^((?:\w+=\S+ )*)npx /, "$1node_modules/.bin/");
     const { stdout } = await promisify(execFile)("sh", ["-c", program], { cwd, env });
     return stdout;
-  } catch (fault) {
-    const { stdout, stderr } = fault as { readonly stdout: string; readonly stderr: string };
-    throw new Error(`${command}\n${stdout}${stderr}`, { cause: fault });
+  } catch (problem) {
+    const { stdout, stderr } = problem as { readonly stdout: string; readonly stderr: string };
+    throw new Error(`${command}\n${stdout}${stderr}`, { cause: problem });
   }
 }

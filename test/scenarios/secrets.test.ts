@@ -91,14 +91,14 @@ async function sayAll(url: string, these = mutations()): Promise<string> {
 const withoutNewToken = (said: string) => said.replace(`"token":"${NEW_TOKEN}"`, "");
 
 /** What the service was told of secrets. */
-const heard = ({ headers, body }: Seen) => `${headers["authorization"] ?? ""} ${body}`.trim();
+const echoOf = ({ headers, body }: Seen) => `${headers["authorization"] ?? ""} ${body}`.trim();
 const parsed = (body: string): object => (body === "" ? {} : (JSON.parse(body) as object));
 const escaped = (words: string) => words.replaceAll("&", "&amp;");
 
 /** How a service can repeat what it was told. */
 const ECHOES: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
-  ["in a detail of nothing else", (seen) => ({ json: { detail: heard(seen) } })],
-  ["in the messages of no field", (seen) => ({ json: { non_field_errors: [`${heard(seen)} is wrong.`] } })],
+  ["in a detail of nothing else", (seen) => ({ json: { detail: echoOf(seen) } })],
+  ["in the messages of no field", (seen) => ({ json: { non_field_errors: [`${echoOf(seen)} is wrong.`] } })],
   [
     "in the messages of the fields",
     ({ headers, body }) => ({
@@ -115,22 +115,22 @@ const ECHOES: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
     "as names of fields",
     (seen) => ({
       json: Object.fromEntries(
-        heard(seen)
+        echoOf(seen)
           .split(/["{}:,]+/)
           .map((word) => [word, ["Unknown."]]),
       ),
     }),
   ],
-  ["in a bare string", (seen) => ({ json: heard(seen) })],
-  ["in text", (seen) => ({ text: heard(seen) })],
+  ["in a bare string", (seen) => ({ json: echoOf(seen) })],
+  ["in text", (seen) => ({ text: echoOf(seen) })],
   [
     "in half of a JSON answer",
-    (seen) => ({ text: `{"detail": "${heard(seen)}`, headers: { "content-type": "application/json" } }),
+    (seen) => ({ text: `{"detail": "${echoOf(seen)}`, headers: { "content-type": "application/json" } }),
   ],
   [
     "in a page",
     (seen) => ({
-      text: `<html><body><pre>${escaped(heard(seen))} ${heard(seen)}</pre></body></html>`,
+      text: `<html><body><pre>${escaped(echoOf(seen))} ${echoOf(seen)}</pre></body></html>`,
       headers: { "content-type": "text/html" },
     }),
   ],
@@ -153,7 +153,7 @@ const ECHOES: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
 const STATUSES = [302, 400, 401, 403, 404, 429, 500];
 
 /** What a service answers that does what it is asked. */
-const willing: FakeResponse = { status: 201, json: { id: 77, token: NEW_TOKEN } };
+const accepting: FakeResponse = { status: 201, json: { id: 77, token: NEW_TOKEN } };
 
 describe("a service that repeats what it was told in its refusals is not passed on", () => {
   const echoes = ECHOES.map(([how, echo], turn) => ({ how, echo, statuses: everyNth(STATUSES, 7, turn) }));
@@ -161,7 +161,9 @@ describe("a service that repeats what it was told in its refusals is not passed 
   test.each(echoes)("$how", async ({ echo, statuses }) => {
     let status = 0;
     const refusing = await startFake((seen) => ({ ...echo(seen), status }));
-    const failing = await startFake((seen) => (seen.method === "GET" ? { ...echo(seen), status } : willing));
+    const failing = await startFake((seen) =>
+      seen.method === "GET" ? { ...echo(seen), status } : accepting,
+    );
     const env = { LOG_LEVEL: "debug" };
     const first = await startGateway({ upstream: refusing, env });
     const second = await startGateway({ upstream: failing, env });
@@ -181,9 +183,9 @@ describe("a service that repeats what it was told in its refusals is not passed 
         expect(hits(words)).toEqual([]);
       }
     }
-    const told = [...refusing.seen(), ...failing.seen()].map(heard).join("\n");
+    const reported = [...refusing.seen(), ...failing.seen()].map(echoOf).join("\n");
     for (const secret of [TOKEN, PASSWORD, NEW_TOKEN]) {
-      expect(told).toContain(secret);
+      expect(reported).toContain(secret);
       expect(hits(Buffer.from(`a ${secret} b`).toString("base64url"))).not.toEqual([]);
     }
   });
@@ -191,15 +193,15 @@ describe("a service that repeats what it was told in its refusals is not passed 
 
 /** Services that answer each request with success, and with what cannot be used. */
 const USELESS: readonly (readonly [string, (seen: Seen) => FakeResponse])[] = [
-  ["text", (seen) => ({ text: heard(seen) })],
-  ["half of a JSON answer", (seen) => ({ text: `{"id": "${heard(seen)}` })],
-  ["a string", (seen) => ({ json: heard(seen) })],
-  ["a record whose id is text", (seen) => ({ json: { id: heard(seen), token: [heard(seen)] } })],
+  ["text", (seen) => ({ text: echoOf(seen) })],
+  ["half of a JSON answer", (seen) => ({ text: `{"id": "${echoOf(seen)}` })],
+  ["a string", (seen) => ({ json: echoOf(seen) })],
+  ["a record whose id is text", (seen) => ({ json: { id: echoOf(seen), token: [echoOf(seen)] } })],
   [
     "a record whose values are of other types",
-    (seen) => ({ json: { id: 3, name: { [heard(seen)]: 1 }, tags: heard(seen), config: [heard(seen)] } }),
+    (seen) => ({ json: { id: 3, name: { [echoOf(seen)]: 1 }, tags: echoOf(seen), config: [echoOf(seen)] } }),
   ],
-  ["what says gzip and is none", (seen) => ({ text: heard(seen), headers: { "content-encoding": "gzip" } })],
+  ["what says gzip and is none", (seen) => ({ text: echoOf(seen), headers: { "content-encoding": "gzip" } })],
 ];
 
 /** A service over plain sockets that makes its answer of the request. */
@@ -257,7 +259,7 @@ test.each<[string, string, Record<string, string>]>([
   ],
   ["a token of another scheme", JSON.stringify({ query: "{ viewer { id } }" }), { authorization: BASIC }],
 ])("what the caller got wrong is not repeated: %s", async (_, body, headers) => {
-  const { url, logged, service } = await startBefore(() => willing, { LOG_LEVEL: "debug" });
+  const { url, logged, service } = await startBefore(() => accepting, { LOG_LEVEL: "debug" });
   const response = await post(`${url}/graphql`, body, { authorization: "", ...headers });
   const said = `${JSON.stringify([...response.headers])} ${await response.text()} ${logged()}`;
   expect(said).toContain("errors");

@@ -19,8 +19,8 @@ export async function startRounds(behind: { readonly url: string }, rounds: read
       strays.push(`${asked} in round ${round + 1}`);
       return { text: "", status: 500 };
     }
-    await new Promise<void>((told) => {
-      waiting.set(asked, told);
+    await new Promise<void>((reported) => {
+      waiting.set(asked, reported);
       if (waiting.size < (rounds[round]?.length ?? 0)) return;
       release();
       waiting = new Map();

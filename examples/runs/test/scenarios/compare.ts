@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test, vi } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
-import { PATIENT } from "../../../../test/support/patience.ts";
+import { LONG_TIMEOUT } from "../../../../test/support/long-timeout.ts";
 import { smooth } from "../../src/curve.ts";
 import { faultsOf, looksWell } from "../axe.ts";
 import { openAt } from "../open-at.ts";
@@ -162,7 +162,7 @@ test.runIf(hasBrowser)(
     const chart = chartOf(page, "loss");
     const plot = chart.locator(".u-over");
     // It is drawn anew once its width is known.
-    const box = await vi.waitUntil(() => plot.boundingBox(), PATIENT);
+    const box = await vi.waitUntil(() => plot.boundingBox(), LONG_TIMEOUT);
     const reset = page.getByRole("button", { name: "Reset zoom" });
     expect(await reset.isDisabled()).toBe(true);
 

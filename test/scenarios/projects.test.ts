@@ -35,13 +35,13 @@ describe("a project", () => {
         project { id description readme tags isPublic }
       } }`);
     const id = globalId("Project:ada/mnist");
-    const told = (project: object) => ({ data: { updateProject: { project: { id, ...project } } } });
+    const reported = (project: object) => ({ data: { updateProject: { project: { id, ...project } } } });
     const readme: unknown = expect.stringContaining("# MNIST");
     expect(await update(`description: "Digits", tags: [], isPublic: false`)).toEqual(
-      told({ description: "Digits", readme, tags: [], isPublic: false }),
+      reported({ description: "Digits", readme, tags: [], isPublic: false }),
     );
     expect(await update("description: null, readme: null, tags: null")).toEqual(
-      told({ description: null, readme: null, tags: null, isPublic: false }),
+      reported({ description: null, readme: null, tags: null, isPublic: false }),
     );
     expect(calls()).toEqual(["PATCH ada/mnist", "PATCH ada/mnist"]);
   });

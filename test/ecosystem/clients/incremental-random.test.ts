@@ -1,4 +1,4 @@
-import "../../../src/http/graphiql/page/pieces.js";
+import "../../../src/http/graphiql/page/incremental.js";
 import { Defer20220824Handler, GraphQL17Alpha9Handler } from "@apollo/client/incremental";
 import {
   createRequest,
@@ -14,27 +14,27 @@ import { expect, test } from "vitest";
 import { cases } from "../../support/cases.ts";
 import { startDemoService, still, tokenOf } from "../../support/demo-gateway.ts";
 import { startGateway } from "../../support/gateway.ts";
-import { askInPieces, type PieceJson } from "../../support/pieces.ts";
+import { askIncrementally, type PieceJson } from "../../support/incremental.ts";
 import { deferral, UNSTEADY } from "../../support/random-deferral.ts";
 import { EXISTING_ROOTS, operation, VARIABLES } from "../../support/random-operations.ts";
 
 /** What a client makes of the pieces of a document. */
-type Client = (document: string, pieces: readonly PieceJson[]) => unknown;
+type Client = (document: string, payloads: readonly PieceJson[]) => unknown;
 
 /** A handler of Apollo Client, as far as it is used here. */
 interface Handler {
   readonly startRequest: (request: { query: ReturnType<typeof gql> }) => {
-    readonly handle: (cacheData: undefined, piece: PieceJson) => { readonly data?: unknown };
+    readonly handle: (cacheData: undefined, payload: PieceJson) => { readonly data?: unknown };
   };
 }
 
 const apollo =
   (handler: unknown): Client =>
-  (document, pieces) => {
+  (document, payloads) => {
     // Safe: both handlers have it; their types are for results without `exactOptionalPropertyTypes`.
     const request = (handler as Handler).startRequest({ query: parse(document) });
     let data: unknown;
-    for (const piece of pieces) ({ data } = request.handle(undefined, piece));
+    for (const payload of payloads) ({ data } = request.handle(undefined, payload));
     return data;
   };
 
@@ -45,29 +45,29 @@ const urql: Client = (document, [first, ...others]) => {
   // Safe: pieces are results as urql reads them.
   let result: OperationResult = makeResult(operationOf, first as never);
   const pending = [...(first?.pending ?? [])];
-  for (const piece of others) {
-    pending.push(...(piece.pending ?? []));
-    result = mergeResultPatch(result, piece as never, undefined, pending as never);
+  for (const payload of others) {
+    pending.push(...(payload.pending ?? []));
+    result = mergeResultPatch(result, payload as never, undefined, pending as never);
   }
   return result.data;
 };
 
 /** The page around GraphiQL, whose script is there for all others. */
-const page = async (pieces: readonly PieceJson[]): Promise<unknown> => {
+const page = async (payloads: readonly PieceJson[]): Promise<unknown> => {
   let data: unknown;
   const { answersOf } = globalThis as unknown as {
-    answersOf: (pieces: AsyncIterable<PieceJson>) => AsyncIterable<PieceJson>;
+    answersOf: (payloads: AsyncIterable<PieceJson>) => AsyncIterable<PieceJson>;
   };
   const all = async function* () {
-    yield* pieces;
+    yield* payloads;
   };
   for await (const answer of answersOf(all())) ({ data } = answer);
   return data;
 };
 
 /** Whether a streamed list is within another. Apollo Client gives each deferred fragment a label. */
-function hasNestedStreams(pieces: readonly PieceJson[]): boolean {
-  const pending = pieces.flatMap((piece) => piece.pending ?? []);
+function hasNestedStreams(payloads: readonly PieceJson[]): boolean {
+  const pending = payloads.flatMap((payload) => payload.pending ?? []);
   const lists = pending.filter(({ label }) => label === undefined).map(({ path }) => `${path.join()},`);
   return lists.some((outer) => lists.some((inner) => inner !== outer && inner.startsWith(outer)));
 }
@@ -76,9 +76,9 @@ const at = (data: unknown, path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>((object, key) => Object(object ?? {})[key], data);
 
 /** Whether a list has the name of something elsewhere that comes later: Apollo Client 4.3 takes that for a streamed list then. */
-function hasNamesakes(pieces: readonly PieceJson[]): boolean {
-  const pending = pieces.flatMap((piece) => piece.pending ?? []);
-  const parts = pieces.flatMap((piece) => piece.incremental ?? []);
+function hasNamesakes(payloads: readonly PieceJson[]): boolean {
+  const pending = payloads.flatMap((payload) => payload.pending ?? []);
+  const parts = payloads.flatMap((payload) => payload.incremental ?? []);
   return parts.some(({ id, data }) => {
     const own = pending.find((each) => each.id === id)?.path ?? [];
     const others = pending.filter(({ path }) => own.some((key, index) => path[index] !== key));
@@ -98,7 +98,7 @@ test("Apollo Client, urql and the page of GraphiQL make of random pieces what a 
   const env = { MAX_DEPTH: "30", UPSTREAM_PROFILE: "polyaxon-0.2" };
   const { url } = await startGateway({ upstream: demo, token, env });
   const ask = (query: string, accept: string) =>
-    askInPieces(url, { query, variables: VARIABLES }, { authorization: `token ${token}`, accept });
+    askIncrementally(url, { query, variables: VARIABLES }, { authorization: `token ${token}`, accept });
   await fc.assert(
     fc.asyncProperty(operations, deferral(), async (document, defer) => {
       const [whole = {}] = await ask(document, "application/json");

@@ -5,7 +5,7 @@ import type { GraphQLFormattedError } from "graphql";
 import { expect, test } from "vitest";
 import { startFake, type FakeResponse } from "../../support/fake.ts";
 import { startGateway } from "../../support/gateway.ts";
-import { askInPieces, nullAt, type Path, type PieceJson } from "../../support/pieces.ts";
+import { askIncrementally, nullAt, type Path, type PieceJson } from "../../support/incremental.ts";
 import { html } from "../../support/replies.ts";
 
 /*
@@ -40,16 +40,16 @@ interface Part {
 }
 
 /** What pieces hold, in an order of its own: the items of lists one by one, parts by path and label. */
-function heldBy(pieces: readonly PieceJson[]) {
-  const [{ data, errors } = {}, ...later] = structuredClone(pieces);
+function heldBy(payloads: readonly PieceJson[]) {
+  const [{ data, errors } = {}, ...later] = structuredClone(payloads);
   const pending = new Map<string, Part>();
   const items = new Map<string, number>();
   const held: object[] = [];
-  for (const { id, ...announced } of pieces[0]?.pending ?? []) pending.set(id, announced);
-  for (const piece of later) {
-    for (const { id, ...announced } of piece.pending ?? []) pending.set(id, announced);
+  for (const { id, ...announced } of payloads[0]?.pending ?? []) pending.set(id, announced);
+  for (const payload of later) {
+    for (const { id, ...announced } of payload.pending ?? []) pending.set(id, announced);
     // Safe: the parts of either form have these keys only.
-    for (const { id, subPath = [], ...part } of (piece.incremental ?? []) as readonly Part[]) {
+    for (const { id, subPath = [], ...part } of (payload.incremental ?? []) as readonly Part[]) {
       const { path = part.path ?? [], label = part.label } =
         (id === undefined ? null : pending.get(id)) ?? {};
       const of = {
@@ -65,15 +65,15 @@ function heldBy(pieces: readonly PieceJson[]) {
         held.push({ ...of, path: id === undefined ? [...list, next] : list, item });
       }
     }
-    for (const { id, ...completed } of (piece as { completed?: readonly Part[] }).completed ?? [])
+    for (const { id, ...completed } of (payload as { completed?: readonly Part[] }).completed ?? [])
       held.push({ ...pending.get(id ?? ""), ...completed, isCompleted: true });
   }
-  const flags = new Set(pieces.slice(0, -1).map(({ hasNext }) => hasNext));
+  const flags = new Set(payloads.slice(0, -1).map(({ hasNext }) => hasNext));
   const asText = held.map((part) => JSON.stringify(part, sortKeys)).toSorted();
   return {
     first: { data, ...(errors && { errors }) },
     held: asText.map((text) => JSON.parse(text) as object),
-    hasNext: [...flags, pieces.at(-1)?.hasNext],
+    hasNext: [...flags, payloads.at(-1)?.hasNext],
   };
 }
 
@@ -123,10 +123,10 @@ async function answerOf(
     fieldResolver,
     typeResolver: ({ __typename }: { readonly __typename: string }) => __typename,
   })) as Incremental;
-  const pieces = [result.initialResult];
-  for await (const piece of result.subsequentResults) pieces.push(piece);
+  const payloads = [result.initialResult];
+  for await (const payload of result.subsequentResults) payloads.push(payload);
   // As it is sent.
-  return JSON.parse(JSON.stringify(pieces)) as readonly PieceJson[];
+  return JSON.parse(JSON.stringify(payloads)) as readonly PieceJson[];
 }
 
 function set(root: unknown, path: Path, value: unknown): void {
@@ -201,7 +201,7 @@ test.each<[string, string, Differs?]>([
   const { url } = await startGateway({ upstream: service });
   const query = `query ($later: Boolean!) { ${selection} }`;
   const ask = (accept: string, later: boolean) =>
-    askInPieces(
+    askIncrementally(
       url,
       { query, variables: { later } },
       { authorization: "token t", "x-request-id": "story", accept },
@@ -216,8 +216,8 @@ test.each<[string, string, Differs?]>([
     // Safe: both have these functions.
     const reference = await answerOf(graphql as unknown as GraphqlJs, whole, query, { later: true });
     const [path, of] = [failsAt, answer.errors?.[0]?.path].map((each) => JSON.stringify(each ?? null));
-    const told = JSON.stringify(reference).replaceAll(`"path":${path}`, `"path":${of}`);
-    const [own, expected] = [heldBy(await ask(accept, true)), heldBy(JSON.parse(told))];
+    const reported = JSON.stringify(reference).replaceAll(`"path":${path}`, `"path":${of}`);
+    const [own, expected] = [heldBy(await ask(accept, true)), heldBy(JSON.parse(reported))];
     const mayHaveMore = repeats && graphql === newer;
     expect(own).toEqual(mayHaveMore ? { ...expected, held: expected.held.map(orMore) } : expected);
   }

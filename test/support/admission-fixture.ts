@@ -85,10 +85,10 @@ async function startService() {
   };
 }
 
-export type World = Awaited<ReturnType<typeof startWorld>>;
+export type Fixture = Awaited<ReturnType<typeof startFixture>>;
 
 /** A gateway before such a service, with a clock that the test moves. */
-export async function startWorld(options: Omit<GatewayOptions, "upstream" | "clock"> = {}) {
+export async function startFixture(options: Omit<GatewayOptions, "upstream" | "clock"> = {}) {
   const service = await startService();
   const time = fakeClock();
   const gateway = await startGateway({ upstream: service, clock: time.clock, ...options });
@@ -122,7 +122,7 @@ export interface Message {
 }
 
 /** Sends a request on a connection of its own, from the address of the caller. */
-export function send({ url }: Pick<World, "url">, who: Who, { path, headers = {}, body }: Message) {
+export function send({ url }: Pick<Fixture, "url">, who: Who, { path, headers = {}, body }: Message) {
   const sent = request(`${url}${path}`, {
     method: body === undefined ? "GET" : "POST",
     agent: false,
@@ -139,8 +139,8 @@ export function send({ url }: Pick<World, "url">, who: Who, { path, headers = {}
 const STATUSES: Readonly<Record<string, number>> = { RATE_LIMITED: 429, SERVICE_OVERLOADED: 503 };
 
 /** What a text says that refuses a caller. */
-export const refusalIn = (told: string): Outcome =>
-  STATUSES[/"code":"([A-Z_]+)"/.exec(told)?.[1] ?? ""] ?? "in";
+export const refusalIn = (reported: string): Outcome =>
+  STATUSES[/"code":"([A-Z_]+)"/.exec(reported)?.[1] ?? ""] ?? "in";
 
 /** Reads a response: what refused the caller for want of a place, or `in`. */
 export const outcomeOf = async (response: IncomingMessage): Promise<Outcome> =>

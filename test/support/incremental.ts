@@ -45,8 +45,8 @@ function mergeInto(target: unknown, source: unknown): unknown {
 }
 
 /** Merges pieces into one result, strictly: each must belong to a pending part, of something that is there. */
-export function merge(pieces: readonly PieceJson[]) {
-  const [first = {}, ...later] = pieces;
+export function merge(payloads: readonly PieceJson[]) {
+  const [first = {}, ...later] = payloads;
   const result = structuredClone({ data: first.data, errors: [...(first.errors ?? [])] });
   const pending = new Map<string, Path>();
   const announce = ({ pending: announced = [] }: PieceJson) => {
@@ -63,30 +63,30 @@ export function merge(pieces: readonly PieceJson[]) {
   /** What could not be completed. */
   const failed: Path[] = [];
   announce(first);
-  for (const piece of later) {
-    announce(piece);
-    for (const { id, data, items, errors = [] } of piece.incremental ?? []) {
+  for (const payload of later) {
+    announce(payload);
+    for (const { id, data, items, errors = [] } of payload.incremental ?? []) {
       const target = pathOf(id).reduce<unknown>((value, key) => Reflect.get(Object(value), key), result.data);
       if (typeof target !== "object" || target === null) throw new Error(`nothing at ${pathOf(id)}`);
       if (items) (target as unknown[]).push(...structuredClone(items));
       mergeInto(target, structuredClone(data ?? {}));
       result.errors.push(...errors);
     }
-    for (const { id, errors } of piece.completed ?? []) {
+    for (const { id, errors } of payload.completed ?? []) {
       if (errors) failed.push(pathOf(id));
       result.errors.push(...(errors ?? []));
       pathOf(id);
       pending.delete(id);
     }
-    for (const { path } of piece.pending ?? [])
+    for (const { path } of payload.pending ?? [])
       if (nullAt(result.data, path).length < path.length) throw new Error(`nothing at ${path}`);
-    if (piece.hasNext !== pending.size > 0) throw new Error("hasNext is not whether parts are pending");
+    if (payload.hasNext !== pending.size > 0) throw new Error("hasNext is not whether parts are pending");
   }
   return { ...result, failed };
 }
 
 /** Sends an operation and reads its pieces; a single result is the only piece. */
-export async function askInPieces(
+export async function askIncrementally(
   url: string,
   body: object,
   headers: Readonly<Record<string, string>> = {},
@@ -95,9 +95,9 @@ export async function askInPieces(
   const response = await post(`${url}/graphql`, body, { authorization: "", accept, ...headers });
   if (!response.headers.get("content-type")?.startsWith("multipart"))
     return [(await response.json()) as PieceJson];
-  const pieces: PieceJson[] = [];
-  for await (const part of partsOf(response)) pieces.push(part);
-  return pieces;
+  const payloads: PieceJson[] = [];
+  for await (const part of partsOf(response)) payloads.push(part);
+  return payloads;
 }
 
 /** How far a path leads into data before it meets null. */

@@ -49,11 +49,11 @@ test("once the caller's name is known, lists are read side by side with what pro
 
 test.each(OTHERWISE)(
   "a caller whose token $how is null, also where the name was known",
-  async ({ told, message, details }) => {
+  async ({ reported, message, details }) => {
     const current: { me: FakeResponse } = { me: { json: { username: "ada" } } };
     const { ask } = await startBookmarks(() => current.me);
     await ask("{ viewer { username } }");
-    current.me = told;
+    current.me = reported;
     const answer = await ask(BOOKMARKS);
     expect(answer.data).toEqual({ viewer: null });
     expect(errorsOf(answer)).toEqual([failure("viewer", "UNAUTHENTICATED", message, details)]);

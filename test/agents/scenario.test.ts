@@ -143,15 +143,18 @@ describe("the caller of a tool", () => {
   test("runs queries of its own, with variables, and learns what failed beside what did not", async () => {
     const { use, calls } = await start();
     const query = `query ($id: ID!) { found: job(id: $id) { rawStatus } missing: job(id: "ada.mnist.jobs.999") { id } }`;
-    const { text, ...told } = await use("graphql_query", { query, variables: { id: "ada.mnist.jobs.2" } });
-    expect(told).toMatchObject({
+    const { text, ...reported } = await use("graphql_query", {
+      query,
+      variables: { id: "ada.mnist.jobs.2" },
+    });
+    expect(reported).toMatchObject({
       isError: true,
       result: {
         data: { found: { rawStatus: "running" }, missing: null },
         errors: [{ path: ["missing"], extensions: { code: "NOT_FOUND" } }],
       },
     });
-    expect(JSON.parse(text)).toEqual(told.result);
+    expect(JSON.parse(text)).toEqual(reported.result);
     expect(calls()).toEqual(["GET ada/mnist/jobs/999/", "GET ada/mnist/jobs?query=id%3A2%7C999&limit=100"]);
   });
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { startWilling } from "../support/any-command.ts";
+import { startAccepting } from "../support/any-command.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 
 const start = async () => {
-  const service = await startWilling();
+  const service = await startAccepting();
   const { ask } = await startGateway({ upstream: service });
   return { ask, sent: service.inOrder };
 };

@@ -4,7 +4,7 @@ import { onTestFinished, vi } from "vitest";
  * For `vi.waitUntil` and `vi.waitFor`: their own second would be too short on a slow machine. Longer than most tests may take,
  * but not for ever: what a test waited for when its time was over goes on beside the tests after it.
  */
-export const PATIENT = { timeout: 120_000, interval: 5 };
+export const LONG_TIMEOUT = { timeout: 120_000, interval: 5 };
 
 /** Keeps libraries from pinging callers until the test ends: what ends before does so for another reason. */
 export function withoutPings(): void {

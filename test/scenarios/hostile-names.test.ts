@@ -41,7 +41,7 @@ const idsBut = (...kinds: readonly string[]) =>
 const AMBIGUOUS = "ada.mnist.42";
 const NAMES = TEXTS.names;
 
-interface Door {
+interface Entry {
   /** Takes the text as `$x`. */
   readonly query: string;
   readonly texts: readonly string[];
@@ -52,40 +52,40 @@ const anyButProject = anyId.filter((text) => text !== "ada.mnist");
 const anyButRun = [...anyId, ...idsBut("Experiment", "Job", "BuildJob", "Group"), AMBIGUOUS];
 
 const kindOf = (field: string) => field.replace(/^./, (letter) => letter.toUpperCase());
-const idDoors = (fields: readonly string[], selection: string, texts: readonly string[], type = "query") =>
-  fields.map((field): Door => ({ query: `${type} ($x: ID!) { ${field} { ${selection} } }`, texts }));
-const textDoors = (fields: readonly string[], texts: readonly string[]) =>
-  fields.map((field): Door => ({ query: `query ($x: String) { ${field} }`, texts }));
+const idEntries = (fields: readonly string[], selection: string, texts: readonly string[], type = "query") =>
+  fields.map((field): Entry => ({ query: `${type} ($x: ID!) { ${field} { ${selection} } }`, texts }));
+const textEntries = (fields: readonly string[], texts: readonly string[]) =>
+  fields.map((field): Entry => ({ query: `query ($x: String) { ${field} }`, texts }));
 
 const EXPERIMENT = `experiment(id: "ada.mnist.42")`;
 const COMMANDS = ["stop", "bookmark", "archive", "delete"].map((verb) => `${verb}Runs(ids: [$x])`);
 
-const admission: readonly Door[] = [
+const admission: readonly Entry[] = [
   // Look-ups of one kind, with the names that are right.
   ...Object.entries<readonly string[]>(TEXTS.lookUps).flatMap(([field, names]) => [
-    ...idDoors([`${field}(id: $x)`], "uuid", [
+    ...idEntries([`${field}(id: $x)`], "uuid", [
       ...anyId,
       ...idsBut(kindOf(field)),
       ...NAMES.filter((name) => !names.includes(name)),
     ]),
     // Nothing is asked that costs a request.
-    ...idDoors([`${field}(id: $x)`], "id", anyId),
+    ...idEntries([`${field}(id: $x)`], "id", anyId),
   ]),
-  ...idDoors(["run(id: $x)"], "uuid", anyButRun),
-  ...idDoors(["run(id: $x)"], "id", anyId),
-  ...idDoors(["entity(id: $x)", "entities(ids: [$x])"], "id ... on Trackable { uuid }", [
+  ...idEntries(["run(id: $x)"], "uuid", anyButRun),
+  ...idEntries(["run(id: $x)"], "id", anyId),
+  ...idEntries(["entity(id: $x)", "entities(ids: [$x])"], "id ... on Trackable { uuid }", [
     ...anyButProject,
     AMBIGUOUS,
   ]),
-  ...idDoors(["project(id: $x)"], "isPublic", [...anyButProject, ...idsBut("Project"), ...NAMES]),
-  ...idDoors(COMMANDS, "__typename", anyButRun, "mutation"),
-  ...textDoors(["node(name: $x) { uuid }"], UNFIT),
-  ...textDoors(
+  ...idEntries(["project(id: $x)"], "isPublic", [...anyButProject, ...idsBut("Project"), ...NAMES]),
+  ...idEntries(COMMANDS, "__typename", anyButRun, "mutation"),
+  ...textEntries(["node(name: $x) { uuid }"], UNFIT),
+  ...textEntries(
     ["statuses", "metrics", "jobs"].map((list) => `${EXPERIMENT} { ${list}(after: $x) { totalCount } }`),
     NO_CURSORS,
   ),
-  ...textDoors([`${EXPERIMENT} { logs(after: $x) { text } }`], [...NO_CURSORS, opaque("offset=20#0")]),
-  ...textDoors(
+  ...textEntries([`${EXPERIMENT} { logs(after: $x) { text } }`], [...NO_CURSORS, opaque("offset=20#0")]),
+  ...textEntries(
     [
       `experimentJob(id: "${IDS["ExperimentJob"]}")`,
       `job(id: "ada.mnist.jobs.3")`,
@@ -111,9 +111,9 @@ describe("a text that cannot name anything is refused before anything is sent", 
 
   test.each(tried)("in $query", async ({ query, given }) => {
     const { service, codes } = await open();
-    const told: unknown[] = [];
-    for (const text of given) told.push([text, await codes(query, text)]);
-    expect(told).toEqual(given.map((text) => [text, ["BAD_USER_INPUT"]]));
+    const reported: unknown[] = [];
+    for (const text of given) reported.push([text, await codes(query, text)]);
+    expect(reported).toEqual(given.map((text) => [text, ["BAD_USER_INPUT"]]));
     expect(service.calls()).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { type Answer, RELEASE_02, startBefore } from "../support/gateway.ts";
 const experiment = { id: 3, unique_name: "ada.mnist.3", last_status: "running" };
 
 /** Path, code and reference of each error. */
-const told = (answer: Answer<unknown>) =>
+const reported = (answer: Answer<unknown>) =>
   sortedErrorsOf(answer).map(({ at, ...details }) => {
     const { code, reference } = details as { readonly code?: unknown; readonly reference?: unknown };
     return { path: at, code, reference };
@@ -43,7 +43,7 @@ test("a dangling link is null, a forbidden and a failing one keep what their nam
       original: null,
     },
   });
-  expect(told(answer)).toEqual([
+  expect(reported(answer)).toEqual([
     { path: "experiment.buildJob", code: "NOT_FOUND", reference: "ada.mnist.builds.7" },
     // Two fields of the group are null for one reason.
     { path: "experiment.experimentGroup.concurrency", code: "UPSTREAM_ERROR", reference: "ada.mnist.2" },
@@ -71,7 +71,7 @@ test.each(SHAPES)("a %s in an unknown form, %s: %s, is null with its errors", as
   const nodes = [1, 2].map(() => ({ original: { status: "RUNNING", [`${field}`]: null } }));
   expect(answer.data).toEqual({ project: { experiments: { nodes } } });
   const reference = { code: "UPSTREAM_BAD_RESPONSE", reference: shape };
-  expect(told(answer)).toEqual(
+  expect(reported(answer)).toEqual(
     [0, 1].map((at) => ({ path: `project.experiments.nodes.${at}.original.${field}`, ...reference })),
   );
 });
@@ -79,7 +79,7 @@ test.each(SHAPES)("a %s in an unknown form, %s: %s, is null with its errors", as
 test("a run that is not there is one null and one error at the run, though its lists were asked as well", async () => {
   // The record is refused once all three were asked: they start together.
   let asked = 0;
-  let refuse: (told: undefined) => void = () => {};
+  let refuse: (reported: undefined) => void = () => {};
   const refused = new Promise<undefined>((resolve) => (refuse = resolve));
   const { ask, service } = await startBefore(() => {
     if (++asked === 3) refuse(undefined);
@@ -89,7 +89,7 @@ test("a run that is not there is one null and one error at the run, though its l
     `{ experiment(id: "ada.mnist.3") { status statuses { totalCount } jobs { totalCount } } }`,
   );
   expect(answer.data).toEqual({ experiment: null });
-  expect(told(answer)).toEqual([{ path: "experiment", code: "NOT_FOUND", reference: undefined }]);
+  expect(reported(answer)).toEqual([{ path: "experiment", code: "NOT_FOUND", reference: undefined }]);
   expect(service.calls()).toEqual([
     "GET ada/mnist/experiments/3/",
     "GET ada/mnist/experiments/3/jobs",
@@ -107,5 +107,5 @@ test("a machine that left the cluster is found by name only", async () => {
       more: job(id: "ada.mnist.jobs.3") { nodeScheduled { name memory } }
     }`);
   expect(answer.data).toEqual({ name: { nodeScheduled: { name: "node-9" } }, more: { nodeScheduled: null } });
-  expect(told(answer)).toEqual([{ path: "more.nodeScheduled", code: "NOT_FOUND", reference: "node-9" }]);
+  expect(reported(answer)).toEqual([{ path: "more.nodeScheduled", code: "NOT_FOUND", reference: "node-9" }]);
 });
