@@ -84,7 +84,7 @@ const rowOf = ({ method, path }: Line) =>
 const answersTo = (row: string) => answered.filter((line) => rowOf(line) === unnamed(row));
 
 test.each(jsonRows)(
-  "%s: each of %i recorded answers reads without fault and without loss",
+  "%s: each of %i recorded answers reads without mismatch and without loss",
   (row, answers, content) => {
     const expected = expectedOf(content);
     const reader = readers.get(unnamed(row));
@@ -98,7 +98,7 @@ test.each(jsonRows)(
       return { ...step?.value, answer: expected(step?.value?.answer as never) };
     };
     expect(lines.map(({ case: name, json }) => ({ name, ...known(json) }))).toStrictEqual(
-      lines.map(({ case: name, json }) => ({ name, answer: expected(json as never), problems: [] })),
+      lines.map(({ case: name, json }) => ({ name, answer: expected(json as never), mismatches: [] })),
     );
   },
 );
