@@ -14,6 +14,7 @@ export interface Prioritized {
 export class FairQueue<Item extends Prioritized> {
   readonly #parent: FairQueue<Item> | null;
   readonly #concurrency: number;
+  readonly #reserved: number;
   /** Child queues that are ready, in the order in which they are served. */
   readonly #ready = new LinkedList<FairQueue<Item>>();
   /** Its link in `#ready` of the parent; null while the queue is not ready. */
@@ -30,14 +31,26 @@ export class FairQueue<Item extends Prioritized> {
   /** Number of child queues with waiting items. */
   busy = 0;
 
-  constructor(parent: FairQueue<Item> | null, concurrency = Number.POSITIVE_INFINITY) {
+  /** `reserved`: how much of the concurrency is kept for child queues with fewer running items than that. */
+  constructor(parent: FairQueue<Item> | null, concurrency = Number.POSITIVE_INFINITY, reserved = 0) {
     this.#parent = parent;
     this.#concurrency = concurrency;
+    this.#reserved = reserved;
   }
 
   /** Whether an item waits that may run now. */
   isReady(): boolean {
-    return this.running < this.#concurrency && this.#ready.size + this.#items.length > 0;
+    if (this.running >= this.#concurrency) return false;
+    return this.#items.length > 0 || this.#nextReady() !== null;
+  }
+
+  /** The child queue that is served next. */
+  #nextReady(): Link<FairQueue<Item>> | null {
+    const { first } = this.#ready;
+    if (this.#reserved === 0 || this.running < this.#concurrency - this.#reserved) return first;
+    let link = first;
+    while (link && link.member.running >= this.#reserved) link = link.next;
+    return link;
   }
 
   /** Starts an item without queueing if nothing waits and less than half of the concurrency is used, here and in all parents. */
@@ -62,7 +75,7 @@ export class FairQueue<Item extends Prioritized> {
 
   /** Returns one of the waiting items. The queue must be ready. */
   peek(): Item | undefined {
-    return this.#ready.first?.member.peek() ?? this.#items[0];
+    return this.#nextReady()?.member.peek() ?? this.#items[0];
   }
 
   /** The waiting items of this queue and of ready child queues. */
@@ -72,8 +85,10 @@ export class FairQueue<Item extends Prioritized> {
 
   /** Removes the next item and counts it as running. The queue must be ready. */
   dequeue(): Item {
-    const next = this.#ready.takeFirst();
-    if (!next) return this.#dequeueItem();
+    const link = this.#nextReady();
+    if (!link) return this.#dequeueItem();
+    this.#ready.remove(link);
+    const next = link.member;
     next.#link = null;
     this.#lastServedMs = next.#servedMs;
     return next.dequeue();

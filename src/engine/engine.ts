@@ -192,14 +192,13 @@ export function createEngine(settings: EngineSettings) {
   };
 
   return {
-    /** Runs a request. Never rejects. */
+    /** Runs a request. Never rejects. Its caller ends the scope once the result is encoded; payloads end it themselves. */
     run: async (
       operation: Execution,
       params: OperationParams,
       { isReadOnly, maxBytes, isIncremental = false }: RunOptions,
     ): Promise<EngineResult> => {
       const { details, scope } = operation;
-      let isWhole = true;
       try {
         const text = textOf(params);
         const known = documents.known(text);
@@ -219,7 +218,6 @@ export function createEngine(settings: EngineSettings) {
           noteErrors(details, result.errors);
         }
         if (!payloads) return result;
-        isWhole = false;
         const convert: PublicErrors = (given) => {
           const shown = publicErrorsOf(given, plan);
           noteErrors(details, shown);
@@ -228,9 +226,6 @@ export function createEngine(settings: EngineSettings) {
         return { ...result, payloads: withPublicErrors(payloads, convert, () => scope.end("completed")) };
       } catch (error) {
         return failed(error, details);
-      } finally {
-        // Cancels prefetches that turned out not to be needed.
-        if (isWhole) scope.end("completed");
       }
     },
     /** The type of a request's operation; null when its document cannot be read. */

@@ -47,8 +47,11 @@ function sizeOf(value: unknown): number {
 
 /** Heap of a field or list item until the result is sent, counted as bytes of JSON. Measured: 60 to 80 bytes. */
 const RESULT_FIELD_BYTES = 35;
-/** Fields between two counts of their memory: most operations have fewer and count none. */
-const FIELDS_PER_HOLD = 2_000;
+/** Memory of a byte of the result while it is encoded: a string of one or two bytes a character, and its UTF-8. */
+const ENCODED_COPIES = 2;
+/** Fields, and bytes, between two counts of their memory: most operations have fewer and count none. */
+const FIELDS_PER_CHARGE = 2_000;
+const BYTES_PER_CHARGE = 262_144;
 
 /** Measures the result of one operation while it is completed, stops it above the limits and divides it into time slices. */
 export class Meter {
@@ -62,8 +65,12 @@ export class Meter {
   readonly #memoryBudget: MemoryBudget;
   readonly #queue: TaskQueue;
   #reservation: MemoryReservation | null = null;
-  /** The fields whose memory is counted. */
+  /** The fields and bytes whose memory is counted. */
   #chargedFields = 0;
+  #chargedBytes = 0;
+  /** The last string that was measured by its JSON, of which a result may have many. */
+  #measured = "";
+  #measuredBytes = 0;
   /** How many errors there were when that was last reported. */
   #reported = 0;
   #reason: unknown;
@@ -88,7 +95,11 @@ export class Meter {
     this.bytes += bytes;
     const limits = this.#limits;
     if (this.fields <= limits.fields && this.bytes <= limits.bytes)
-      return this.fields - this.#chargedFields < FIELDS_PER_HOLD || this.#holdFields();
+      return (
+        (this.fields - this.#chargedFields < FIELDS_PER_CHARGE &&
+          this.bytes - this.#chargedBytes < BYTES_PER_CHARGE) ||
+        this.#chargeResult()
+      );
     const limit =
       this.fields > limits.fields ? `${limits.fields} fields and list items` : `${limits.bytes} bytes`;
     this.stop(tooLarge(`Expected a result of at most ${limit}, got more.`));
@@ -105,9 +116,13 @@ export class Meter {
 
   /** Size of a leaf as JSON, in bytes. */
   sizeOf(value: unknown): number {
-    return typeof value === "string" && value.length < SHORT_STRING_LENGTH && !this.isExact
-      ? value.length + 2
-      : sizeOf(value);
+    if (typeof value !== "string") return sizeOf(value);
+    if (value.length < SHORT_STRING_LENGTH) return this.isExact ? sizeOf(value) : value.length + 2;
+    if (value !== this.#measured) {
+      this.#measured = value;
+      this.#measuredBytes = sizeOf(value);
+    }
+    return this.#measuredBytes;
   }
 
   /** Counts memory for what the operation makes besides fields of its result. Returns false when it is stopped. */
@@ -122,10 +137,12 @@ export class Meter {
     }
   }
 
-  #holdFields(): boolean {
+  #chargeResult(): boolean {
     const fields = this.fields - this.#chargedFields;
+    const bytes = this.bytes - this.#chargedBytes;
     this.#chargedFields = this.fields;
-    return this.chargeMemory(fields * RESULT_FIELD_BYTES);
+    this.#chargedBytes = this.bytes;
+    return this.chargeMemory(fields * RESULT_FIELD_BYTES + bytes * ENCODED_COPIES);
   }
 
   /** Counts a failed field. Returns false when its error is above the limit. */

@@ -49,14 +49,21 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     });
   };
 
-  /** Writes a part of a body, which counts until it is read. */
-  const writePart = async (
+  /** Returns a function that counts bytes of a response as waiting until it is over. */
+  const openCount = (response: ServerResponse, caller: Caller): CountWaiting => {
+    const { count, close } = waiting.open(caller, () => abortConnection(response));
+    onceClosed(response, close);
+    return count;
+  };
+
+  /** Writes bytes of a body, which count until they are read. */
+  const writeBytes = async (
     response: ServerResponse,
-    part: Uint8Array,
-    count: (bytes: number) => void,
+    bytes: Uint8Array,
+    count: CountWaiting,
   ): Promise<void> => {
-    for (let from = 0; from < part.length; from += WRITTEN_CHUNK_BYTES) {
-      const chunk = part.subarray(from, from + WRITTEN_CHUNK_BYTES);
+    for (let from = 0; from < bytes.length; from += WRITTEN_CHUNK_BYTES) {
+      const chunk = bytes.subarray(from, from + WRITTEN_CHUNK_BYTES);
       await write(response, chunk);
       count(-chunk.length);
     }
@@ -65,15 +72,19 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
   /**
    * Sends a complete response, compressed when the caller accepts gzip. The length of a compressed response can leak
    * secrets to a page that makes the browser request its own text beside them (BREACH). That does not apply here:
-   * browsers never send tokens by themselves.
+   * browsers never send tokens by themselves. Calls `onEncoded` once, when the response takes no memory but what counts as waiting.
    */
   const send = async (
     response: ServerResponse,
-    { status, headers, body: text }: Sent<string>,
+    sent: Sent<string>,
     caller: Caller,
+    onEncoded: () => void = () => {},
   ): Promise<void> => {
+    const { status, headers, body: text } = sent;
+    if (text.length > SHORT_BODY_BYTES) return sendLong(response, sent, caller, onEncoded);
+    onEncoded();
     // Short responses are written together: after the first write the reader is awake, and the others cost half as much.
-    if (text.length <= SHORT_BODY_BYTES) await new Promise<void>(afterPendingIo);
+    await new Promise<void>(afterPendingIo);
     if (isClosed(response)) return;
     // Where the connection has nothing left to write, a short response need not be counted.
     if (text.length < MIN_COMPRESSED_BYTES && response.socket?.writableLength === 0) {
@@ -81,19 +92,32 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
       response.end(text);
       return;
     }
-    const count = waiting.open(response, caller);
-    const plain = Buffer.from(text);
+    await sendLong(response, sent, caller, () => {});
+  };
+
+  const sendLong = async (
+    response: ServerResponse,
+    sent: { -readonly [Key in keyof Sent<string>]: Sent<string>[Key] },
+    caller: Caller,
+    onEncoded: () => void,
+  ): Promise<void> => {
+    if (isClosed(response)) return onEncoded();
+    const count = openCount(response, caller);
+    const plain = Buffer.from(sent.body);
+    // Nothing else keeps the string while its bytes are compressed.
+    sent.body = "";
     // The body counts while it is being compressed as well.
     count(plain.length);
     const isLong = plain.length >= MIN_COMPRESSED_BYTES;
     const isCompressed = isLong && acceptsGzip(response.req.headers["accept-encoding"]);
     const body = isCompressed ? await compressOnce(plain) : plain;
     count(body.length - plain.length);
+    onEncoded();
     if (isClosed(response)) return;
     if (isLong) response.appendHeader("vary", "accept-encoding");
     const encoding = isCompressed ? { "content-encoding": "gzip" } : {};
-    response.writeHead(status, { "content-length": body.length, ...encoding, ...headers });
-    await writePart(response, body, count);
+    response.writeHead(sent.status, { "content-length": body.length, ...encoding, ...sent.headers });
+    await writeBytes(response, body, count);
     response.end();
   };
 
@@ -102,42 +126,46 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     response: ServerResponse,
     { status, headers, body }: Sent<AsyncIterable<Uint8Array>>,
     caller: Caller,
-    onPart: (bytes: number) => void = () => {},
+    onChunk: (bytes: number) => void = () => {},
   ): Promise<void> => {
-    // Who leaves has ended its scope, and with it the body.
+    // A caller that has disconnected has ended its scope, and with it the body.
     if (isClosed(response)) return;
-    const count = waiting.open(response, caller);
+    const count = openCount(response, caller);
     response.writeHead(status, headers);
     // Leaving the loop cancels the source of the body.
-    for await (const part of body) {
-      onPart(part.length);
+    for await (const chunk of body) {
+      onChunk(chunk.length);
       if (isClosed(response)) break;
-      count(part.length);
-      await writePart(response, part, count);
+      count(chunk.length);
+      await writeBytes(response, chunk, count);
     }
     response.end();
   };
 
-  return { send, stream, waitingBytes: waiting.total };
+  return { send, stream, openCount, openWaiting: waiting.open, waitingBytes: waiting.total };
 }
 
 export type ResponseWriter = ReturnType<typeof createResponseWriter>;
 
+/** Adds bytes that wait for a reader, or subtracts them. */
+export type CountWaiting = (bytes: number) => void;
+
 interface Waiting {
-  readonly response: ServerResponse;
   readonly caller: Caller;
+  /** Disconnects the reader. */
+  readonly abort: () => void;
   bytes: number;
 }
 
-/** Counts the bytes of responses that wait for slow readers, and disconnects readers when there are too many. */
+/** Counts the bytes of responses and messages that wait for slow readers, and disconnects readers when there are too many. */
 function countWaiting(maxBytes: number, callers: CallerRegistry) {
   const quota = callers.quota({ total: maxBytes, perCaller: maxBytes });
   /** In the order in which they began. */
-  const responses = new LinkedList<Waiting>();
+  const readers = new LinkedList<Waiting>();
 
-  const add = (response: Waiting, bytes: number): void => {
-    response.bytes += bytes;
-    quota.add(response.caller, bytes);
+  const add = (reader: Waiting, bytes: number): void => {
+    reader.bytes += bytes;
+    quota.add(reader.caller, bytes);
   };
 
   /** Disconnects readers until the limit holds: the oldest response of the account with the most waiting bytes first. */
@@ -146,29 +174,29 @@ function countWaiting(maxBytes: number, callers: CallerRegistry) {
       const largest = quota
         .billedCallers()
         .reduce((most, each) => (quota.of(each) > quota.of(most) ? each : most));
-      const oldest = responses
-        .members()
-        .find(({ caller, bytes }) => caller.billedTo === largest && bytes > 0);
+      const oldest = readers.members().find(({ caller, bytes }) => caller.billedTo === largest && bytes > 0);
       if (!oldest) return;
       add(oldest, -oldest.bytes);
-      abortConnection(oldest.response);
+      oldest.abort();
     }
   };
 
   return {
     total: () => quota.taken,
-    /** Returns a function that adds waiting bytes of a response, until it is over. */
-    open: (response: ServerResponse, caller: Caller) => {
-      const link = responses.add({ response, caller, bytes: 0 });
-      onceClosed(response, () => {
-        add(link.member, -link.member.bytes);
-        responses.remove(link);
-      });
-      return (bytes: number): void => {
-        if (!responses.has(link)) return;
+    /** Opens the count of a reader, who is disconnected by `abort`. Nothing counts after `close`. */
+    open: (caller: Caller, abort: () => void) => {
+      const link = readers.add({ caller, abort, bytes: 0 });
+      const count: CountWaiting = (bytes) => {
+        if (!readers.has(link)) return;
         add(link.member, bytes);
         shrink();
       };
+      const close = (): void => {
+        if (!readers.has(link)) return;
+        add(link.member, -link.member.bytes);
+        readers.remove(link);
+      };
+      return { count, close };
     },
   };
 }

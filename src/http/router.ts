@@ -128,6 +128,11 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     else rejectAs(OTHER_ORIGIN, "mcp", identify(request), response);
   };
 
+  let collecting: Promise<string> | null = null;
+  /** Collects the metrics once for all requests that come meanwhile, such as pipelined ones. */
+  const collectMetrics = (): Promise<string> =>
+    (collecting ??= telemetry.registry.metrics().finally(() => void (collecting = null)));
+
   const route: Listener = (request, response) => {
     const path = pathOf(request);
     if (path === "/graphql" && request.method === "POST") return serveGraphql(request, response);
@@ -135,9 +140,9 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     if (path === "/readyz")
       return draining ? sendText(response, 503, "draining\n") : sendText(response, 200, "ready\n");
     if (path === "/metrics" && config.METRICS)
-      return void telemetry.registry
-        .metrics()
-        .then((text) => sendText(response, 200, text, telemetry.registry.contentType));
+      return void collectMetrics().then((text) =>
+        sendText(response, 200, text, telemetry.registry.contentType),
+      );
     // Relative, because a proxy may serve the gateway under a path prefix.
     if (path === "/")
       return void response.writeHead(307, { location: "graphql", "cache-control": "no-store" }).end();

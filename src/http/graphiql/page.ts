@@ -107,7 +107,7 @@ async function sendAsset(response: ServerResponse, name: string): Promise<void> 
   const found = [...(await loadAssets()).values()].find((each) => each.name === name);
   if (!found) return sendText(response, 404, "not found\n");
   const isCompressed = acceptsGzip(response.req.headers["accept-encoding"]);
-  const body = isCompressed ? await found.compressed() : Buffer.from(found.text);
+  const body = isCompressed ? await found.compressed() : found.plain;
   response
     .writeHead(200, {
       ...SAFE_HEADERS,
@@ -132,8 +132,9 @@ const TYPES: Readonly<Record<string, string>> = {
 interface Asset {
   readonly name: string;
   readonly contentType: string;
-  readonly text: string;
-  /** The gzipped text, compressed on first use. */
+  /** The file, one buffer for all responses. */
+  readonly plain: Buffer;
+  /** The gzipped file, compressed on first use. */
   readonly compressed: () => Promise<Buffer>;
 }
 
@@ -158,11 +159,12 @@ const readOwn = (name: string): string => readFileSync(new URL(name, OWN_FILES),
 
 function asset(file: string, text: string): Asset {
   const [name, extension = ""] = file.split(".");
-  const digest = hash("sha256", text, "base64url").slice(0, 16);
+  const plain = Buffer.from(text);
+  const digest = hash("sha256", plain, "base64url").slice(0, 16);
   return {
     name: `${name}.${digest}.${extension}`,
     contentType: TYPES[extension] ?? "",
-    text,
-    compressed: lazy(() => compress(text)),
+    plain,
+    compressed: lazy(() => compress(plain)),
   };
 }

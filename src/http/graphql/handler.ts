@@ -116,12 +116,15 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
       const head = headOf(result, isStream ? NEWER : (type ?? "application/json"), scope.requestId);
       // Clients of event streams try again after these statuses; other errors are for their readers.
       const status = !isStream || head.status === 429 || head.status === 503 ? head.status : 200;
-      operation.end(status);
       const json = jsonOf(result);
-      // To a caller who accepts only that, a stream of it.
-      return isStream || !type
-        ? stream(only(json), status, false)
-        : dependencies.responseWriter.send(response, { body: JSON.stringify(json), ...head }, scope.caller);
+      if (isStream || !type) {
+        operation.end(status);
+        // To a caller who accepts only that, a stream of it.
+        return stream(only(json), status, false);
+      }
+      const sent = { body: JSON.stringify(json), ...head };
+      // Until it is encoded, the memory of the result counts and its permit is held.
+      return dependencies.responseWriter.send(response, sent, scope.caller, () => operation.end(status));
     });
   };
   return { execute, drain: streams.drain };

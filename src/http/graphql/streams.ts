@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { RequestScope } from "../../callers/request-scope.ts";
-import { acceptsGzip, compressEach } from "../response-writer.ts";
+import { acceptsGzip, compressEach, type CountWaiting } from "../response-writer.ts";
 import { onceClosed } from "../connections.ts";
 import type { GatewayDependencies } from "../operation.ts";
 import { lazy } from "../lazy.ts";
@@ -13,6 +13,9 @@ interface Stream {
   /** Whether it has no end of its own, so that a drain cuts it. */
   readonly lasts: boolean;
 }
+
+/** Memory of a gzip stream, in bytes. */
+const GZIP_BYTES = 270_000;
 
 /** How long a client may take to read the end of its stream, in milliseconds. */
 const CLOSING_MS = 1_000;
@@ -60,7 +63,8 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
       { type, status, lasts }: Stream,
       { requestId, caller }: RequestScope,
     ): Promise<void> => {
-      const paced = pacedBy(messages);
+      const count = responseWriter.openCount(response, caller);
+      const paced = pacedBy(messages, count);
       let isEnded = false;
       let plain: Response["body"] = null;
       const end = () => {
@@ -75,6 +79,7 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
       if (lasts && isDraining) cut(response, end);
       const isEvents = type === "text/event-stream";
       const isCompressed = !isEvents && acceptsGzip(response.req.headers["accept-encoding"]);
+      if (isCompressed) count(GZIP_BYTES);
       try {
         const yoga = await loadYoga();
         const encoded = await yoga.fetch(
@@ -111,10 +116,17 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
 
 type Messages = AsyncIterableIterator<object>;
 
-/** Makes each message when those before are written: Yoga reads ahead, and who does not read would free its place early. */
-function pacedBy(source: Messages) {
-  /** Bytes of messages that are made and not written. */
+/**
+ * Creates each message when those before are written: Yoga reads ahead, and a client that does not read would release its permit early.
+ * `count` counts the bytes of messages before they are compressed.
+ */
+function pacedBy(source: Messages, count: CountWaiting) {
+  /** Bytes of messages that are created and not written. */
   let waiting = 0;
+  const add = (bytes: number): void => {
+    waiting += bytes;
+    count(bytes);
+  };
   let wake: (() => void) | null = null;
   const next = async () => {
     if (waiting > 0) await new Promise<void>((resolve) => (wake = resolve));
@@ -122,13 +134,13 @@ function pacedBy(source: Messages) {
   };
   const messages = converted({ next, return: async () => source.return?.() as never }, (message) => {
     const text = JSON.stringify(message);
-    waiting += Buffer.byteLength(text);
+    add(Buffer.byteLength(text));
     // Yoga writes a result by its own function.
     return { stringify: () => text };
   });
   /** Takes what is written, which has frames and comments as well. */
   const take = (bytes: number): void => {
-    waiting = Math.max(0, waiting - bytes);
+    add(-Math.min(waiting, bytes));
     if (waiting === 0) wake?.();
   };
   return { messages, take };

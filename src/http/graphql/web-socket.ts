@@ -32,8 +32,11 @@ const MANNER = { isReadOnly: true, takesEvents: true, payloads: { isOlder: false
 /** How long a client may have no subscription, in milliseconds. */
 const IDLE_MS = 60_000;
 
-/** Maximum bytes that wait for a client that goes on sending. They are more than it leaves unread in any pause that it survives. */
-const MAX_UNREAD_BYTES = 4_194_304;
+/** Bytes that a client has not read above which nothing more is read from it. */
+const MAX_UNREAD_BYTES = 65_536;
+
+/** Memory of a message besides its bytes until it is sent: the frame, callbacks, entries of queues. */
+const MESSAGE_OVERHEAD_BYTES = 1_000;
 
 /** Maximum subscribe messages without an answer. Above it nothing more is read from the client until some are answered. */
 const MAX_UNANSWERED_SUBSCRIBES = 32;
@@ -46,7 +49,7 @@ const NORMAL = 1_000;
 /** The close code of `graphql-ws` for a message that cannot be used. */
 const BAD_REQUEST = 4_400;
 
-/** The WebSocket of a client: its place, what it asks and does not read, and when it is idle. */
+/** The WebSocket of a client: its permit, its flow control, and when it is idle. */
 class Client extends WebSocket {
   /** The headers and the socket that count for its operations. */
   request!: Pick<IncomingMessage, "headers" | "socket">;
@@ -55,39 +58,49 @@ class Client extends WebSocket {
   #dependencies!: GatewayDependencies;
   #permit!: Permit;
   #unanswered = 0;
+  /** Bytes of messages that are not handed to the operating system. */
+  #unread = 0;
+  #waiting!: ReturnType<GatewayDependencies["responseWriter"]["openWaiting"]>;
+  #cancelTimeout = () => {};
   /** Subscriptions, and subscribe messages that are not answered. */
   #used = 0;
   #cancelIdle = () => {};
 
-  /** Gives a connection that has just been opened its place. */
+  /** Opens a connection that holds a permit. */
   begin({ headers, socket }: IncomingMessage, permit: Permit, dependencies: GatewayDependencies): void {
     const { "x-request-id": _id, ...own } = headers;
     // Each operation has a request id of its own.
     this.request = { headers: own, socket };
     this.#dependencies = dependencies;
-    this.#permit = permit;
-    // Each ping and message has an answer, which waits in memory for a client that does not read.
-    const onReceived = () => this.bufferedAmount > MAX_UNREAD_BYTES && this.terminate();
-    this.on("ping", onReceived).on("message", onReceived);
+    this.#hold(permit);
     // Safe: so is the `binaryType` of a connection.
     this.on("message", (data) => void (this.received = scanJson(data as Buffer)));
     this.once("close", () => {
       this.#cancelIdle();
+      this.#cancelTimeout();
       this.#permit.release();
+      this.#waiting.close();
     });
     this.#becomeIdle();
   }
 
-  /** Takes a place for the caller that `connection_init` names. Closes the connection when there is none. */
+  #hold(permit: Permit): void {
+    this.#permit = permit;
+    this.#waiting = this.#dependencies.responseWriter.openWaiting(permit.caller, () => this.terminate());
+  }
+
+  /** Acquires a permit for the caller that `connection_init` names. Closes the connection if there is none. */
   moveTo(caller: Caller): boolean {
-    // First, so that it does not make room for itself by ending itself.
+    // First, so that it cannot preempt itself.
     this.#permit.release();
     const permit = this.#dependencies.admission.socket.tryAcquire(caller);
     if (permit instanceof GatewayError) {
       this.close(TRY_AGAIN_LATER, permit.message);
       return false;
     }
-    this.#permit = permit;
+    this.#waiting.close();
+    this.#hold(permit);
+    this.#waiting.count(this.#unread);
     this.#becomeIdle();
     return true;
   }
@@ -104,29 +117,50 @@ class Client extends WebSocket {
 
   /** Answers a subscribe message. While too many are unanswered, nothing more is read from the client. */
   async answering<Answer>(answer: () => Promise<Answer>): Promise<Answer> {
-    if (++this.#unanswered > MAX_UNANSWERED_SUBSCRIBES) this.pause();
+    this.#unanswered++;
+    this.#controlFlow();
     try {
       return await answer();
     } finally {
-      if (--this.#unanswered <= MAX_UNANSWERED_SUBSCRIBES) this.resume();
+      this.#unanswered--;
+      this.#controlFlow();
     }
+  }
+
+  /** Reads from the client unless too much is unanswered or unread. */
+  #controlFlow(): void {
+    if (this.#unanswered > MAX_UNANSWERED_SUBSCRIBES || this.#unread > MAX_UNREAD_BYTES) this.pause();
+    else this.resume();
   }
 
   /**
    * Calls back when the message has been handed to the operating system, also where the client has gone, which `graphql-ws`
-   * would write to the console. A client that does not read is disconnected.
+   * would write to the console. A client that reads none of its messages for a while is disconnected.
    */
   override send(text: string, done?: unknown): void {
-    const cancel = this.#dependencies.clock.after(this.#dependencies.config.READ_TIMEOUT_MS, () =>
-      this.terminate(),
-    );
+    const bytes = Buffer.byteLength(text) + MESSAGE_OVERHEAD_BYTES;
+    if (this.#unread === 0) this.#watchReader();
+    this.#addUnread(bytes);
     super.send(text, () => {
-      cancel();
+      this.#addUnread(-bytes);
+      this.#cancelTimeout();
+      if (this.#unread > 0) this.#watchReader();
       if (typeof done === "function") done();
     });
   }
 
-  /** While nothing uses the connection, newcomers may take its place, and it closes after a while. */
+  #addUnread(bytes: number): void {
+    this.#unread += bytes;
+    this.#waiting.count(bytes);
+    this.#controlFlow();
+  }
+
+  #watchReader(): void {
+    const { clock, config } = this.#dependencies;
+    this.#cancelTimeout = clock.after(config.READ_TIMEOUT_MS, () => this.terminate());
+  }
+
+  /** While nothing uses the connection, a new caller may preempt its permit, and it closes after a while. */
   #becomeIdle(): void {
     if (this.readyState !== this.OPEN) return;
     this.#permit.markIdle(() => {

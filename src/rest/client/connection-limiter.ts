@@ -5,8 +5,8 @@ import type { CircuitBreaker } from "./circuit-breaker.ts";
 import { endedError } from "./failure.ts";
 import { type Requester, type UpstreamCall, enqueue, type QueuedCall } from "./upstream-call.ts";
 
-/** The share of the connections that is reserved for verified callers. */
-const VERIFIED_SHARE = 1 / 8;
+/** The share of the connections that is reserved for verified callers, and for callers that use fewer than that. */
+const RESERVED_SHARE = 1 / 8;
 
 export interface ConnectionSettings {
   /** Maximum concurrent upstream requests, over all callers, without downloads. */
@@ -38,9 +38,12 @@ export class ConnectionLimiter {
   ) {
     this.#queue = queue;
     this.#breaker = breaker;
-    this.#root = new FairQueue<QueuedCall>(null, connections);
+    const reserved = Math.floor(connections * RESERVED_SHARE);
+    // A few callers whose requests hang must leave connections to others, unless one caller may use them all.
+    const kept = Math.min(reserved, connections - connectionsPerCaller);
+    this.#root = new FairQueue<QueuedCall>(null, connections, Math.max(0, kept));
     // The upstream service may reject tokens slowly: invented ones must leave connections to verified callers.
-    this.#unverified = new FairQueue(this.#root, connections - Math.floor(connections * VERIFIED_SHARE));
+    this.#unverified = new FairQueue(this.#root, connections - reserved);
     this.#queues = new CallerQueues(callers, this.#root, this.#unverified, connectionsPerCaller);
   }
 

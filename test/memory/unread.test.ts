@@ -1,0 +1,151 @@
+import { readFileSync } from "node:fs";
+import { expect, onTestFinished, test, vi } from "vitest";
+import WebSocket from "ws";
+import { openRaw } from "../http/raw-socket.ts";
+import { BUILT } from "../support/built.ts";
+import { startGatewayProcess } from "../support/gateway-process.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
+import { mainIn } from "../support/main-process.ts";
+
+/*
+ * Clients without a token that send much, or ask for much, and do not read. Each ended a process with this heap, or made it larger than
+ * the memory of its container.
+ */
+
+const HEAP = 384;
+const CONTAINER_KB = 768_000;
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+async function start() {
+  const program = [`--max-old-space-size=${HEAP}`, "--max-semi-space-size=32", mainIn(BUILT)];
+  const gateway = await startGatewayProcess(null, {}, program);
+  onTestFinished(gateway.kill);
+  return gateway;
+}
+
+/** The largest memory that the process has had, in kilobytes; 0 where the system does not report it. */
+const peakOf = (pid: number): number => {
+  const file = `/proc/${pid}/status`;
+  if (process.platform !== "linux") return 0;
+  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(file, "utf8"))?.[1]);
+};
+
+/** A result of about 7 MB, for a document of 2 kB. */
+const LONG = JSON.stringify({
+  query: `{ ${numbers(85)
+    .map((index) => `a${index}: _service { sdl }`)
+    .join(" ")} }`,
+});
+
+const postOf = (body: string, headers: Readonly<Record<string, string>>) =>
+  [
+    "POST /graphql HTTP/1.1",
+    "host: gateway",
+    "content-type: application/json",
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${Buffer.byteLength(body)}`,
+    "",
+    body,
+  ].join("\r\n");
+
+/** Pipelines requests on connections that are not read. */
+async function pipeline(url: string, connections: number, requests: readonly string[]): Promise<void> {
+  for (const _ of numbers(connections)) {
+    const { socket, write } = await openRaw(url);
+    socket.pause();
+    await write(requests.join(""));
+  }
+}
+
+const post = async (url: string, body: string): Promise<void> => {
+  const headers = { "content-type": "application/json", "accept-encoding": "gzip" };
+  await fetch(`${url}/graphql`, { method: "POST", headers, body }).then(
+    (response) => response.arrayBuffer(),
+    // The gateway may refuse to go on, and must not end.
+    () => {},
+  );
+};
+
+/** Opens WebSockets that are not read, and sends messages on each. */
+async function flood(url: string, sockets: number, messages: readonly string[]): Promise<void> {
+  for (const _ of numbers(sockets)) {
+    const socket = new WebSocket(`${url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+    onTestFinished(() => socket.terminate());
+    socket.on("error", () => {});
+    await new Promise((resolve) => socket.once("open", resolve));
+    socket.send(JSON.stringify({ type: "connection_init" }));
+    await new Promise((resolve) => socket.once("message", resolve));
+    socket.pause();
+    for (const message of messages) socket.send(message, () => {});
+  }
+}
+
+const subscribeTo = (id: number, payload: object) =>
+  JSON.stringify({ type: "subscribe", id: `${id}`, payload });
+
+test.each<[string, (url: string) => Promise<void>]>([
+  [
+    "GraphiQL's files, pipelined and not read",
+    async (url) => {
+      const page = await (await fetch(`${url}/graphql`, { headers: { accept: "text/html" } })).text();
+      const [file = ""] = /graphiql\/graphiql\.[\w-]+\.js/.exec(page) ?? [];
+      expect(file).not.toBe("");
+      await pipeline(
+        url,
+        10,
+        numbers(30).map(() => `GET /${file} HTTP/1.1\r\nhost: gateway\r\n\r\n`),
+      );
+    },
+  ],
+  [
+    "documents that consist of comments",
+    async (url) => {
+      for (const document of numbers(100)) {
+        const body = JSON.stringify({ query: `{ a${document}: __typename }\n${"#\n".repeat(84_000)}` });
+        for (const _ of numbers(2)) await post(url, body);
+      }
+    },
+  ],
+  [
+    "long results that are compressed",
+    (url) => Promise.all(numbers(32).map(() => post(url, LONG))).then(() => {}),
+  ],
+  [
+    "long results in multipart, compressed, pipelined and not read",
+    (url) => {
+      const request = postOf(LONG, { accept: "multipart/mixed", "accept-encoding": "gzip" });
+      return pipeline(
+        url,
+        10,
+        numbers(31).map(() => request),
+      );
+    },
+  ],
+  [
+    "messages of WebSockets whose answers are not read",
+    (url) =>
+      flood(
+        url,
+        60,
+        numbers(40_000).map(() => '{"type":"ping"}'),
+      ),
+  ],
+  [
+    "long results of a WebSocket that are not read",
+    (url) =>
+      flood(
+        url,
+        4,
+        // Safe: it is an object.
+        numbers(31).map((id) => subscribeTo(id, JSON.parse(LONG) as object)),
+      ),
+  ],
+])("a process with the heap of our own files lives through %s", async (_, ask) => {
+  const { url, pid, expectAlive } = await start();
+  await ask(url);
+  // What was sent is read within these answers.
+  for (const _each of numbers(20)) await expectAlive();
+  await vi.waitFor(() => expectAlive(), LONG_TIMEOUT);
+  expect(peakOf(pid)).toBeLessThan(CONTAINER_KB);
+});
