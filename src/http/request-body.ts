@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
 import { rejection } from "../engine/errors.ts";
-import { Collector, IN_SHORT_CHUNKS } from "../rest/client/body.ts";
+import { Collector, IN_SHORT_CHUNKS } from "../callers/collector.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 

@@ -36,8 +36,8 @@ function resolveFields(
 ): void {
   let resolved = 0;
   for (const field of fields) {
-    // An argument may be a list as long as a request, and that of hundreds of fields.
-    if (field.argsFor && resolved > 0 && shouldYield())
+    // A value or an argument may be megabytes long, and hundreds of fields may walk it.
+    if (resolved > 0 && shouldYield())
       return defer(run, () => {
         if (!container.isNulled) resolveFields(fields.slice(resolved), parent, container, slots, run);
       });

@@ -89,6 +89,10 @@ export const toResource = <R extends object, At extends Address>(
 /** Marks a resource that a caller named. It is null with an error when the service does not have it. */
 export const unverified = <Of extends Resource>(resource: Of): Of => ({ ...resource, isUnverified: true });
 
+/** Longer references are not read, in characters. An error shows the beginning of one. */
+export const MAX_REFERENCE_LENGTH = 1_000;
+const SHOWN_REFERENCE_LENGTH = 60;
+
 /**
  * Resolves a reference in a record of the service. The reference becomes the resource's name, so it must not come from a
  * caller. Throws `GatewayError` when it is not a name of this kind.
@@ -97,9 +101,11 @@ export function resolveReference<R extends object, At extends Address>(
   kind: Kind<R, At>,
   reference: string,
 ): Resource<R, At> {
-  const address = kind.parseName(reference);
+  const address = reference.length > MAX_REFERENCE_LENGTH ? null : kind.parseName(reference);
   if (!address)
-    throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service's reference cannot be read.", { reference });
+    throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service's reference cannot be read.", {
+      reference: reference.slice(0, SHOWN_REFERENCE_LENGTH),
+    });
   const loaded = kind.fromAddress(address, reference);
   return { kind, address, loaded, reference, listedIn: null, isUnverified: false };
 }

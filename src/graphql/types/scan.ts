@@ -237,15 +237,20 @@ function isOneOf(key: Condition["key"], operands: readonly string[]) {
     wanted.has(value) || (meanings.size > 0 && meanings.has(textOf(value) ?? ""));
 }
 
-/** JSON of a value, the same for any order of its keys; null where it has more values than a filter has characters. */
+/** JSON of a value, the same for any order of its keys; null if it is longer than a filter. */
 function textOf(value: unknown): string | null {
   let left = MAX_QUERY_LENGTH;
   const take = (count: number): boolean => (left -= count + 1) >= 0;
   const write = (each: unknown): string => {
     if (Array.isArray(each)) return take(each.length) ? `[${each.map(write).join()}]` : "";
+    if (typeof each === "string") return take(each.length) ? JSON.stringify(each) : "";
     if (!isInner(each)) return typeof each === "number" ? `${each}` : JSON.stringify(each);
     const keys = Object.keys(each);
-    return take(keys.length) ? JSON.stringify(keys.toSorted().map((key) => [key, write(each[key])])) : "";
+    if (!take(keys.length) || !keys.every((key) => take(key.length))) return "";
+    return `{${keys
+      .toSorted()
+      .map((key) => `${JSON.stringify(key)}:${write(each[key])}`)
+      .join()}}`;
   };
   const text = write(value);
   return left < 0 ? null : text;
@@ -260,8 +265,11 @@ const isWithin =
 
 const MAX_WORDS_LENGTH = 200;
 
-/** Letters that are the same to who searches have one spelling. */
-const fold = (text: string): string => text.normalize("NFKC").toLowerCase();
+/** Combining marks in a row, of which more are left out: sorting them takes the square of their number (UAX #15, stream-safe text). */
+const MANY_MARKS = /(\p{M}{30})\p{M}+/gu;
+
+/** Gives letters that mean the same in a search one spelling. */
+const fold = (text: string): string => text.replace(MANY_MARKS, "$1").normalize("NFKC").toLowerCase();
 
 /** Characters of a text that are looked at. */
 const MAX_TEXT = 20_000;

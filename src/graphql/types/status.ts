@@ -56,9 +56,13 @@ export const RunPhaseEnum = enumType(
   mapped(PHASES, (meaning, name) => `${meaning} ${statusesOf(name).join(", ")}.`),
 );
 
+/** Longer texts are no status, in characters. */
+const MAX_STATUS_LENGTH = 100;
+
 /** Converts a status to the enum: unknown text is `OTHER`, null is `UNKNOWN`. */
 export function statusOf(raw: string | null | undefined): RunStatus {
   if (!raw) return "UNKNOWN";
+  if (raw.length > MAX_STATUS_LENGTH) return "OTHER";
   const name = raw.toUpperCase();
   return Object.hasOwn(STATUSES, name) ? (name as RunStatus) : "OTHER";
 }

@@ -9,6 +9,7 @@ import { admitDownload, contentDisposition, type OpenedDownload, serveDownload }
 import { OperationContext, type GatewayDependencies } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
+import { UNTRACKED } from "../../rest/session/batch-loader.ts";
 import { openTable, type Part, rowsOfMetrics, rowsOfRuns } from "./table.ts";
 
 // oxlint-disable-next-line linear/regexp -- the formats are words: each part ends where the next begins
@@ -34,8 +35,10 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
     const part = new RequestScope(scope, Number.POSITIVE_INFINITY);
     const leave = () => part.end("disconnected");
     scope.onEnd(leave);
+    const reservation = dependencies.memoryBudget.open(part);
+    const progress = { ...UNTRACKED, chargeMemory: (bytes: number) => reservation.charge(bytes) };
     return {
-      context: new OperationContext(dependencies, { request, scope: part }),
+      context: new OperationContext(dependencies, { request, scope: part, progress }),
       end: () => {
         scope.offEnd(leave);
         part.end("completed");

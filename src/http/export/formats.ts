@@ -1,3 +1,4 @@
+import type { Steps } from "../../graphql/core/context.ts";
 import type { Extension } from "../../graphql/types/export-urls.ts";
 
 /** A value of a table: null when there is none; a list or an object as JSON. */
@@ -13,15 +14,48 @@ const CSV_NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
  * Formats a cell by RFC 4180. A text that a spreadsheet would execute gets an apostrophe, unless it is a number. Null is
  * nothing, an empty text two quotation marks.
  */
-function csvCell(cell: Cell): string {
+function csvCell(cell: Cell): string | Steps<string> {
   if (cell === null || cell === undefined) return "";
   if (typeof cell === "number" || typeof cell === "boolean") return `${cell}`;
   const text = typeof cell === "string" ? cell : JSON.stringify(cell);
-  const inside = text.replaceAll(EXECUTED_BEHIND, (found, before: string, behind: string) =>
+  return text.length > LONG_CELL_LENGTH ? longCell(text) : quoted(`${signBefore(text)}${harmless(text)}`);
+}
+
+/** Whether a spreadsheet would execute the text: then an apostrophe comes before it. */
+const signBefore = (text: string): string => (EXECUTED.test(text) && !CSV_NUMBER.test(text) ? "'" : "");
+
+const harmless = (text: string): string =>
+  text.replaceAll(EXECUTED_BEHIND, (found, before: string, behind: string) =>
     CSV_NUMBER.test(behind) ? found : `${before}'${behind}`,
   );
-  const harmless = EXECUTED.test(text) && !CSV_NUMBER.test(text) ? `'${inside}` : inside;
-  return harmless === "" || /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+
+const QUOTED = /[",\r\n]/;
+const quoted = (text: string): string =>
+  text === "" || QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+
+/** Characters of a text that are formatted without a pause. */
+const LONG_CELL_LENGTH = 20_000;
+const SEPARATOR = /[;\t\r\n]/g;
+
+/** Formats a long text in steps. Each ends before a separator, behind which what is executed begins. Counts twice the memory of the text. */
+function* longCell(text: string): Steps<string> {
+  yield 2 * text.length;
+  const isQuoted = QUOTED.test(text);
+  let cell = signBefore(text);
+  for (let from = 0; from < text.length;) {
+    SEPARATOR.lastIndex = from + LONG_CELL_LENGTH;
+    const end = SEPARATOR.exec(text)?.index ?? text.length;
+    const part = harmless(text.slice(from, end));
+    from = end;
+    // Where no separator follows for long, it is longer.
+    for (let at = 0; at < part.length; at += LONG_CELL_LENGTH) {
+      const slice = part.slice(at, at + LONG_CELL_LENGTH);
+      cell += isQuoted ? slice.replaceAll('"', '""') : slice;
+      yield;
+    }
+  }
+  yield -2 * text.length;
+  return isQuoted ? `"${cell}"` : cell;
 }
 
 /** A line of CSV. One of a single cell is never blank: many readers leave blank lines out. */
@@ -31,10 +65,10 @@ export interface Format {
   readonly contentType: string;
   /** The beginning of a file, by the names of its columns. */
   readonly head: (columns: readonly string[]) => string;
-  /** Formats a cell of the column with this name. */
-  readonly cellOf: (cell: Cell, column: string) => string;
+  /** Formats a cell of the column with this name, a long one in steps. */
+  readonly cellOf: (cell: Cell, column: string) => string | Steps<string>;
   /** The same for a cell that is JSON already. */
-  readonly jsonOf: (json: string, column: string) => string;
+  readonly jsonOf: (json: string, column: string) => string | Steps<string>;
   /** Formats a row, with its cells in the order of the columns. */
   readonly lineOf: (cells: readonly string[]) => string;
 }
@@ -42,7 +76,7 @@ export interface Format {
 export const FORMATS = {
   csv: {
     contentType: "text/csv; charset=utf-8; header=present",
-    head: (columns) => csvLine(columns.map(csvCell)),
+    head: (columns) => csvLine(columns.map((name) => quoted(`${signBefore(name)}${harmless(name)}`))),
     cellOf: csvCell,
     jsonOf: csvCell,
     lineOf: csvLine,

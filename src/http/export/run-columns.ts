@@ -101,6 +101,9 @@ export function columnsOf<Part>(names: readonly string[], ofParts?: Columns<Part
 const MOST_NAMED = 500;
 const MOST_CHARACTERS = 16_384;
 
+/** Memory of an entry of a map besides the characters of its name, in bytes. */
+const NAME_BYTES = 64;
+
 /** The names of the parameters and metrics of some runs, each sorted: all, or those that most runs have. */
 function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[]; areAll: boolean }> {
   const names: string[] = [];
@@ -108,7 +111,11 @@ function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[
   for (const [prefix, { key }] of Object.entries(NAMED)) {
     const counts = new Map<string, number>();
     for (const { loaded } of runs)
-      yield* forEach(entriesOf(loaded[key]), ([name]) => void counts.set(name, (counts.get(name) ?? 0) + 1));
+      yield* forEach(entriesOf(loaded[key]), ([name]) => {
+        const count = counts.get(name) ?? 0;
+        counts.set(name, count + 1);
+        return count === 0 ? NAME_BYTES + name.length : 0;
+      });
     const frequent = yield* firstOf(counts, MOST_NAMED, ([one, ofOne], [other, ofOther]) =>
       ofOne === ofOther ? compareText(one, other) : ofOther - ofOne,
     );
@@ -142,16 +149,25 @@ export function* columnsIn(first: readonly ExportedRun[], isWhole: boolean): Ste
 
 function* othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): Steps<string | null> {
   const others = new Map<string, string>();
+  let bytes = 0;
   for (const [prefix, { key, cellOf }] of Object.entries(NAMED))
     yield* forEach(entriesOf(loaded[key]), ([rest, value]) => {
       const name = prefix + rest;
-      if (!known.has(name) && !others.has(name)) others.set(name, JSON.stringify(cellOf(value)));
+      if (known.has(name) || others.has(name)) return 0;
+      const cell = JSON.stringify(cellOf(value));
+      others.set(name, cell);
+      // Once as an entry, and once in the text.
+      const added = NAME_BYTES + 2 * (name.length + cell.length);
+      bytes += added;
+      return added;
     });
   if (others.size === 0) return null;
   let json = "";
   yield* forEach(others, ([name, cell]) => {
     json += `${json === "" ? "" : ","}${JSON.stringify(name)}:${cell}`;
   });
+  // The entries go, and the text follows soon.
+  yield -bytes;
   return `{${json}}`;
 }
 

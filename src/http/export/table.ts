@@ -191,10 +191,11 @@ function* lineOf({ run, part, now }: Row, columns: readonly NamedColumn[], forma
   let written = 0;
   for (const column of columns) {
     const json = column.jsonOf ? yield* column.jsonOf(run) : null;
-    const cell =
+    const formatted =
       json === null
         ? format.cellOf(column.cellOf(run, part, now), column.name)
         : format.jsonOf(json, column.name);
+    const cell = typeof formatted === "string" ? formatted : yield* formatted;
     cells.push(cell);
     written += cell.length;
     if (written < LONG_ROW_LENGTH) continue;

@@ -60,9 +60,14 @@ export const flag = passing("boolean", (value: unknown) => typeof value === "boo
 /** ISO 8601 text as received, because a `Date` would lose microseconds and offset. */
 export const timestamp = passing("string", (value: unknown) => typeof value === "string" || value == null);
 
+/** Longer texts are no timestamp, in characters. */
+const MAX_TIME_LENGTH = 100;
+
 /** Milliseconds since 1970 of a timestamp; NaN when it is none. Without an offset it is UTC, not of the gateway's time zone. */
 export const millisecondsOf = (time: string): number =>
-  Date.parse(/^\d{4}-\d\d-\d\d[T ][\d:.]+$/.test(time) ? `${time}Z` : time);
+  time.length > MAX_TIME_LENGTH
+    ? Number.NaN
+    : Date.parse(/^\d{4}-\d\d-\d\d[T ][\d:.]+$/.test(time) ? `${time}Z` : time);
 /** A value whose type the document does not show: any JSON. */
 export const unstated = (value: unknown): value is unknown => typeof value !== "function";
 export const object = (value: unknown): value is Readonly<Record<string, unknown>> | null | undefined =>

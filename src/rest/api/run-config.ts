@@ -124,9 +124,11 @@ function resolve(root: unknown): unknown {
     const own: [string, unknown][] = [];
     const merged: [string, unknown][] = [];
     for (const { key, value } of pairs) {
-      const [name, inner] = [read(key), read(value)];
+      const [name, inner] = [nameOf(read(key)), read(value)];
+      // A key that is an object is text here, twice as long at each level.
+      count(name.length);
       const isMerge = isScalar(key) && key.value === "<<" && key.type === "PLAIN" && !key.tag;
-      if (!isMerge) own.push([nameOf(name), inner]);
+      if (!isMerge) own.push([name, inner]);
       else for (const source of sourcesOf(inner).toReversed()) merged.push(...Object.entries(source));
     }
     return Object.fromEntries([...merged, ...own]);

@@ -1,6 +1,6 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createUnzip } from "node:zlib";
-import { ResponseTooLargeError } from "../../errors.ts";
+import { Collector, type MemoryAccount } from "../../callers/collector.ts";
 
 /** An unsupported response: an unknown encoding, an invalid status, a protocol upgrade. */
 export class UnsupportedResponseError extends Error {}
@@ -19,11 +19,6 @@ const DECODERS: ReadonlyMap<string, Decoder | null> = new Map([
 /** The decoder for a `content-encoding`: null where the body is as it is, undefined for an unknown one. */
 export const decoderOf = (header: string | null): Decoder | null | undefined =>
   DECODERS.get((header ?? "").trim().toLowerCase());
-
-/** Receives the number of bytes that are about to be kept in memory. Throws `GatewayError` above a limit. */
-export interface MemoryAccount {
-  chargeMemory(bytes: number): void;
-}
 
 /** Decodes a whole body. Rejects with `ResponseTooLargeError` as soon as the output exceeds `limit` bytes. */
 export async function decodeBody(
@@ -48,70 +43,4 @@ export async function readWhole(stream: Readable, limit: number, account: Memory
   const collector = new Collector(limit, account);
   for await (const chunk of stream as AsyncIterable<Buffer>) collector.add(chunk);
   return collector.bytes();
-}
-
-export const EMPTY: Buffer = Buffer.alloc(0);
-
-/**
- * A chunk costs a microsecond or two, however short it is. A body may have one for each 16 bytes, and 10,000 more: Node reads as many
- * of one byte before it can be stopped.
- */
-const MAX_SHORT_CHUNKS = 10_000;
-const SHORT_CHUNK_BYTES = 16;
-
-export const IN_SHORT_CHUNKS = `in more than ${MAX_SHORT_CHUNKS} chunks of fewer than ${SHORT_CHUNK_BYTES} bytes`;
-
-/**
- * Concatenates chunks up to `size` bytes, or so many of the last ones at least, at most twice as many. All but the first are
- * copied: they can be small views of large buffers, or a million of one byte.
- */
-export class Collector {
-  /** Bytes that were added, and that are kept. */
-  total = 0;
-  length = 0;
-  #chunks = 0;
-  readonly #size: number;
-  readonly #account: MemoryAccount | null;
-  readonly #keeps: "all" | "last";
-  #memory = EMPTY;
-
-  /** Without a holder its bytes count elsewhere. */
-  constructor(size: number, account: MemoryAccount | null, keeps: "all" | "last" = "all") {
-    this.#size = size;
-    this.#account = account;
-    this.#keeps = keeps;
-  }
-
-  /** Adds a chunk. Throws `ResponseTooLargeError` where all are kept and there are too many, and `GatewayError` where the holder does. */
-  add(chunk: Buffer): void {
-    const kept = Math.min(this.total, 2 * this.#size);
-    this.total += chunk.length;
-    this.#chunks++;
-    if (this.#keeps === "all" && this.total > this.#size) throw new ResponseTooLargeError(this.#size);
-    this.#account?.chargeMemory(Math.min(this.total, 2 * this.#size) - kept);
-    const added = chunk.length > this.#size ? chunk.subarray(-this.#size) : chunk;
-    if (this.length === 0) this.#memory = added;
-    else if (this.length + added.length > this.#memory.length) this.#makeRoom(added.length);
-    if (this.length > 0) added.copy(this.#memory, this.length);
-    this.length += added.length;
-  }
-
-  /** Doubles the memory up to twice `size`. After that it discards old bytes, once per `size` added bytes. */
-  #makeRoom(more: number): void {
-    const needed = this.length + more;
-    const size = this.#size;
-    const kept = this.#memory.subarray(needed > 2 * size ? needed - size : 0, this.length);
-    if (this.#memory.length < 2 * size)
-      this.#memory = Buffer.allocUnsafeSlow(Math.min(2 * size, Math.max(2 * this.#memory.length, needed)));
-    kept.copy(this.#memory);
-    this.length = kept.length;
-  }
-
-  isInShortChunks(): boolean {
-    return this.#chunks > MAX_SHORT_CHUNKS + this.total / SHORT_CHUNK_BYTES;
-  }
-
-  bytes(): Buffer {
-    return this.length < this.#memory.length ? this.#memory.subarray(0, this.length) : this.#memory;
-  }
 }

@@ -16,6 +16,9 @@ const MAX_ORIGINS = 100;
  */
 const MIN_FAILING = 5;
 
+/** Stands for the caller, the route and the path of a probe. */
+const PROBE = ["probe", "probe", "probe"];
+
 const OPEN = "The service failed again and again and is not asked for a moment.";
 
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
@@ -66,6 +69,22 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
     const isUp = await probe(call);
     probing = null;
     switchTo(isUp ? null : nextProbeAt);
+    // So that a few callers whose requests fail cannot open it again while it is known to be up.
+    if (isUp) count(PROBE, false);
+  };
+
+  const count = (origin: readonly string[], hasFailed: boolean): void => {
+    const lateMs = now() - halfEnd;
+    if (lateMs >= 0) {
+      [half, before] = [openHalf(), lateMs < HALF_MS ? half : openHalf()];
+      halfEnd = now() + HALF_MS;
+    }
+    for (const [index, latest] of half.latest.entries()) {
+      const key = origin[index] ?? "";
+      if (latest.size < MAX_ORIGINS || latest.has(key)) latest.set(key, hasFailed);
+    }
+    half.requests++;
+    if (hasFailed) half.failures++;
   };
 
   return {
@@ -76,20 +95,12 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
     },
     /** Records what the outcome of a request shows about the service. `origin`: its caller, its route and its path, by keys. */
     leave: (begun: number, origin: readonly string[], shown: UpstreamHealth): void => {
-      if (begun !== generation || shown === "unknown") return;
-      const lateMs = now() - halfEnd;
-      if (lateMs >= 0) {
-        [half, before] = [openHalf(), lateMs < HALF_MS ? half : openHalf()];
-        halfEnd = now() + HALF_MS;
-      }
+      if (shown === "unknown" || probeAt !== null) return;
       const hasFailed = shown === "down";
-      for (const [index, latest] of half.latest.entries()) {
-        const key = origin[index] ?? "";
-        if (latest.size < MAX_ORIGINS || latest.has(key)) latest.set(key, hasFailed);
-      }
-      half.requests++;
+      // A success shows that it is up, however long ago the request was sent.
+      if (hasFailed && begun !== generation) return;
+      count(origin, hasFailed);
       if (!hasFailed) return;
-      half.failures++;
       const total = half.requests + before.requests;
       const isOutage = total >= MIN_REQUESTS && half.failures + before.failures >= total * FAILURE_RATE;
       if (isOutage && half.latest.every(isWidespread)) switchTo(now() + PAUSE_MS);

@@ -3,7 +3,7 @@ import type { Clock } from "../../util/clock.ts";
 import type { RateLimit } from "../../util/sliding-window.ts";
 import type { RequestScope } from "../../callers/request-scope.ts";
 import type { AttemptSettings, ResponseConsumer } from "./attempt.ts";
-import type { MemoryAccount } from "./body.ts";
+import type { MemoryAccount } from "../../callers/collector.ts";
 import { createCircuitBreaker } from "./circuit-breaker.ts";
 import { ConnectionLimiter, type ConnectionSettings } from "./connection-limiter.ts";
 import { type ConnectorSettings, createConnector } from "./connector.ts";

@@ -1,7 +1,8 @@
 import type { Readable } from "node:stream";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { GatewayError } from "../../errors.ts";
-import { Collector, decodeBody, EMPTY, IN_SHORT_CHUNKS } from "./body.ts";
+import { Collector, EMPTY, IN_SHORT_CHUNKS } from "../../callers/collector.ts";
+import { decodeBody } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
 import type { Consumer } from "./upstream-call.ts";
 

@@ -1,4 +1,4 @@
-import { Collector, EMPTY, type MemoryAccount } from "../client/body.ts";
+import { Collector, EMPTY, type MemoryAccount } from "../../callers/collector.ts";
 import type { StreamedResponse } from "../client/transport.ts";
 
 /**

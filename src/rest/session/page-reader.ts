@@ -18,7 +18,7 @@ import {
   type ShownTie,
   sortTies,
   type SortKeys,
-  tieAt,
+  tiesIn,
   valuesOf,
   withoutShown,
 } from "./ties.ts";
@@ -157,9 +157,10 @@ async function stepByOffset<At, Item>(
   const { page, rows, isLast } = await readFrom(session, list, paging, offset, wanted);
   if (shown && rows.length > 0 && valuesOf(rows[0], sortedBy) === shown.values)
     return stepInTie(session, list, { offset, shown }, paging, Math.min(wanted, rows.length));
+  const tieAt = tiesIn(rows, sortedBy);
   const positionAfter = (index: number): ListPosition => ({
     ...positionAt(offset + index + 1, paging),
-    shown: tieAt(rows, index, sortedBy),
+    shown: tieAt(index),
   });
   return { page, rest: rows, positionAfter, next: isLast ? null : positionAfter(rows.length - 1) };
 }
@@ -180,6 +181,7 @@ async function stepInTie<At, Item>(
   const all = [...fresh, ...behind];
   const rest = all.slice(0, wanted);
   if (rest.length === 0 && !isLast) throw tooManyTied();
+  const tieAt = tiesIn(behind, sortedBy);
   const positionAfter = (index: number): ListPosition =>
     index < fresh.length
       ? {
@@ -188,7 +190,7 @@ async function stepInTie<At, Item>(
         }
       : {
           ...positionAt(start + from + tied.length + index - fresh.length + 1, paging),
-          shown: tieAt(behind, index - fresh.length, sortedBy),
+          shown: tieAt(index - fresh.length),
         };
   const isWhole = isLast && rest.length === all.length;
   return { page, rest, positionAfter, next: isWhole ? null : positionAfter(rest.length - 1) };
@@ -235,9 +237,10 @@ async function stepInBlock<At, Item>(
     const isShort = rows.length < length && !isLast;
     if (isShort && (isCut || rest.length < count)) break;
     if (isCut) continue;
+    const tieAt = tiesIn(rows, sortedBy);
     const positionAfter = (index: number): ListPosition => ({
       ...positionAt(offset + index + 1, paging),
-      shown: tieAt(rows, from + index, sortedBy),
+      shown: tieAt(from + index),
     });
     return {
       page,

@@ -46,20 +46,36 @@ export function idOf(row: unknown): number {
   return Number(valueAt(record ?? row, "id") ?? Number.NaN);
 }
 
-/** The tie that ends with a row, as far back as the rows go; undefined where a row lacks a key or its id. */
-export function tieAt(rows: readonly unknown[], last: number, keys: SortKeys): ShownTie | undefined {
-  const row = rows[last];
-  if (!areTied(row, row, keys)) return undefined;
-  let first = last;
-  while (first > 0 && areTied(rows[first - 1], row, keys)) first--;
-  const ids = rows.slice(first, last + 1).map(idOf);
-  return ids.every(Number.isSafeInteger) ? { values: valuesOf(row, keys), ids } : undefined;
+/**
+ * Returns a function that finds the tie that ends with a row, as far back as the rows go; undefined where a row lacks a key or its id.
+ * Compares the values of each row once, because a page may have a cursor for each.
+ */
+export function tiesIn(rows: readonly unknown[], keys: SortKeys): (last: number) => ShownTie | undefined {
+  const values = new Map<number, string>();
+  let firsts: readonly number[] | null = null;
+  const valuesFrom = (first: number): string => {
+    const known = values.get(first) ?? valuesOf(rows[first], keys);
+    values.set(first, known);
+    return known;
+  };
+  return (last) => {
+    const row = rows[last];
+    if (!areTied(row, row, keys)) return undefined;
+    const first = (firsts ??= firstsOf(rows, keys))[last] ?? last;
+    const ids = rows.slice(first, last + 1).map(idOf);
+    return ids.every(Number.isSafeInteger) ? { values: valuesFrom(first), ids } : undefined;
+  };
+}
+
+/** For each row the index of the first one of its tie. */
+function firstsOf(rows: readonly unknown[], keys: SortKeys): number[] {
+  let first = 0;
+  return rows.map((row, index) => (areTied(row, rows[index - 1], keys) ? first : (first = index)));
 }
 
 /** Puts the rows of each tie in the order of their ids. Returns the same rows where there is no tie. */
 export function sortTies<Item>(rows: readonly Item[], keys: SortKeys): readonly Item[] {
-  let tie = 0;
-  const ties = rows.map((row, index) => (areTied(row, rows[index - 1], keys) ? tie : (tie = index)));
+  const ties = firstsOf(rows, keys);
   if (ties.every((each, index) => each === index)) return rows;
   return [...rows.keys()]
     .toSorted(
