@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
-import WebSocket from "ws";
+import { WebSocket } from "ws";
 import { openRaw } from "../http/raw-socket.ts";
 import { BUILT } from "../support/built.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
@@ -106,7 +106,7 @@ test.each<[string, (url: string) => Promise<void>]>([
   ],
   [
     "long results that are compressed",
-    (url) => Promise.all(numbers(32).map(() => post(url, LONG))).then(() => {}),
+    async (url) => void (await Promise.all(numbers(32).map(() => post(url, LONG)))),
   ],
   [
     "long results in multipart, compressed, pipelined and not read",
@@ -139,7 +139,7 @@ test.each<[string, (url: string) => Promise<void>]>([
   const { url, pid, expectAlive } = await start();
   await ask(url);
   // What was sent is read within these answers.
-  for (const _each of numbers(20)) await expectAlive();
+  for (let asked = 0; asked < 20; asked++) await expectAlive();
   await vi.waitFor(() => expectAlive(), LONG_TIMEOUT);
   expect(peakOf(pid)).toBeLessThan(CONTAINER_KB);
 });

@@ -30,8 +30,9 @@ const harmless = (text: string): string =>
   );
 
 const QUOTED = /[",\r\n]/;
-const quoted = (text: string): string =>
-  text === "" || QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+/** Not by `replaceAll`: V8 makes a string for each match, of 32 bytes, and keeps them until the result is read. */
+const doubled = (text: string): string => text.split('"').join('""');
+const quoted = (text: string): string => (text === "" || QUOTED.test(text) ? `"${doubled(text)}"` : text);
 
 /** Characters of a text that are formatted without a pause. */
 const LONG_CELL_LENGTH = 20_000;
@@ -50,7 +51,7 @@ function* longCell(text: string): Steps<string> {
     // Where no separator follows for long, it is longer.
     for (let at = 0; at < part.length; at += LONG_CELL_LENGTH) {
       const slice = part.slice(at, at + LONG_CELL_LENGTH);
-      cell += isQuoted ? slice.replaceAll('"', '""') : slice;
+      cell += isQuoted ? doubled(slice) : slice;
       yield;
     }
   }
