@@ -38,17 +38,6 @@ const LONG = JSON.stringify({
     .join(" ")} }`,
 });
 
-const postOf = (body: string, headers: Readonly<Record<string, string>>) =>
-  [
-    "POST /graphql HTTP/1.1",
-    "host: gateway",
-    "content-type: application/json",
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    `content-length: ${Buffer.byteLength(body)}`,
-    "",
-    body,
-  ].join("\r\n");
-
 /** Pipelines requests on connections that are not read. */
 async function pipeline(url: string, connections: number, requests: readonly string[]): Promise<void> {
   for (const _ of numbers(connections)) {
@@ -107,23 +96,6 @@ test.each<[string, (url: string) => Promise<void>]>([
   [
     "long results that are compressed",
     async (url) => void (await Promise.all(numbers(32).map(() => post(url, LONG)))),
-  ],
-  [
-    "long results in multipart, compressed, pipelined and not read",
-    (url) => {
-      const request = postOf(LONG, { accept: "multipart/mixed", "accept-encoding": "gzip" });
-      // The first one is as long as it is, so that the others wait behind it.
-      return pipeline(url, 10, [postOf(LONG, {}), ...numbers(30).map(() => request)]);
-    },
-  ],
-  [
-    "messages of WebSockets whose answers are not read",
-    (url) =>
-      flood(
-        url,
-        60,
-        numbers(40_000).map(() => '{"type":"ping"}'),
-      ),
   ],
   [
     "long results of a WebSocket that are not read",
