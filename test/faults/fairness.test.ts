@@ -103,6 +103,22 @@ describe("one token beside another", () => {
     const answers = await service.releaseUntil([light, ...heavy]);
     expect(new Set(answers.map(firstCodeOf))).toEqual(new Set(["ok"]));
   });
+
+  test("finds a connection, although two others could use them all: an eighth is kept for callers with fewer requests", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({
+      upstream: service,
+      env: { UPSTREAM_CONNECTIONS: "16", UPSTREAM_CONNECTIONS_PER_TOKEN: "8", UPSTREAM_RATE_LIMIT: "off" },
+    });
+    for (const token of ["one", "other", "light"])
+      await service.releaseUntil([askFor(gateway, statusOf(1), token)]);
+    const heavy = ["one", "other"].flatMap((token) => answersTo(gateway, { token, from: 10, count: 10 }));
+    await waiting(gateway, 6);
+    const light = askFor(gateway, statusOf(100), "light");
+    await service.arrived(15);
+    expect(service.seen().at(-1)).toBe("light");
+    await service.releaseUntil([light, ...heavy]);
+  });
 });
 
 test.each<[string, (text: string) => FakeResponse]>([
@@ -227,6 +243,27 @@ describe("what one caller does to the others", () => {
       for (let turn = 0; turn < 20; turn++) await askFor(gateway, statusOf(1), tokens[turn % tokens.length]);
       expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(1);
     }
+  });
+
+  test("a probe that succeeds counts: one token whose requests fail does not open it again", async () => {
+    const gateway = await startFailing();
+    gateway.fail(({ path }) => path.endsWith("/experiments/1/"));
+    expect(
+      await gateway.codes(
+        ["one"],
+        upTo(20).map(() => statusOf(1)),
+      ),
+    ).toEqual(UNAVAILABLE);
+    expect(await gateway.isOpen()).toBe(true);
+    gateway.advance(5_000);
+    expect(await gateway.codes(["other"], [statusOf(2)])).toEqual(["ok"]);
+    expect(
+      await gateway.codes(
+        ["one"],
+        upTo(40).map(() => statusOf(1)),
+      ),
+    ).toEqual(UNAVAILABLE);
+    expect(await gateway.isOpen()).toBe(false);
   });
 
   test("a command whose answer never ends holds its connection for a moment only", async () => {
