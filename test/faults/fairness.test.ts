@@ -201,6 +201,12 @@ describe("what one caller does to the others", () => {
       upTo(3).flatMap((id) => KINDS.map((kind) => runOf(kind, id))),
     ],
     [
+      "invented tokens of one address, whatever they read",
+      ({ headers }: Seen) => /invented/.test(`${headers["authorization"]}`),
+      upTo(13).map((id) => `invented${id}`),
+      upTo(2).flatMap((id) => KINDS.map((kind) => runOf(kind, id))),
+    ],
+    [
       "an endpoint",
       ({ path }: Seen) => path.includes("/jobs/"),
       TWELVE,
@@ -256,7 +262,6 @@ describe("what one caller does to the others", () => {
     ).toEqual(UNAVAILABLE);
     expect(await gateway.isOpen()).toBe(true);
     gateway.advance(5_000);
-    expect(await gateway.codes(["other"], [statusOf(2)])).toEqual(["ok"]);
     expect(
       await gateway.codes(
         ["one"],
