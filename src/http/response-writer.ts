@@ -95,6 +95,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     await sendLong(response, sent, caller, () => {});
   };
 
+  /** Sends a response whose bytes count as waiting, in chunks. Its body is compressed first if the caller accepts that. */
   const sendLong = async (
     response: ServerResponse,
     sent: { -readonly [Key in keyof Sent<string>]: Sent<string>[Key] },

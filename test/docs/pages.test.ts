@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/errors.ts";
 import { printPlain, printSubgraph } from "../../src/graphql/federation/subgraph.ts";
 import { schema } from "../../src/graphql/schema.ts";
+import { optionalEndpoints } from "../../src/rest/api/kinds.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -41,6 +42,11 @@ test("docs/errors.md has the row of each code", () => {
   );
   const text = readFileSync(new URL("docs/errors.md", ROOT), "utf8");
   expect(text.match(/^\| `[A-Z_]+` \| \d+ \|[^|]*\| (?=\S)/gm)).toEqual(rows);
+});
+
+test("docs/server-profiles.md names each endpoint that is outside the documented API", () => {
+  const page = readFileSync(new URL("docs/server-profiles.md", ROOT), "utf8");
+  expect(Object.keys(optionalEndpoints).filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
 test.each(PAGES)("the links of %s lead to files and headings that exist", (page) => {

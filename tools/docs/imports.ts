@@ -11,7 +11,7 @@ const rowOf = (file: string): string | undefined =>
       : file.startsWith(`${pathOf(name)}/`) || file === `${pathOf(name)}.ts`,
   );
 
-/** What each file of `src` and of the demo imports: files of these, and packages by their names. */
+/** The imports of each file of `src` and of the demo: paths of files, names of packages. */
 export function importGraph(): ReadonlyMap<string, readonly string[]> {
   const files = ["demo", "src"].flatMap((folder) =>
     readdirSync(new URL(folder, ROOT), { recursive: true, encoding: "utf8" }).map(
@@ -36,10 +36,10 @@ export function importGraph(): ReadonlyMap<string, readonly string[]> {
   );
 }
 
-/** How the imports of a graph differ from the tables, a line each. */
-export function faultsIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
+/** Violations of the import rules in `layout.ts`, one line each. */
+export function violationsIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const unused = new Set(layout().flatMap(({ name, imports }) => imports.map((each) => `${name}: ${each}`)));
-  const faults = [...graph].flatMap(([file, imports]) => {
+  const violations = [...graph].flatMap(([file, imports]) => {
     const row = rowOf(file);
     if (row === undefined) return [`${file} is in no row`];
     return imports.flatMap((path) => {
@@ -58,5 +58,5 @@ export function faultsIn(graph: ReadonlyMap<string, readonly string[]>): string[
       .filter((each) => order.indexOf(each) >= order.indexOf(name))
       .map((each) => `${name}: ${each} is not above it`),
   );
-  return [...faults, ...upward, ...[...unused].map((each) => `${each} is not imported`)];
+  return [...violations, ...upward, ...[...unused].map((each) => `${each} is not imported`)];
 }

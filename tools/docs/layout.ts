@@ -1,76 +1,74 @@
 interface Row {
   readonly holds: string;
-  /** The rows that its files import, by their names. */
+  /** Names of the rows that its files import. */
   readonly imports: readonly string[];
 }
 
 /**
- * The folders of `src` and the demo, from the ground up: a row imports only rows above it. The layout in CONTRIBUTING is generated from it,
- * and a test holds the imports of all files to it. A file that has a row of its own is in no other.
+ * The modules of `src` and the demo in the order of their dependencies: a row imports only rows above it. The table in docs/architecture.md is generated from it,
+ * and test/docs/imports.test.ts compares it with the imports of all files. A file with a row of its own belongs to no other row.
  */
 export const ROWS: Readonly<Record<string, Row>> = {
   "errors.ts": {
-    holds: "the error table: what each code means to every part of the gateway",
+    holds: "error codes, each with its HTTP status, retries and effect on the circuit breaker",
     imports: [],
   },
   util: {
-    holds:
-      "data structures and functions that know nothing of the gateway: clock, linked list, sliding window",
+    holds: "general data structures and functions: clock, linked list, sliding window",
     imports: [],
   },
   callers: {
-    holds:
-      "callers and what is kept for each: quotas, fair queues, the memory budget, the lifetime of a request",
+    holds: "state per caller: quotas, fair queues, memory budget; the lifetime of a request",
     imports: ["errors.ts", "util"],
   },
   "package-info.ts": {
-    holds: "where the gateway is installed, its version, and the flags of Node with which it runs",
+    holds: "installation path, version, and the flags of Node.js to run with",
     imports: [],
   },
   "engine/field-extensions.ts": {
-    holds: "what a field of the schema tells the engine",
+    holds: "extensions by which fields of the schema describe to the engine what they read",
     imports: [],
   },
   "operation-trace.ts": {
-    holds: "what happened in an operation whose result tells how it came about: one list of events",
+    holds: "the trace of one operation, for results that are explained",
     imports: ["engine/field-extensions.ts"],
   },
   engine: {
-    holds: "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
+    holds: "parsing, limits, planning and execution of documents; independent of REST and of the schema",
     imports: ["util", "errors.ts", "callers", "engine/field-extensions.ts"],
   },
   "rest/api": {
-    holds: "the service as data: endpoints, records, references, profiles of servers",
+    holds: "the upstream API as data: endpoints, records, references, server profiles",
     imports: ["errors.ts", "util"],
   },
   "rest/client": {
     holds:
-      "the road of one upstream request: pace, connection, circuit, service, and again; transport, error mapping",
+      "one upstream request: rate limiter, connection limiter, circuit breaker, retries, transport, error mapping",
     imports: ["errors.ts", "util", "callers", "operation-trace.ts", "rest/api"],
   },
   "rest/session": {
     holds:
-      "the reads of one GraphQL request: batches, pages, log windows, and what requests of a token share",
+      "the reads of one operation: batching, pagination, log windows, and reads shared by operations of a caller",
     imports: ["errors.ts", "util", "callers", "operation-trace.ts", "rest/api", "rest/client"],
   },
   live: {
-    holds: "polling for subscriptions: what is read when, with which token, for whom",
+    holds: "polling for subscriptions, shared by subscribers of one caller",
     imports: ["errors.ts", "util", "callers", "rest/api", "rest/session"],
   },
   "graphql/core": {
-    holds: "builder, kinds, ids, resources, the sources of fields, commands, prefetching",
+    holds: "schema builder, kinds, ids, resources, field sources, commands, prefetching",
     imports: ["errors.ts", "engine/field-extensions.ts", "rest/api", "rest/session", "live"],
   },
   "graphql/types": {
-    holds: "the types: for each kind its fields, lists and commands, and what they share",
+    holds: "object types: the fields, lists and commands of each kind",
     imports: ["errors.ts", "engine/field-extensions.ts", "rest/api", "rest/session", "graphql/core"],
   },
   "graphql/analysis": {
-    holds: "what is computed from runs: summaries of metrics and lists, comparisons",
+    holds: "values computed from runs: summaries of metrics and lists, comparisons",
     imports: ["errors.ts", "rest/api", "graphql/core", "graphql/types"],
   },
   "graphql/subscriptions": {
-    holds: "the fields of `Subscription`: what each reads, and its events",
+    holds: "the fields of `Subscription` and their events",
     imports: [
       "util",
       "errors.ts",
@@ -83,11 +81,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ],
   },
   "graphql/federation": {
-    holds: "entities for routers, renamed types",
+    holds: "Federation: entities, the subgraph, renamed types",
     imports: ["errors.ts", "engine/field-extensions.ts", "rest/api", "graphql/core"],
   },
   "graphql/schema.ts": {
-    holds: "all of them as one schema",
+    holds: "the executable schema",
     imports: [
       "graphql/core",
       "graphql/types",
@@ -97,7 +95,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ],
   },
   observability: {
-    holds: "metrics, log lines, spans, reports of unexpected errors, what an operation costs",
+    holds: "metrics, logs, spans, reports of unexpected errors, the cost of an operation",
     imports: [
       "errors.ts",
       "callers",
@@ -109,11 +107,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ],
   },
   config: {
-    holds: "the settings: `config.ts` lists them, `config/` reads their values",
+    holds: "settings: `config.ts` lists them, `config/` parses their values",
     imports: ["errors.ts", "util", "engine", "rest/api", "graphql/federation", "graphql/schema.ts"],
   },
   http: {
-    holds: "HTTP server, router, GraphQL over HTTP, downloads, exports, GraphiQL, tools for agents",
+    holds: "HTTP server, router, GraphQL over HTTP and WebSocket, downloads, exports, GraphiQL, MCP",
     imports: [
       "util",
       "errors.ts",
@@ -138,11 +136,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: [],
   },
   "upstream.ts": {
-    holds: "the service as the settings describe it, or the demo: server, how requests are written",
+    holds: "creates the upstream client's configuration from the settings, or starts the demo",
     imports: ["util", "package-info.ts", "rest/api", "rest/client", "graphql/core", "config", "demo"],
   },
   "gateway.ts": {
-    holds: "puts the parts together",
+    holds: "creates the gateway from its modules",
     imports: [
       "util",
       "callers",
@@ -159,11 +157,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ],
   },
   "serve.ts": {
-    holds: "a gateway that listens and drains",
+    holds: "listens for connections and drains them on shutdown",
     imports: ["errors.ts", "http", "gateway.ts"],
   },
   "cli-output.ts": {
-    holds: "what the processes print: the schema, faults of the settings, how to sign in",
+    holds: "output of the command: schema, invalid settings, demo credentials",
     imports: ["graphql/federation", "graphql/schema.ts", "config", "demo"],
   },
   "main.ts": {
@@ -171,7 +169,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: ["errors.ts", "observability", "config", "upstream.ts", "serve.ts", "cli-output.ts"],
   },
   "index.ts": {
-    holds: "the module `rungraph`: a gateway for a server of one's own, the names of its settings",
+    holds: "the package `rungraph`, which mounts a gateway in another Node.js server",
     imports: ["observability", "http", "config", "upstream.ts", "gateway.ts"],
   },
   "cli.ts": {
@@ -189,7 +187,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ["rest/client"],
 };
 
-/** Where a row is. All but the demo are in `src`, which their names leave out. */
+/** The path of a row. Names are relative to `src`, except that of the demo. */
 export const pathOf = (name: string): string => (name === "demo" ? name : `src/${name}`);
 
 /** The rows in their order. */

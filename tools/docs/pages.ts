@@ -3,19 +3,19 @@ import { PARTS } from "./parts.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** `<!-- generated: settings -->` to `<!-- end -->`, with what lies between them. */
+/** A generated part: `<!-- generated: metrics -->` to `<!-- end -->`. */
 const PART = /(<!-- generated: ([\w-]+) -->\n)[^]*?(<!-- end -->)/g;
 
 interface Page {
   readonly path: string;
   readonly url: URL;
   readonly text: string;
-  /** The text with its parts as the code makes them now. */
+  /** The text with its parts generated anew. */
   readonly generated: string;
   readonly parts: readonly string[];
 }
 
-/** Every page that holds generated parts. Throws for a part that nothing generates. */
+/** Returns every page with generated parts. Throws if a part has no generator. */
 export async function readGeneratedPages(): Promise<readonly Page[]> {
   const paths = [
     "README.md",

@@ -11,7 +11,7 @@ import { table } from "./table.ts";
 
 const code = (text: unknown): string => `\`${String(text)}\``;
 
-/** Reads the metrics' names, kinds, labels and meanings from the text that Prometheus is given. */
+/** Reads the names, kinds, labels and descriptions of the metrics from the exposition format. */
 async function metrics(): Promise<string> {
   const telemetry = createTelemetry({
     log: pino({ enabled: false }),
@@ -30,7 +30,7 @@ async function metrics(): Promise<string> {
     now: () => 0,
     deadlines: { operation: 1, upstream: 1 },
   });
-  // A label is in the text once it has a value.
+  // A label is in the output once it has a value.
   telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
   const identity = { caller: new CallerRegistry().of(null, ""), requestId: "", trace: null };
   const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
@@ -50,7 +50,7 @@ async function metrics(): Promise<string> {
   return table(["Name", "Kind", "Labels", "Meaning"], rows);
 }
 
-/** In what the built-in profiles differ from the service's document. */
+/** The differences of the built-in profiles from the documented API. */
 function profiles(): string {
   const built = PROFILE_NAMES.map(builtInProfile);
   const overrides = built.map(({ endpoints }) =>
@@ -100,30 +100,30 @@ function profiles(): string {
     ],
     ...(["update", "restart"] as const).map((name) => [
       code(`inputs.${name}`),
-      ...built.map(({ inputs }) => takenOf(inputs[name]) || "–"),
+      ...built.map(({ inputs }) => acceptedInputs(inputs[name]) || "–"),
     ]),
   ];
   return table(["", ...PROFILE_NAMES.map(code)], rows);
 }
 
-/** The inputs that a server takes. */
-const takenOf = (places: Readonly<Record<string, string | null>>): string =>
-  Object.keys(places)
-    .filter((name) => places[name] !== null)
+/** The inputs that a server accepts. */
+const acceptedInputs = (inputs: Readonly<Record<string, string | null>>): string =>
+  Object.keys(inputs)
+    .filter((name) => inputs[name] !== null)
     .map(code)
     .join(", ");
 
-const folders = (): string =>
+const modules = (): string =>
   table(
-    ["Folder", "Holds", "Imports"],
+    ["Module", "Contents", "Imports"],
     layout().map(({ name, holds, imports }) => [code(pathOf(name)), holds, imports.map(code).join(", ")]),
   );
 
-/** Each generated part by its name, as `<!-- generated: name -->` calls for it. */
+/** Generators of the parts of pages, by the name in `<!-- generated: name -->`. */
 export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   metrics,
   profiles,
-  folders,
+  modules,
   scale,
   "scale-of-changes": scaleOfChanges,
   "measured-replicas": () => measured("replicas", "The balancer"),
