@@ -20,7 +20,7 @@ export function printLine(
 
 export function printIssues({ message }: ConfigError, isForPeople = process.stdout.isTTY): void {
   const summary = "The settings cannot be used";
-  printLine("fatal", summary, { issues: message.split("\n") }, `${summary}:\n${message}`, isForPeople);
+  printLine("fatal", summary, { faults: message.split("\n") }, `${summary}:\n${message}`, isForPeople);
 }
 
 /** Prints what `read` makes of the environment. Returns the exit code. */

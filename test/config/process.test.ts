@@ -27,7 +27,7 @@ describe("the gateway as a process", () => {
     const wrong = { ...Object.fromEntries(first), MAX_TOKENS: "canary", MAX_DEPHT: "canary" };
     const { ended, out, err } = startMain(wrong);
     expect([await ended, out()]).toEqual([2, ""]);
-    const { problems, ...line } = JSON.parse(err()) as { problems: string[] };
+    const { faults: problems, ...line } = JSON.parse(err()) as { faults: string[] };
     expect(line).toEqual({ level: 60, time: expect.any(Number), msg: "The settings cannot be used" });
     const named = problems.map((problem) => /^\w+/.exec(problem)?.[0]);
     expect(new Set(named)).toEqual(new Set(Object.keys(wrong)));
