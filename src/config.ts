@@ -88,11 +88,11 @@ export class ConfigError extends Error {}
 export function readConfig(environment: Environment): Config {
   const { values, files, issues } = readNames(environment, SETTINGS);
   const result = Environment.safeParse(values);
-  const faultsOfValues = result.success
+  const issuesOfValues = result.success
     ? upstreamIssues(result.data)
     : result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   // Names the variable that was set.
-  const named = faultsOfValues.map((issue) => issue.replace(/^\w+/, (name) => files.get(name) ?? name));
+  const named = issuesOfValues.map((issue) => issue.replace(/^\w+/, (name) => files.get(name) ?? name));
   const all = [...issues, ...named, ...demoIssues(values)];
   if (result.success && all.length === 0) return { ...fixedLimitsFor(result.data), ...result.data };
   throw new ConfigError(all.join("\n"));

@@ -36,7 +36,7 @@ function parseProfile(text: string, context: z.RefinementCtx): Profile {
   }
   const { data, error } = WrittenProfile.safeParse(written ?? {}, { reportInput: true });
   if (error) {
-    const issues = error.issues.flatMap(faultsOf);
+    const issues = error.issues.flatMap(reportsOf);
     const more = issues.length - MAX_REPORTED_ISSUES;
     return refuse(
       context,
@@ -50,7 +50,7 @@ function parseProfile(text: string, context: z.RefinementCtx): Profile {
 }
 
 /** Formats an issue: `paging.parameter: expected the name of a query parameter, got 7`. */
-function faultsOf(issue: z.core.$ZodIssue): string[] {
+function reportsOf(issue: z.core.$ZodIssue): string[] {
   const path = issue.path.map(String);
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => `${[...path, key].join(".")}: unknown key, ${issue.message}`);

@@ -52,7 +52,10 @@ export function parseTypeNames(text: string, context: z.RefinementCtx): Record<s
   const renames = Object.fromEntries(pairs) as Record<string, string>;
   const hasDuplicates = pairs.length > Object.keys(renames).length;
   const issues = pairs.every(({ length }) => length === 2)
-    ? [...(hasDuplicates ? ["expected each type at most once, got one twice"] : []), ...faultsOf(renames)]
+    ? [
+        ...(hasDuplicates ? ["expected each type at most once, got one twice"] : []),
+        ...renameIssuesOf(renames),
+      ]
     : ["expected relay, or pairs such as Node=ClusterNode, separated by commas"];
   return issues.length === 0 ? renames : refuse(context, issues.join("; "));
 }
@@ -69,7 +72,7 @@ const FIXED_TYPE_NAMES = new Set([
   "Boolean",
 ]);
 
-function faultsOf(renames: Renames): string[] {
+function renameIssuesOf(renames: Renames): string[] {
   const words = wordsOf(schema, renames);
   const areTypes = Object.keys(renames).every((name) => words.has(name) && !FIXED_TYPE_NAMES.has(name));
   const areUnique = new Set(words.values()).size === words.size;

@@ -66,10 +66,10 @@ function withoutValues({ message, originalError }: GraphQLError): string {
   if (reason === undefined || start === -1 || !message.endsWith(`; ${reason}`)) return withoutValue(message);
   const given = message.slice(start + GOT.length, -`; ${reason}`.length);
   const end = given.endsWith('"') ? given.lastIndexOf(' at "') : -1;
-  const [value, original] = end === -1 ? [given, ""] : [given.slice(0, end), given.slice(end)];
+  const [value, location] = end === -1 ? [given, ""] : [given.slice(0, end), given.slice(end)];
   const isNumber = /^(?:Int|Float) cannot/.test(reason) && /^-?[\d.]+$/.test(value);
   const kept = isNumber ? ` ${value}` : "";
-  return `${message.slice(0, start)}${GOT.trimEnd()}${kept}${original}; ${withoutValue(reason)}`;
+  return `${message.slice(0, start)}${GOT.trimEnd()}${kept}${location}; ${withoutValue(reason)}`;
 }
 
 const GOT = " got invalid value ";
@@ -128,7 +128,7 @@ export interface FailedPath {
   count: number;
 }
 
-const MAX_PLACES = 5;
+const MAX_FAILED_PATHS = 5;
 const MAX_RESPONSE_KEY_LENGTH = 200;
 
 /** Adds the upstream requests, and the faults of the gateway, to which errors are due. */
@@ -142,9 +142,9 @@ export function addPaths(paths: FailedPath[], errors: readonly GraphQLError[]): 
       : (path ?? []).join(".").slice(0, MAX_RESPONSE_KEY_LENGTH);
     const { status = 0 } = upstream ?? {};
     const outcome = status >= 300 ? `${status}` : `${code}`;
-    const known = paths.find((original) => original.at === where && original.outcome === outcome);
+    const known = paths.find((each) => each.at === where && each.outcome === outcome);
     if (known) known.count++;
-    else if (paths.length < MAX_PLACES) paths.push({ at: where, outcome, count: 1 });
+    else if (paths.length < MAX_FAILED_PATHS) paths.push({ at: where, outcome, count: 1 });
   }
 }
 

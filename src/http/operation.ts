@@ -91,7 +91,6 @@ export function openOperation(
     run: span.run,
     end: (status) => {
       dependencies.telemetry.operation({ scope, span, headers }, details, status);
-      // A request that is rejected before it is run has not ended its scope.
       scope.end("completed");
     },
   };

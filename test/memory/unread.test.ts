@@ -110,7 +110,7 @@ test.each<[string, (url: string) => Promise<void>]>([
 ])("a process with the heap of our own files lives through %s", async (_, ask) => {
   const { url, pid, expectAlive } = await start();
   await ask(url);
-  // What was sent is read within these answers.
+  // The gateway reads all that was sent within these answers.
   for (let asked = 0; asked < 20; asked++) await expectAlive();
   await vi.waitFor(() => expectAlive(), LONG_TIMEOUT);
   expect(peakOf(pid)).toBeLessThan(CONTAINER_KB);

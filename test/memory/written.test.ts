@@ -4,7 +4,7 @@ import { pageOf, startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { mainIn } from "../support/main-process.ts";
 
-/* What people write into runs, asked for by an ordinary caller. Each ended a process with this heap, or blocked it for ever. */
+/* Values that people write into runs, read by an ordinary caller. Each ended a process with this heap, or blocked it for ever. */
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 

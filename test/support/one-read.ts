@@ -14,7 +14,7 @@ export const RUNNING_ANSWER = { data: { experiment: { status: "RUNNING" } } };
 
 export const SECRET_TOKEN = "c4nary.T0ken";
 
-/** What `ASK` answers when it fails, in a request named `request-1`. */
+/** The answer to `ASK` when it fails, in a request named `request-1`. */
 export const failedStatus = (code: string, message: string, details: object = {}) => ({
   data: { experiment: null },
   errors: [

@@ -43,7 +43,7 @@ export interface Context extends TracedContext {
 /** Long work, step by step. A step may tell how much memory it has taken for good, counted as bytes of JSON. */
 export type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
-/** Items that are worked at without a pause, and bytes that are made. */
+/** Items, and bytes of their results, between two pauses. */
 const ITEM_STRIDE = 500;
 const BYTES_PER_SLICE = 20_000;
 
@@ -62,15 +62,15 @@ export function* forEach<Item>(
   yield bytes;
 }
 
-/** What is made of each item, in steps; null of one that is left out. */
+/** Computes a result for each item, in steps, and leaves out those that are null. */
 export function* makeEach<Item, Result>(
   items: Iterable<Item>,
   make: (item: Item) => Steps<Result | null>,
 ): Steps<Result[]> {
   const all: Result[] = [];
   for (const item of items) {
-    const bytes = yield* make(item);
-    if (bytes !== null) all.push(bytes);
+    const result = yield* make(item);
+    if (result !== null) all.push(result);
   }
   return all;
 }

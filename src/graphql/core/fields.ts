@@ -8,7 +8,6 @@ import {
   isLoaded,
   type Kind,
   load,
-  MAX_REFERENCE_LENGTH,
   nullIfNotFound,
   type Resource,
   resolveReference,
@@ -28,8 +27,7 @@ function referenceTo(target: Kind, key: string): FromRecord {
   const known = new LRUCache<string, Resource>({ maxSize: REMEMBERED_CHARACTERS });
   return ({ [key]: reference }) => {
     if (typeof reference !== "string" || reference === "") return null;
-    const isShort = reference.length <= MAX_REFERENCE_LENGTH;
-    const before = isShort ? known.get(reference) : undefined;
+    const before = known.get(reference);
     if (before) return before;
     const resource = resolveReference(target, reference);
     known.set(reference, resource, { size: reference.length });

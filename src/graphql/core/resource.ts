@@ -90,7 +90,7 @@ export const toResource = <R extends object, At extends Address>(
 export const unverified = <Of extends Resource>(resource: Of): Of => ({ ...resource, isUnverified: true });
 
 /** Longer references are not read, in characters. An error shows the beginning of one. */
-export const MAX_REFERENCE_LENGTH = 1_000;
+const MAX_REFERENCE_LENGTH = 1_000;
 const SHOWN_REFERENCE_LENGTH = 60;
 
 /**

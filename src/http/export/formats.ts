@@ -18,8 +18,10 @@ function csvCell(cell: Cell): string | Steps<string> {
   if (cell === null || cell === undefined) return "";
   if (typeof cell === "number" || typeof cell === "boolean") return `${cell}`;
   const text = typeof cell === "string" ? cell : JSON.stringify(cell);
-  return text.length > LONG_CELL_LENGTH ? longCell(text) : quoted(`${signBefore(text)}${harmless(text)}`);
+  return text.length > LONG_CELL_LENGTH ? longCell(text) : shortCell(text);
 }
+
+const shortCell = (text: string): string => quoted(`${signBefore(text)}${harmless(text)}`);
 
 /** Whether a spreadsheet would execute the text: then an apostrophe comes before it. */
 const signBefore = (text: string): string => (EXECUTED.test(text) && !CSV_NUMBER.test(text) ? "'" : "");
@@ -77,7 +79,7 @@ export interface Format {
 export const FORMATS = {
   csv: {
     contentType: "text/csv; charset=utf-8; header=present",
-    head: (columns) => csvLine(columns.map((name) => quoted(`${signBefore(name)}${harmless(name)}`))),
+    head: (columns) => csvLine(columns.map(shortCell)),
     cellOf: csvCell,
     jsonOf: csvCell,
     lineOf: csvLine,

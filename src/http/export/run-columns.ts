@@ -102,7 +102,7 @@ const MOST_NAMED = 500;
 const MOST_CHARACTERS = 16_384;
 
 /** Memory of an entry of a map besides the characters of its name, in bytes. */
-const NAME_BYTES = 64;
+const COLUMN_NAME_BYTES = 64;
 
 /** The names of the parameters and metrics of some runs, each sorted: all, or those that most runs have. */
 function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[]; areAll: boolean }> {
@@ -114,7 +114,7 @@ function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[
       yield* forEach(entriesOf(loaded[key]), ([name]) => {
         const count = counts.get(name) ?? 0;
         counts.set(name, count + 1);
-        return count === 0 ? NAME_BYTES + name.length : 0;
+        return count === 0 ? COLUMN_NAME_BYTES + name.length : 0;
       });
     const frequent = yield* firstOf(counts, MOST_NAMED, ([one, ofOne], [other, ofOther]) =>
       ofOne === ofOther ? compareText(one, other) : ofOther - ofOne,
@@ -157,7 +157,7 @@ function* othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): Steps<s
       const cell = JSON.stringify(cellOf(value));
       others.set(name, cell);
       // Once as an entry, and once in the text.
-      const added = NAME_BYTES + 2 * (name.length + cell.length);
+      const added = COLUMN_NAME_BYTES + 2 * (name.length + cell.length);
       bytes += added;
       return added;
     });

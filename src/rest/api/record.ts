@@ -223,7 +223,7 @@ export const keysOf = <Keys extends Table>(table: Keys) => Object.keys(table) as
 
 /**
  * Reads a record: as received, without a copy, when it fits and has no more keys than records have, otherwise key by key. A value of the wrong type reads as
- * null and its place is added to `faults`. Returns null for a value that is not an object, and for a record in which a
+ * null and its path is added to `mismatches`. Returns null for a value that is not an object, and for a record in which a
  * wrong value may not be null: the last fault is the cause.
  */
 export type RecordDecoder<Record> = (
@@ -333,7 +333,7 @@ export const unusable = (path: string) =>
       : `The service's answer cannot be used: ${path} is missing or of another type than documented.`,
   );
 
-/** A response that was read. `faults` are the places that read as null, such as `results.3.started_at`. */
+/** A response that was read. `mismatches` are the paths of values that read as null, such as `results.3.started_at`. */
 export interface Reading<out Answer> {
   readonly answer: Answer;
   readonly mismatches: string[];
