@@ -79,6 +79,7 @@ export function createGateway(options: GatewaySettings) {
     idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
     connections: config.UPSTREAM_CONNECTIONS,
     connectionsPerCaller: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
+    initialConnections: config.UPSTREAM_INITIAL_CONNECTIONS,
     queue: config.UPSTREAM_QUEUE,
     maxJsonBytes: config.MAX_JSON_BYTES,
     retries: config.UPSTREAM_RETRIES,

@@ -6,6 +6,9 @@ import type { ResponsePath } from "./engine/field-extensions.ts";
  */
 export type Served = "request" | "batch" | "joined" | "cache" | "stale";
 
+/** What a request waits for: its rate limit, the concurrency limits, or the probe of the circuit breaker. */
+export type WaitReason = "RATE_LIMIT" | "CONCURRENCY" | "CIRCUIT";
+
 /** An event of a read or command. The order of events matters. */
 type What =
   /** A command, sent for a response path. */
@@ -17,6 +20,8 @@ type What =
   | { readonly kind: "open" | "wait" | "settled" }
   /** A response path needs it. `isAhead`: it is prefetched. */
   | { readonly kind: "load"; readonly path: ResponsePath; readonly isAhead: boolean }
+  /** It was admitted; null if it did not have to wait. */
+  | { readonly kind: "admitted"; readonly waitedFor: WaitReason | null }
   /** It was answered without a request of its own. `list` contains it. */
   | { readonly kind: "served"; readonly by: Served; readonly list: TraceEntry | null }
   /** It was answered by a stale response of this age, in milliseconds. */

@@ -6,59 +6,110 @@ export interface Prioritized {
   readonly priority: number;
 }
 
+interface FairQueueOptions {
+  /** Maximum running items of the queue and those below it. It may change; a lower value interrupts nothing. */
+  readonly concurrency?: () => number;
+  /** How much of the concurrency is kept for child queues with fewer running items than that. */
+  readonly reserved?: () => number;
+  /** How many items of such child queues may run beyond a concurrency that was reduced. */
+  readonly overflow?: () => number;
+  /** Charged for each item: a queue with a cost of 3 is served once for three items of a sibling with 1. 0: only time is charged. */
+  readonly cost?: number | undefined;
+}
+
+const UNLIMITED = (): number => Number.POSITIVE_INFINITY;
+const NONE = (): number => 0;
+
 /**
- * A hierarchical fair queue (gateway, caller, operation). Sibling queues are served least-served first where time is charged, otherwise
- * round-robin. `concurrency` caps the number of running items of a queue and those below it. Within one queue the item with the highest
- * priority goes first.
+ * A hierarchical fair queue (gateway, caller, operation). Sibling queues are served least-served first where time or a cost is charged,
+ * otherwise round-robin. `concurrency` caps the number of running items of a queue and those below it. Within one queue the item with the
+ * highest priority goes first.
  */
 export class FairQueue<Item extends Prioritized> {
   readonly #parent: FairQueue<Item> | null;
-  readonly #concurrency: number;
-  readonly #reserved: number;
+  readonly #concurrency: () => number;
+  readonly #reserved: () => number;
+  readonly #overflow: () => number;
+  readonly #cost: number;
   /** Child queues that are ready, in the order in which they are served. */
   readonly #ready = new LinkedList<FairQueue<Item>>();
   /** Its link in `#ready` of the parent; null while the queue is not ready. */
   #link: Link<FairQueue<Item>> | null = null;
-  /** Milliseconds charged to it. A queue that was idle starts level with its siblings: idle time earns no credit. */
-  #servedMs = 0;
-  /** `#servedMs` of the child that was served last. */
-  #lastServedMs = 0;
+  /** Time and cost charged to it. A queue that was idle starts level with its siblings: idle time earns no credit. */
+  #served = 0;
+  /** `#served` of the child that was served last. */
+  #lastServed = 0;
   /** Items that wait in this queue itself. */
   #items: Item[] = [];
+  #isBlocked = false;
+  /** Items that were started beyond the concurrency, and for which none has ended since. */
+  #excess = 0;
   running = 0;
   /** Number of waiting items, those of child queues included. */
   waiting = 0;
-  /** Number of child queues with waiting items. */
-  busy = 0;
+  /** Child queues with waiting items. */
+  readonly #busy = new LinkedList<FairQueue<Item>>();
+  /** Its link in `#busy` of the parent; null while nothing waits. */
+  #busyLink: Link<FairQueue<Item>> | null = null;
 
-  /** `reserved`: how much of the concurrency is kept for child queues with fewer running items than that. */
-  constructor(parent: FairQueue<Item> | null, concurrency = Number.POSITIVE_INFINITY, reserved = 0) {
+  constructor(
+    parent: FairQueue<Item> | null,
+    { concurrency = UNLIMITED, reserved = NONE, overflow = NONE, cost = 0 }: FairQueueOptions = {},
+  ) {
     this.#parent = parent;
     this.#concurrency = concurrency;
     this.#reserved = reserved;
+    this.#overflow = overflow;
+    this.#cost = cost;
+  }
+
+  /** Number of child queues with waiting items. */
+  get busy(): number {
+    return this.#busy.size;
+  }
+
+  get isBlocked(): boolean {
+    return this.#isBlocked;
+  }
+
+  /** A blocked queue is passed over: its items wait for something else than their turn, such as a rate limit. */
+  set isBlocked(isBlocked: boolean) {
+    if (this.#isBlocked === isBlocked) return;
+    this.#isBlocked = isBlocked;
+    this.#change(0, 0);
   }
 
   /** Whether an item waits that may run now. */
   isReady(): boolean {
-    if (this.running >= this.#concurrency) return false;
+    if (this.#isBlocked || (this.running >= this.#concurrency() && this.#excess >= this.#overflow()))
+      return false;
     return this.#items.length > 0 || this.#nextReady() !== null;
   }
 
   /** The child queue that is served next. */
   #nextReady(): Link<FairQueue<Item>> | null {
     const { first } = this.#ready;
-    if (this.#reserved === 0 || this.running < this.#concurrency - this.#reserved) return first;
+    const reserved = this.#reserved();
+    const concurrency = this.#concurrency();
+    if (this.running < concurrency - reserved) return first;
+    if (this.running >= concurrency && this.#excess >= this.#overflow()) return null;
     let link = first;
-    while (link && link.member.running >= this.#reserved) link = link.next;
+    while (link && link.member.running >= Math.max(1, reserved)) link = link.next;
     return link;
   }
 
-  /** Starts an item without queueing if nothing waits and less than half of the concurrency is used, here and in all parents. */
+  /** Starts an item without queueing if no other is ready and less than half of the concurrency is used, here and in all parents. */
   tryStart(): boolean {
-    if (this.waiting > 0 || this.running >= this.#concurrency / 2) return false;
+    const isContended = this.#items.length > 0 || this.#ready.first !== null;
+    if (isContended || this.#isBlocked || this.running >= this.#concurrency() / 2) return false;
     if (this.#parent?.tryStart() === false) return false;
     this.running++;
     return true;
+  }
+
+  /** Whether at least half of the concurrency is used, here or in a parent. */
+  isHalfUsed(): boolean {
+    return this.running >= this.#concurrency() / 2 || this.#parent?.isHalfUsed() === true;
   }
 
   enqueue(item: Item): void {
@@ -78,25 +129,27 @@ export class FairQueue<Item extends Prioritized> {
     return this.#nextReady()?.member.peek() ?? this.#items[0];
   }
 
-  /** The waiting items of this queue and of ready child queues. */
+  /** The waiting items of this queue and its child queues. */
   items(): Item[] {
-    return [...this.#items, ...this.#ready.members().flatMap((each) => each.items())];
+    return [...this.#items, ...this.#busy.members().flatMap((each) => each.items())];
   }
 
   /** Removes the next item and counts it as running. The queue must be ready. */
   dequeue(): Item {
     const link = this.#nextReady();
+    if (this.running >= this.#concurrency()) this.#excess++;
     if (!link) return this.#dequeueItem();
     this.#ready.remove(link);
     const next = link.member;
     next.#link = null;
-    this.#lastServedMs = next.#servedMs;
+    this.#lastServed = next.#served;
+    next.#served += next.#cost;
     return next.dequeue();
   }
 
   /** Charges the time that an item took to this queue and its parents. */
   charge(ms: number): void {
-    this.#servedMs += ms;
+    this.#served += ms;
     const parent = this.#parent;
     if (!parent) return;
     if (this.#link) {
@@ -128,12 +181,16 @@ export class FairQueue<Item extends Prioritized> {
 
   /** Updates the counts of the queue and its parents, and their links in `#ready`. */
   #change(waiting: number, running: number): void {
-    const wasBusy = this.waiting > 0;
     this.waiting += waiting;
     this.running += running;
+    if (running < 0 && this.#excess > 0) this.#excess--;
     const parent = this.#parent;
     if (!parent) return;
-    parent.busy += Number(this.waiting > 0) - Number(wasBusy);
+    if (this.waiting > 0) this.#busyLink ??= parent.#busy.add(this);
+    else if (this.#busyLink) {
+      parent.#busy.remove(this.#busyLink);
+      this.#busyLink = null;
+    }
     if (this.isReady()) this.#link ??= parent.#insert(this);
     else if (this.#link) {
       parent.#ready.remove(this.#link);
@@ -143,14 +200,14 @@ export class FairQueue<Item extends Prioritized> {
   }
 
   #insert(queue: FairQueue<Item>): Link<FairQueue<Item>> {
-    queue.#servedMs = Math.max(queue.#servedMs, this.#lastServedMs);
-    return this.#ready.add(queue, queue.#servedMs);
+    queue.#served = Math.max(queue.#served, this.#lastServed);
+    return this.#ready.add(queue, queue.#served);
   }
 }
 
 /**
  * One fair queue for each caller. Those of unverified callers are children of the queue of their address, so that inventing tokens gains
- * nothing. At most `perCaller` items of a caller with a token run at a time.
+ * nothing. `options` are those of the queue of each token.
  */
 export class CallerQueues<Item extends Prioritized> {
   readonly #verified: PerCaller<FairQueue<Item>>;
@@ -160,11 +217,14 @@ export class CallerQueues<Item extends Prioritized> {
     callers: CallerRegistry,
     verified: FairQueue<Item>,
     addresses: FairQueue<Item>,
-    perCaller?: number,
+    options: FairQueueOptions,
   ) {
-    this.#verified = callers.perCaller(() => new FairQueue(verified, perCaller));
+    const { cost } = options;
+    this.#verified = callers.perCaller(() => new FairQueue(verified, options));
     this.#unverified = callers.perCaller(({ address, token }) =>
-      token === null ? new FairQueue(addresses) : new FairQueue(this.#unverified.of(address), perCaller),
+      token === null
+        ? new FairQueue(addresses, { cost })
+        : new FairQueue(this.#unverified.of(address), options),
     );
   }
 

@@ -17,6 +17,8 @@ export const fixedLimitsFor = ({ UPSTREAM_TIMEOUT_MS, UPSTREAM_CONNECTIONS, MAX_
   UPSTREAM_RETRIES: 2,
   /** Kept responses of all callers: a sixth of the heap that `deploy` gives a process. */
   CACHE_BYTES: 64_000_000,
+  /** Upstream requests at a time until their latency shows how many the service bears: two tokens with a page of a run each. */
+  UPSTREAM_INITIAL_CONNECTIONS: 16,
   /** Upstream requests of one operation at a time: a table of 50 runs asks for what each has in one round. */
   MAX_UPSTREAM_WIDTH: 64,
   /** Longest log window. Whole logs are downloads. */

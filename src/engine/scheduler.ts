@@ -71,7 +71,7 @@ export class Scheduler {
 
   constructor(callers: CallerRegistry) {
     this.#own = callers.perCaller((caller) => this.queueOf(caller));
-    this.#callerQueues = new CallerQueues(callers, this.#queues, this.#queues);
+    this.#callerQueues = new CallerQueues(callers, this.#queues, this.#queues, {});
   }
 
   /** Runs a task now if the time slice allows it and nothing waits, otherwise in a later slice. */

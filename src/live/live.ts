@@ -76,17 +76,17 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
     const open: OpenSession = (acquire) => {
       const scope = new RequestScope(identity, timeoutMs);
       let waiting = 0;
-      const queue: SessionClient["queue"] = (read, requester) => {
+      const enqueue: SessionClient["enqueue"] = (read) => {
         waiting++;
         scope.setTimeout(Number.POSITIVE_INFINITY);
         acquire(() => {
           if (--waiting === 0) scope.setTimeout(timeoutMs);
-          client.queue(read, requester);
+          client.enqueue(read);
         });
       };
       const bounds = { concurrency, requests: Number.POSITIVE_INFINITY, isBackground: true };
       const one = { shared, bounds, bypassesCache: true, progress: UNTRACKED, operationTrace: null };
-      return { session: openSession({ ...client, queue }, scope, one), end: () => scope.end("completed") };
+      return { session: openSession({ ...client, enqueue }, scope, one), end: () => scope.end("completed") };
     };
     const allowed = limit ? (limit.requests * MINUTE_MS) / limit.periodMs : Number.POSITIVE_INFINITY;
     const requests = Math.max(1, Math.min(requestsPerMinute, Math.floor(allowed * LIMIT_SHARE)));

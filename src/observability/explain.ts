@@ -1,5 +1,5 @@
 import type { ResponsePath } from "../engine/field-extensions.ts";
-import type { OperationTrace, TraceEntry, Served } from "../operation-trace.ts";
+import type { OperationTrace, TraceEntry, Served, WaitReason } from "../operation-trace.ts";
 
 /** A place of the result, one object for all that is loaded there: names of all places would take too much memory. */
 class PathCost {
@@ -32,6 +32,7 @@ class Load {
   ownRound = 0;
   attempts: Shown[] = [];
   waitsSince = 0;
+  waitedFor: WaitReason | null = null;
   sentAt = 0;
   ownStaleMs: number | null = null;
   served: Served = "request";
@@ -52,7 +53,7 @@ const shownOf = (
   { attempts, round }: { readonly attempts: readonly object[]; readonly round: number },
   { method, path }: { readonly method: string; readonly path: string },
   startMs: number,
-  waitedMs: number,
+  { waitedMs, waitedFor }: { readonly waitedMs: number; readonly waitedFor: WaitReason | null },
 ) => ({
   method,
   template: path,
@@ -64,6 +65,8 @@ const shownOf = (
   round,
   startMs: tenths(startMs),
   waitedMs: tenths(waitedMs),
+  /** Why it waited; null below a millisecond, which is the time until the requests of a tick are ordered. */
+  waitedFor: waitedMs < 1 ? null : waitedFor,
   durationMs: null as number | null,
   bytes: 0,
 });
@@ -139,10 +142,14 @@ function replay({ events }: OperationTrace, began: number) {
       load.served = "stale";
       load.ownStaleMs = what.ageMs;
     } else if (what.kind === "wait") load.waitsSince = at;
+    else if (what.kind === "admitted") load.waitedFor = what.waitedFor;
     else if (what.kind === "sent") {
       // The operation whose request it had joined may have left.
       load.served = "request";
-      const shown = shownOf(load, what, at - began, at - load.waitsSince);
+      const shown = shownOf(load, what, at - began, {
+        waitedMs: at - load.waitsSince,
+        waitedFor: load.waitedFor,
+      });
       load.sentAt = at;
       load.attempts.push(shown);
       attempts.push({ load, shown });

@@ -46,7 +46,11 @@ const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>>
     "1 while the circuit breaker is open: at most one upstream request in 5 seconds is sent.",
   ],
   running: ["rungraph_upstream_requests_running", "Upstream requests in flight."],
-  waiting: ["rungraph_upstream_requests_waiting", "Upstream requests that wait for a connection."],
+  waiting: ["rungraph_upstream_requests_waiting", "Upstream requests that wait, by what they wait for."],
+  concurrencyLimit: [
+    "rungraph_upstream_concurrency_limit",
+    "Upstream requests that may be in flight: as many as the service bears without a higher latency.",
+  ],
   shed: [
     "rungraph_upstream_requests_shed_total",
     "Operations rejected because too many upstream requests waited.",
@@ -148,10 +152,18 @@ export function createTelemetry({ log, load, now, deadlines }: Settings) {
       // Safe: the keys are those of the load.
       const value = load()[key as keyof Load];
       this.reset();
-      this.inc(typeof value === "number" ? value : Number(value === "open"));
+      if (typeof value !== "object")
+        return this.inc(typeof value === "number" ? value : Number(value === "open"));
+      for (const [reason, count] of Object.entries(value)) this.inc({ reason }, count);
     };
     // The registry keeps the metric and collects it on each scrape.
-    void new (name.endsWith("_total") ? Counter : Gauge)({ name, help, registers, collect });
+    void new (name.endsWith("_total") ? Counter : Gauge)({
+      name,
+      help,
+      registers,
+      collect,
+      labelNames: key === "waiting" ? ["reason"] : [],
+    });
   }
 
   const registry = Registry.merge([processMetrics(), ...registers]);

@@ -41,6 +41,12 @@ export class SlidingWindow {
     return (this.#times[this.#left + (excess % requests)] ?? now) + periods * periodMs;
   }
 
+  /** The earliest time at which fewer requests than `limit` are in the period before it, which is not longer than that of the window. */
+  freeAt(now: number, { requests, periodMs }: RateLimit): number {
+    const oldest = this.#times.at(-requests);
+    return oldest === undefined ? now : Math.max(now, oldest + periodMs);
+  }
+
   record(now: number): void {
     this.#times.push(now);
   }

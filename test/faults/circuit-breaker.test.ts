@@ -239,14 +239,17 @@ describe("a service that fails again and again", () => {
   });
 
   test("is asked on when it is back, whatever becomes of what was sent before", async () => {
-    const { service, one, many, pass } = await startBreakable();
+    const { service, one, pass } = await startBreakable();
     const before: Trouble[] = [];
+    const earlier = { token: "earlier" };
+    for (const options of [{}, earlier]) expect(await one(1, options)).toBe("ok");
+    pass(10_000);
     service.fail(
       /./,
       (trouble) => void before.push(trouble),
       (call) => call <= 25,
     );
-    const late = many(25);
+    const late = Promise.all(upTo(25).map((id) => one(id, earlier)));
     await vi.waitUntil(() => before.length === 25, LONG_TIMEOUT);
     service.fail(/./, reset);
     await inTurn(40, one);

@@ -144,6 +144,7 @@ test("the bytes of an answer are given back when all have left before it is pars
     priority: 1,
     resolve: () => {},
     send: async () => {},
+    cancel: () => {},
   } as unknown as Parameters<SharedRead["join"]>[0];
   const entry = new SharedRead(read, true, 0);
   entry.chargeMemory(60_000);

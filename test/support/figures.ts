@@ -11,10 +11,12 @@ export async function settled(gateway: Gateway, figure: () => number): Promise<n
   return figure();
 }
 
-/** A figure of `/metrics`. */
+/** A figure of `/metrics`, the sum over all labels; NaN where there is none. `name` may have labels. */
 export async function metricOf(gateway: Gateway, name: string): Promise<number> {
   const text = await (await fetch(`${gateway.url}/metrics`)).text();
-  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+  const lines = text.split("\n").filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+  if (lines.length === 0) return Number.NaN;
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
 }
 
 /** Waits until a figure of `/metrics` is this one. */

@@ -6,7 +6,7 @@ import { LONG_TIMEOUT } from "./long-timeout.ts";
 
 /** How many reads needed no request of their own. */
 export const sharedReads = async (gateway: Gateway, from: "in flight" | "kept"): Promise<number> =>
-  (await metricOf(gateway, `rungraph_shared_reads_total\\{from="${from}"\\}`)) || 0;
+  (await metricOf(gateway, `rungraph_shared_reads_total{from="${from}"}`)) || 0;
 
 /** Waits until so many reads wait, or have waited, for the request of another operation. */
 export const joined = (gateway: Gateway, count: number) =>

@@ -18,7 +18,8 @@ async function metrics(): Promise<string> {
     load: () => ({
       circuit: "closed",
       running: 0,
-      waiting: 0,
+      waiting: { RATE_LIMIT: 0, CONCURRENCY: 0, CIRCUIT: 0 },
+      concurrencyLimit: 0,
       shed: 0,
       retries: 0,
       operations: 0,

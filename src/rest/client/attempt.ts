@@ -1,6 +1,5 @@
-import { CancelledError, healthImpliedBy, GatewayError, isGatewayError } from "../../errors.ts";
+import { CancelledError, GatewayError, isGatewayError } from "../../errors.ts";
 import type { RequestScope } from "../../callers/request-scope.ts";
-import type { CircuitBreaker } from "./circuit-breaker.ts";
 import { endedError, isSent, mapTransportError } from "./failure.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 import { type RequestFormat, headersOf } from "./request.ts";
@@ -28,7 +27,6 @@ export interface UpstreamSpan {
 export interface AttemptSettings {
   readonly requestFormat: RequestFormat;
   readonly retries: Pick<Retries, "count">;
-  readonly breaker: Pick<CircuitBreaker, "leave">;
   /** Receives the cause of a failed request: a rejected certificate, a reset connection, a bug of the gateway. */
   readonly onFailure: (cause: unknown) => void;
   readonly onRequest: (report: UpstreamReport) => void;
@@ -49,14 +47,13 @@ export type ResponseConsumer<Result> = (
   watch: Watch,
 ) => Promise<Result>;
 
-/** Sends a request once. Whatever becomes of it is counted, spanned, judged and reported here. */
+/** Sends a request once. Whatever becomes of it is counted, spanned and reported here. */
 export async function attempt<Result>(
   settings: AttemptSettings,
   call: UpstreamCall,
   consume: ResponseConsumer<Result>,
-  generation: number,
 ): Promise<Result> {
-  const { requestFormat, breaker, onRequest, openSpan } = settings;
+  const { requestFormat, onRequest, openSpan } = settings;
   const { request, requester } = call;
   const { lifetime } = call.consumer;
   const { scope } = requester;
@@ -87,8 +84,6 @@ export async function attempt<Result>(
   } finally {
     const code = error && codeOf(error);
     judgeToken(call, error);
-    const origin = [scope.caller.billedTo.key, endpoint.path, path];
-    breaker.leave(generation, origin, error ? healthImpliedBy(error) : "up");
     span.end(watch.status, code);
     request.traceEntry?.add({ kind: "end", ...watch, error: code });
     onRequest({

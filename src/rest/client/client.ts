@@ -1,29 +1,27 @@
 import type { Caller, CallerRegistry } from "../../callers/callers.ts";
 import type { Clock } from "../../util/clock.ts";
-import type { RateLimit } from "../../util/sliding-window.ts";
 import type { RequestScope } from "../../callers/request-scope.ts";
 import type { AttemptSettings, ResponseConsumer } from "./attempt.ts";
 import type { MemoryAccount } from "../../callers/collector.ts";
 import { createCircuitBreaker } from "./circuit-breaker.ts";
-import { ConnectionLimiter, type ConnectionSettings } from "./connection-limiter.ts";
 import { type ConnectorSettings, createConnector } from "./connector.ts";
 import type { MemoryBudget } from "../../callers/memory-budget.ts";
 import { Requester, type RequestLimits, type UpstreamCall, type QueuedCall } from "./upstream-call.ts";
-import { RateLimiter } from "./rate-limiter.ts";
 import { createProbe } from "./probe.ts";
 import type { UpstreamRequest } from "./request.ts";
 import { checkStream, readResponse, type ReadSettings } from "./response.ts";
 import { createRetries } from "./retry.ts";
-import { sendThroughPipeline, type Pipeline } from "./pipeline.ts";
+import { type Pipeline, send, sendAdmitted } from "./pipeline.ts";
 import { openResponse } from "./stream.ts";
 import { createTransport, type StreamedResponse, type TransportSettings } from "./transport.ts";
+import { type ConcurrencySettings, UpstreamAdmission } from "./upstream-admission.ts";
 import { UpstreamClock } from "./upstream-clock.ts";
 
 export interface ClientSettings
   extends
     Omit<TransportSettings, "connect">,
     ConnectorSettings,
-    ConnectionSettings,
+    ConcurrencySettings,
     ReadSettings,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly clock: Clock;
@@ -43,12 +41,12 @@ export type ReadChunk<Chunk> = (
 export type UpstreamLoad = ReturnType<Client["load"]>;
 export type Client = ReturnType<typeof createClient>;
 
-/** The limits of a probe or a download: one request, which waits in no queue. */
-const ALONE: RequestLimits = { concurrency: 0, requests: 1, isBackground: false };
+/** The limits of a probe or a download: one request. */
+const ALONE: RequestLimits = { concurrency: 1, requests: 1, isBackground: false };
 
 /** Creates the client of the upstream service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
-  const { requestFormat, callers } = settings;
+  const { requestFormat } = settings;
   const wireSettings = { ...settings, connect: createConnector(settings) };
   const transport = createTransport(wireSettings);
   const clock = new UpstreamClock();
@@ -75,41 +73,24 @@ export function createClient(settings: ClientSettings) {
 
   const attemptSettings = { ...settings, retries: createRetries(settings.retries) };
   /** Opens the upstream requests of a scope within its limits. */
-  const open = (scope: RequestScope, bounds: RequestLimits = ALONE): Requester => {
-    const queue = bounds.concurrency > 0 ? connectionLimiter.open(scope, bounds.concurrency) : null;
-    return new Requester(scope, settings.memoryBudget.open(scope), queue, bounds);
-  };
+  const open = (scope: RequestScope, bounds: RequestLimits = ALONE): Requester =>
+    new Requester(scope, settings.memoryBudget.open(scope), bounds);
   const probe = createProbe({ attempts: attemptSettings, consume: whole, open, clock: settings.clock });
   const breaker = createCircuitBreaker({ now: settings.clock.now, probe });
-  const connectionLimiter = new ConnectionLimiter(settings, callers, breaker);
-  const rateLimiters = callers.perCaller(() => new Map<RateLimit | null, RateLimiter>());
-  const rateLimiterOf = ({ request, requester }: UpstreamCall): RateLimiter | null => {
-    const { token, caller } = requester.scope;
-    const { token: sent = token } = request;
-    if (sent === null) return null;
-    const own = rateLimiters.of(sent === token ? caller : callers.withToken(sent, caller.address));
-    const limit = requestFormat.limitOf(request.endpoint);
-    const rateLimiter = own.get(limit) ?? new RateLimiter(settings.clock, limit);
-    own.set(limit, rateLimiter);
-    return rateLimiter;
-  };
-  const pipeline: Pipeline = {
-    ...attemptSettings,
-    breaker,
-    connectionLimiter: connectionLimiter,
-    rateLimiterOf,
-  };
+  const admission = new UpstreamAdmission({ ...settings, breaker });
+  const pipeline: Pipeline = { ...attemptSettings, admission };
 
   return {
     open,
-    /** Sends a request for a whole response. */
-    json: <Answer>(
-      call: UpstreamCall<Answer>,
-      isConnected = false,
-      // Safe: the reader of the endpoint reads its answers.
-    ): Promise<Answer> => sendThroughPipeline(pipeline, call, isConnected, whole as ResponseConsumer<Answer>),
-    chunk: <Chunk>(call: UpstreamCall, isConnected: boolean, read: ReadChunk<Chunk>): Promise<Chunk> =>
-      sendThroughPipeline(pipeline, call, isConnected, async (_, wire, watch) => {
+    /** Dispatches a read when it is admitted. Refuses it if that cannot be in time. */
+    enqueue: (read: QueuedCall): void => admission.enqueue(read),
+    /** Refuses a read that has not been dispatched. */
+    cancel: (read: QueuedCall): void => admission.cancel(read),
+    /** Sends an admitted read of a whole response. */
+    read: (read: QueuedCall): Promise<unknown> => sendAdmitted(pipeline, read, whole),
+    /** Sends an admitted read of a part of a stream. */
+    readChunk: <Chunk>(admitted: QueuedCall, read: ReadChunk<Chunk>): Promise<Chunk> =>
+      sendAdmitted(pipeline, admitted, async (call, wire, watch) => {
         const response = await stream(call, wire, watch);
         try {
           const { chunk, bytes } = await read(response, call.consumer);
@@ -120,25 +101,23 @@ export function createClient(settings: ClientSettings) {
           throw error;
         }
       }),
-
+    /** Sends a command. */
+    command: <Answer>(call: UpstreamCall<Answer>): Promise<Answer> =>
+      // Safe: the reader of the endpoint reads its answers.
+      send(pipeline, call, whole as ResponseConsumer<Answer>),
+    /** Opens a download. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {
       const requester = open(scope);
-      return sendThroughPipeline(pipeline, { request, requester, consumer: requester }, false, stream);
-    },
-
-    /** Dispatches a read when it has a connection; at once where the rate limiter may delay it, which may reject the whole operation. */
-    queue: (read: QueuedCall, requester: Requester): void => {
-      if (rateLimiterOf(read.call)?.mightWait(requester)) read.dispatch(false);
-      else connectionLimiter.queue(read, requester);
+      return send(pipeline, { request, requester, consumer: requester }, stream);
     },
 
     /** The time by the clock of the upstream service, in milliseconds since 1970. */
     upstreamTime: clock.now,
 
-    shedLoad: (caller: Caller) => connectionLimiter.shedLoad(caller),
+    shedLoad: (caller: Caller) => admission.shedLoad(caller),
 
     load: () => ({
-      ...connectionLimiter.load(),
+      ...admission.load(),
       retries: attemptSettings.retries.total(),
       circuit: breaker.circuit(),
     }),

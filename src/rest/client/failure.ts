@@ -103,6 +103,14 @@ export function throttledError({ method, path }: EndpointName, waitMs: number): 
   });
 }
 
+/** The error of a command after one of the same operation that timed out. It was not sent, because it would wait behind that one. */
+export const timedOutBeforeError = ({ method, path }: EndpointName): Error =>
+  new DeadlineError(
+    "UPSTREAM_TIMEOUT",
+    "Not sent: the service did not answer an earlier command of this operation in time.",
+    { upstream: { method, route: path } },
+  );
+
 /** Whether the service may have received a failed request. */
 export const isSent = (error: unknown): boolean => !(error instanceof TransportError) || error.wasSent;
 

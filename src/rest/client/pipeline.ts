@@ -1,81 +1,84 @@
-import { GatewayError, OVERLOADED } from "../../errors.ts";
+import { GatewayError, isGatewayError } from "../../errors.ts";
 import { attempt, type AttemptSettings, type ResponseConsumer } from "./attempt.ts";
-import type { CircuitBreaker } from "./circuit-breaker.ts";
-import type { ConnectionLimiter } from "./connection-limiter.ts";
-import { endedError, throttledError } from "./failure.ts";
-import type { UpstreamCall } from "./upstream-call.ts";
-import type { RateLimitOutcome, RateLimiter } from "./rate-limiter.ts";
-import { type Retries, throttledMs } from "./retry.ts";
+import { endedError, throttledError, timedOutBeforeError } from "./failure.ts";
+import type { Retries } from "./retry.ts";
+import type { SentRequest, UpstreamAdmission } from "./upstream-admission.ts";
+import type { QueuedCall, UpstreamCall } from "./upstream-call.ts";
 
 export interface Pipeline extends AttemptSettings {
-  readonly breaker: CircuitBreaker;
-  readonly connectionLimiter: ConnectionLimiter;
+  readonly admission: UpstreamAdmission;
   readonly retries: Retries;
-  /** The rate limiter of the token of a call; null without a token. */
-  readonly rateLimiterOf: (call: UpstreamCall) => RateLimiter | null;
+}
+
+/** Sends one upstream call that nobody shares: a command or a download. Rejects like `sendAdmitted`. */
+export async function send<Result>(
+  pipeline: Pipeline,
+  call: UpstreamCall,
+  consume: ResponseConsumer<Result>,
+): Promise<Result> {
+  const { request, consumer } = call;
+  // The body, and the variables that it was made of, at two bytes a character.
+  if (request.body) consumer.chargeMemory(4 * request.body.length);
+  return sendAdmitted(pipeline, await pipeline.admission.acquire(call), consume);
 }
 
 /**
- * Sends one upstream call through the rate limiter, the connection limiter and the circuit breaker, and retries reads when a retry can help.
- * Commands do not wait for the rate limit, because a person is waiting, and are never sent twice; after a 429 no further command of the
- * operation is sent. Rejects with `GatewayError`, and with `CancelledError` when all consumers have disconnected. `isConnected`: the call has
- * a connection already, from `ConnectionLimiter.queue`.
+ * Sends an admitted call, and retries reads when a retry can help: each attempt is admitted anew. Commands are never sent twice; after a 429
+ * or a timeout no further command of the operation is sent. Rejects with `GatewayError`, and with `CancelledError` when all consumers have
+ * disconnected.
  */
-export async function sendThroughPipeline<Result>(
+export async function sendAdmitted<Result>(
   pipeline: Pipeline,
-  call: UpstreamCall,
-  isConnected: boolean,
+  queued: QueuedCall,
   consume: ResponseConsumer<Result>,
 ): Promise<Result> {
+  const { admission, retries } = pipeline;
+  const { call } = queued;
   const { request, requester, consumer } = call;
   const { lifetime } = consumer;
-  const { breaker, connectionLimiter, retries } = pipeline;
-  // Load is shed only before the first call of an operation.
-  if (!requester.hasBegun && connectionLimiter.shedLoad(requester.scope.caller))
-    throw new GatewayError("SERVICE_OVERLOADED", OVERLOADED);
-  requester.hasBegun = true;
   const isRead = request.endpoint.method === "GET";
-  const rateLimiter = pipeline.rateLimiterOf(call);
+  let admitted = queued;
   let attempts = 0;
   for (;;) {
-    const acquired = isRead && !isConnected ? rateLimiter?.acquire(call) : rateLimiter?.acquireNow();
-    if (acquired) await acquired;
-    let outcome: RateLimitOutcome = "unsent";
+    let sent: SentRequest | null = null;
+    let failure: unknown = null;
     let pauseMs: number | null = null;
     try {
-      // The body, and the variables that it was made of, at two bytes a character.
-      if (request.body) consumer.chargeMemory(4 * request.body.length);
-      const acquiredSlot = isConnected ? null : connectionLimiter.acquire(call);
-      if (acquiredSlot) await acquiredSlot;
-      isConnected = true;
       if (lifetime.ended) throw endedError(request.endpoint, lifetime, false);
-      // Another call was rejected meanwhile.
-      if (isRead && rateLimiter?.isRefused()) continue;
-      if (!isRead && requester.isThrottled)
-        throw throttledError(request.endpoint, rateLimiter?.waitMs(false) ?? 0);
+      if (!isRead) checkCommand(call, admission);
       if (attempts === 0) consumer.countRequest();
       // Before another response is read.
       requester.reservation.checkLimit();
-      const generation = breaker.enter();
-      outcome = "allowed";
-      rateLimiter?.recordSent();
+      sent = admission.send(admitted);
       attempts++;
-      return await attempt(pipeline, call, consume, generation);
+      return await attempt(pipeline, call, consume);
     } catch (error) {
-      if (outcome === "allowed") outcome = throttledMs(error) ?? outcome;
+      failure = error;
       // Subscriptions poll again anyway.
       pauseMs = isRead && !requester.isBackground ? retries.pauseAfter(error, attempts, lifetime) : null;
-      requester.isThrottled ||=
-        pauseMs === null && error instanceof GatewayError && error.details.upstream?.status === 429;
-      if (pauseMs === null) throw error;
+      if (pauseMs === null) {
+        requester.commandsEnd ??= reasonOf(error, isRead);
+        throw error;
+      }
       request.traceEntry?.add({ kind: "wait" });
     } finally {
-      // In this order: the next holder of the connection must see the outcome.
-      rateLimiter?.release(outcome);
-      if (isConnected) connectionLimiter.release(requester);
-      isConnected = false;
+      admission.release(admitted, sent, failure);
     }
-    // If every consumer disconnects during the backoff, the next iteration throws.
     if (pauseMs > 0) await new Promise((resume) => void setTimeout(resume, pauseMs));
+    // Rejects if every consumer has disconnected meanwhile.
+    admitted = await admission.acquire(call);
   }
+}
+
+/** Throws if no further command of the operation is sent. */
+function checkCommand(call: UpstreamCall, admission: UpstreamAdmission): void {
+  const { request, requester } = call;
+  if (requester.commandsEnd === "throttled") throw throttledError(request.endpoint, admission.waitMs(call));
+  if (requester.commandsEnd === "timed out") throw timedOutBeforeError(request.endpoint);
+}
+
+/** Why no further command of an operation is sent after an error; null if others may be. */
+function reasonOf(error: unknown, isRead: boolean): UpstreamCall["requester"]["commandsEnd"] {
+  if (error instanceof GatewayError && error.details.upstream?.status === 429) return "throttled";
+  return !isRead && isGatewayError(error, "UPSTREAM_TIMEOUT") ? "timed out" : null;
 }

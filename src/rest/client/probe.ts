@@ -7,7 +7,7 @@ import type { Requester, UpstreamCall } from "./upstream-call.ts";
 import type { UpstreamRequest } from "./request.ts";
 
 export interface ProbeSettings {
-  readonly attempts: Omit<AttemptSettings, "breaker">;
+  readonly attempts: AttemptSettings;
   /** Sends a request and reads its whole response. */
   readonly consume: ResponseConsumer<unknown>;
   readonly open: (scope: RequestScope) => Requester;
@@ -41,9 +41,7 @@ export function createProbe({ attempts, consume, open, clock }: ProbeSettings) {
     const { token = asking.token } = waiting;
     const request = { endpoint: { ...endpoint, answer: Nothing }, path, token };
     const call = { request, requester, consumer: requester };
-    // The circuit learns the outcome of a probe from its result.
-    const uncounted = { ...attempts, breaker: { leave: () => {} } };
-    const isUp = await attempt(uncounted, call, consume, 0).then(
+    const isUp = await attempt(attempts, call, consume).then(
       () => true,
       (error: unknown) => healthImpliedBy(error) === "up",
     );

@@ -1,8 +1,8 @@
 import type { Clock } from "../../util/clock.ts";
 import { SlidingWindow, type RateLimit } from "../../util/sliding-window.ts";
 import { FairQueue } from "../../callers/fair-queue.ts";
-import { endedError, throttledError } from "./failure.ts";
-import { type Requester, type UpstreamCall, enqueue, type QueuedCall } from "./upstream-call.ts";
+import { throttledError } from "./failure.ts";
+import type { Requester, UpstreamCall, QueuedCall } from "./upstream-call.ts";
 
 /** The share of the requests that may be sent as a burst, such as for a page. */
 const BURST_SHARE = 0.75;
@@ -24,36 +24,53 @@ const RECOVERED = 64;
 export type RateLimitOutcome = "unsent" | "allowed" | number;
 
 /**
- * Client-side rate limiter of one token, for endpoints that the upstream service counts together. Reads wait until they are allowed. Commands
- * do not wait, but count. After a 429, requests pause as long as the response says, and concurrency restarts at one.
+ * The reads of one token that are counted against one rate limit, within the fair queue of their caller: those of operations, and those of
+ * subscriptions. Both are blocked while the rate limit allows none.
+ */
+export class RateLimitedQueue {
+  readonly callerQueue: FairQueue<QueuedCall>;
+  readonly operations: FairQueue<QueuedCall>;
+  readonly polls: FairQueue<QueuedCall>;
+
+  constructor(callerQueue: FairQueue<QueuedCall>) {
+    this.callerQueue = callerQueue;
+    this.operations = new FairQueue(callerQueue, { cost: 1 });
+    this.polls = new FairQueue(callerQueue, { cost: OPERATIONS_PER_POLL });
+  }
+}
+
+/**
+ * Client-side rate limiter of one token, for endpoints that the upstream service counts together. It blocks the queues of reads until one is
+ * allowed. Commands do not wait, but count. After a 429, reads pause as long as the response says, and their concurrency restarts at one.
  */
 export class RateLimiter {
-  /** Waiting reads of operations, with a child queue for each operation. */
-  readonly #operations = new FairQueue<QueuedCall>(null);
-  /** Waiting reads of subscriptions. */
-  readonly #polls = new FairQueue<QueuedCall>(null);
-  /** Reads of operations since the last read of a subscription. */
-  #passed = 0;
-  readonly #queues = new WeakMap<Requester, FairQueue<QueuedCall>>();
+  /** The queues that it blocks. A caller that becomes verified gets new ones. */
+  readonly #queues: RateLimitedQueue[] = [];
+  /** Whether one of them is blocked. */
+  #isBlocking = false;
   /** Operations whose reads cannot all be allowed before their deadline: further reads of them fail at once. */
   readonly #late = new WeakSet<Requester>();
   /** One error for all late reads of an operation, of which there may be thousands. */
   readonly #errors = new WeakMap<Requester, Error>();
   readonly #clock: Clock;
+  readonly #limit: RateLimit | null;
   readonly #window: SlidingWindow | null;
   readonly #reserved: number;
+  readonly #onUnblocked: () => void;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   /** Maximum concurrent requests: one after a 429, then doubled by each success. */
   #concurrency = Number.POSITIVE_INFINITY;
   /** Admitted requests that have not ended. */
   #inFlight = 0;
-  /** Of these, those that still wait for a connection. They count when they are sent. */
+  /** Of these, those that are not sent yet. They count when they are sent. */
   #unsent = 0;
-  #cancelTimer = (): void => {};
+  #cancelTimer: (() => void) | null = null;
 
-  /** `limit` is that of the upstream service; null if unknown. */
-  constructor(clock: Clock, limit: RateLimit | null) {
+  /** `limit` is that of the upstream service; null if unknown. `onUnblocked` is called when waiting reads are allowed after a pause. */
+  constructor(clock: Clock, limit: RateLimit | null, onUnblocked: () => void) {
     this.#clock = clock;
+    this.#limit = limit;
+    this.#onUnblocked = onUnblocked;
     const limited = limit && {
       requests: Math.max(1, Math.floor(limit.requests * (1 - MARGIN_SHARE))),
       periodMs: limit.periodMs + MARGIN_MS,
@@ -62,72 +79,48 @@ export class RateLimiter {
     this.#reserved = limited ? Math.floor(limited.requests * OPERATION_SHARE) : 0;
   }
 
-  /** Waits until a read may be sent; returns null if it may be sent now. Throws `RATE_LIMITED` if that is after its deadline. */
-  acquire(call: UpstreamCall): Promise<void> | null {
-    const { request, requester, consumer } = call;
-    const { isBackground } = requester;
-    if (this.#isFree(requester)) {
-      this.acquireNow();
-      return null;
-    }
-    const wasLate = this.#late.has(requester);
-    if (!this.#keepWaiting(call)) {
-      if (!wasLate) this.#refuseLate();
-      throw this.#lateFor(call);
-    }
-    const queue = this.#queues.get(requester) ?? new FairQueue(isBackground ? this.#polls : this.#operations);
-    this.#queues.set(requester, queue);
-    consumer.pause();
-    // At the deadline the limit itself is the reason: the upstream service has rejected nothing.
-    const acquired = enqueue(queue, call, () =>
-      consumer.lifetime.ended === "deadline"
-        ? this.#lateFor(call)
-        : endedError(request.endpoint, consumer.lifetime, false),
-    ).finally(() => consumer.resume());
-    this.#advance();
-    return acquired;
+  /** Its queues within the fair queue of a caller. */
+  queueIn(callerQueue: FairQueue<QueuedCall>): RateLimitedQueue {
+    const existing = this.#queues.find((each) => each.callerQueue === callerQueue);
+    if (existing) return existing;
+    const queue = new RateLimitedQueue(callerQueue);
+    this.#queues.push(queue);
+    return queue;
   }
 
-  /** Whether reads may have to wait, now or later. */
-  mightWait(requester: Requester): boolean {
-    return this.#window !== null || !this.#isFree(requester);
+  /** Number of reads that wait until the rate limit allows them. */
+  get waiting(): number {
+    const all = this.#queues.flatMap(({ operations, polls }) => [operations, polls]);
+    return all.reduce((sum, queue) => sum + (queue.isBlocked ? queue.waiting : 0), 0);
   }
 
-  /** Whether a read need not wait. */
-  #isFree({ isBackground }: Requester): boolean {
-    return !this.#isWaiting() && this.#inFlight < this.#concurrency && this.waitMs(isBackground) === 0;
+  /** Throws `RATE_LIMITED` if a read would be allowed after its deadline only. */
+  checkDeadline(call: UpstreamCall): void {
+    if (!this.#isLimiting() || this.#isFree(call.requester)) return;
+    const wasLate = this.#late.has(call.requester);
+    if (this.#keepWaiting(call)) return;
+    if (!wasLate) this.#refuseLate();
+    throw this.lateFor(call);
   }
 
-  /** How long a read would wait behind others, in milliseconds. `isBackground`: also behind the share of operations. */
-  waitMs(isBackground: boolean): number {
-    const operations = this.#operations.waiting;
-    const polls = this.#polls.waiting;
-    if (!isBackground)
-      return this.#waitMs(operations + Math.min(polls, Math.floor(operations / OPERATIONS_PER_POLL)));
-    const before = Math.min(operations, (polls + 1) * OPERATIONS_PER_POLL);
-    return this.#waitMs(polls + (operations > 0 ? before : this.#reserved));
-  }
-
-  #waitMs(ahead: number): number {
+  /** Throws `RATE_LIMITED` if the upstream service would certainly reject a command. */
+  checkSpent({ request }: UpstreamCall): void {
     const now = this.#clock.now();
-    return Math.max(this.#pausedUntil, this.#window?.nextAt(now, ahead, this.#unsent) ?? now, now) - now;
+    const freeAt = this.#limit ? (this.#window?.freeAt(now, this.#limit) ?? now) : now;
+    if (freeAt > now) throw throttledError(request.endpoint, freeAt - now);
   }
 
-  /** Admits a request without waiting, allowed or not. */
-  acquireNow(): void {
+  /** Admits a request, allowed or not. */
+  admit(): void {
     this.#inFlight++;
     this.#unsent++;
+    this.update();
   }
 
   /** Must be called once for each admitted request when it is sent. */
   recordSent(): void {
     this.#unsent--;
     this.#window?.record(this.#clock.now());
-  }
-
-  /** Whether an admitted request must wait again, because of a 429 since. */
-  isRefused(): boolean {
-    return this.#inFlight > this.#concurrency || this.#clock.now() < this.#pausedUntil;
   }
 
   /** Must be called once for each admitted request, at its end. */
@@ -137,34 +130,81 @@ export class RateLimiter {
     else if (outcome !== "allowed") this.#refuse(outcome);
     else if (this.#concurrency < RECOVERED && this.#clock.now() >= this.#pausedUntil) this.#concurrency *= 2;
     else if (this.#concurrency === RECOVERED) this.#concurrency = Number.POSITIVE_INFINITY;
-    if (this.#isWaiting()) this.#advance();
+    this.update();
   }
 
-  #isWaiting(): boolean {
-    return this.#operations.waiting + this.#polls.waiting > 0;
+  /** Blocks or unblocks the queues, and sets a timer for when the next read is allowed. */
+  update(): void {
+    if (!this.#isLimiting() && !this.#isBlocking) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#isBlocking = false;
+    const isFull = this.#inFlight >= this.#concurrency;
+    const operationsMs = isFull ? Number.POSITIVE_INFINITY : this.#waitMs(0);
+    // The reserved share is closed to subscriptions only while no operation waits: then both take turns by `OPERATIONS_PER_POLL`.
+    const areReserved = !isFull && this.#waiting("operations") === 0;
+    const pollsMs = areReserved ? this.#waitMs(this.#reserved) : operationsMs;
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { operations, polls } of this.#queues)
+      nextMs = Math.min(nextMs, this.#block(operations, operationsMs), this.#block(polls, pollsMs));
+    if (nextMs === Number.POSITIVE_INFINITY) return;
+    this.#cancelTimer = this.#clock.after(Math.ceil(nextMs), () => {
+      this.update();
+      this.#onUnblocked();
+    });
   }
 
-  /** Dispatches the waiting reads that are allowed now, and sets a timer for the others. */
-  #advance(): void {
-    this.#cancelTimer();
-    while (this.#inFlight < this.#concurrency) {
-      const queue = this.#nextQueue();
-      if (!queue.isReady()) return;
-      // The reserved share is closed to subscriptions only while no operation waits: then both take turns by `OPERATIONS_PER_POLL`.
-      const ms = this.#waitMs(queue === this.#polls && !this.#operations.isReady() ? this.#reserved : 0);
-      if (ms > 0) {
-        this.#cancelTimer = this.#clock.after(Math.ceil(ms), () => this.#advance());
-        return;
-      }
-      this.#passed = queue === this.#operations && this.#polls.isReady() ? this.#passed + 1 : 0;
-      this.acquireNow();
-      queue.dequeue().dispatch(false);
-    }
+  /** Blocks a queue for a time, in milliseconds. Returns it if something waits there, otherwise infinity. */
+  #block(queue: FairQueue<QueuedCall>, ms: number): number {
+    const wasBlocked = queue.isBlocked;
+    queue.isBlocked = ms > 0;
+    this.#isBlocking ||= queue.isBlocked;
+    if (ms === 0 || queue.waiting === 0) return Number.POSITIVE_INFINITY;
+    if (!wasBlocked) for (const each of queue.items()) each.waitForRateLimit();
+    return ms;
   }
 
-  #nextQueue(): FairQueue<QueuedCall> {
-    const arePollsNext = this.#polls.isReady() && this.#passed >= OPERATIONS_PER_POLL;
-    return this.#operations.isReady() && !arePollsNext ? this.#operations : this.#polls;
+  /** The error for late reads of an operation, by default the sender of the request. Each read of a subscription has its own. */
+  lateFor({ request, requester: sender }: UpstreamCall, requester = sender): Error {
+    const { isBackground } = requester;
+    const error = this.#errors.get(requester) ?? throttledError(request.endpoint, this.waitMs(isBackground));
+    if (!isBackground) this.#errors.set(requester, error);
+    return error;
+  }
+
+  /** How long a read would wait behind others, in milliseconds. `isBackground`: also behind the share of operations. */
+  waitMs(isBackground: boolean): number {
+    const operations = this.#waiting("operations");
+    const polls = this.#waiting("polls");
+    if (!isBackground)
+      return this.#waitMs(operations + Math.min(polls, Math.floor(operations / OPERATIONS_PER_POLL)));
+    const before = Math.min(operations, (polls + 1) * OPERATIONS_PER_POLL);
+    return this.#waitMs(polls + (operations > 0 ? before : this.#reserved));
+  }
+
+  /** Whether reads may have to wait, now or later. */
+  #isLimiting(): boolean {
+    return (
+      this.#window !== null ||
+      this.#concurrency !== Number.POSITIVE_INFINITY ||
+      this.#clock.now() < this.#pausedUntil
+    );
+  }
+
+  /** Whether a read need not wait. */
+  #isFree({ isBackground }: Requester): boolean {
+    return this.#inFlight < this.#concurrency && this.waitMs(isBackground) === 0;
+  }
+
+  #waitMs(ahead: number): number {
+    const now = this.#clock.now();
+    return Math.max(this.#pausedUntil, this.#window?.nextAt(now, ahead, this.#unsent) ?? now, now) - now;
+  }
+
+  #waiting(which: "operations" | "polls"): number {
+    let sum = 0;
+    for (const queue of this.#queues) sum += queue[which].waiting;
+    return sum;
   }
 
   #refuse(pauseMs: number): void {
@@ -174,8 +214,12 @@ export class RateLimiter {
   }
 
   #refuseLate(): void {
-    for (const queuedCall of [...this.#operations.items(), ...this.#polls.items()])
-      if (!this.#keepWaiting(queuedCall.call)) queuedCall.refuse?.(this.#lateFor(queuedCall.call));
+    const all = this.#queues.flatMap(({ operations, polls }) => [...operations.items(), ...polls.items()]);
+    for (const each of all) {
+      // Others wait only for their turn.
+      const isDelayed = each.waitReason === "RATE_LIMIT" || this.#late.has(each.call.requester);
+      if (isDelayed && !this.#keepWaiting(each.call)) each.leaveQueue(this.lateFor(each.call));
+    }
   }
 
   /** Rejects consumers that cannot wait long enough. Returns false if none is left. */
@@ -183,16 +227,8 @@ export class RateLimiter {
     const { requester, consumer } = call;
     const ms = this.waitMs(requester.isBackground);
     const msFor = (each: Requester) => (ms > 0 && this.#late.has(each) ? Infinity : ms);
-    if (consumer.keepWaiting(msFor, (each) => this.#lateFor(call, each))) return true;
+    if (consumer.keepWaiting(msFor, (each) => this.lateFor(call, each))) return true;
     if (!requester.isBackground) this.#late.add(requester);
     return false;
-  }
-
-  /** The error for late reads of an operation, by default the sender of the request. Each read of a subscription has its own. */
-  #lateFor({ request, requester: sender }: UpstreamCall, requester = sender): Error {
-    const { isBackground } = requester;
-    const error = this.#errors.get(requester) ?? throttledError(request.endpoint, this.waitMs(isBackground));
-    if (!isBackground) this.#errors.set(requester, error);
-    return error;
   }
 }

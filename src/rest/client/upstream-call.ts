@@ -1,6 +1,7 @@
 import { GatewayError } from "../../errors.ts";
+import type { WaitReason } from "../../operation-trace.ts";
 import type { MemoryReservation } from "../../callers/memory-budget.ts";
-import type { Prioritized, FairQueue } from "../../callers/fair-queue.ts";
+import { type Prioritized, FairQueue } from "../../callers/fair-queue.ts";
 import type { EndReason, RequestScope } from "../../callers/request-scope.ts";
 import type { UpstreamRequest } from "./request.ts";
 
@@ -44,30 +45,32 @@ export interface RequestLimits {
 export class Requester implements Consumer {
   readonly scope: RequestScope;
   readonly reservation: MemoryReservation;
-  /** The queue for connections; null for requests that need none of the limited connections. */
-  readonly queue: FairQueue<QueuedCall> | null;
+  /** Its queues, by the queues that they are part of. */
+  readonly #queues = new Map<FairQueue<QueuedCall>, FairQueue<QueuedCall>>();
   readonly isBackground: boolean;
   readonly lifetime: Lifetime;
   readonly priority = 1;
   hasBegun = false;
-  /** Whether one of its requests was rejected with 429. */
-  isThrottled = false;
+  /** Why it sends no further commands; null while it may. */
+  commandsEnd: "throttled" | "timed out" | null = null;
   readonly #bounds: RequestLimits;
   #requests = 0;
   #exceeded: GatewayError | null = null;
 
-  constructor(
-    scope: RequestScope,
-    reservation: MemoryReservation,
-    queue: FairQueue<QueuedCall> | null,
-    bounds: RequestLimits,
-  ) {
+  constructor(scope: RequestScope, reservation: MemoryReservation, bounds: RequestLimits) {
     this.scope = scope;
     this.reservation = reservation;
-    this.queue = queue;
     this.isBackground = bounds.isBackground;
     this.lifetime = scope;
     this.#bounds = bounds;
+  }
+
+  /** Its own queue within another one. */
+  queueIn(parent: FairQueue<QueuedCall>): FairQueue<QueuedCall> {
+    const concurrency = () => this.#bounds.concurrency;
+    const queue = this.#queues.get(parent) ?? new FairQueue(parent, { concurrency, cost: 1 });
+    this.#queues.set(parent, queue);
+    return queue;
   }
 
   /** Downloads do not wait for the rate limit. */
@@ -112,40 +115,52 @@ export interface UpstreamCall<Answer = unknown> {
   readonly consumer: Consumer;
 }
 
-/** An upstream call in a fair queue. */
-export interface QueuedCall extends Prioritized {
-  readonly call: UpstreamCall;
-  /** Called when it leaves the queue. `isConnected`: it has a connection. */
-  dispatch(isConnected: boolean): void;
-  /** Rejects it while it waits. Absent where that is never done. */
-  refuse?(error: Error): void;
+/** An upstream call before and after its admission. A waiting read is one such object: thousands may wait. */
+export abstract class QueuedCall implements Prioritized {
+  abstract readonly call: UpstreamCall;
+  abstract readonly priority: number;
+  /** The queue in which it waits or runs; null before. */
+  queue: FairQueue<QueuedCall> | null = null;
+  isWaiting = false;
+  waitReason: WaitReason | null = null;
+  #rateLimited: Count | null = null;
+
+  /** Called when it is admitted. */
+  abstract dispatch(): void;
+
+  /** Called when it will not be admitted. */
+  abstract refuse(error: Error): void;
+
+  /** Enqueues it. `rateLimited` counts the calls that wait for a rate limit. */
+  wait(reason: WaitReason, rateLimited: Count): void {
+    this.isWaiting = true;
+    this.waitReason = reason;
+    this.#rateLimited = rateLimited;
+    this.queue?.enqueue(this);
+  }
+
+  /** Lends the permits of its operations to others, because a rate limit may take long. */
+  waitForRateLimit(): void {
+    if (this.waitReason === "RATE_LIMIT" || !this.#rateLimited) return;
+    this.waitReason = "RATE_LIMIT";
+    this.#rateLimited.count++;
+    this.call.consumer.pause();
+  }
+
+  /** Dispatches it after its admission; refuses it with an error. */
+  leaveQueue(error: Error | null): void {
+    if (error && this.isWaiting) this.queue?.remove(this);
+    if (this.isWaiting && this.#rateLimited && this.waitReason === "RATE_LIMIT") {
+      this.#rateLimited.count--;
+      this.call.consumer.resume();
+    }
+    this.isWaiting = false;
+    if (error) return this.refuse(error);
+    this.call.request.traceEntry?.add({ kind: "admitted", waitedFor: this.waitReason });
+    this.dispatch();
+  }
 }
 
-/** Waits in a queue. Rejects with `ended` when all consumers have disconnected. */
-export const enqueue = (
-  queue: FairQueue<QueuedCall>,
-  call: UpstreamCall,
-  ended: () => Error,
-): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const { consumer } = call;
-    const { lifetime } = consumer;
-    const queuedCall = {
-      call,
-      get priority() {
-        return consumer.priority;
-      },
-      dispatch: () => {
-        lifetime.offEnd(onEnd);
-        resolve();
-      },
-      refuse: (error: Error) => {
-        queue.remove(queuedCall);
-        lifetime.offEnd(onEnd);
-        reject(error);
-      },
-    };
-    const onEnd = () => queuedCall.refuse(ended());
-    queue.enqueue(queuedCall);
-    lifetime.onEnd(onEnd);
-  });
+interface Count {
+  count: number;
+}

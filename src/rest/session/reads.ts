@@ -9,7 +9,7 @@ import type { LargePages } from "./large-pages.ts";
 import type { CallerReadCache } from "./read-cache.ts";
 
 export interface ReadContext {
-  readonly client: Pick<Client, "json" | "chunk" | "queue" | "upstreamTime">;
+  readonly client: Pick<Client, "command" | "enqueue" | "cancel" | "read" | "readChunk" | "upstreamTime">;
   readonly requester: Requester;
   readonly token: string | null;
   /** The read cache of the caller; null if the operation shares nothing. */
@@ -77,7 +77,7 @@ export class Read {
     const sharedRead = new SharedRead(this, !bypassesCache, shared?.settings.now() ?? 0);
     shared?.add(sharedRead);
     this.traceEntry?.add({ kind: "wait" });
-    this.#context.client.queue(sharedRead, requester);
+    this.#context.client.enqueue(sharedRead);
   }
 
   /** Called at the end of its operation: unsubscribes and releases the response. */
@@ -114,20 +114,29 @@ export class Read {
     return { endpoint, path, token: this.#context.token, traceEntry: this.traceEntry };
   }
 
-  async send(sharedRead: SharedRead, isConnected: boolean): Promise<void> {
+  /** Sends a shared read that is admitted. */
+  async send(sharedRead: SharedRead): Promise<void> {
     const { client, shared } = this.#context;
     const { window } = sharedRead.target;
     try {
-      const value = await (window
-        ? client.chunk(sharedRead.call, isConnected, window)
-        : client.json(sharedRead.call, isConnected));
+      const value = await (window ? client.readChunk(sharedRead, window) : client.read(sharedRead));
       if (sharedRead.ended) shared?.remove(sharedRead, true);
       else shared?.keep(sharedRead, value);
       sharedRead.succeed(value);
     } catch (error) {
-      shared?.remove(sharedRead, isCallerSide(error) || mayServeStale(error));
-      shared?.endAfter(error);
-      sharedRead.fail(error);
+      this.refuse(sharedRead, error);
     }
+  }
+
+  /** Fails a shared read, sent or not. */
+  refuse(sharedRead: SharedRead, error: unknown): void {
+    const { shared } = this.#context;
+    shared?.remove(sharedRead, isCallerSide(error) || mayServeStale(error));
+    shared?.endAfter(error);
+    sharedRead.fail(error);
+  }
+
+  cancel(sharedRead: SharedRead): void {
+    this.#context.client.cancel(sharedRead);
   }
 }

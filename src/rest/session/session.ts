@@ -35,7 +35,10 @@ export type Wants = Pick<ReadOptions, "query" | "part">;
 /** Sends the reads and commands of one GraphQL request. */
 export type Session = Pick<TokenSession, keyof TokenSession>;
 
-export type SessionClient = Pick<Client, "open" | "json" | "chunk" | "queue" | "upstreamTime">;
+export type SessionClient = Pick<
+  Client,
+  "open" | "command" | "enqueue" | "cancel" | "read" | "readChunk" | "upstreamTime"
+>;
 
 export function openSession(client: SessionClient, scope: RequestScope, settings: SessionSettings): Session {
   return new TokenSession(client, client.open(scope, settings.bounds), settings, scope.token);
@@ -122,7 +125,7 @@ class TokenSession {
         token: endpoint.anonymous ? null : token,
         traceEntry: this.#settings.operationTrace?.openCommand() ?? null,
       };
-      return await client.json({ request, requester, consumer: requester });
+      return await client.command({ request, requester, consumer: requester });
     } finally {
       this.#batchLoader = new BatchLoader(this.#context, this.#settings);
       this.endSharing();

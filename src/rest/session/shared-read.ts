@@ -1,7 +1,13 @@
 import type { BatchRule, RunRead } from "../api/batch-rules.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { ReadChunk } from "../client/client.ts";
-import type { Consumer, Lifetime, UpstreamCall, Requester, QueuedCall } from "../client/upstream-call.ts";
+import {
+  type Consumer,
+  type Lifetime,
+  QueuedCall,
+  type Requester,
+  type UpstreamCall,
+} from "../client/upstream-call.ts";
 
 export interface ReadTarget {
   readonly endpoint: Get<never, unknown>;
@@ -22,7 +28,10 @@ interface Subscriber {
   readonly target: ReadTarget;
   readonly requester: Requester;
   readonly request: UpstreamCall["request"];
-  send(sharedRead: SharedRead, isConnected: boolean): Promise<void>;
+  send(sharedRead: SharedRead): Promise<void>;
+  refuse(sharedRead: SharedRead, error: unknown): void;
+  /** Takes it out of the queue for admission. */
+  cancel(sharedRead: SharedRead): void;
   readonly priority: number;
   sharedRead: SharedRead | null;
   resolve(response: unknown): void;
@@ -42,7 +51,7 @@ const NO_CALLBACKS: readonly (() => void)[] = [];
  * A GET in flight, later its cached response, shared by equal reads of one caller. It is cancelled when its last subscriber leaves, and may be
  * retried until the latest of their deadlines.
  */
-export class SharedRead implements Consumer, Lifetime, QueuedCall {
+export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   readonly lifetime = this;
   readonly target: ReadTarget;
   /** Whether other reads may subscribe before it is answered. */
@@ -64,14 +73,17 @@ export class SharedRead implements Consumer, Lifetime, QueuedCall {
   /** Number of operations that use the response. Its bytes are charged until the last of them has ended. */
   #holders = 0;
   #isPaused = false;
-  /** Whether it waits in the queue. Until then the request has no other objects: thousands may wait. */
-  #isQueued = true;
+  /** Built when it is admitted: thousands may wait. */
+  #call: UpstreamCall | null = null;
+  /** Whether it is neither admitted nor refused yet. */
+  #isPending = true;
   /** Whether the request is about to be sent, or was sent. */
   #isCharged = false;
   /** Callbacks for its cancellation. */
   #interrupts = NO_CALLBACKS;
 
   constructor(opener: Subscriber, isOpen: boolean, began: number) {
+    super();
     this.target = opener.target;
     this.isOpen = isOpen;
     this.began = began;
@@ -86,14 +98,21 @@ export class SharedRead implements Consumer, Lifetime, QueuedCall {
   }
 
   get call(): UpstreamCall {
+    if (this.#call) return this.#call;
     // Safe: only read before the answer.
     const { request, requester } = this.#opener as Subscriber;
     return { request, requester, consumer: this };
   }
 
-  dispatch(isConnected: boolean): void {
-    this.#isQueued = false;
-    void this.#opener?.send(this, isConnected);
+  dispatch(): void {
+    this.#isPending = false;
+    this.#call = this.call;
+    void this.#opener?.send(this);
+  }
+
+  refuse(error: Error): void {
+    this.#isPending = false;
+    this.#opener?.refuse(this, error);
   }
 
   /** Subscribes a read to the response. */
@@ -125,9 +144,7 @@ export class SharedRead implements Consumer, Lifetime, QueuedCall {
     this.#last = read;
     this.ended = read.requester.lifetime.ended;
     for (const interrupt of this.#interrupts) interrupt();
-    if (!this.#isQueued) return;
-    this.#opener?.requester.queue?.remove(this);
-    this.dispatch(false);
+    if (this.#isPending) this.#opener?.cancel(this);
   }
 
   succeed(value: unknown): void {
@@ -139,6 +156,7 @@ export class SharedRead implements Consumer, Lifetime, QueuedCall {
     this.#last?.resolve(value);
     if (this.#holders === 0) this.#opener?.requester.reservation.release(this.bytes);
     this.#opener = null;
+    this.#call = null;
   }
 
   fail(error: unknown): void {

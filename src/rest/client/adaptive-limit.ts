@@ -1,0 +1,103 @@
+import type { UpstreamHealth } from "../../errors.ts";
+
+/** The limit never falls below this, unless its maximum is lower: a service must serve a few callers side by side. */
+export const MIN_LIMIT = 8;
+
+/** Requests that were sent while at most this many were in flight, themselves included, show the latency without load. */
+const UNLOADED = 4;
+
+/** A latency is high above one and a half times that without load, and a queue of 100 ms at the service is no reason to send less. */
+const TOLERANCE = 1.5;
+const SLACK_MS = 100;
+
+/** Weights of a new latency in the moving averages: of all requests, and of those without load. */
+const WEIGHT = 1 / 16;
+const UNLOADED_WEIGHT = 1 / 32;
+
+const AFTER_HIGH_LATENCY = 0.8;
+const AFTER_FAILURE = 0.5;
+
+export interface AdaptiveLimitSettings {
+  /** The limit at the start. */
+  readonly initial: number;
+  readonly max: number;
+}
+
+/** The latencies of one endpoint, in milliseconds. */
+interface Latency {
+  mean: number;
+  unloaded: number;
+  count: number;
+}
+
+/** An observed request. Times are in milliseconds by one clock. */
+export interface Observation {
+  /** Identifies the endpoint: endpoints differ in their latency. */
+  readonly endpoint: object;
+  readonly sentAt: number;
+  readonly ms: number;
+  readonly health: UpstreamHealth;
+  /** Requests in flight when it was sent, itself included. */
+  readonly inFlight: number;
+  /** Whether the limit, not the demand, kept the number of requests low. */
+  readonly isLimiting: boolean;
+}
+
+/**
+ * An adaptive concurrency limit, as those of Netflix' concurrency-limits and Envoy: it grows while latency stays near that without load, is
+ * multiplied by 0.8 when the average latency is high, and halved after a timeout, a reset or a 5xx that shows the service to be down. As in
+ * TCP, it doubles at first, and grows by one for each round of requests after the first sign of overload.
+ *
+ * Own code: the packages for Node limit incoming requests of a process by its event loop, and know neither endpoints nor callers.
+ */
+export class AdaptiveLimit {
+  readonly #max: number;
+  readonly #min: number;
+  #limit: number;
+  /** Whether no sign of overload was seen yet. */
+  #isStarting = true;
+  /** Requests that were sent before show nothing about the present limit. */
+  #reducedAt = Number.NEGATIVE_INFINITY;
+  readonly #latencies = new Map<object, Latency>();
+
+  constructor({ initial, max }: AdaptiveLimitSettings) {
+    this.#max = max;
+    this.#min = Math.min(MIN_LIMIT, max);
+    this.#limit = Math.min(initial, max);
+  }
+
+  get value(): number {
+    return Math.floor(this.#limit);
+  }
+
+  observe({ endpoint, sentAt, ms, health, inFlight, isLimiting }: Observation): void {
+    if (health === "down") return this.#reduce(AFTER_FAILURE, sentAt, ms);
+    if (health === "unknown") return;
+    const isUnloaded = inFlight <= UNLOADED || this.#limit === this.#min;
+    const latency = this.#latencies.get(endpoint);
+    if (!latency) {
+      // An endpoint that was never seen without load shows nothing.
+      if (isUnloaded) this.#latencies.set(endpoint, { mean: ms, unloaded: ms, count: 1 });
+      return;
+    }
+    const high = latency.unloaded * TOLERANCE + SLACK_MS;
+    // A single outlier must not look like a trend.
+    const counted = Math.min(ms, 2 * high);
+    const first = 1 / ++latency.count;
+    latency.mean += (counted - latency.mean) * Math.max(WEIGHT, first);
+    if (isUnloaded) latency.unloaded += (counted - latency.unloaded) * Math.max(UNLOADED_WEIGHT, first);
+    if (latency.mean > high) {
+      this.#reduce(AFTER_HIGH_LATENCY, sentAt, ms);
+      latency.mean = latency.unloaded;
+    } else if (isLimiting && ms <= high)
+      this.#limit = Math.min(this.#max, this.#limit + (this.#isStarting ? 1 : 1 / this.#limit));
+  }
+
+  /** Once for each round of requests. */
+  #reduce(factor: number, sentAt: number, ms: number): void {
+    if (sentAt < this.#reducedAt) return;
+    this.#isStarting = false;
+    this.#reducedAt = sentAt + ms;
+    this.#limit = Math.max(this.#min, this.#limit * factor);
+  }
+}

@@ -1,0 +1,71 @@
+import { expect, test, vi } from "vitest";
+import { fakeClock } from "../support/fake-clock.ts";
+import { startGateway } from "../support/gateway.ts";
+import { LONG_TIMEOUT } from "../support/long-timeout.ts";
+import { upTo } from "../support/one-read.ts";
+import { startHolding } from "../support/holding.ts";
+import { startThrottling } from "../support/throttling.ts";
+
+interface Bookmarked {
+  readonly bookmarkRuns: { readonly outcomes: readonly string[]; readonly runs?: readonly (object | null)[] };
+}
+
+const bookmark = (count: number, isBookmarked: boolean) => ({
+  query: `mutation ($ids: [ID!]!) { bookmarkRuns(ids: $ids, isBookmarked: ${isBookmarked}) { outcomes } }`,
+  variables: { ids: upTo(count).map((id) => `ada.mnist.experiments.${id}`) },
+});
+
+test("sends no command that the rate limit of the service would certainly reject", async () => {
+  const { clock, advance } = fakeClock();
+  const service = await startThrottling(120, clock.now);
+  const gateway = await startGateway({ upstream: service, clock, env: { UPSTREAM_RATE_LIMIT: "120/60" } });
+  const send = async (count: number, isBookmarked: boolean) => {
+    const { query, variables } = bookmark(count, isBookmarked);
+    const { data, errors } = await gateway.ask<Bookmarked, unknown>(query, variables);
+    expect(errors).toBeUndefined();
+    return data.bookmarkRuns.outcomes;
+  };
+  expect(await send(100, true)).toEqual(Array(100).fill("DONE"));
+  advance(20_000);
+  expect(await send(100, false)).toEqual([...Array(20).fill("DONE"), ...Array(80).fill("NOT_SENT")]);
+  expect([service.seen().length, service.refused()]).toEqual([120, 0]);
+  // The error of a single command says when it may be sent.
+  const { errors } = await gateway.ask(
+    `mutation { stopExperiment(id: "ada.mnist.1", force: true) { isSent } }`,
+  );
+  expect(errors?.[0]?.extensions).toMatchObject({ code: "RATE_LIMITED", retryAfterSeconds: 40 });
+  expect(service.seen()).toHaveLength(120);
+  advance(40_000);
+  expect(await send(100, false)).toEqual(Array(100).fill("DONE"));
+});
+
+test("sends no further command of a mutation after one that timed out", async () => {
+  const { url, held } = await startHolding();
+  const gateway = await startGateway({
+    upstream: { url },
+    env: { UPSTREAM_CONNECTIONS_PER_TOKEN: "2", UPSTREAM_HEADERS_TIMEOUT_MS: "200" },
+  });
+  const { query, variables } = bookmark(6, true);
+  const { data } = await gateway.ask<Bookmarked, unknown>(query, variables);
+  expect(data.bookmarkRuns.outcomes).toEqual(["UNKNOWN", "UNKNOWN", ...Array(4).fill("NOT_SENT")]);
+  expect(held).toHaveLength(2);
+});
+
+test("tells of a command that was not sent after another that timed out", async () => {
+  const { url, held } = await startHolding();
+  const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_HEADERS_TIMEOUT_MS: "200" } });
+  const stop = (id: number) => `s${id}: stopExperiment(id: "ada.mnist.${id}", force: true) { isSent }`;
+  const { errors } = await gateway.ask(`mutation { ${stop(1)} ${stop(2)} }`);
+  await vi.waitUntil(() => held.length > 0, LONG_TIMEOUT);
+  expect(held).toHaveLength(1);
+  expect(
+    errors?.map(({ message, extensions }) => [message, extensions["code"], extensions["outcome"]]),
+  ).toEqual([
+    ["The service did not answer in time.", "UPSTREAM_TIMEOUT", "unknown"],
+    [
+      "Not sent: the service did not answer an earlier command of this operation in time.",
+      "UPSTREAM_TIMEOUT",
+      undefined,
+    ],
+  ]);
+});

@@ -1,0 +1,59 @@
+import { startFake, type FakeResponse, type Seen } from "./fake.ts";
+
+interface Job {
+  readonly seen: Seen;
+  readonly arrived: number;
+  /** When a worker began with it; null while it is queued. */
+  began: number | null;
+  readonly respond: (response: FakeResponse) => void;
+}
+
+interface Workers {
+  readonly workers: number;
+  readonly serviceMs: number;
+  /** Requests that were queued for longer get 504 when a worker takes them. */
+  readonly timeoutMs: number;
+  /** Requests that find a longer queue get 503. */
+  readonly queue: number;
+  readonly now: () => number;
+  readonly responseTo: (seen: Seen) => FakeResponse;
+}
+
+/** A service with a number of workers and a bounded FIFO queue, as gunicorn behind nginx. `tick` is to be called when its clock has moved. */
+export async function startWorkers({ workers, serviceMs, timeoutMs, queue, now, responseTo }: Workers) {
+  const jobs: Job[] = [];
+  const began = () => jobs.filter((job) => job.began !== null);
+  const drop = (job: Job, response: FakeResponse) => {
+    jobs.splice(jobs.indexOf(job), 1);
+    job.respond(response);
+  };
+  const assign = () => {
+    for (const job of jobs.filter((each) => each.began === null)) {
+      if (began().length === workers) return;
+      if (now() - job.arrived > timeoutMs) drop(job, { text: "", status: 504 });
+      else job.began = now();
+    }
+  };
+  let longest = 0;
+  const service = await startFake(
+    (seen) =>
+      new Promise<FakeResponse>((respond) => {
+        if (jobs.length >= workers + queue) return respond({ text: "", status: 503 });
+        jobs.push({ seen, arrived: now(), began: null, respond });
+        longest = Math.max(longest, jobs.length);
+        assign();
+      }),
+  );
+  return {
+    ...service,
+    /** Responds to what has been served for long enough, and begins with what is queued. */
+    tick: () => {
+      for (const job of began()) if (now() - (job.began ?? 0) >= serviceMs) drop(job, responseTo(job.seen));
+      assign();
+    },
+    /** Requests that it has not answered yet. */
+    open: () => jobs.length,
+    /** The most requests that were open at a time. */
+    longest: () => longest,
+  };
+}
