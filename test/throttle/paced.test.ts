@@ -305,19 +305,21 @@ describe("a service that answers 20 requests a minute", () => {
   });
 });
 
-test("explain tells how long a request waited", async () => {
+test("explain reports how long a request waited, and for what", async () => {
   const { time, gateway } = await startPaced({ UPSTREAM_RATE_LIMIT: "4/60", EXPLAIN: "on" });
   const spy = vi.spyOn(performance, "now").mockImplementation(() => time.clock.now());
   onTestFinished(() => spy.mockRestore());
   time.advance(1_000);
   const answer = gateway.ask(statusesOf(upTo(5)), {}, { headers: { "x-rungraph-explain": "1" } });
   const { extensions } = (await settle(answer, time, gateway)) as unknown as {
-    extensions: { explain: { requests: { waitedMs: number }[] } };
+    extensions: { explain: { requests: { waitedMs: number; waitedFor: string | null }[] } };
   };
   const waited = extensions.explain.requests.map(({ waitedMs }) => waitedMs);
   // Three at once, the others after the minute.
   expect(waited).toHaveLength(5);
   expect(waited.filter((ms) => ms > 0)).toHaveLength(2);
+  const reasons = extensions.explain.requests.map(({ waitedFor }) => waitedFor);
+  expect(reasons).toEqual([null, null, null, "RATE_LIMIT", "RATE_LIMIT"]);
 });
 
 /** A server of release 0.4, which counts metrics by themselves: 20 requests in a second, and 120 others in a minute. */

@@ -43,7 +43,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "rest/client": {
     holds:
-      "one upstream request: rate limiter, connection limiter, circuit breaker, retries, transport, error mapping",
+      "one upstream request: admission (rate limits, adaptive concurrency limit, circuit breaker), retries, transport, error mapping",
     imports: ["errors.ts", "util", "callers", "operation-trace.ts", "rest/api"],
   },
   "rest/session": {

@@ -4,7 +4,7 @@
 /**
  * @typedef {{
  *   method: string, template: string, attempt: number, status: number | null, error: string | null,
- *   round: number, startMs: number, waitedMs: number, durationMs: number | null, bytes: number, reads: number,
+ *   round: number, startMs: number, waitedMs: number, waitedFor: string | null, durationMs: number | null, bytes: number, reads: number,
  *   fields: string[], moreFields: number,
  * }} ExplainedRequest
  * @typedef {[ExplainedRequest, ...ExplainedRequest[]]} Requests of one row
@@ -91,15 +91,22 @@ function labelOf(requests) {
 /** @param {number[]} numbers */
 const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 
+/** @type {Readonly<Record<string, string>>} */
+const REASONS = {
+  RATE_LIMIT: " for the rate limit of the token",
+  CONCURRENCY: " for other requests",
+  CIRCUIT: " for a probe of the service",
+};
+
 /** @param {Requests} requests */
 function detailsOf(requests) {
-  const [{ method, template, round, attempt, startMs, waitedMs, reads }] = requests;
+  const [{ method, template, round, attempt, startMs, waitedMs, waitedFor, reads }] = requests;
   const time = timeOf(requests);
   const isOne = requests.length === 1;
   const facts = [
     outcomeOf(requests),
     `${time === null ? "" : `${time} `}from ${inMs(startMs)}`,
-    ...(isOne && waitedMs >= 1 ? [`waited ${inMs(waitedMs)}`] : []),
+    ...(isOne && waitedMs >= 1 ? [`waited ${inMs(waitedMs)}${REASONS[`${waitedFor}`] ?? ""}`] : []),
     inBytes(sumOf(requests.map(({ bytes }) => bytes))),
     `round ${round}`,
     ...(isOne && attempt > 1 ? [`attempt ${attempt}`] : []),
