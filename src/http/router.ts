@@ -100,13 +100,13 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
       let isRead = false;
       readBody(request, maxBytes, (body) => {
         isRead = true;
-        permit.markBusy();
+        permit.forbidPreemption();
         if (Buffer.isBuffer(body)) return run(identity, permit, response, body);
         permit.release();
         if (body) rejectAs(body, protocol, identity, response);
       });
       // A body that does not come keeps nobody out.
-      afterPendingIo(() => isRead || permit.markIdle(() => refuse(request.socket, 408)));
+      afterPendingIo(() => isRead || permit.allowPreemption("idle", () => refuse(request.socket, 408)));
     };
   };
 

@@ -109,7 +109,7 @@ class Client extends WebSocket {
   use(): () => void {
     this.#used++;
     this.#cancelIdle();
-    this.#permit.markBusy();
+    this.#permit.forbidPreemption();
     return () => {
       if (--this.#used === 0) this.#becomeIdle();
     };
@@ -163,7 +163,7 @@ class Client extends WebSocket {
   /** While nothing uses the connection, a new caller may preempt its permit, and it closes after a while. */
   #becomeIdle(): void {
     if (this.readyState !== this.OPEN) return;
-    this.#permit.markIdle(() => {
+    this.#permit.allowPreemption("idle", () => {
       this.close(TRY_AGAIN_LATER, "Others need the place");
       setImmediate(() => this.terminate());
     });
