@@ -90,7 +90,7 @@ export function createGateway(options: GatewaySettings) {
     onMismatch: events.wrongType,
     onFailure: events.upstreamFailure,
     onRequest: telemetry.upstreamRequest,
-    runTask: scheduler.run,
+    runCooperatively: scheduler.runCooperatively,
     openSpan: openUpstreamSpan,
   });
   const admission = createAdmission(config, callers, client.shedLoad);
@@ -154,7 +154,7 @@ export function createGateway(options: GatewaySettings) {
     responseWriter,
     telemetry,
     isExplainable: config.EXPLAIN ?? exampleToken !== undefined,
-    runTask: scheduler.run,
+    scheduler,
     publicError: toPublic,
     onError: events.unexpected,
   };

@@ -89,7 +89,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
           response.req.socket.destroy();
         });
       });
-      afterPendingIo(() => afterPendingIo(() => dependencies.runTask(identity.caller, begin)));
+      afterPendingIo(() => afterPendingIo(() => dependencies.scheduler.run(identity.caller, begin)));
     };
 
     return (request, response) => {
