@@ -43,7 +43,7 @@ export interface GatewaySettings {
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
-  /** The clock of subscriptions, paces, kept responses, the circuit and slow readers. Tests advance it by hand. */
+  /** The clock of subscriptions, rate limits, cached responses, the circuit breaker and slow readers. Tests advance it by hand. */
   readonly clock?: Clock;
 }
 

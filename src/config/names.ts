@@ -13,7 +13,7 @@ const SERVICE_LINK = /_SERVICE_HOST$|_SERVICE_PORT(?:_|$)|_PORT(?:_\d+_(?:TCP|UD
 /**
  * Gives each setting its value: any may come as `NAME_FILE` too, the path of a file that contains it. A name that is a
  * setting is never such a path: `UPSTREAM_CA_FILE` has no `UPSTREAM_CA`, and no setting has the name of another with `_FILE`.
- * No fault contains a value, a path or what is in a file.
+ * No issue contains a value, a path or the content of a file.
  */
 export function readNames(environment: Environment, settings: readonly string[]) {
   // What is blank counts as not set.

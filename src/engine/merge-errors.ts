@@ -97,7 +97,7 @@ function compare(a: readonly number[], b: readonly number[]): number {
 function nullAt(data: unknown, path: Path): Path {
   let value = data;
   for (const [index, key] of path.entries()) {
-    // Where the whole result is null, the field itself is the place.
+    // Where the whole result is null, the path is that of the field.
     if (value === null || value === undefined) return path.slice(0, Math.max(1, index));
     value = (value as Readonly<Record<string | number, unknown>>)[key];
   }

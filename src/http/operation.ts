@@ -48,12 +48,12 @@ export interface GatewayDependencies {
   readonly memoryBudget: MemoryBudget;
   readonly responseWriter: ResponseWriter;
   readonly telemetry: Telemetry;
-  /** Whether callers may ask what an operation costs. */
+  /** Whether callers may request `extensions.explain`. */
   readonly isExplainable: boolean;
   readonly scheduler: Scheduler;
   /** Converts any error to the one that callers see. */
   readonly publicError: (error: unknown) => GraphQLError;
-  /** Receives what made a request fail unexpectedly. */
+  /** Receives unexpected errors of requests. */
   readonly onError: (error: unknown) => void;
 }
 

@@ -16,7 +16,7 @@ import { hasValidUrl, isAmong, isOwnLocalPage, readTarget } from "./request-targ
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Executes a request and writes its result; its scope ends before, or with the last piece. `body` is null unless it is a POST. */
+/** Executes a request and writes its result; its scope ends before, or with the last chunk. `body` is null unless it is a POST. */
 export type Execute = (response: ServerResponse, body: Buffer | null, scope: RequestScope) => Promise<void>;
 
 interface Routes {
@@ -105,7 +105,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
         permit.release();
         if (body) rejectAs(body, protocol, identity, response);
       });
-      // A body that does not come keeps nobody out.
+      // A body that does not arrive excludes no other caller.
       afterPendingIo(() => isRead || permit.allowPreemption("idle", () => refuse(request.socket, 408)));
     };
   };

@@ -40,7 +40,7 @@ export type CallerLive = ReturnType<ReturnType<typeof createLive>["of"]>;
 interface SharedPoll {
   readonly poll: Poll;
   readonly timing: PollTiming;
-  users: number;
+  subscribers: number;
 }
 
 /** What is kept for one token, also after its last subscription: connecting again renews no rate limit. */
@@ -114,15 +114,15 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
       const added = {
         poll,
         timing: schedulerOf(own, limitOf(shared.server.supported(endpoint))).add(poll),
-        users: 0,
+        subscribers: 0,
       };
       polls.set(key, added);
       return added;
     };
     const entry = usable ?? add();
-    entry.users++;
+    entry.subscribers++;
     const leave = (): void => {
-      if (--entry.users > 0) return;
+      if (--entry.subscribers > 0) return;
       count--;
       entry.timing.remove();
       if (polls.get(key) === entry) polls.delete(key);

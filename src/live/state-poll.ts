@@ -27,7 +27,7 @@ export interface StateSource<State extends object> extends Source, Pick<Poll, "b
 }
 
 /**
- * Charges the bytes that a poll keeps between its reads, in place of those that were charged before. Throws `GatewayError` above the
+ * Charges the bytes that a poll keeps between its reads, instead of those that were charged before. Throws `GatewayError` above the
  * limit of the caller.
  */
 export type ChargeKept = (bytes: number) => void;

@@ -17,14 +17,14 @@ export interface Appended<Position, Item> {
   readonly rest?: Rest<Appended<Position, Item>> | null;
 }
 
-interface Rest<Part> {
-  /** Reads the next part. Rejects when the response fails. */
-  readonly next: () => Promise<Part>;
+interface Rest<Chunk> {
+  /** Reads the next chunk. Rejects when the response fails. */
+  readonly next: () => Promise<Chunk>;
   /** Ends the response. */
   readonly close: () => void;
 }
 
-/** Something of a run to which items are only appended: a log, a list of metrics. */
+/** A list of a run to which items are only appended: a log, metrics. */
 export interface TailSource<Position, Item> extends Source {
   /** Reads what is behind a position. Equal reads of one session share a request. */
   readonly read: (session: Session, position: Position) => Promise<Appended<Position, Item>>;
@@ -32,7 +32,7 @@ export interface TailSource<Position, Item> extends Source {
   readonly run: StateSource<object>;
 }
 
-/** The items of one read, which several subscribers take, each at its pace. */
+/** The items of one read, which several subscribers take, each at its own speed. */
 interface Batch<Item> {
   readonly items: readonly Item[];
   readonly bytes: number;
@@ -59,7 +59,7 @@ interface Member<Position, Item> {
   readonly stream: LiveStream<Item>;
 }
 
-/** How long the others wait for a subscriber that takes no part, in milliseconds. It then reads on by itself. */
+/** How long the others wait for a subscriber that does not read, in milliseconds. It then reads on by itself. */
 const PATIENCE_MS = 5_000;
 
 /**
@@ -128,8 +128,8 @@ export function createTailPoll<Position, Item>(
   };
 
   /**
-   * Lets several subscribers read on together in an open response. Its next part is read when all of them have taken the
-   * last one, so that it is sent once and one part of it is held. Nobody holds it open for long without reading.
+   * Lets several subscribers read on together in an open response. Its next chunk is read when all of them have taken the
+   * last one, so that it is sent once and only one chunk is in memory. A subscriber that does not read keeps it open only for a while.
    */
   const shareRest = (
     rest: Rest<Appended<Position, Item>>,

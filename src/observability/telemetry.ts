@@ -208,7 +208,7 @@ const MAX_LOGGED_NAMES = 5;
 /** Characters of a caller's key that logs have: too few to try tokens by them. */
 const SHORT_KEY_LENGTH = 8;
 
-/** A line of the log: who asked, and what came of it. Not by spreads: with two of them a line takes five times as long. */
+/** A line of the log: the caller, and the outcome. Not by spreads: with two of them a line takes five times as long. */
 const lineOf = (
   { scope: { requestId, trace, token, caller }, span }: Reported,
   client: ClientName | null,
@@ -219,7 +219,7 @@ const lineOf = (
     {
       requestId,
       traceId: span.traceId ?? traceIdOf(trace),
-      // Callers without a token are not told apart.
+      // Callers without a token are not distinguished.
       caller: token === null ? "anonymous" : caller.key.slice(0, SHORT_KEY_LENGTH),
       client: client && client.client,
       clientVersion: client && client.version,

@@ -85,7 +85,7 @@ export function endOperationSpan(
 
 /**
  * Opens the CLIENT span of one upstream request. Instrumentations of `node:http` and undici make no span within it:
- * theirs would hold the filled path, and undici's would append a second `traceparent` to the header.
+ * theirs would contain the filled path, and undici's would append a second `traceparent` to the header.
  */
 export function openUpstreamSpan(
   method: string,

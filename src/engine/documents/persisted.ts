@@ -57,7 +57,7 @@ const notFound = (message: string) => rejection(message, "PERSISTED_QUERY_NOT_FO
 export const DOCUMENT_CHARACTER_BYTES = 2;
 
 /**
- * Automatic persisted queries: a client sends a hash, and the document as well once the gateway asks for it. Keeps up to
+ * Automatic persisted queries: a client sends a hash, and the document as well once the gateway requests it. Keeps up to
  * `maxBytes` of texts and evicts the least recently used. Own code: Yoga's plugin covers only Yoga's path.
  */
 export function persistedDocuments(maxBytes: number): DocumentStore {

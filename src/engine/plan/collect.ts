@@ -109,7 +109,7 @@ export function createIncrementalDirectives(
     return values?.["if"] === false ? null : (values ?? null);
   };
 
-  // What is spread again may be deferred at the same place. Its list would then come twice.
+  // A fragment that is spread again may be deferred at the same path. Its list would then be delivered twice.
   const again = spreadAgain(selectionSet, fragments);
   return {
     /** What `@defer` says of a fragment; null when it is not deferred. */

@@ -137,7 +137,7 @@ function valuesBy(name: string, row: Row): readonly unknown[] {
 /** The runs with each combination of values, the most frequent first. */
 export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly records: Row[] }>();
-  /** The different values by their JSON. Their numbers tell combinations apart, however long the values are. */
+  /** The different values by their JSON. Their numbers identify combinations, however long the values are. */
   const ordinals = new Map<string | undefined, number>();
   let bytes = 0;
   const ordinalOf = (value: unknown): number => {

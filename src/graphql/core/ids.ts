@@ -73,7 +73,7 @@ export function recordIdIn(typeName: string, id: string, parent: Resource): numb
 
 const a = (noun: string): string => `${/^[AEIO]/u.test(noun) ? "an" : "a"} ${noun}`;
 
-/** Kinds of which one is asked for, and what messages call one. */
+/** The possible kinds of an argument, and what messages call one. */
 export interface Candidates {
   readonly kinds: readonly Kind[];
   readonly one: string;

@@ -27,7 +27,7 @@ export function wordsOf(schema: GraphQLSchema, renames: Renames): ReadonlyMap<st
   );
 }
 
-/** Renames types and root fields, in descriptions as well. Changes the schema, which nobody else may have. */
+/** Renames types and root fields, in descriptions as well. Changes the schema, which must not be shared. */
 export function rename(schema: GraphQLSchema, renames: Renames): GraphQLSchema {
   const words = wordsOf(schema, renames);
   const wordFor = (name: string) => words.get(name) ?? name;

@@ -88,7 +88,7 @@ const RunOrder = builder.inputType("RunOrder", {
   }),
 });
 
-/** The order that the arguments ask for, if any. Throws `InputError` when they ask for none, two, or one that the runs lack. */
+/** The order that the arguments name, if any. Throws `InputError` when it names none, two, or one that the runs lack. */
 function orderOf(
   order: typeof RunOrder.$inferInput | null | undefined,
   { keys, many }: Row,
@@ -122,7 +122,7 @@ interface Narrowing {
   readonly conditions: readonly Condition[];
   /** What the gateway compares. */
   readonly isMatch?: IsMatch;
-  /** Tells it from others in cursors. */
+  /** Identifies it in cursors. */
   readonly name: string;
 }
 

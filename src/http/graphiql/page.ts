@@ -15,7 +15,7 @@ const DESTRUCTIVE = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
 const ASSETS = "/graphiql/";
 
 /**
- * The page holds a token, so it runs only its own scripts, connects to no other origin and cannot be framed. Inline
+ * The page contains a token, so it runs only its own scripts, connects to no other origin and cannot be framed. Inline
  * styles are allowed because the editor generates them.
  */
 const POLICY = [
@@ -57,7 +57,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     /** The document of the first tab. */
     welcome: readOwn(`welcome-${isDemo ? shown : "start"}.graphql`),
     operations: pageOperations(rename, { isDemo }),
-    /** Names of mutations that the page asks about before it sends them. */
+    /** Names of mutations that the page sends only after a confirmation. */
     destructive: Object.keys(schema.getMutationType()?.getFields() ?? {}).filter((name) =>
       DESTRUCTIVE.test(name),
     ),
@@ -154,7 +154,7 @@ const loadAssets = lazy(async (): Promise<ReadonlyMap<string, Asset>> => {
   return new Map(Object.entries(texts).map(([file, text]) => [file, asset(file, text)]));
 });
 
-/** Reads a file of the page. Not by promises: since Node 26 their errors do not tell where a file was missed. */
+/** Reads a file of the page. Not by promises: since Node 26 their errors have no stack. */
 const readOwn = (name: string): string => readFileSync(new URL(name, OWN_FILES), "utf8");
 
 function asset(file: string, text: string): Asset {

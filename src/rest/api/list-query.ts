@@ -36,7 +36,7 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
 }
 
 /**
- * The keys of rows by which a server sorts a list: the one that is asked for, and the dates that the profile names besides. The order
+ * The keys of rows by which a server sorts a list: the requested one, and the dates that the profile names besides. The order
  * of a server of which the profile says nothing is taken for one by dates.
  */
 export function sortKeys(
@@ -157,8 +157,8 @@ export const isSayable = ({ key, name, operator, operands }: Condition): boolean
 
 function written({ argument, key, name, operator, operands }: Condition): string {
   const { spelling, isValid, expected } = QUERY_FIELDS[key];
-  const faulty = operands.find((operand) => !isValid(operand));
-  if (faulty !== undefined) throw refused(argument, expected, faulty);
+  const invalid = operands.find((operand) => !isValid(operand));
+  if (invalid !== undefined) throw refused(argument, expected, invalid);
   return `${spelling}${name === undefined ? "" : `.${name}`}:${OPERATORS[operator]}${operands.join("|")}`;
 }
 

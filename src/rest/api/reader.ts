@@ -64,7 +64,7 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
       const list: unknown = answer[key];
       const items = Array.isArray(list) ? yield* readEach(readItem, list, mismatches, key) : list;
       if (items === null && !mayBeNull) throw unusable(mismatches.at(-1) ?? key);
-      // Safe: the key holds the items, or what its check allows in place of a list.
+      // Safe: the value of the key is the items, or what its check allows instead of a list.
       return { answer: (items === list ? answer : { ...answer, [key]: items }) as Answer, mismatches };
     },
   };

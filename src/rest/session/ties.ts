@@ -16,9 +16,9 @@ export const NO_ORDER: SortKeys = [];
 
 /** The last rows of a page that are a tie, of which more may follow. */
 export interface ShownTie {
-  /** Tells the values of their keys from others. */
+  /** Distinguishes the values of their keys. */
   readonly values: string;
-  /** The ids of those that a walk has shown. */
+  /** The ids of those that earlier pages have shown. */
   readonly ids: readonly number[];
 }
 
@@ -35,7 +35,7 @@ export const areTied = (one: unknown, other: unknown, keys: SortKeys): boolean =
     return value !== undefined && isSame(value, valueAt(other, key));
   });
 
-/** Tells the values of a row from others. Those of others may be the same by chance. */
+/** A short hash of the values of a row. Different values may have the same one. */
 export const valuesOf = (row: unknown, keys: SortKeys): string =>
   hash("sha1", JSON.stringify(keys.map((key) => [valueAt(row, key)])), "base64url").slice(0, 6);
 
