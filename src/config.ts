@@ -75,7 +75,7 @@ const Environment = z.object({
 
 export const SETTINGS: readonly string[] = Object.keys(Environment.shape);
 
-/** What a gateway runs under: the settings as they were read, and the bounds in addition to them. */
+/** The settings as they were read, and the fixed limits. */
 export type Config = z.output<typeof Environment> & FixedLimits;
 
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */

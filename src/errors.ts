@@ -53,7 +53,7 @@ export type ErrorCode = keyof typeof TABLE;
 
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeRow>> = TABLE;
 
-/** The HTTP status of a response with only an error of this code. */
+/** The HTTP status of a response that holds only an error of this code. */
 export const statusOf = (code: ErrorCode): number => ERROR_CODES[code].status;
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>
@@ -65,7 +65,7 @@ export class InputError extends RangeError {}
 export interface ErrorDetails {
   /** The reference that could not be resolved. */
   readonly reference?: string;
-  /** The command may have been executed, although the request failed. */
+  /** What the caller asked for may have been done, although it failed. */
   readonly outcome?: "unknown";
   /** The endpoint: `route` is its template, never the filled path. `status` is absent when there was no response. */
   readonly upstream?: { readonly method: string; readonly route: string; readonly status?: number };
@@ -162,7 +162,7 @@ export const OVERLOADED = "The gateway is overloaded; try again later.";
 export const isGatewayError = (error: unknown, ...codes: readonly ErrorCode[]): error is GatewayError =>
   error instanceof GatewayError && codes.includes(error.code);
 
-/** Whether an error says that the command may have been executed. */
+/** Whether an error says that what was asked for may have been done. */
 export const hasOutcome = (error: unknown): boolean =>
   error instanceof GatewayError && error.details.outcome !== undefined;
 

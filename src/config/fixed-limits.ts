@@ -41,7 +41,7 @@ export const fixedLimitsFor = ({ UPSTREAM_TIMEOUT_MS, UPSTREAM_CONNECTIONS, MAX_
   MAX_WAITING_BYTES: 64_000_000,
   /** Until the headers of a response: the rest of its time is for the body. */
   UPSTREAM_HEADERS_TIMEOUT_MS: Math.ceil((UPSTREAM_TIMEOUT_MS * 2) / 3),
-  /** What waits for a connection: a service that answers in 50 ms is through with it in 2 s. */
+  /** Requests that wait for a connection: a service that answers in 50 ms serves them in 2 s. */
   UPSTREAM_QUEUE: 40 * UPSTREAM_CONNECTIONS,
   /** Ten callers at least share the subscriptions. */
   MAX_SUBSCRIPTIONS_PER_TOKEN: Math.ceil(MAX_SUBSCRIPTIONS / 10),

@@ -310,7 +310,7 @@ function selectPlan(document: PreparedDocument, params: OperationParams, isReadO
   });
 }
 
-/** What errors of a request do by its `onError`. Throws when that is something else. */
+/** The error behavior by `onError` of a request. Throws when that is something else. */
 function errorBehaviorOf(onError: string): ErrorBehavior {
   if (onError === "NULL" || onError === "PROPAGATE" || onError === "HALT") return onError;
   throw rejection("onError: expected one of NULL, PROPAGATE, HALT", "BAD_REQUEST");

@@ -119,7 +119,7 @@ function at(
   return Object.assign(error, { locations: original ? locationsOf(original) : undefined });
 }
 
-/** What failed in an operation, for logs. */
+/** A failure in an operation, for logs. */
 export interface FailedPath {
   /** `GET {owner}/{project}/experiments/{id}/`: a template, never the path itself. For a bug of the gateway, the field. */
   readonly at: string;

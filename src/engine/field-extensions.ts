@@ -35,13 +35,13 @@ type StartChild = (
   keysOf: KeysOf,
 ) => Promise<unknown>;
 
-/** What a selection needs from its parent object. */
+/** The needs of a selection from its parent object. */
 export interface SelectionNeeds {
   /** Keys of the parent's record. */
   readonly keys: readonly string[];
   /** Reads that need only the parent's address. */
   readonly children: readonly ChildRead[];
-  /** What the deferred fragments of the selection need; absent without them. */
+  /** The needs of its deferred fragments; absent without them. */
   readonly deferred?: () => SelectionNeeds;
 }
 

@@ -46,7 +46,7 @@ export function mergeErrors(
     const { code, details } = originalError;
     const { reference } = details;
     const isSeparate = separate.has(String(path[0]));
-    // What does not exist fails again for each field that refers to it.
+    // A missing record fails again for each field that refers to it.
     const common = code === "NOT_FOUND" && reference !== undefined ? reference : failure;
     const key = isSeparate ? `${path[0]} ${path[1]} ${code} ${reference}` : common;
     const existing = groups.get(key);

@@ -24,7 +24,6 @@ export interface StreamSource {
   readonly openStream: () => OpenStream;
 }
 
-/** What a valid subscription is opened with. */
 interface OpenedSource extends StreamSource {
   /** The memory that its document takes; null where that is shared. */
   readonly reservation: MemoryReservation | null;

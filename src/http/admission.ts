@@ -56,7 +56,7 @@ type ClosedReason = (caller: Caller, paused: number) => GatewayError | null;
 
 /** Limits how many operations, streams, sockets or downloads run at a time. */
 class ConcurrencyLimit {
-  /** What messages call the limited things. */
+  /** The name of what is limited, for messages. */
   readonly kind: string;
   readonly quota: Quota;
   /** Number of paused permits, which others use meanwhile. */

@@ -77,7 +77,7 @@ export async function serveDownload(
   response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
   try {
     const { status, headers, body, failureOf } = await span.run(() => open(scope));
-    /** What made the body break off; stays null when the caller disconnects. */
+    /** The error that ended the body early; null when the caller disconnects. */
     let failure: unknown = null;
     // The end of the response ends the scope, and with it what is not read.
     if (request.method === "HEAD") response.writeHead(status, headers).end();
@@ -185,7 +185,7 @@ const HEADERS: Record<Download, (name: string) => Record<string, string>> = {
     "content-type": "application/gzip",
     ...contentDisposition("attachment", `${name}.tar.gz`),
   }),
-  // What a run wrote is nothing that this origin should show.
+  // Files of a run must not be rendered on this origin.
   files: (name) => ({
     "content-type": "application/octet-stream",
     ...contentDisposition("attachment", name),

@@ -201,7 +201,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
  */
 function closeAfter(response: ServerResponse): void {
   const { url = "", socket } = response.req;
-  // Those behind an answer that closes would be lost.
+  // Responses behind one that closes would be lost.
   for (const earlier of responsesOn(socket)) if (!earlier.headersSent) earlier.removeHeader("connection");
   if (response.headersSent || /^\/(?:downloads|export)\//.test(url))
     response.once("close", () => afterPoll(QUIET_MS, () => unanswered(socket) || socket.destroySoon()));

@@ -43,7 +43,7 @@ interface SharedPoll {
   subscribers: number;
 }
 
-/** What is kept for one token, also after its last subscription: connecting again renews no rate limit. */
+/** State of one token, also after its last subscription: connecting again renews no rate limit. */
 interface CallerPolls {
   /** By the rate limits that upstream has for them. */
   readonly schedulers: Map<RateLimit | null, PollScheduler>;
@@ -186,7 +186,7 @@ function chargeIn(reservation: MemoryReservation): ChargeKept {
       if (added > 0) reservation.chargeShared(added);
       else reservation.release(-added);
     } catch (error) {
-      // What is refused is not kept.
+      // Rejected bytes are not kept.
       reservation.release(added);
       throw error;
     }

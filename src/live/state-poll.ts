@@ -3,7 +3,6 @@ import type { Session } from "../rest/session/session.ts";
 import type { Poll } from "./poll-scheduler.ts";
 import { LiveStream } from "./stream.ts";
 
-/** What is polled: polls of one token with equal keys are one. */
 export interface Source {
   /** Identifies what is polled: subscribers with the same token and key share a poll. */
   readonly key: string;
@@ -105,7 +104,7 @@ export function createStatePoll<State extends object>(source: StateSource<State>
         state = now;
         version++;
         isDone = source.isFinal(now);
-        // What is read for the events must not be older than they are.
+        // Later reads of the events must not return older responses.
         session.endSharing();
         return true;
       } finally {

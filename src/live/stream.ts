@@ -1,4 +1,4 @@
-/** What a subscriber receives: a value, or an error of a poll, after which the stream may continue. */
+/** An event for a subscriber: a value, or an error of a poll, after which the stream may continue. */
 export type StreamEvent<Value> = (
   | { readonly value: Value; readonly error?: undefined }
   | { readonly value?: undefined; readonly error: unknown }

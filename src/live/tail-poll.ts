@@ -209,7 +209,7 @@ export function createTailPoll<Position, Item>(
     isWanted: () => isRunOver !== null && waiting().size > 0,
     isOver: () => isRunOver === true,
     read: async (session, latenessMs) => {
-      // What is read after the run has ended is read to its end: something may have been added before.
+      // After the run has ended it is read to its end: something may have been added before.
       const isLast = isRunOver === true;
       const readFor = async ([position, group]: [Position, Subscriber[]]): Promise<boolean> => {
         const appended = await read(session, position);
@@ -218,7 +218,7 @@ export function createTailPoll<Position, Item>(
         if (appended.items.length === 0 && appended.hasMore) onWait(true);
         return appended.items.length > 0 || appended.hasMore;
       };
-      // What was read for some is not lost where it fails for others.
+      // Items that were read for some are delivered where reads for others fail.
       const gains = await Promise.allSettled([...waiting()].map(readFor));
       for (const gain of gains) if (gain.status === "rejected") throw gain.reason;
       return gains.some((gain) => gain.status === "fulfilled" && gain.value);

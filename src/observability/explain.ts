@@ -7,7 +7,6 @@ class PathCost {
   readonly parent: PathCost | null;
   readonly at: string | number;
   readonly below = new Map<string | number, PathCost>();
-  /** What is loaded for it. */
   readonly loads: Load[] = [];
 
   constructor(parent: PathCost | null, at: string | number) {
@@ -47,7 +46,7 @@ class Load {
   }
 }
 
-/** What is shown of an upstream request. It has no end when the operation was complete before the response. */
+/** The report of an upstream request. It has no end when the operation was complete before the response. */
 const shownOf = (
   { attempts, round }: { readonly attempts: readonly object[]; readonly round: number },
   { method, path }: { readonly method: string; readonly path: string },
@@ -184,7 +183,7 @@ export function explainer(
   };
 }
 
-/** What an operation cost. Times are in milliseconds since it began. */
+/** The cost of an operation. Times are in milliseconds since it began. */
 function explained(
   { loads, attempts, free, scans }: ReturnType<typeof replay>,
   began: number,

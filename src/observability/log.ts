@@ -41,7 +41,7 @@ export function createLog(level: string): { readonly log: Log; readonly close: (
   return { log, close };
 }
 
-/** What a terminal shows of a request, in this order, and the units of numbers. */
+/** The keys of a request that a terminal shows, in this order, and the units of numbers. */
 const SHOWN = ["status", "type", "what", "name", "ms", "upstreamRequests", "bytes", "code", "codes"];
 const UNITS: Readonly<Record<string, string>> = { ms: " ms", upstreamRequests: " upstream", bytes: " bytes" };
 

@@ -25,7 +25,7 @@ const OTHER: ClientName = { client: "other", version: "other" };
 
 type Summed = "operations" | "failed" | "seconds";
 
-/** What is counted under one pair of names. */
+/** The counts of one pair of names. */
 interface Counts extends Record<Summed, number> {
   readonly labels: Readonly<Record<string, string>>;
   /** Infinite for names that stay. */

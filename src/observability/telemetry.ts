@@ -39,7 +39,7 @@ const REQUESTS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200];
 type Load = UpstreamLoad &
   Record<"operations" | "downloads" | "subscriptions" | "polls" | "waitingBytes", number>;
 
-/** What other parts count: the metrics of the current load, with their help. */
+/** The metrics of the current load, with their help. */
 const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>> = {
   circuit: [
     "rungraph_circuit_open",

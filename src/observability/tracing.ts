@@ -20,7 +20,7 @@ import type { OperationDetails } from "../engine/engine.ts";
 /** Creates spans by the SDK that the process has registered, even later. Without one it makes none that count. */
 const tracer = trace.getTracer("rungraph");
 
-/** What is known at the end of a span. Attributes contain only what is safe to log. */
+/** The outcome at the end of a span. Attributes contain only values that are safe to log. */
 interface Ending {
   /** A more specific name that was unknown at the start. */
   readonly name?: string;

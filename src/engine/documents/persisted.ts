@@ -28,7 +28,7 @@ export interface OperationParams {
   readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
   /** The hash of the document, for clients that do not send `extensions.persistedQuery`. */
   readonly documentId?: string | null | undefined;
-  /** What an error does: `NULL`, `PROPAGATE` or `HALT`. Default: `PROPAGATE`. */
+  /** The error behavior: `NULL`, `PROPAGATE` or `HALT`. Default: `PROPAGATE`. */
   readonly onError?: string | null | undefined;
 }
 

@@ -151,7 +151,7 @@ function keysBelow(
 const extensionsOf = (type: GraphQLObjectType, name: string): FieldExtensions =>
   type.getFields()[name]?.extensions ?? {};
 
-/** What deferred fragments need, with those within them. */
+/** The needs of deferred fragments, with those within them. */
 function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
   const all = deferred.flatMap(({ selection }) => {
     const { needs } = selection();

@@ -14,7 +14,7 @@ export interface PendingPart {
   readonly label?: string;
 }
 
-/** What is delivered of a part: the fields of its fragment or the next items of its list; neither when nothing more follows. */
+/** A delivery of a part: the fields of its fragment or the next items of its list; neither when nothing more follows. */
 export interface IncrementalResult {
   readonly part: PendingPart;
   /** Null when an error has made the object null. */
@@ -98,7 +98,7 @@ export function openQueue(meter: Meter) {
           wake = resolve;
         });
       }
-      // What is complete in the same tick is sent together.
+      // Results that are complete in the same tick are sent together.
       await yieldToEventLoop();
       return take();
     },

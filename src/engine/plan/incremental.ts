@@ -147,7 +147,7 @@ export function deliverIncrementally(
     const values: unknown[] = Array.from({ length: items.length }, () => null);
     // Safe: an array's items are keyed by their index.
     const slots = values as unknown as ResultSlots;
-    /** What delivers the items that are complete, by the index of the first. */
+    /** Functions that deliver completed items, by the index of the first. */
     const complete = new Map<number, () => number>();
     let next = from;
 

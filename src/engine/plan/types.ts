@@ -12,7 +12,7 @@ import type { IncrementalDirectives } from "./collect.ts";
 /** A compiled selection on one object type at one position of a document. */
 export interface Selection {
   readonly fields: readonly PlannedField[];
-  /** Those of the fields that show a key of the object or of its record as it is. */
+  /** The fields that return a key of the object or of its record unchanged. */
   readonly plain: readonly PlainField[];
   readonly others: readonly PlannedField[];
   /** Whether its objects are written in one loop. Those of records are not: completed objects are reused. */
@@ -35,7 +35,7 @@ export interface DeferredFragment {
   readonly selection: () => Selection;
 }
 
-/** A field that shows a key of the object or of its record, of a type whose values are mostly written as they are. */
+/** A field that returns a key of the object or of its record, of a type whose values are mostly written unchanged. */
 export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
   readonly property: string;
   readonly isAsIs: (value: unknown) => boolean;
@@ -95,7 +95,7 @@ export interface Container extends ResponsePath {
 }
 
 /**
- * What an error does, as the draft of the specification has it: `PROPAGATE` makes the nearest nullable value above it null,
+ * The error behavior, as in the draft of the specification: `PROPAGATE` makes the nearest nullable value above it null,
  * `NULL` only the value itself, and `HALT` ends the operation without data.
  */
 export type ErrorBehavior = "NULL" | "PROPAGATE" | "HALT";
@@ -121,7 +121,7 @@ export interface Run {
   pending: number;
   /** Called when `pending` is zero. */
   readonly onEnd: () => void;
-  /** What the run leaves for later; null where nothing is delivered later. */
+  /** Deferred fragments and streamed items of the run; null without incremental delivery. */
   readonly later: (DeferredFragments | StreamedItems)[] | null;
 }
 

@@ -84,7 +84,7 @@ export const withKeys = <Args, Out>(
 export function fieldsOf<R extends object, At extends Address = Address>(_kind?: Kind<R, At>) {
   type From = Resource<R, At>;
 
-  /** The extensions of a field that the engine reads, and its resolver. */
+  /** What the engine needs to know of a field, and its resolver. */
   const from = <Out, Args>(extensions: FieldExtensions, resolve: Resolver) => ({
     extensions: { ...extensions },
     // Safe: each helper below declares its functions with exactly these types.

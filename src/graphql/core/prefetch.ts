@@ -56,7 +56,7 @@ function loadSelected(
   }
   const wanted: Wanted = { resource, context, variables };
   if (!isVerified || !isEnough || kind.verifiedBy === "record") return read(wanted, needs, isVerified);
-  // What is read later anyway proves it where nothing is read now: no request is sent only to verify.
+  // Deferred reads verify it where nothing is read now: no request is sent only to verify.
   const later = needs.children.length === 0 ? needs.deferred?.() : undefined;
   const proofs = later && isLoaded(resource, later.keys, server) ? later : needs;
   return isUnverifiedAfter(startAll(wanted, proofs)).then((unverified) =>

@@ -55,7 +55,7 @@ export function createSorter(): (keys: readonly string[]) => readonly string[] {
 const MANY = 2_000;
 
 /**
- * What an object has, or has under some names, in order of the names, each once. Absent names are omitted. `sort` is that of objects
+ * The entries of an object, or those with some names, in order of the names, each once. Absent names are omitted. `sort` is that of objects
  * like this one.
  */
 export function namedIn<Named extends { readonly name: string }>(

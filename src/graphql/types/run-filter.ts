@@ -21,7 +21,7 @@ import { both, boundConditions, comparedOf, conditionTest, WORDS_DESCRIPTION, wo
 import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf } from "./status.ts";
 
 /*
- * What filters of lists of runs say. Each member becomes conditions, which the gateway writes in the language of the
+ * Filters of lists of runs. Each member becomes conditions, which the gateway writes in the language of the
  * server and checks before it sends them.
  */
 

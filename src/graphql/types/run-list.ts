@@ -118,9 +118,9 @@ export type RunListArgs = InputShapeFromFields<typeof listArgs>;
 
 /** What narrows a list besides its arguments. */
 interface Narrowing {
-  /** What the server compares. */
+  /** Compared by the server. */
   readonly conditions: readonly Condition[];
-  /** What the gateway compares. */
+  /** Compared by the gateway. */
   readonly isMatch?: IsMatch;
   /** Identifies it in cursors. */
   readonly name: string;

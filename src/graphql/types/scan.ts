@@ -159,7 +159,7 @@ export function boundConditions(
   return conditions;
 }
 
-/** Where rows have what conditions are about that no server may be able to say. */
+/** The keys of rows for conditions that servers may not support. */
 const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
   name: "name",
   status: "last_status",

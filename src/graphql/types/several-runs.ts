@@ -27,7 +27,7 @@ import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-c
  * fail.
  */
 
-/** What became of one of several: a result, or the error of the service. */
+/** The outcome of one command: a result, or the error of the service. */
 type Outcome<Result> = Result | GatewayError;
 type Outcomes = readonly Outcome<Commanded>[];
 

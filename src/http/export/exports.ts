@@ -60,7 +60,7 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
     admitDownload(dependencies, scope);
     const begin = () => openReadScope(request, scope);
     const { count, text } = await openTable(source, parameters.args, FORMATS[format], begin, rowsOf);
-    // What fails before the first row is an answer, not a body that breaks off.
+    // An error before the first row is a response of its own, not an aborted body.
     const begun = await text.next();
     const bytes = bytesOf(begun.value ?? "", text);
     const isCompressed = acceptsGzip(request.headers["accept-encoding"]);

@@ -4,7 +4,7 @@ import type { Extension } from "../../graphql/types/export-urls.ts";
 /** A value of a table: null when there is none; a list or an object as JSON. */
 export type Cell = unknown;
 
-/** What spreadsheets take for a formula, full-width signs included. */
+/** Signs by which spreadsheets recognize a formula, full-width signs included. */
 const EXECUTED = /^[=+\-@\t\r\n＝＋－＠]/;
 /** The same behind what separates cells where a comma does not: there quotation marks in the middle of a cell are text. */
 const EXECUTED_BEHIND = /([;\t\r\n]["' ]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;

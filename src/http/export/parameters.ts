@@ -22,7 +22,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   names: "loss,accuracy",
 };
 
-/** What the query of an export's URL says. */
+/** The parsed query of an export's URL. */
 export interface ExportParameters {
   readonly args: RunListArgs;
   /** Names of columns; null when the caller names none. */

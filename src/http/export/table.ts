@@ -28,7 +28,7 @@ interface RunPage {
   readonly runs: readonly ExportedRun[];
   /** Length of the whole list; null when unknown. */
   readonly count: number | null;
-  /** Where the list goes on; null at its end. */
+  /** Cursor of the next page; null at the end of the list. */
   readonly next: string | null;
 }
 

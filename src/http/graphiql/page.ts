@@ -9,7 +9,7 @@ import type { GatewayDependencies } from "../operation.ts";
 import { sendText } from "../rejection.ts";
 import { pageOperations, signInOperation } from "../bundled-operations.ts";
 
-/** What deletes, or changes what other users may do. */
+/** Mutations that delete, or change permissions of other users. */
 const DESTRUCTIVE = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
 
 const ASSETS = "/graphiql/";
@@ -49,7 +49,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
   // With the demo a search, or at least a run of it, with build and machines. Without variables, because GraphiQL does not load
   // those of the first default tab (graphql/graphiql#3392). Its lines fit the editor of a tablet.
   const shown = shared.server.capabilities.includes("METRIC_ORDERS") ? "search" : "run";
-  /** What `page/page.js` reads. */
+  /** The data that `page/page.js` reads. */
   const settings = () => ({
     /** Null when users must sign in. */
     token: exampleToken,

@@ -49,7 +49,7 @@ type ErrorsOf = (errors: readonly GraphQLError[]) => readonly object[];
 const withErrors = (errors: readonly GraphQLError[] | undefined, errorsOf: ErrorsOf) =>
   errors && errors.length > 0 && { errors: errorsOf(errors) };
 
-/** What is delivered as graphql-js 17 writes it, without empty lists. */
+/** The format of graphql-js 17, without empty lists. */
 function formatOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): object {
   const lists = {
     pending: delivered.flatMap(({ pending }) => pending),
@@ -64,7 +64,7 @@ function formatOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): 
   return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
 }
 
-/** What is delivered as of August 2022: each part with its path and label, null when it failed. */
+/** The format of August 2022: each part with its path and label, null when it failed. */
 function olderFormatOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): object {
   const incremental = delivered.flatMap(({ part: { path, label }, data, items, from = 0, errors }) => {
     if (data === undefined && items === undefined) return [];

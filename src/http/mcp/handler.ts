@@ -38,7 +38,7 @@ const MAX_TOOL_BYTES = 100_000;
 /** Longest name that an error repeats, in characters. */
 const MAX_REPEATED = 200;
 
-/** What agents read about the server when they connect. */
+/** The instructions that agents read when they connect. */
 const INSTRUCTIONS = [
   "Records of machine-learning runs: experiments, jobs, build jobs, groups, users, and the nodes of the cluster.",
   "An `id` is a global id from another result, or the dotted name: ada.mnist (project), ada.mnist.experiments.42, ada.mnist.groups.1, ada.mnist.jobs.3, ada.mnist.builds.7. Where only one kind is meant, ada.mnist.42 does.",

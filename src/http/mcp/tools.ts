@@ -86,7 +86,7 @@ function withoutNulls(
   return Object.fromEntries(entries);
 }
 
-/** What is given for a schema. A string of JSON is parsed; GraphQL says what is wrong with one that is not. */
+/** The value for a schema. A string of JSON is parsed; GraphQL reports one that is invalid. */
 function valueFor(schema: ValueSchema | undefined, given: unknown): unknown {
   if (!schema) return given;
   const { items, properties } = schema;

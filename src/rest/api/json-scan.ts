@@ -6,7 +6,7 @@ import { isAscii } from "node:buffer";
  */
 export const MAX_NESTING = 200;
 
-/** What one pass over JSON finds before it is parsed. Means nothing for text that is no JSON. */
+/** The result of one pass over JSON before it is parsed. Without meaning for strings that are no JSON. */
 export interface JsonScan {
   /** Upper estimate of the heap that the parsed value takes, in bytes. */
   readonly heapBytes: number;

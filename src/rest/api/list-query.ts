@@ -131,7 +131,7 @@ function lacking(what: string, capability?: string): never {
  */
 
 export interface Condition {
-  /** Where it comes from, for error messages: `filter.tags`. */
+  /** Path of its argument, for error messages: `filter.tags`. */
   readonly argument: string;
   readonly key: keyof typeof QUERY_FIELDS;
   /** Name of the metric or of the declaration. */
@@ -185,7 +185,7 @@ export function checkText(argument: string, text: string): void {
   if (!isPlain(text)) throw refused(argument, TEXT.expected, text);
 }
 
-/** What a text means besides itself: a number, a boolean, null or a list; undefined for one that is only text. */
+/** The other meaning of a string: a number, a boolean, null or a list; undefined without one. */
 export function meaningOf(text: string): unknown {
   try {
     // The reader also takes `NaN`, which is no JSON.
@@ -237,7 +237,7 @@ const QUERY_FIELDS = {
  */
 const FIELD_NAME = /^(?! )(?!.*__)(?=.*\p{L})[\p{L}\p{M}\p{N}_/@+#() -]*[\p{L}\p{M}\p{N}/@+#()-]$/u;
 
-/** What the server reads as an operator at the end of a path. It has none there for a metric, which is always compared. */
+/** Words that the server reads as an operator at the end of a path. It has none there for a metric, which is always compared. */
 const RESERVED_WORDS = new Set(
   "contained_by contains endswith exact gt gte has_any_keys has_key has_keys icontains iendswith iexact in iregex isnull istartswith lt lte range regex startswith".split(
     " ",

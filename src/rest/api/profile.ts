@@ -134,7 +134,6 @@ const keysOf = (kinds: typeof recordKinds) =>
 const OmittedInLists = keysOf(runKinds);
 const Omitted = keysOf(recordKinds);
 
-/** Where a body has a value. */
 const bodyKey = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the body, such as name or config.declarations")
   .nullable()
   .describe("Key of the body; dots lead into objects; null where the server does not take it.");

@@ -30,7 +30,7 @@ export interface List<At, Item> {
   readonly address: At;
   /** Parameters of every page: an order, a filter. */
   readonly base?: Query;
-  /** What else narrows the list, as text: what the gateway compares itself. */
+  /** Identifies conditions that the gateway compares itself. */
   readonly narrowing?: string;
   /** The keys by which servers with offsets sort it. */
   readonly sortedBy: SortKeys;
@@ -102,7 +102,7 @@ async function stepByLink<At, Item>(
   const last = page.results.length - 1;
   return {
     page,
-    // The same array if it is whole: what is computed from it is remembered by it.
+    // The same array if it is whole: it is the key of memoized computations.
     rest: skip === 0 ? page.results : page.results.slice(skip),
     // After the last item comes the next page, so that continuing does not request this page again.
     positionAfter: (index) => (skip + index === last && next ? next : { query, skip: skip + index + 1 }),

@@ -15,7 +15,7 @@ export interface Slice<Item> {
   readonly items: readonly Item[];
   /** The cursor of an item, which points after it. */
   readonly cursorAt: (index: number) => string;
-  /** Where the list goes on, also where nothing was found; null when there is nothing behind it. */
+  /** Position of the next page, also where nothing was found; null at the end of the list. */
   readonly endCursor: () => string | null;
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;

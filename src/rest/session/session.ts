@@ -12,7 +12,6 @@ import { LargePages } from "./large-pages.ts";
 import type { Read, ReadContext } from "./reads.ts";
 import type { CallerReadCache, ReadCache } from "./read-cache.ts";
 
-/** What the sessions of a gateway share. */
 export interface SharedSettings {
   readonly server: Server;
   /** Receives the route of a batch that is refused from now on. */
