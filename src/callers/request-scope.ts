@@ -88,7 +88,6 @@ export class RequestScope implements Identity {
     this.#permit?.forbidPreemption();
   }
 
-  /** Transfers its permit to another scope. */
   transferPermit(to: RequestScope): void {
     if (this.#permit) to.holdPermit(this.#permit);
     this.#permit = null;

@@ -64,7 +64,6 @@ export function mergeErrors(
 /** Sorts errors by their position in the result, independent of timing. */
 function inOrderOf(data: unknown, errors: readonly GraphQLError[]): readonly GraphQLError[] {
   if (errors.length < 2) return errors;
-  /** Indexes of the keys of each object. */
   const indexes = new Map<object, ReadonlyMap<string, number>>();
   const indexOf = (object: object, key: string): number => {
     const keys = indexes.get(object) ?? new Map(Object.keys(object).map((each, index) => [each, index]));

@@ -247,7 +247,6 @@ export class PollScheduler {
     return nextAt;
   }
 
-  /** Ends the streams of a poll with an error. */
   #end(scheduled: ScheduledPoll, error: unknown): void {
     this.#polls.delete(scheduled);
     for (const stream of scheduled.poll.streams()) stream.fail(error, true);

@@ -177,7 +177,6 @@ export function createTailPoll<Position, Item>(
     onWait(isDue);
   };
 
-  /** Subscribes from a position. */
   const subscribe = (position: Position, onEnd: () => void): LiveStream<Item> => {
     const take = (): Item | null => {
       const item = member.batch?.items[member.taken++];

@@ -69,7 +69,6 @@ const shownOf = (
 
 type Shown = ReturnType<typeof shownOf>;
 
-/** Replays a trace from its beginning. */
 function replay({ events }: OperationTrace, began: number) {
   const root = new PathCost(null, "");
   const loads = new Map<TraceEntry | null, Load>();

@@ -148,7 +148,6 @@ export const ALL: Candidates = { kinds: Object.values<Kind>(kinds), one: "object
 export interface RunsParent {
   readonly address: ProjectAddress;
   readonly group: RunAddress | null;
-  /** Its unique name. */
   readonly name: string;
 }
 

@@ -30,7 +30,6 @@ export function both(one: IsMatch | null, other: IsMatch | null): IsMatch | null
   };
 }
 
-/** Finds the indexes of the rows that match. */
 export function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<readonly number[]> {
   const found: number[] = [];
   for (const [index, row] of rows.entries()) {
@@ -40,7 +39,6 @@ export function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<
   return found;
 }
 
-/** Whether the rows of the lists of this server have a key. */
 export const isInRows = (server: Server, record: string, key: string): boolean =>
   !server.omits(record, key) && !server.profile.omittedInLists[record]?.includes(key);
 

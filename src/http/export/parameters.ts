@@ -31,7 +31,6 @@ export interface ExportParameters {
   readonly names: readonly string[] | null;
 }
 
-/** The parameters with lists of names. */
 type NameList = Exclude<keyof ExportParameters, "args">;
 
 /**

@@ -171,7 +171,6 @@ function* othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): Steps<s
   return `{${json}}`;
 }
 
-/** The keys of records that columns need. */
 export const keysOf = (columns: readonly NamedColumn<never>[]): readonly (keyof ExperimentRecord)[] => [
   ...new Set(columns.flatMap((column) => column.keys)),
 ];

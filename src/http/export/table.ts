@@ -23,7 +23,6 @@ import {
   type NamedColumn,
 } from "./run-columns.ts";
 
-/** A page of the list of runs. */
 interface RunPage {
   readonly runs: readonly ExportedRun[];
   /** Length of the whole list; null when unknown. */

@@ -18,7 +18,6 @@ import {
 import { converted, messagesOf, only } from "./messages.ts";
 import { createStreams } from "./streams.ts";
 
-/** The capabilities of a transport. */
 interface TransportCapabilities {
   /** Whether mutations are rejected. */
   readonly isReadOnly: boolean;

@@ -49,7 +49,6 @@ export const listFingerprint = <At, Item>({
 }: List<At, Item>): string =>
   hash("sha1", JSON.stringify([endpoint.path, address, base, narrowing]), "base64url").slice(0, 8);
 
-/** One page of an iteration. */
 export interface PageRead<Item> {
   readonly page: Page<Item>;
   /** The items after the current position. */

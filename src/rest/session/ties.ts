@@ -39,12 +39,7 @@ export const areTied = (one: unknown, other: unknown, keys: SortKeys): boolean =
 export const valuesOf = (row: unknown, keys: SortKeys): string =>
   hash("sha1", JSON.stringify(keys.map((key) => [valueAt(row, key)])), "base64url").slice(0, 6);
 
-/** The id of a row, or of the record that it bookmarks; 0 of a bookmark whose record is gone. */
-export function idOf(row: unknown): number {
-  const record = valueAt(row, "content_object");
-  if (record === null) return 0;
-  return Number(valueAt(record ?? row, "id") ?? Number.NaN);
-}
+export const idOf = (row: unknown): number => Number(valueAt(row, "id") ?? Number.NaN);
 
 /**
  * Returns a function that finds the tie that ends with a row, as far back as the rows go; undefined where a row lacks a key or its id.
