@@ -3,7 +3,7 @@ import { Pool } from "undici";
 import type { Target } from "./fire.ts";
 
 /**
- * Keeps so many operations of one token in flight, in a process of its own; one that is refused is tried again a moment
+ * Keeps a number of operations of one token in flight, in a process of its own; one that is rejected is retried a moment
  * later. Its parent sends the target, then anything to hear what came of them: how often each status and code.
  */
 const WIDTH = 250;

@@ -20,8 +20,8 @@ const forkOf = (file: URL) => fork(file, { execArgv: ["--import", "tsx"] });
 
 async function startService(): Promise<Service> {
   const child = forkOf(new URL("./fairness-service.ts", import.meta.url));
-  const [told] = (await once(child, "message")) as [{ url: string; token: string }];
-  return { ...told, stop: () => child.kill() };
+  const [started] = (await once(child, "message")) as [{ url: string; token: string }];
+  return { ...started, stop: () => child.kill() };
 }
 
 /** Times of the good ones in milliseconds, in order of size, and how many were none. */
@@ -31,7 +31,7 @@ interface Light {
 }
 
 /** One query after the other until `until` is fulfilled. */
-async function askOnAndOn({ url, token, body }: Target, until: Promise<unknown>): Promise<Light> {
+async function sendRepeatedly({ url, token, body }: Target, until: Promise<unknown>): Promise<Light> {
   const pool = new Pool(url, { connections: 1, headersTimeout: 60_000 });
   const times: number[] = [];
   let failures = 0;
@@ -45,8 +45,8 @@ async function askOnAndOn({ url, token, body }: Target, until: Promise<unknown>)
       headers: { "content-type": "application/json", authorization: `token ${token}` },
       body,
     });
-    const told = await answer.body.text();
-    if (told.startsWith(`{"data"`) && !told.includes(`"errors":[`)) times.push(performance.now() - began);
+    const text = await answer.body.text();
+    if (text.startsWith(`{"data"`) && !text.includes(`"errors":[`)) times.push(performance.now() - began);
     else failures++;
     await sleep(PAUSE_MS);
   }
@@ -79,13 +79,13 @@ const light: Target = { ...targetOf(gateway, service, FILES["start page"]), toke
 const heavy: Target = { ...targetOf(gateway, service, FILES["group with 24 runs"]), token: "heavy" };
 
 // Both kinds of operation are warm before anything is measured.
-await askOnAndOn(heavy, seconds(3));
-await askOnAndOn(light, seconds(3));
-const alone = await askOnAndOn(light, seconds(ALONE_SECONDS));
+await sendRepeatedly(heavy, seconds(3));
+await sendRepeatedly(light, seconds(3));
+const alone = await sendRepeatedly(light, seconds(ALONE_SECONDS));
 const crowd = forkOf(new URL("./fairness-heavy.ts", import.meta.url));
 crowd.send(heavy);
 await underWay(gateway);
-const beside = await askOnAndOn(light, seconds(BESIDE_SECONDS));
+const beside = await sendRepeatedly(light, seconds(BESIDE_SECONDS));
 crowd.send("over");
 const [counts] = (await once(crowd, "message")) as [Record<string, number>];
 crowd.kill();

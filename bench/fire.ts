@@ -20,8 +20,8 @@ export interface Fired {
   readonly bySecond: readonly number[];
 }
 
-const codeOf = (fault: unknown): string =>
-  fault instanceof Error && "code" in fault ? String(fault.code) : "unknown";
+const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : "unknown";
 
 async function fireOne(pool: Dispatcher, { token, body }: Target): Promise<Outcome> {
   try {
@@ -32,8 +32,8 @@ async function fireOne(pool: Dispatcher, { token, body }: Target): Promise<Outco
       body,
     });
     return (await response.body.text()).includes(`"errors":[`) ? "errors" : "good";
-  } catch (fault) {
-    return codeOf(fault) === "ECONNREFUSED" ? "refused" : "failed";
+  } catch (error) {
+    return codeOf(error) === "ECONNREFUSED" ? "refused" : "failed";
   }
 }
 
@@ -59,7 +59,7 @@ function createTally() {
   };
 }
 
-/** So many callers, each of which asks again as soon as it has its answer, until `until` is fulfilled. */
+/** Runs callers, each of which sends its next request as soon as it has a response, until `until` is fulfilled. */
 export async function fireAtWidth(target: Target, width: number, until: Promise<unknown>): Promise<Fired> {
   const pool = new Pool(target.url, { connections: width });
   const tally = createTally();

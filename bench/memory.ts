@@ -18,14 +18,14 @@ export async function measureMemory(service: Service): Promise<string[]> {
   const gateway = await startGateway(service);
   const pool = new Pool(gateway.url, { connections: CALLERS });
   const rows: string[] = [];
-  const note = async (sent: number) => {
+  const measure = async (sent: number) => {
     const { resident, heap } = await memoryOf(gateway);
     rows.push(
       row(`after ${sent}: resident, heap in use`, `${megabytes(resident)} MB, ${megabytes(heap)} MB`),
     );
     say(rows.at(-1) ?? "");
   };
-  const ask = async (number: number) => {
+  const send = async (number: number) => {
     const query = `query Q${number} { gateway { v${number}: version capabilities } __typename }`;
     const { body } = await pool.request({
       method: "POST",
@@ -35,14 +35,14 @@ export async function measureMemory(service: Service): Promise<string[]> {
     });
     if (!(await body.text()).includes(`"v${number}"`)) throw new Error(`no answer to document ${number}`);
   };
-  await note(0);
+  await measure(0);
   for (let sent = 0; sent < DOCUMENTS; sent += STEP) {
     await Promise.all(
       Array.from({ length: CALLERS }, async (_, caller) => {
-        for (let number = sent + caller; number < sent + STEP; number += CALLERS) await ask(number);
+        for (let number = sent + caller; number < sent + STEP; number += CALLERS) await send(number);
       }),
     );
-    await note(sent + STEP);
+    await measure(sent + STEP);
   }
   await pool.destroy();
   await stopGateway(gateway);

@@ -13,8 +13,8 @@ export interface Service {
 
 export async function startService(): Promise<Service> {
   const child = fork(new URL("./service.ts", import.meta.url), { execArgv: ["--import", "tsx"] });
-  const [told] = (await once(child, "message")) as [{ url: string; token: string }];
-  return { ...told, stop: () => child.kill() };
+  const [started] = (await once(child, "message")) as [{ url: string; token: string }];
+  return { ...started, stop: () => child.kill() };
 }
 
 export interface Running {
@@ -60,7 +60,7 @@ export async function stopGateway({ child, ended }: Running): Promise<void> {
   await ended;
 }
 
-/** What the gateway tells at `/metrics`. */
+/** The values of `/metrics`. */
 export const metricsOf = async ({ url }: Running): Promise<string> => (await fetch(`${url}/metrics`)).text();
 
 const isReady = (url: string): Promise<boolean> =>

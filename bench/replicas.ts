@@ -23,7 +23,7 @@ const QUERY = "subscription ($id: ID!) { runUpdated(id: $id) { run { uniqueName 
 /** A service that counts its requests. */
 async function startCounting() {
   let requests = 0;
-  const server = createServer((asked, response) => {
+  const server = createServer((incoming, response) => {
     requests++;
     const updated_at = new Date(Math.floor(Date.now() / 1_000) * 1_000).toISOString();
     const record = (id: number) => ({
@@ -32,7 +32,7 @@ async function startCounting() {
       last_status: "running",
       updated_at,
     });
-    const path = decodeURIComponent(asked.url ?? "");
+    const path = decodeURIComponent(incoming.url ?? "");
     const id = Number(/experiments\/(\d+)\//.exec(path)?.[1]);
     const results = (/id:([\d|]+)/.exec(path)?.[1]?.split("|") ?? []).map((each) => record(Number(each)));
     response.setHeader("content-type", "application/json");
@@ -54,8 +54,8 @@ const byEventStream: Watch = (url, id, onEvent) => {
     headers: { accept: "text/event-stream", "content-type": "application/json", authorization: TOKEN },
   });
   sent.on("response", (response) => {
-    response.on("data", (piece: Buffer) => {
-      if (piece.includes("event: next")) onEvent();
+    response.on("data", (chunk: Buffer) => {
+      if (chunk.includes("event: next")) onEvent();
     });
   });
   sent.on("error", () => {});
@@ -115,12 +115,12 @@ async function measure(
   return Math.round((requests * 60) / SECONDS);
 }
 
-const inTurn = (file: string) => file.replace(/^ *hash .*\n/m, "");
+const roundRobin = (file: string) => file.replace(/^ *hash .*\n/m, "");
 
 const WAYS: readonly [string, BalancerName, ((file: string) => string)?][] = [
   ["by the token: `deploy/nginx.conf`", "nginx"],
   ["by the token: `deploy/haproxy.cfg`", "haproxy"],
-  ["in turn: `nginx.conf` without `hash`", "nginx", inTurn],
+  ["in turn: `nginx.conf` without `hash`", "nginx", roundRobin],
 ];
 
 const rows = [

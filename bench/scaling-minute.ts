@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ask, authorizationOf } from "./peers/load.ts";
+import { send, authorizationOf } from "./peers/load.ts";
 import { bodyOf, type Operation } from "./peers/operations.ts";
 import { cpuMs, type Started, type StaticService } from "./peers/processes.ts";
 
 /** Requests of one user that the service serves within a minute. */
 export const SERVED_PER_MINUTE = 120;
-/** How often a dashboard asks its two operations, in seconds. */
+/** How often a dashboard sends its two operations, in seconds. */
 export const REFRESH_SECONDS = 10;
 
 const MINUTE_MS = 60_000;
@@ -21,7 +21,7 @@ export interface Minute {
 }
 
 /**
- * A minute of dashboards in front of a service with its throttle: so many users with so many dashboards each, which do not
+ * A minute of dashboards in front of a service with its throttle: users with several dashboards each, which do not
  * begin at the same time.
  */
 export async function measureMinute(
@@ -35,13 +35,13 @@ export async function measureMinute(
   const end = performance.now() + MINUTE_MS;
   let operations = 0;
   let failed = 0;
-  const refresh = async (user: number, turn: number) => {
+  const refresh = async (user: number, round: number) => {
     for (const operation of dashboard) {
       const request = {
-        body: bodyOf(operation, operation.query, turn),
+        body: bodyOf(operation, operation.query, round),
         authorization: authorizationOf(user),
       };
-      const { status, text } = await ask(started.url, request);
+      const { status, text } = await send(started.url, request);
       operations++;
       if (status !== 200 || text.includes('"errors":[')) failed++;
     }
@@ -49,9 +49,9 @@ export async function measureMinute(
   await Promise.all(
     Array.from({ length: users * each }, async (_, index) => {
       let due = performance.now() + (index / (users * each)) * REFRESH_SECONDS * 1_000;
-      for (let turn = index; due < end; turn++, due += REFRESH_SECONDS * 1_000) {
+      for (let round = index; due < end; round++, due += REFRESH_SECONDS * 1_000) {
         await sleep(Math.max(0, due - performance.now()));
-        await refresh(index % users, turn);
+        await refresh(index % users, round);
       }
     }),
   );

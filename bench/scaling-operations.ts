@@ -1,7 +1,7 @@
-import { ask, authorizationOf } from "./peers/load.ts";
+import { send, authorizationOf } from "./peers/load.ts";
 import { operation, type Operation, PAGE } from "./peers/operations.ts";
 
-/** An operation with how many objects of the service its answer holds. */
+/** An operation, and the number of objects of the upstream service in its response. */
 export interface Sized {
   readonly title: string;
   readonly operation: Operation;
@@ -30,7 +30,7 @@ async function pages(url: string): Promise<Operation> {
   const starts: (string | undefined)[] = [undefined];
   while (starts.length < PAGES) {
     const query = project(`${listOf(PAGE_LENGTH, starts.at(-1))} { pageInfo { endCursor } }`);
-    const { text } = await ask(url, { body: JSON.stringify({ query }), authorization: authorizationOf(0) });
+    const { text } = await send(url, { body: JSON.stringify({ query }), authorization: authorizationOf(0) });
     starts.push(/"endCursor":"([^"]+)"/.exec(text)?.[1]);
   }
   const fields = starts.map((after, index) => `page${index}: ${listOf(PAGE_LENGTH, after)} { ${ROW} }`);

@@ -1,6 +1,6 @@
 import { leaveFirstCore } from "./cores.ts";
 import { type Contestant, rungraph } from "./peers/contestants.ts";
-import { ask } from "./peers/load.ts";
+import { send } from "./peers/load.ts";
 import { measureCpu, requestsOf } from "./peers/measure.ts";
 import { start, type Started, startStaticService } from "./peers/processes.ts";
 import { median } from "./peers/table.ts";
@@ -44,9 +44,9 @@ interface Measured {
 /** Upstream requests of one operation, once it was asked before. */
 async function countRequests(gateway: Started, { operation, title }: Sized): Promise<number> {
   const next = requestsOf(gateway, operation);
-  await ask(gateway.url, next());
+  await send(gateway.url, next());
   await service.behave();
-  const { text } = await ask(gateway.url, next());
+  const { text } = await send(gateway.url, next());
   if (text.includes('"errors":[')) throw new Error(`${title}: ${text.slice(0, 300)}`);
   return (await service.behave()).requests;
 }

@@ -4,8 +4,8 @@ import { setInterval } from "node:timers/promises";
 import { answerOf, token } from "./demo-answers.ts";
 
 /**
- * A service that is never what is slow: it asks the demo once for each address and answers from memory from then on.
- * A log is a line each 100 ms for 4 s. It tells its parent where it listens and which token is good.
+ * A service that is never the bottleneck: it requests each address from the demo once and answers from memory from then on.
+ * A log is a line each 100 ms for 4 s. It reports its address and a valid token to its parent.
  */
 const server = createServer(async ({ url = "" }, response) => {
   if (url.endsWith("/logs")) {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** What a record looks like, and how much is asked of it. */
+/** The shape of a record, and how much of it is selected. */
 export interface Shape {
   readonly form: (typeof FORMS)[number];
   readonly naming: keyof typeof NAMINGS;
@@ -11,8 +11,8 @@ export interface Shape {
   readonly levels: number;
   /** Whether all records have the same names. */
   readonly isAlike: boolean;
-  /** Names that are asked for, whether they exist or not, and how often. */
-  readonly asked: number;
+  /** Number of selected names, whether they exist or not. */
+  readonly selected: number;
   readonly areKnown: boolean;
   readonly aliases: number;
 }
@@ -40,7 +40,7 @@ export const shape: fc.Arbitrary<Shape> = fc.record({
   values: upTo(200_000),
   levels: fc.oneof(fc.constant(0), upTo(190)),
   isAlike: fc.boolean(),
-  asked: upTo(30_000),
+  selected: upTo(30_000),
   areKnown: fc.boolean(),
   aliases: upTo(200),
 });
@@ -73,10 +73,10 @@ export function valuesIn({ form, naming, rows, values, levels, isAlike }: Shape,
 export const tagsIn = ({ naming, rows, values, isAlike }: Shape, row: number): string[] =>
   indexes(Math.ceil(values / rows)).map((index) => NAMINGS[naming](isAlike ? index : index + row * values));
 
-export const namesIn = ({ naming, asked, areKnown }: Shape): string[] => {
+export const namesIn = ({ naming, selected, areKnown }: Shape): string[] => {
   const names: string[] = [];
   // No request is longer than MAX_BODY_BYTES.
-  for (let [index, left] = [0, 200_000]; index < asked && left > 0; index++) {
+  for (let [index, left] = [0, 200_000]; index < selected && left > 0; index++) {
     const name = NAMINGS[naming](index) + (areKnown ? "" : ".none");
     names.push(name);
     left -= name.length + 3;

@@ -17,19 +17,19 @@ import {
   wrongDocument,
 } from "./soak-documents.ts";
 
-/** One kind of caller: so many of them, each of which acts, pauses and acts again. */
+/** One kind of caller: `width` of them, each of which acts, pauses and acts again. */
 export interface Actor {
   readonly name: string;
   readonly width: number;
   readonly pauseMs: number;
   /** Gives what came of it in a word. */
-  readonly act: (turn: number) => Promise<string>;
+  readonly act: (round: number) => Promise<string>;
 }
 
 const ordinaryFiles = [FILES["start page"], FILES["experiment page"], FILES["nested run graph"]];
-/** So many that ordinary callers stay below what a token may send in a minute, by which the gateway paces them. */
+/** Enough tokens for ordinary callers to stay below the rate limit of each. */
 const ORDINARY_TOKENS = 100;
-/** What is told of now. */
+/** Values that change with time. */
 const MOMENTS = /"durationSeconds":[\d.]+/g;
 
 const outputsOf = (shape: string) =>
@@ -48,24 +48,24 @@ export function createActors(gateway: Running, service: Service): readonly Actor
     const answer = await pool.request({ method: "POST", path: "/graphql", headers, body });
     return answer.body.text();
   };
-  const ask = async (query: string, token?: string): Promise<string> =>
+  const sendQuery = async (query: string, token?: string): Promise<string> =>
     wordOf(await post(JSON.stringify({ query }), token));
-  const asking = (name: string, query: (turn: number) => string, rest: Partial<Actor> = {}): Actor => ({
+  const querying = (name: string, query: (round: number) => string, rest: Partial<Actor> = {}): Actor => ({
     name,
     width: 1,
     pauseMs: 250,
-    act: (turn) => ask(query(turn), `hostile-${name.replaceAll(/\W/g, "-")}`),
+    act: (round) => sendQuery(query(round), `hostile-${name.replaceAll(/\W/g, "-")}`),
     ...rest,
   });
 
   const expected = new Map<string, string>();
-  const ordinary = async (turn: number): Promise<string> => {
-    const file = ordinaryFiles[turn % ordinaryFiles.length] ?? FILES["start page"];
+  const ordinary = async (round: number): Promise<string> => {
+    const file = ordinaryFiles[round % ordinaryFiles.length] ?? FILES["start page"];
     const { body } = targetOf(gateway, service, file);
-    const told = (await post(body, `light-${turn % ORDINARY_TOKENS}`)).replaceAll(MOMENTS, "");
-    const first = expected.get(file) ?? told;
+    const answer = (await post(body, `light-${round % ORDINARY_TOKENS}`)).replaceAll(MOMENTS, "");
+    const first = expected.get(file) ?? answer;
     expected.set(file, first);
-    return told === first && !told.includes(`"errors":[`) ? "right" : `wrong: ${wordOf(told)}`;
+    return answer === first && !answer.includes(`"errors":[`) ? "right" : `wrong: ${wordOf(answer)}`;
   };
 
   /** Requests on one connection that is destroyed a moment later. */
@@ -81,7 +81,7 @@ export function createActors(gateway: Running, service: Service): readonly Actor
   const heavyBody = targetOf(gateway, service, FILES["group with 24 runs"]).body;
   const rawPost = `${lines("POST /graphql HTTP/1.1", "Content-Type: application/json")}\r\nContent-Length: ${Buffer.byteLength(heavyBody)}\r\n\r\n${heavyBody}`;
 
-  /** Takes a piece of an answer now and then, and leaves. */
+  /** Reads a chunk of a response now and then, and disconnects. */
   const dawdle = (path: string, body?: string): Promise<string> =>
     new Promise((done) => {
       const sent = request(`${gateway.url}${path}`, {
@@ -116,24 +116,24 @@ export function createActors(gateway: Running, service: Service): readonly Actor
   return [
     { name: "ordinary", width: 4, pauseMs: 250, act: ordinary },
     { name: "heavy token", width: 40, pauseMs: 50, act: async () => wordOf(await post(heavyBody, "heavy")) },
-    asking("gzip, closed behind", () => recordOf("gzip-closed"), { width: 2 }),
-    asking("deflate, until close", () => recordOf("deflate-until-close")),
-    asking("cut answers", () => recordOf("cut"), { pauseMs: 1_000 }),
-    asking("wrong types", () => recordOf("types"), { pauseMs: 1_000 }),
-    asking("YAML, unasked", () => statusOf("yaml"), { pauseMs: 1_000 }),
-    asking("odd encodings", (turn) => statusOf("encoding", (turn % 2) + 1), { pauseMs: 1_000 }),
-    asking("early hints", () => statusOf("hints")),
-    asking("log windows far behind", (turn) => logBehind((turn % 5) * 9_000_000), { pauseMs: 500 }),
-    asking("ends of logs", () => endOfLog, { pauseMs: 1_000 }),
-    asking("logs of newlines", () => logOfNewlines, { pauseMs: 2_000 }),
-    asking("all metrics", () => allMetrics, { pauseMs: 2_000 }),
-    asking("expanding fragments", () => expandingFragments(7), { pauseMs: 10_000 }),
-    asking("introspection", () => introspectionByAliases(95), { pauseMs: 10_000 }),
-    asking("different documents", longDocument, { pauseMs: 200 }),
-    asking("wrong documents", wrongDocument, { pauseMs: 1_000 }),
+    querying("gzip, closed behind", () => recordOf("gzip-closed"), { width: 2 }),
+    querying("deflate, until close", () => recordOf("deflate-until-close")),
+    querying("cut answers", () => recordOf("cut"), { pauseMs: 1_000 }),
+    querying("wrong types", () => recordOf("types"), { pauseMs: 1_000 }),
+    querying("YAML, unasked", () => statusOf("yaml"), { pauseMs: 1_000 }),
+    querying("odd encodings", (round) => statusOf("encoding", (round % 2) + 1), { pauseMs: 1_000 }),
+    querying("early hints", () => statusOf("hints")),
+    querying("log windows far behind", (round) => logBehind((round % 5) * 9_000_000), { pauseMs: 500 }),
+    querying("ends of logs", () => endOfLog, { pauseMs: 1_000 }),
+    querying("logs of newlines", () => logOfNewlines, { pauseMs: 2_000 }),
+    querying("all metrics", () => allMetrics, { pauseMs: 2_000 }),
+    querying("expanding fragments", () => expandingFragments(7), { pauseMs: 10_000 }),
+    querying("introspection", () => introspectionByAliases(95), { pauseMs: 10_000 }),
+    querying("different documents", longDocument, { pauseMs: 200 }),
+    querying("wrong documents", wrongDocument, { pauseMs: 1_000 }),
     { name: "pipelined downloads", width: 1, pauseMs: 500, act: () => abandon(download.repeat(50), 200) },
     { name: "pipelined operations", width: 1, pauseMs: 500, act: () => abandon(rawPost.repeat(20), 50) },
-    { name: "leavers", width: 4, pauseMs: 50, act: (turn) => abandon(rawPost, turn % 20) },
+    { name: "leavers", width: 4, pauseMs: 50, act: (round) => abandon(rawPost, round % 20) },
     { name: "slow downloads", width: 4, pauseMs: 100, act: () => dawdle(outputsOf("outputs")) },
     {
       name: "slow readers",
@@ -145,7 +145,7 @@ export function createActors(gateway: Running, service: Service): readonly Actor
       name: "broken GETs",
       width: 1,
       pauseMs: 100,
-      act: (turn) => get(brokenGets[turn % brokenGets.length] ?? ""),
+      act: (round) => get(brokenGets[round % brokenGets.length] ?? ""),
     },
   ];
 }
@@ -168,8 +168,8 @@ export async function perform(
       const words = new Map<string, number>();
       tally.set(name, words);
       return Array.from({ length: width }, async (_, at) => {
-        for (let turn = at; !signal.aborted; turn += width) {
-          const word = await act(turn).catch(() => "no answer");
+        for (let round = at; !signal.aborted; round += width) {
+          const word = await act(round).catch(() => "no answer");
           if (signal.aborted) return;
           words.set(word, (words.get(word) ?? 0) + 1);
           await sleep(pauseMs);

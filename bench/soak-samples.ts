@@ -34,7 +34,7 @@ async function probe({ url }: Running): Promise<number> {
   return performance.now() - began;
 }
 
-/** Looks at the gateway each second, and asks four times a second whether it lives, until the signal. */
+/** Measures the gateway each second, and checks its liveness four times a second, until the signal. */
 export function watch(gateway: Running, signal: AbortSignal) {
   const began = performance.now();
   const samples: Sample[] = [];
@@ -55,9 +55,9 @@ export function watch(gateway: Running, signal: AbortSignal) {
 const numbersOf = (values: readonly number[]) =>
   values.filter((value) => !Number.isNaN(value)).toSorted((one, other) => one - other);
 
-export const share = (values: readonly number[], part: number): number => {
+export const share = (values: readonly number[], quantile: number): number => {
   const ordered = numbersOf(values);
-  return ordered[Math.min(ordered.length - 1, Math.floor(ordered.length * part))] ?? Number.NaN;
+  return ordered[Math.min(ordered.length - 1, Math.floor(ordered.length * quantile))] ?? Number.NaN;
 };
 const median = (values: readonly number[]) => share(values, 0.5);
 
@@ -67,7 +67,7 @@ type Figure = keyof typeof FIGURES;
 /** What a figure may differ by without having grown: a collection more or less, a connection more or less. */
 const NOISE: Readonly<Record<Figure, number>> = { resident: 30_000_000, heap: 30_000_000, descriptors: 20 };
 
-const told = (figure: Figure, value: number) =>
+const formatted = (figure: Figure, value: number) =>
   figure === "descriptors" ? round(value) : `${megabytes(value)} MB`;
 
 /** Medians of the last third and of the middle one. Flat: at most a tenth more, or what is noise. */
@@ -84,7 +84,7 @@ export function flatness(samples: readonly Sample[]): { readonly isFlat: boolean
     const isFlat = last <= Math.max(middle * 1.1, middle + NOISE[figure]);
     return {
       isFlat,
-      line: `${FIGURES[figure]}: ${told(figure, middle)}, then ${told(figure, last)}: ${isFlat ? "flat" : "GROWS"}`,
+      line: `${FIGURES[figure]}: ${formatted(figure, middle)}, then ${formatted(figure, last)}: ${isFlat ? "flat" : "GROWS"}`,
     };
   });
   return { isFlat: verdicts.every(({ isFlat }) => isFlat), lines: verdicts.map(({ line }) => line) };
@@ -107,7 +107,7 @@ export function rowOf(
     megabytes(of("resident")),
     megabytes(of("heap")),
     of("descriptors"),
-    [0.5, 0.99, 1].map((part) => round(share(latencies, part))).join(", "),
+    [0.5, 0.99, 1].map((quantile) => round(share(latencies, quantile))).join(", "),
     ordinary.right,
     ordinary.wrong,
   );

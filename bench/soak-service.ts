@@ -7,7 +7,7 @@ import { answerOf, token } from "./demo-answers.ts";
 
 /**
  * The demo's answers from memory, and below the owner `hostile` answers that mean ill: the project names the shape. It
- * tells its parent where it listens and which token is good.
+ * reports its address and a valid token to its parent.
  */
 const record = (more: object = {}) => Buffer.from(JSON.stringify({ id: 1, last_status: "running", ...more }));
 const hexadecimal = (length: number) => randomBytes(length / 2).toString("hex");

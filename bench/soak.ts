@@ -17,8 +17,8 @@ const WITHOUT = (process.env["SOAK_WITHOUT"] ?? "").split(",");
 
 async function startService(): Promise<Service> {
   const child = fork(new URL("./soak-service.ts", import.meta.url), { execArgv: ["--import", "tsx"] });
-  const [told] = (await once(child, "message")) as [{ url: string; token: string }];
-  return { ...told, stop: () => child.kill() };
+  const [started] = (await once(child, "message")) as [{ url: string; token: string }];
+  return { ...started, stop: () => child.kill() };
 }
 
 const service = await startService();

@@ -13,8 +13,8 @@ const TOKENS = 100;
 const SECONDS = 30;
 
 /** A service whose runs change with every second. */
-const service = createServer((asked, response) => {
-  const path = asked.url ?? "";
+const service = createServer((incoming, response) => {
+  const path = incoming.url ?? "";
   const second = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString();
   const record = (id: number) => ({
     id,
@@ -64,8 +64,8 @@ function watch(gateway: Running, token: string, run: number): ClientRequest {
     },
   });
   sent.on("response", (response) => {
-    response.on("data", (piece: Buffer) => {
-      if (piece.includes("event: next")) events++;
+    response.on("data", (chunk: Buffer) => {
+      if (chunk.includes("event: next")) events++;
     });
   });
   sent.on("error", () => {});

@@ -74,7 +74,7 @@ const times = ({ aliases }: Shape, field: string) =>
 
 const IDS = { Experiment: "ada.mnist.experiments.42", Group: "ada.mnist.groups.1", Project: "ada.mnist" };
 
-const asking =
+const querying =
   (type: keyof typeof IDS, selectionOf: (shape: Shape) => string) =>
   (shape: Shape): Sent => {
     const selection = selectionOf(shape);
@@ -88,15 +88,15 @@ const asking =
     };
   };
 
-const ofExperiment = (field: string) => asking("Experiment", (shape) => times(shape, field));
-const ofGroup = (field: string) => asking("Group", (shape) => `hptuning { ${times(shape, field)} }`);
-const ofList = (field: string) => asking("Project", () => `experiments(first: 500) { ${field} }`);
+const ofExperiment = (field: string) => querying("Experiment", (shape) => times(shape, field));
+const ofGroup = (field: string) => querying("Group", (shape) => `hptuning { ${times(shape, field)} }`);
+const ofList = (field: string) => querying("Project", () => `experiments(first: 500) { ${field} }`);
 const ofRows = (field: string) =>
-  asking("Project", (shape) => `experiments(first: 500) { nodes { ${times(shape, field)} } }`);
+  querying("Project", (shape) => `experiments(first: 500) { nodes { ${times(shape, field)} } }`);
 const ofFigures = (field: string) =>
-  asking("Project", (shape) => `experiments { summary { ${times(shape, field)} } }`);
+  querying("Project", (shape) => `experiments { summary { ${times(shape, field)} } }`);
 const filtered = (filter: string) =>
-  asking("Project", () => `experiments(first: 500, filter: { ${filter} }) { totalCount }`);
+  querying("Project", () => `experiments(first: 500, filter: { ${filter} }) { totalCount }`);
 const exported = (path: string) => (): Sent => ({ path: `/export/ada.mnist/${path}` });
 
 export const WALKS: Readonly<Record<string, (shape: Shape) => Sent>> = {

@@ -5,7 +5,7 @@ import { schemaFor } from "./graphql/schema.ts";
 
 const LEVELS = { info: 30, warn: 40, fatal: 60 };
 
-/** Tells those who run the gateway something: `text`, or a line like those of the log with the message and `fields`. */
+/** Prints a message for operators: `text` for people, otherwise a line like those of the log with the message and `fields`. */
 export function printLine(
   level: keyof typeof LEVELS,
   message: string,
@@ -51,7 +51,7 @@ export const printSchema = (option: string): number => {
 /** Wildcard addresses. A local browser can open 127.0.0.1 instead. */
 const ALL_ADDRESSES = new Set(["0.0.0.0", "::"]);
 
-/** Tells where the gateway listens, and with the demo how to sign in. */
+/** Prints where the gateway listens, and with the demo how to sign in. */
 export function welcome(config: Config, port: number, demo: Pick<Demo, "users"> | null): void {
   const host = ALL_ADDRESSES.has(config.HOST) ? "127.0.0.1" : config.HOST;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/graphql`;
@@ -69,8 +69,8 @@ function signInText(config: Config, url: string, { users }: Pick<Demo, "users">)
   const token = users[0]?.token;
   const width = Math.max(...users.map(({ username }) => username.length));
   const rows = users.map(({ username, password, isSuperuser, isActive }) => {
-    const traceEntry = isSuperuser ? "  (superuser)" : isActive ? "" : "  (waits to be activated by ada)";
-    return `  ${username.padEnd(width)}  password ${password}${traceEntry}`;
+    const remark = isSuperuser ? "  (superuser)" : isActive ? "" : "  (waits to be activated by ada)";
+    return `  ${username.padEnd(width)}  password ${password}${remark}`;
   });
   const example = config.TRUSTED_DOCUMENTS
     ? "Only the documents of TRUSTED_DOCUMENTS are run, by their hashes."

@@ -45,7 +45,7 @@ function readOption(): string | undefined {
 
 /**
  * Runs the gateway in this process. V8 reads the size of its young generation only when a process starts, so one with all
- * flags takes the place of this one where Node can do that: from 22.15 on, not on Windows. Elsewhere that size is V8's own.
+ * flags replaces this one where Node can do that: from 22.15 on, not on Windows. Elsewhere that size is V8's own.
  */
 async function start(): Promise<number> {
   if (process.platform !== "win32") {

@@ -75,16 +75,16 @@ const Environment = z.object({
 
 export const SETTINGS: readonly string[] = Object.keys(Environment.shape);
 
-/** What a gateway runs under: the settings as they were read, and the bounds in addition to them. */
+/** The settings as they were read, and the fixed limits. */
 export type Config = z.output<typeof Environment> & FixedLimits;
 
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
 
-/** Invalid settings. The message has one line per fault, with the variable's name and never its value. */
+/** Invalid settings. The message has one line per issue, with the variable's name and never its value. */
 export class ConfigError extends Error {}
 
-/** Reads the environment. Throws `ConfigError` with all faults at once. */
+/** Reads the environment. Throws `ConfigError` with all issues at once. */
 export function readConfig(environment: Environment): Config {
   const { values, files, issues } = readNames(environment, SETTINGS);
   const result = Environment.safeParse(values);

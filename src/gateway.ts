@@ -43,7 +43,7 @@ export interface GatewaySettings {
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
-  /** The clock of subscriptions, paces, kept responses, the circuit and slow readers. Tests advance it by hand. */
+  /** The clock of subscriptions, rate limits, cached responses, the circuit breaker and slow readers. Tests advance it by hand. */
   readonly clock?: Clock;
 }
 
@@ -91,7 +91,7 @@ export function createGateway(options: GatewaySettings) {
     onMismatch: events.wrongType,
     onFailure: events.upstreamFailure,
     onRequest: telemetry.upstreamRequest,
-    runTask: scheduler.run,
+    runCooperatively: scheduler.runCooperatively,
     openSpan: openUpstreamSpan,
   });
   const admission = createAdmission(config, callers, client.shedLoad);
@@ -155,7 +155,7 @@ export function createGateway(options: GatewaySettings) {
     responseWriter,
     telemetry,
     isExplainable: config.EXPLAIN ?? exampleToken !== undefined,
-    runTask: scheduler.run,
+    scheduler,
     publicError: toPublic,
     onError: events.unexpected,
   };

@@ -83,7 +83,7 @@ export interface Gateway {
 
 /**
  * Creates a gateway for a server of your own. Without `UPSTREAM_URL` it starts the embedded demo service, in production only
- * with `DEMO: "on"`. Rejects if settings cannot be used; the message has a line for each fault.
+ * with `DEMO: "on"`. Rejects if settings cannot be used; the message has a line for each issue.
  */
 export async function createGateway(settings: Settings = {}, options: GatewayOptions = {}): Promise<Gateway> {
   const { prefix = "" } = options;

@@ -21,7 +21,7 @@ function onSignal(stop: () => void): void {
 
 /**
  * Calls `stop` when the shell is gone below which npx runs a command. Signals to npx end that shell, and not all shells let
- * the command take their place.
+ * the command replace them.
  */
 function onNpxEnded(stop: () => void): void {
   if (process.env["npm_lifecycle_event"] !== "npx") return;

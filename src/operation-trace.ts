@@ -2,7 +2,7 @@ import type { ResponsePath } from "./engine/field-extensions.ts";
 
 /**
  * The source of a response: a request of its own, a batch, a request of another operation of the same token, the cache, or a stale response
- * in place of an error (stale-if-error, RFC 5861).
+ * instead of an error (stale-if-error, RFC 5861).
  */
 export type Served = "request" | "batch" | "joined" | "cache" | "stale";
 

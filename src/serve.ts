@@ -18,7 +18,7 @@ import {
  * Only when it has been refused are idle connections closed, and subscriptions ended, whose clients connect again at once.
  */
 
-/** Until when requests may arrive, in milliseconds after the signal: who sends one slowly must not hold it up. */
+/** Until when requests may arrive, in milliseconds after the signal: a slow sender must not delay the shutdown. */
 const ARRIVAL_MS = 2_500;
 
 /** Starts a gateway that listens on `HOST` and `PORT`. Rejects with a system error when it cannot. */
@@ -55,7 +55,7 @@ export async function serve(options: GatewaySettings) {
       }
     });
     setTimeout(() => connections.members().forEach(reset), DRAIN_TIMEOUT_MS).unref();
-    // Connections that are not accepted yet would be reset. Node accepts one in each turn of the loop.
+    // Connections that are not accepted yet would be reset. Node accepts one in each tick of the event loop.
     let arrived = 1;
     server.on("connection", () => arrived++);
     for (const until = Date.now() + noticeMs; arrived > 0 && Date.now() < until;) {

@@ -7,7 +7,7 @@ import type { Profile } from "./rest/api/profile.ts";
 import { describeServer } from "./rest/api/server.ts";
 import type { RequestFormat } from "./rest/client/request.ts";
 
-/** What the server can do, how it is spoken to, and what callers see of it. */
+/** The server with its capabilities, its request format, and the details that callers see. */
 export function describeService(config: Config, fallback: Profile, upstreamUrl: URL) {
   const server = describeServer(config.UPSTREAM_PROFILE ?? fallback);
   const { profile, override, limits } = server;

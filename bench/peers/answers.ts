@@ -1,5 +1,5 @@
 import { difference } from "./compare.ts";
-import { ask } from "./load.ts";
+import { send } from "./load.ts";
 import { requestsOf } from "./measure.ts";
 import type { Operation } from "./operations.ts";
 import type { Started, StaticService } from "./processes.ts";
@@ -15,7 +15,7 @@ export interface Answers {
 }
 
 /** Asks a contestant each operation. */
-export async function askAll(
+export async function sendAll(
   started: Started,
   service: StaticService,
   operations: readonly Operation[],
@@ -30,7 +30,7 @@ export async function askAll(
       // Twice: the first time, some fetch what they keep.
       for (const _ of ["first", "second"]) {
         await service.behave();
-        const { text } = await ask(started.url, request);
+        const { text } = await send(started.url, request);
         given.push((JSON.parse(text, started.contestant.read) as { data: unknown }).data);
         requests.set(operation.name, (await service.behave()).requests);
       }
@@ -40,7 +40,7 @@ export async function askAll(
   return { data, requests };
 }
 
-/** Throws with the first place where a contestant's data differ from the limit's. */
+/** Throws with the first path at which a contestant's data differ from the limit's. */
 export function requireEqual(name: string, limit: Answers, given: Answers): void {
   const found = difference(limit.data, given.data);
   if (found !== null) throw new Error(`${name}: ${found}`);

@@ -9,7 +9,7 @@ export interface Comparison {
   /** The operation that a single caller waits for. */
   readonly waited: Operation;
   /** For how many seconds the service lets responses be kept. */
-  readonly keptSeconds?: number;
+  readonly cacheSeconds?: number;
 }
 
 export const COMPARISONS: readonly Comparison[] = [
@@ -20,6 +20,6 @@ export const COMPARISONS: readonly Comparison[] = [
     contestants: OF_KEPT_LISTS,
     operations: [POSTS],
     waited: POSTS,
-    keptSeconds: 60,
+    cacheSeconds: 60,
   },
 ];

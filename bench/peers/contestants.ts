@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commandOf, type Node, PRODUCT } from "../product.ts";
 
-interface Place {
+interface StartOptions {
   /** What it runs on, if it is a program of Node.js. */
   readonly node: Node;
   readonly port: number;
@@ -19,7 +19,7 @@ interface Start {
 
 export interface Contestant {
   readonly name: string;
-  readonly start: (place: Place) => Start;
+  readonly start: (options: StartOptions) => Start;
   /** Whether the others are compared where it does not run. */
   readonly isOptional?: boolean;
   /** Whether it is no program of Node.js. */
@@ -84,12 +84,12 @@ const tailcall: Contestant = {
 
 const LIMIT = own("limit", "limit.js");
 const OPERATED = { OPERATED: "1" };
-/** A server with lists by ids. Each of the 240 tokens asks more often than such servers let a user. */
+/** A server with lists by ids. Each of the 240 tokens sends more requests than such servers allow a user. */
 const WITH_LISTS = { UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RATE_LIMIT: "off" };
 
 export type Contestants = readonly [Contestant, ...Contestant[]];
 
-/** Who is compared at the records of single paths. The first one is the measure of all others. */
+/** The contestants for records of single paths. All others are compared with the first one. */
 export const OF_RECORDS: Contestants = [
   LIMIT,
   rungraph("Rungraph", {}),
@@ -101,7 +101,7 @@ export const OF_RECORDS: Contestants = [
   own("Apollo Server 5 as operated", "apollo-operated.js"),
 ];
 
-/** Who is compared at lists. */
+/** The contestants for lists. */
 export const OF_LISTS: Contestants = [
   LIMIT,
   rungraph("Rungraph", WITH_LISTS),

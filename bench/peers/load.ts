@@ -8,9 +8,9 @@ export interface Request {
 const TOKENS = 240;
 
 /** So many callers that none comes to the limits of one token. */
-export const authorizationOf = (turn: number): string => `token ${String(turn % TOKENS).padStart(40, "0")}`;
+export const authorizationOf = (index: number): string => `token ${String(index % TOKENS).padStart(40, "0")}`;
 
-export async function ask(url: string, { body, authorization }: Request) {
+export async function send(url: string, { body, authorization }: Request) {
   const response = await fetch(`${url}/graphql`, {
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json", authorization },
@@ -37,34 +37,34 @@ const isGood = (head: string, body: Buffer): boolean =>
  * were answered. Own code, because an HTTP client takes as long for a request as the fastest contestants, which would wait
  * for it: it reads only responses with a `content-length`, as all contestants send them.
  */
-function sendInTurn(port: number, next: () => Request, end: number): Promise<number> {
+function sendSerially(port: number, next: () => Request, end: number): Promise<number> {
   const socket = createConnection({ host: "127.0.0.1", port, noDelay: true });
   let answered = 0;
-  let parts: Buffer[] = [];
+  let chunks: Buffer[] = [];
   let received = 0;
   /** The length of the whole response; null until its head has come. */
   let length: number | null = null;
   let head = "";
   return new Promise<number>((resolve, reject) => {
     socket.once("connect", () => socket.write(bytesOf(next())));
-    socket.on("data", (part) => {
-      parts.push(part);
-      received += part.length;
+    socket.on("data", (chunk) => {
+      chunks.push(chunk);
+      received += chunk.length;
       if (length === null) {
-        const [first = part] = parts.length === 1 ? parts : [Buffer.concat(parts)];
+        const [first = chunk] = chunks.length === 1 ? chunks : [Buffer.concat(chunks)];
         const headLength = first.indexOf("\r\n\r\n") + 4;
         if (headLength < 4) return;
         head = first.toString("latin1", 0, headLength);
         length = headLength + Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? Number.NaN);
       }
       if (received < length) return;
-      const body = (parts.length === 1 ? part : Buffer.concat(parts)).subarray(head.length);
+      const body = (chunks.length === 1 ? chunk : Buffer.concat(chunks)).subarray(head.length);
       if (received !== length || !isGood(head, body)) {
         reject(new Error(`expected data, got ${head}${body.toString("utf8", 0, 300)}`));
         return;
       }
       answered++;
-      parts = [];
+      chunks = [];
       received = 0;
       length = null;
       if (performance.now() < end) socket.write(bytesOf(next()));
@@ -80,10 +80,10 @@ export interface Load {
   readonly seconds: number;
 }
 
-/** Sends requests on so many connections. Gives how many were answered; throws for an answer that is not good. */
+/** Sends requests on `width` connections. Returns the number of responses; throws for one that is not valid. */
 export async function load(url: string, next: () => Request, { width, seconds }: Load): Promise<number> {
   const port = Number(new URL(url).port);
   const end = performance.now() + seconds * 1_000;
-  const counts = await Promise.all(Array.from({ length: width }, () => sendInTurn(port, next, end)));
+  const counts = await Promise.all(Array.from({ length: width }, () => sendSerially(port, next, end)));
   return counts.reduce((sum, count) => sum + count, 0);
 }

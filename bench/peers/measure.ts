@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ask, authorizationOf, type Load, load, type Request } from "./load.ts";
+import { send, authorizationOf, type Load, load, type Request } from "./load.ts";
 import { bodyOf, type Operation } from "./operations.ts";
 import { cpuMs, type Started, type StaticService } from "./processes.ts";
 import { median } from "./table.ts";
 
 const TRIES = 25;
 
-/** The requests of an operation: its variables and the callers' tokens take turns. */
+/** The requests of an operation: they cycle through its variables and the callers' tokens. */
 export function requestsOf({ contestant }: Started, operation: Operation): () => Request {
   const query = contestant.textOf?.(operation.query) ?? operation.query;
-  let turn = 0;
-  return () => ({ body: bodyOf(operation, query, turn), authorization: authorizationOf(turn++) });
+  let index = 0;
+  return () => ({ body: bodyOf(operation, query, index), authorization: authorizationOf(index++) });
 }
 
 interface Took {
@@ -39,7 +39,7 @@ export async function measureLatency(
   const times: number[] = [];
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const began = performance.now();
-    await ask(started.url, next());
+    await send(started.url, next());
     times.push(performance.now() - began);
   }
   await service.behave();

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Node, THIS_NODE } from "../product.ts";
 
-/** The newest Node of the room `test/nodes`. */
+/** The newest Node.js of `test/nodes`. */
 const NEWEST = fileURLToPath(new URL("../../test/nodes/node_modules/node-26/bin/node", import.meta.url));
 
 /** `v26.10.0` is 26. */

@@ -1,4 +1,4 @@
-/** The operations that all contestants are asked, with the variables that they are asked with in turn. */
+/** The operations that are sent to all contestants, with their variables, one after the other. */
 export interface Operation {
   readonly name: string;
   readonly query: string;
@@ -102,11 +102,11 @@ export const POSTS = operation(
 let unseen = 0;
 
 /** The body of a request. `query` may differ from the operation's for a contestant with a text of its own. */
-export function bodyOf({ name, variables, isUnseen }: Operation, query: string, turn: number): string {
+export function bodyOf({ name, variables, isUnseen }: Operation, query: string, index: number): string {
   const operationName = isUnseen ? `Q3_${++unseen}` : name;
   return JSON.stringify({
     operationName,
     query: isUnseen ? query.replace("query Q3 ", `query ${operationName} `) : query,
-    variables: variables[turn % variables.length],
+    variables: variables[index % variables.length],
   });
 }

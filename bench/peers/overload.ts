@@ -8,10 +8,10 @@ import { start, type Started, startStaticService } from "./processes.ts";
 import { median } from "./table.ts";
 
 /*
- * How much of its own capacity a server keeps when five times as many callers ask at a time. It has a core of its own; the
+ * How much of its own capacity a server keeps with five times as many concurrent callers. It has a core of its own; the
  * service and the load have the other ones. OVERLOAD_ROUNDS and OVERLOAD_SECONDS: how many rounds count, and how long each
  * measurement takes. Prints a table and writes nothing. Where the core is not in use, the load was the slower one: then the
- * part by CPU tells more.
+ * share by CPU says more.
  */
 
 const ROUNDS = Number(process.env["OVERLOAD_ROUNDS"] ?? 5);
@@ -23,7 +23,7 @@ const NAMES = new Set(["limit", "Rungraph"]);
 
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 
-const asked = OPERATIONS.filter(({ name }) => name === "Q1" || name === "Q2");
+const operations = OPERATIONS.filter(({ name }) => name === "Q1" || name === "Q2");
 const ownCore = leaveFirstCore();
 const service = await startStaticService();
 const servers: Started[] = [];
@@ -42,7 +42,7 @@ interface Throughput {
 async function measureRounds(): Promise<ReadonlyMap<string, Throughput>> {
   const measured = new Map<string, Throughput>();
   for (let round = 0; round <= ROUNDS; round++) {
-    for (const operation of asked) {
+    for (const operation of operations) {
       for (const server of servers) {
         const usual = await measureCpu(server, operation, USUAL);
         const overloaded = await measureCpu(server, operation, OVERLOAD);
@@ -68,7 +68,7 @@ try {
     servers.push(started);
   }
   // Many callers of one address are let in once the service has accepted their tokens.
-  for (const server of servers) for (const each of asked) await measureCpu(server, each, WARM_UP);
+  for (const server of servers) for (const each of operations) await measureCpu(server, each, WARM_UP);
   const measured = await measureRounds();
   say(conditions());
   if (!ownCore) say("Server, load and service shared the cores.");

@@ -7,7 +7,7 @@ import { freePort } from "../../test/support/free-port.ts";
 import { onCore } from "../cores.ts";
 import { THIS_NODE } from "../product.ts";
 import type { Contestant } from "./contestants.ts";
-import { ask } from "./load.ts";
+import { send } from "./load.ts";
 import type { Behaviour, Seen } from "./upstream.ts";
 
 export interface StaticService {
@@ -18,9 +18,9 @@ export interface StaticService {
 }
 
 /** Its responses say for how many seconds they may be kept, if any. */
-export async function startStaticService(keptSeconds?: number): Promise<StaticService> {
+export async function startStaticService(cacheSeconds?: number): Promise<StaticService> {
   // It runs on the cores of this process.
-  const parameters = keptSeconds ? [String(keptSeconds)] : [];
+  const parameters = cacheSeconds ? [String(cacheSeconds)] : [];
   const child = fork(new URL("./upstream.ts", import.meta.url), parameters, {
     execArgv: ["--import", "tsx"],
   });
@@ -80,7 +80,7 @@ async function answers(child: ChildProcess, url: string): Promise<boolean> {
   };
   for (let attempt = 0; attempt < 300; attempt++) {
     if (child.pid === undefined || child.exitCode !== null) return false;
-    const status = await ask(url, request).then(
+    const status = await send(url, request).then(
       (answer) => answer.status,
       () => null,
     );

@@ -2,7 +2,7 @@ import { leaveFirstCore } from "../cores.ts";
 import type { Node } from "../product.ts";
 import { conditions, writeResults } from "../results.ts";
 import { say } from "../sheet.ts";
-import { type Answers, askAll, requireEqual } from "./answers.ts";
+import { type Answers, sendAll, requireEqual } from "./answers.ts";
 import { type Comparison, COMPARISONS } from "./comparisons.ts";
 import type { Contestant } from "./contestants.ts";
 import { measureCpu, measureLatency } from "./measure.ts";
@@ -58,7 +58,7 @@ async function compareAnswers(
 ): Promise<readonly Answers[]> {
   const answers: Answers[] = [];
   for (const started of contestants) {
-    const given = await askAll(started, service, operations);
+    const given = await sendAll(started, service, operations);
     requireEqual(started.contestant.name, answers[0] ?? given, given);
     answers.push(given);
   }
@@ -91,7 +91,7 @@ async function compare(
 ): Promise<string> {
   const name = `Node ${majorOf(node)}${title}`;
   say(name);
-  const service = await startStaticService(comparison.keptSeconds);
+  const service = await startStaticService(comparison.cacheSeconds);
   const contestants = await startAll(comparison.contestants, service, node);
   try {
     const answers = await compareAnswers(contestants, service, operations);

@@ -15,9 +15,9 @@ export interface Shown {
 }
 
 /** The value below which this part of the values lies, between the two that are nearest to it. */
-function quantile(values: readonly number[], part: number): number {
+function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  const at = (sorted.length - 1) * part;
+  const at = (sorted.length - 1) * share;
   const below = sorted[Math.floor(at)] ?? Number.NaN;
   return below + ((sorted[Math.ceil(at)] ?? Number.NaN) - below) * (at % 1);
 }

@@ -1,7 +1,7 @@
 const MINUTE_MS = 60_000;
 
 /**
- * The throttle of the service: so many requests of one token within any minute. Gives the seconds until the next one may
+ * The throttle of the service: a maximum of requests of one token within any minute. Returns the seconds until the next one may
  * come, or null where this one may.
  */
 export function createThrottle(perMinute: number): (token: string) => number | null {

@@ -6,7 +6,8 @@ import { createThrottle } from "./throttle.ts";
 /*
  * The static service, as a process of its own. It reads requests without bodies from the socket and writes responses that
  * are ready as bytes: own code, because `node:http` takes as long for a request as the fastest contestants, which would wait
- * for it. The first argument is how many seconds responses may be kept for a token, if they say so. Its parent is told the address, sets delay and throttle, and is told what came since it last did.
+ * for it. The first argument is for how many seconds responses may be cached; without it they may not. It reports its address to its parent,
+ * which sets delay and throttle, and receives the counts since it last did.
  */
 
 export interface Behaviour {
@@ -29,9 +30,9 @@ const respond = (status: string, body: object, header = ""): Buffer => {
   );
 };
 
-const [, , keptSeconds] = process.argv;
-const keeping = keptSeconds
-  ? `cache-control: private, max-age=${keptSeconds}, must-revalidate\r\nvary: authorization\r\n`
+const [, , cacheSeconds] = process.argv;
+const keeping = cacheSeconds
+  ? `cache-control: private, max-age=${cacheSeconds}, must-revalidate\r\nvary: authorization\r\n`
   : "";
 const found = (body: object) => respond("200 OK", body, keeping);
 
@@ -68,9 +69,9 @@ function answer(request: string): Buffer {
 const server = createServer({ noDelay: true }, (socket) => {
   let unread = "";
   socket.on("data", (bytes) => {
-    const parts = (unread + bytes.toString("latin1")).split("\r\n\r\n");
-    unread = parts.pop() ?? "";
-    for (const request of parts) {
+    const requests = (unread + bytes.toString("latin1")).split("\r\n\r\n");
+    unread = requests.pop() ?? "";
+    for (const request of requests) {
       const response = answer(request);
       if (delayMs === 0) socket.write(response);
       else setTimeout(() => socket.write(response), delayMs);

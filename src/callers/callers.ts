@@ -71,7 +71,6 @@ export class Caller {
   }
 }
 
-/** State of one module for each caller. */
 export interface PerCaller<State> {
   readonly of: (caller: Caller) => State;
   /** Returns undefined where there is none yet. */
@@ -81,7 +80,6 @@ export interface PerCaller<State> {
 /** The limit that is reached: of the caller, of the unverified callers at its address, of all unverified callers, or the total. */
 export type ExceededLimit = "caller" | "address" | "unverified" | "gateway";
 
-/** The limits of a quota. */
 export interface QuotaLimits {
   readonly total: number;
   readonly perCaller: number;

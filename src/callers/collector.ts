@@ -17,7 +17,7 @@ const SHORT_CHUNK_BYTES = 16;
 export const IN_SHORT_CHUNKS = `in more than ${MAX_SHORT_CHUNKS} chunks of fewer than ${SHORT_CHUNK_BYTES} bytes`;
 
 /**
- * Concatenates chunks up to `size` bytes, or so many of the last ones at least, at most twice as many. All but the first are
+ * Concatenates chunks up to `size` bytes, or keeps at least the last `size` bytes, and at most twice as many. All but the first are
  * copied: they can be small views of large buffers, or a million of one byte.
  */
 export class Collector {
@@ -30,14 +30,14 @@ export class Collector {
   readonly #keeps: "all" | "last";
   #memory = EMPTY;
 
-  /** Without a holder its bytes count elsewhere. */
+  /** Without an account its bytes are charged elsewhere. */
   constructor(size: number, account: MemoryAccount | null, keeps: "all" | "last" = "all") {
     this.#size = size;
     this.#account = account;
     this.#keeps = keeps;
   }
 
-  /** Adds a chunk. Throws `ResponseTooLargeError` where all are kept and there are too many, and `GatewayError` where the holder does. */
+  /** Adds a chunk. Throws `ResponseTooLargeError` where all are kept and there are too many, and `GatewayError` where the account does. */
   add(chunk: Buffer): void {
     const kept = Math.min(this.total, 2 * this.#size);
     this.total += chunk.length;

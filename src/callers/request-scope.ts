@@ -15,8 +15,8 @@ interface HeldPermit {
   readonly kind: string;
   release(): void;
   /** Allows preemption, which calls `end`. */
-  markPreemptible(end: () => void): void;
-  markBusy(): void;
+  allowPreemption(reason: "unverified", end: () => void): void;
+  forbidPreemption(): void;
   /** Lends the permit to others while its holder waits for a rate limit. */
   pause(): void;
   resume(): void;
@@ -80,15 +80,14 @@ export class RequestScope implements Identity {
     this.#permit?.release();
     this.#permit = permit;
     if (this.ended) permit.release();
-    else permit.markPreemptible(() => this.end("preempted"));
+    else permit.allowPreemption("unverified", () => this.end("preempted"));
   }
 
   /** Protects its permit from preemption. */
   pinPermit(): void {
-    this.#permit?.markBusy();
+    this.#permit?.forbidPreemption();
   }
 
-  /** Transfers its permit to another scope. */
   transferPermit(to: RequestScope): void {
     if (this.#permit) to.holdPermit(this.#permit);
     this.#permit = null;

@@ -3,9 +3,9 @@ type Given = Readonly<Record<"UPSTREAM_TIMEOUT_MS" | "UPSTREAM_CONNECTIONS" | "M
 
 export type FixedLimits = ReturnType<typeof fixedLimitsFor>;
 
-/** Bounds that nobody sets. Only tests replace them, to reach one with little. */
+/** Bounds without a setting. Only tests replace them, to reach one with little. */
 export const fixedLimitsFor = ({ UPSTREAM_TIMEOUT_MS, UPSTREAM_CONNECTIONS, MAX_SUBSCRIPTIONS }: Given) => ({
-  /** Longest time in which a caller reads 64 kB: whoever is slower than an old phone network holds memory of others. */
+  /** Longest time in which a caller reads 64 kB: a reader slower than an old phone network would take the memory of others. */
   READ_TIMEOUT_MS: 10_000,
   /** Parsed documents and their plans: some hundreds, more than the frontends of one service have. */
   DOCUMENT_CACHE_BYTES: 16_000_000,
@@ -19,11 +19,11 @@ export const fixedLimitsFor = ({ UPSTREAM_TIMEOUT_MS, UPSTREAM_CONNECTIONS, MAX_
   CACHE_BYTES: 64_000_000,
   /** Upstream requests at a time until their latency shows how many the service bears: two tokens with a page of a run each. */
   UPSTREAM_INITIAL_CONNECTIONS: 16,
-  /** Upstream requests of one operation at a time: a table of 50 runs asks for what each has in one round. */
+  /** Upstream requests of one operation at a time: a table of 50 runs requests what each has in one round. */
   MAX_UPSTREAM_WIDTH: 64,
   /** Longest log window. Whole logs are downloads. */
   MAX_LOG_BYTES: 1_048_576,
-  /** Rows that are read for one page and a filter that the service does not know: four upstream requests of 500. */
+  /** Rows that are read for one page and a filter that upstream does not support: four upstream requests of 500. */
   MAX_SCANNED_ROWS: 2_000,
   /** The longest operation in `schema/operations` has 242 tokens. */
   MAX_TOKENS: 4_000,
@@ -31,9 +31,9 @@ export const fixedLimitsFor = ({ UPSTREAM_TIMEOUT_MS, UPSTREAM_CONNECTIONS, MAX_
   MAX_ROOT_FIELDS: 50,
   /** Fields and list items of a result: 500 runs with 400 values each. */
   MAX_RESULT_FIELDS: 200_000,
-  /** Upstream responses that the operations of one caller hold, where the heap is larger than six times that: else a sixth of it. */
+  /** Memory of upstream responses of one caller, in bytes, where the heap is larger than six times that: else a sixth of it. */
   MAX_UPSTREAM_BYTES: 128_000_000,
-  /** Mutations of callers that are not proven, such as sign-ins, which do not give way: a class begins at the same time. */
+  /** Mutations of unverified callers, such as sign-ins, which cannot be preempted: a class begins at the same time. */
   MAX_UNVERIFIED_MUTATIONS: 500,
   /** A download has a connection of its own, as long as its caller reads. */
   MAX_DOWNLOADS: 64,
@@ -43,7 +43,7 @@ export const fixedLimitsFor = ({ UPSTREAM_TIMEOUT_MS, UPSTREAM_CONNECTIONS, MAX_
   MAX_WAITING_BYTES: 64_000_000,
   /** Until the headers of a response: the rest of its time is for the body. */
   UPSTREAM_HEADERS_TIMEOUT_MS: Math.ceil((UPSTREAM_TIMEOUT_MS * 2) / 3),
-  /** What waits for a connection: a service that answers in 50 ms is through with it in 2 s. */
+  /** Requests that wait for a connection: a service that answers in 50 ms serves them in 2 s. */
   UPSTREAM_QUEUE: 40 * UPSTREAM_CONNECTIONS,
   /** Ten callers at least share the subscriptions. */
   MAX_SUBSCRIPTIONS_PER_TOKEN: Math.ceil(MAX_SUBSCRIPTIONS / 10),

@@ -7,16 +7,16 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const OURS =
   /^(?:UPSTREAM|MAX|LIVE|TRUSTED)_|^(?:APQ|RELOAD_INTERVAL_MS|WORKERS|READ_TIMEOUT_MS|(?:DOCUMENT_)?CACHE_BYTES|REDIS_(?:URL|URL_FILE|CA_FILE|PREFIX|TIMEOUT_MS|SHARED_READS))$/i;
 
-/** What Kubernetes and Docker add for a service such as `upstream`; its address is a URL in `UPSTREAM_PORT`. */
+/** Variables that Kubernetes and Docker add for a service such as `upstream`; its address is a URL in `UPSTREAM_PORT`. */
 const SERVICE_LINK = /_SERVICE_HOST$|_SERVICE_PORT(?:_|$)|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_|$)|$)/;
 
 /**
  * Gives each setting its value: any may come as `NAME_FILE` too, the path of a file that contains it. A name that is a
  * setting is never such a path: `UPSTREAM_CA_FILE` has no `UPSTREAM_CA`, and no setting has the name of another with `_FILE`.
- * No fault contains a value, a path or what is in a file.
+ * No issue contains a value, a path or the content of a file.
  */
 export function readNames(environment: Environment, settings: readonly string[]) {
-  // What is blank counts as not set.
+  // A blank value counts as not set.
   const given = Object.entries(environment).filter(([, value]) => value?.trim());
   const values: Record<string, string | undefined> = Object.fromEntries(given);
   /** The variable of each setting whose value is in a file. */

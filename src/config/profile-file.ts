@@ -8,10 +8,10 @@ import { readText, refuse } from "./values.ts";
 /** Longest profile, in characters. The parser takes time by the square of the keys of an object. */
 const MAX_FILE_LENGTH = 32_768;
 
-/** Further faults are only counted. */
+/** Further issues are only counted. */
 const MAX_REPORTED_ISSUES = 20;
 
-/** Reads a built-in profile by name, or a profile file by path. Faults do not contain the path, which could leak. */
+/** Reads a built-in profile by name, or a profile file by path. Issues do not contain the path, which could leak. */
 export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
   const name = PROFILE_NAMES.find((each) => each === nameOrPath);
   if (name) return builtInProfile(name);

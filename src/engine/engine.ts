@@ -17,7 +17,7 @@ import {
 } from "./documents/persisted.ts";
 import {
   type FailedPath,
-  noteErrors,
+  recordErrors,
   overloaded,
   rejection,
   stopError,
@@ -38,7 +38,7 @@ import type { ErrorBehavior, RunBehavior } from "./plan/types.ts";
 import { mergeErrors, separateNames } from "./merge-errors.ts";
 import { type EventExecution, openResults, type Results, type StreamSource } from "./subscription.ts";
 
-/** Facts about an operation, filled in as it is read: its type decides on its place, before its context is opened; the rest is for logs and metrics. */
+/** Details of an operation, filled in as it is read. Its type decides on its permit, before its context is opened; the rest is for logs and metrics. */
 export interface OperationDetails {
   type: "query" | "mutation" | "subscription" | "invalid";
   name: string | null;
@@ -52,7 +52,7 @@ export interface OperationDetails {
 /** The operation of one request, independent of its transport. */
 export interface Execution extends EventExecution {
   readonly details: OperationDetails;
-  /** What the result's `extensions` tell about how it came about; null for nothing. */
+  /** The `extensions` of the result that report how it came about; null for none. */
   readonly extensions: (() => object | null) | null;
 }
 
@@ -61,7 +61,7 @@ interface RunOptions {
   readonly isReadOnly: boolean;
   /** Longest result, in bytes, when it is less than for other requests. */
   readonly maxBytes?: number;
-  /** Whether the result may come in pieces; otherwise it is whole, whatever is deferred. */
+  /** Whether the result may be delivered incrementally; otherwise it is whole, whatever is deferred. */
   readonly isIncremental?: boolean;
 }
 
@@ -92,8 +92,8 @@ export function createEngine(settings: EngineSettings) {
     : // The texts of persisted queries beside the parsed documents.
       persistedDocuments(Math.ceil(settings.cacheBytes / 4));
 
-  /** Does work of a request when it is its caller's turn, unless the request has ended by then. */
-  const inTurn = <Value>(scope: RequestScope, work: () => Value): Promise<Value> =>
+  /** Runs work of a request when the caller's task is scheduled, unless the request has ended by then. */
+  const runScheduled = <Value>(scope: RequestScope, work: () => Value): Promise<Value> =>
     new Promise((resolve, reject) =>
       scheduler.run(scope.caller, () => {
         const ended = scope.ended;
@@ -107,9 +107,9 @@ export function createEngine(settings: EngineSettings) {
     );
 
   const parse = (text: string, scope: RequestScope): Promise<PreparedDocument> =>
-    inTurn(scope, () => documents.known(text) ?? documents.parse(text));
+    runScheduled(scope, () => documents.known(text) ?? documents.parse(text));
 
-  /** Reads a document that is not known, in two turns: one to parse it, and one to validate it, which takes up to 20 ms. */
+  /** Reads a document that is not cached, in two tasks: one to parse it, and one to validate it, which takes up to 20 ms. */
   const read = async (
     text: string,
     params: OperationParams,
@@ -119,7 +119,7 @@ export function createEngine(settings: EngineSettings) {
     const parsed = await parse(text, scope);
     memoryBudget.charge(scope, parsed.bytes());
     selectPlan(parsed, params, isReadOnly);
-    return inTurn(scope, () => {
+    return runScheduled(scope, () => {
       // The same document may have been read meanwhile.
       const known = documents.known(text);
       if (!known) documents.validate(text, parsed);
@@ -149,7 +149,7 @@ export function createEngine(settings: EngineSettings) {
   };
 
   /** Counts what a plan takes at most, and `besides`; of a document that is known, what it takes where that is much. */
-  const holdPlan = (
+  const chargePlan = (
     scope: RequestScope,
     plan: Plan,
     known: PreparedDocument | null,
@@ -187,7 +187,7 @@ export function createEngine(settings: EngineSettings) {
   const failed = (error: unknown, details: OperationDetails): ExecutionResult => {
     // Safe: those of an invalid document are its own.
     const errors = error instanceof InvalidDocument ? (error.errors as GraphQLError[]) : [publicError(error)];
-    noteErrors(details, errors);
+    recordErrors(details, errors);
     return { errors };
   };
 
@@ -204,7 +204,7 @@ export function createEngine(settings: EngineSettings) {
         const known = documents.known(text);
         const document = known ?? (await read(text, params, scope, isReadOnly));
         const { plan, onError } = planOf(document, params, details, isReadOnly);
-        holdPlan(scope, plan, known);
+        chargePlan(scope, plan, known);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
         const behavior = { onError, isIncremental };
@@ -215,12 +215,12 @@ export function createEngine(settings: EngineSettings) {
           const shown = publicErrorsOf({ errors, data }, plan);
           const isHalted = onError === "HALT" && details.type === "mutation";
           result.errors = isHalted ? withOutcome(shown, first) : shown;
-          noteErrors(details, result.errors);
+          recordErrors(details, result.errors);
         }
         if (!payloads) return result;
         const convert: PublicErrors = (given) => {
           const shown = publicErrorsOf(given, plan);
-          noteErrors(details, shown);
+          recordErrors(details, shown);
           return shown;
         };
         return { ...result, payloads: withPublicErrors(payloads, convert, () => scope.end("completed")) };
@@ -251,7 +251,7 @@ export function createEngine(settings: EngineSettings) {
         const shared = documents.known(text);
         const prepared = shared ?? (await read(text, params, scope, true));
         const { plan, onError } = planOf(prepared, params, details, true);
-        const reservation = holdPlan(scope, plan, shared, prepared.bytes());
+        const reservation = chargePlan(scope, plan, shared, prepared.bytes());
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults(
           schema,
@@ -266,7 +266,7 @@ export function createEngine(settings: EngineSettings) {
         );
         if ("results" in results) return results;
         const errors = results.errors?.map(publicError) ?? [];
-        noteErrors(details, errors);
+        recordErrors(details, errors);
         return { errors };
       } catch (error) {
         return failed(error, details);
@@ -310,7 +310,7 @@ function selectPlan(document: PreparedDocument, params: OperationParams, isReadO
   });
 }
 
-/** What errors of a request do by its `onError`. Throws when that is something else. */
+/** The error behavior by `onError` of a request. Throws when that is something else. */
 function errorBehaviorOf(onError: string): ErrorBehavior {
   if (onError === "NULL" || onError === "PROPAGATE" || onError === "HALT") return onError;
   throw rejection("onError: expected one of NULL, PROPAGATE, HALT", "BAD_REQUEST");

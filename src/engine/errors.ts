@@ -28,7 +28,7 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
   if (cause instanceof GatewayError) {
     const { paths } = located?.extensions ?? {};
     const [asked] = located?.nodes ?? [];
-    // What is missing is an endpoint of the server, which does not tell the field.
+    // The server lacks an endpoint, which does not name the field.
     const isNamed = cause.code === "CAPABILITY_UNAVAILABLE" && asked?.kind === Kind.FIELD;
     const message = isNamed ? `${asked.name.value}: ${cause.message}` : cause.message;
     return convert(message, { code: cause.code, ...cause.details, ...(paths ? { paths } : {}) });
@@ -56,7 +56,7 @@ const withoutMiddle = (message: string): string =>
   message.length <= 2 * MAX_END ? message : `${message.slice(0, MAX_END)} … ${message.slice(-MAX_END)}`;
 
 /**
- * Removes values from GraphQL's own messages, which repeat invalid input, even a password. Keeps the place and the
+ * Removes values from GraphQL's own messages, which repeat invalid input, even a password. Keeps the location and the
  * expected type, and the value when a number was expected and given. Values of variables have any length and content, so they
  * are found by what surrounds them, without an expression.
  */
@@ -119,9 +119,9 @@ function at(
   return Object.assign(error, { locations: original ? locationsOf(original) : undefined });
 }
 
-/** What failed in an operation, for logs. */
+/** A failure in an operation, for logs. */
 export interface FailedPath {
-  /** `GET {owner}/{project}/experiments/{id}/`: a template, never the path itself. For a fault of the gateway, the field. */
+  /** `GET {owner}/{project}/experiments/{id}/`: a template, never the path itself. For a bug of the gateway, the field. */
   readonly at: string;
   /** HTTP status of the service; the code where that is none of a failure. */
   readonly outcome: string;
@@ -131,10 +131,10 @@ export interface FailedPath {
 const MAX_FAILED_PATHS = 5;
 const MAX_RESPONSE_KEY_LENGTH = 200;
 
-/** Adds the upstream requests, and the faults of the gateway, to which errors are due. */
+/** Adds the upstream requests, and the bugs of the gateway, that caused errors. */
 export function addPaths(paths: FailedPath[], errors: readonly GraphQLError[]): void {
   for (const { extensions, path } of errors) {
-    // Safe: `publicError` gives each of its errors a code, and copies the facts of a failure.
+    // Safe: `publicError` gives each of its errors a code, and copies the details of a failure.
     const { code, upstream } = extensions as { readonly code?: ErrorCode } & ErrorDetails;
     if (!upstream && code !== "INTERNAL_SERVER_ERROR") continue;
     const where = upstream
@@ -148,8 +148,8 @@ export function addPaths(paths: FailedPath[], errors: readonly GraphQLError[]): 
   }
 }
 
-/** Notes the errors of an operation for its line in the log. */
-export function noteErrors(
+/** Records the errors of an operation for its line in the log. */
+export function recordErrors(
   details: { codes: readonly string[]; readonly failed: FailedPath[] },
   errors: readonly GraphQLError[],
 ): void {

@@ -1,5 +1,5 @@
 /*
- * Metadata in a field's `extensions`, read by the plan and the limits. The engine knows neither the service nor its
+ * Metadata in a field's `extensions`, read by the plan and the limits. The engine depends neither on REST nor on
  * records, so the types here are loose; the schema code that declares fields checks them.
  */
 
@@ -11,17 +11,18 @@ export type KeysOf = (...path: readonly string[]) => readonly string[];
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** A place in the result: a key or index below another place. The root has none above it. */
+/** A path in the result: a key or index below another path. */
 export interface ResponsePath {
+  /** Null at the root. */
   readonly parent: ResponsePath | null;
   readonly at: string | number;
 }
 
-/** The context of resolvers. Only that of an operation with notes knows its place in the result. */
+/** The context of resolvers. Only that of a traced operation has its path in the result. */
 export interface TracedContext {
-  /** The place for which a resolver has this context; null outside of the result and when nobody wants to know. */
+  /** The path for which a resolver has this context; null outside of the result and without a trace. */
   readonly path: ResponsePath | null;
-  /** The context for another place; null when nobody wants to know. */
+  /** The context for another path; null without a trace. */
   readonly at: ((path: ResponsePath) => TracedContext) | null;
 }
 
@@ -34,13 +35,13 @@ type StartChild = (
   keysOf: KeysOf,
 ) => Promise<unknown>;
 
-/** What a selection needs from its parent object. */
+/** The needs of a selection from its parent object. */
 export interface SelectionNeeds {
   /** Keys of the parent's record. */
   readonly keys: readonly string[];
   /** Reads that need only the parent's address. */
   readonly children: readonly ChildRead[];
-  /** What the parts of the selection need that are delivered later; absent where there are none. */
+  /** The needs of its deferred fragments; absent without them. */
   readonly deferred?: () => SelectionNeeds;
 }
 
@@ -63,8 +64,8 @@ export interface LoadedRecord {
 }
 
 /**
- * A list whose items are made when they are completed. Lists below lists ask for far more items than an operation may
- * return, and it is stopped before most of them are made.
+ * A list whose items are created when they are completed. Lists below lists select far more items than an operation may
+ * return, and it is stopped before most of them are created.
  */
 export class LazyList<Item> implements Iterable<Item> {
   readonly length: number;
@@ -81,9 +82,9 @@ export class LazyList<Item> implements Iterable<Item> {
 }
 
 export interface FieldExtensions {
-  /** Keys of the parent's record that the field needs. Its parents are `Recorded`. */
+  /** Keys of the parent's record that the field needs. Its parents are a `LoadedRecord`. */
   readonly keys?: readonly string[];
-  /** The key that the field shows as it is: of the parent's record with `keys`, otherwise of the parent itself. */
+  /** The key whose value the field returns unchanged: of the parent's record with `keys`, otherwise of the parent itself. */
   readonly property?: string;
   readonly child?: { readonly start: StartChild; readonly proves: (read: never) => boolean };
   readonly prefetch?: Prefetch;

@@ -46,7 +46,7 @@ export function mergeErrors(
     const { code, details } = originalError;
     const { reference } = details;
     const isSeparate = separate.has(String(path[0]));
-    // What does not exist fails again for each field that refers to it.
+    // A missing record fails again for each field that refers to it.
     const common = code === "NOT_FOUND" && reference !== undefined ? reference : failure;
     const key = isSeparate ? `${path[0]} ${path[1]} ${code} ${reference}` : common;
     const existing = groups.get(key);
@@ -64,7 +64,6 @@ export function mergeErrors(
 /** Sorts errors by their position in the result, independent of timing. */
 function inOrderOf(data: unknown, errors: readonly GraphQLError[]): readonly GraphQLError[] {
   if (errors.length < 2) return errors;
-  /** Indexes of the keys of each object. */
   const indexes = new Map<object, ReadonlyMap<string, number>>();
   const indexOf = (object: object, key: string): number => {
     const keys = indexes.get(object) ?? new Map(Object.keys(object).map((each, index) => [each, index]));
@@ -97,7 +96,7 @@ function compare(a: readonly number[], b: readonly number[]): number {
 function nullAt(data: unknown, path: Path): Path {
   let value = data;
   for (const [index, key] of path.entries()) {
-    // Where the whole result is null, the field itself is the place.
+    // Where the whole result is null, the path is that of the field.
     if (value === null || value === undefined) return path.slice(0, Math.max(1, index));
     value = (value as Readonly<Record<string | number, unknown>>)[key];
   }

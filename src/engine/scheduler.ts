@@ -80,6 +80,34 @@ export class Scheduler {
     else this.#own.of(caller).add(task);
   };
 
+  /**
+   * Runs an iterator, which `open` creates, in time slices. Other tasks run between its steps. It stops when `onStep` returns false: then
+   * neither `resolve` nor `reject` is called. What `resolve` throws is passed to `reject`.
+   */
+  readonly runCooperatively = <Step, Result>(
+    caller: Caller,
+    open: () => Iterator<Step, Result, undefined>,
+    resolve: (result: Result) => void,
+    reject: (error: unknown) => void,
+    onStep?: (step: Step) => boolean,
+  ): void => {
+    let steps: Iterator<Step, Result, undefined> | null = null;
+    const advance = (): void => {
+      try {
+        steps ??= open();
+        do {
+          const step = steps.next();
+          if (step.done) return resolve(step.value);
+          if (onStep?.(step.value) === false) return;
+        } while (!this.isWaiting() && !shouldYield());
+        this.#own.of(caller).add(advance);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    this.run(caller, advance);
+  };
+
   queueOf(caller: Caller): TaskQueue {
     return new TaskQueue(this, caller);
   }

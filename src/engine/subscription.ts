@@ -14,7 +14,7 @@ import { MAX_VARIABLE_ERRORS } from "./plan/plan.ts";
 /** The scope and context in which one event is executed. */
 export interface EventExecution {
   readonly scope: RequestScope;
-  /** Creates the context for its resolvers. Throws where it has no place. */
+  /** Creates the context for its resolvers. Throws where it gets no permit. */
   readonly openContext: (meter: Meter) => TracedContext;
 }
 
@@ -24,7 +24,6 @@ export interface StreamSource {
   readonly openStream: () => OpenStream;
 }
 
-/** What a valid subscription is opened with. */
 interface OpenedSource extends StreamSource {
   /** The memory that its document takes; null where that is shared. */
   readonly reservation: MemoryReservation | null;
@@ -52,7 +51,7 @@ export type Results = Required<Pick<AsyncIterableIterator<ExecutionResult>, "nex
   AsyncIterable<ExecutionResult>;
 
 /**
- * Opens the event source of a valid subscription and executes each event when its result is asked for, so that a slow
+ * Opens the event source of a valid subscription and executes each event when its result is pulled, so that a slow
  * reader slows down its own events only.
  */
 export async function openResults(

@@ -56,14 +56,12 @@ type ClosedReason = (caller: Caller, paused: number) => GatewayError | null;
 
 /** Limits how many operations, streams, sockets or downloads run at a time. */
 class ConcurrencyLimit {
-  /** What messages call the limited things. */
+  /** The name of what is limited, for messages. */
   readonly kind: string;
   readonly quota: Quota;
   /** Number of paused permits, which others use meanwhile. */
   paused = 0;
-  /** Permits that any new caller may revoke, longest idle first. */
-  readonly idle = new LinkedList<Permit>();
-  /** Permits of unverified callers, which verified callers may preempt, oldest first. */
+  /** Permits that may be revoked for a new caller, longest preemptible first. */
   readonly preemptible = new LinkedList<Permit>();
   readonly #closedFor: ClosedReason;
 
@@ -105,7 +103,8 @@ class ConcurrencyLimit {
 
   /** The permit to preempt when a limit is reached; null without one. */
   #preemptibleFor(exceeded: ExceededLimit, caller: Caller): Permit | null {
-    const idle = this.idle.members().find((permit) => IS_AMONG[exceeded](permit.caller, caller));
+    const isPreemptible = (permit: Permit) => permit.isIdle && IS_AMONG[exceeded](permit.caller, caller);
+    const idle = this.preemptible.members().find(isPreemptible);
     return idle ?? (exceeded === "unverified" || exceeded === "gateway" ? this.#unverifiedFor(caller) : null);
   }
 
@@ -122,13 +121,16 @@ class ConcurrencyLimit {
   }
 }
 
+/** `idle`: any new caller may preempt it. `unverified`: verified callers may, and those at an address with fewer permits. */
+type PreemptionReason = "idle" | "unverified";
+
 export class Permit {
   readonly kind: string;
   readonly caller: Caller;
   readonly #limit: ConcurrencyLimit;
-  /** Its entry in a list of preemptible permits, and the callback that ends its holder. */
+  /** Why it may be preempted, its entry in the list, and the callback that ends its holder; null while it may not. */
   #preemption: {
-    readonly list: LinkedList<Permit>;
+    readonly reason: PreemptionReason;
     readonly link: Link<Permit>;
     readonly end: () => void;
   } | null = null;
@@ -146,7 +148,7 @@ export class Permit {
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.markBusy();
+    this.forbidPreemption();
     if (this.#isPaused) this.#limit.pause(-1);
     this.#limit.quota.add(this.caller, -1);
   }
@@ -164,36 +166,32 @@ export class Permit {
     this.#limit.pause(-1);
   }
 
-  /** Marks the permit as idle: a new caller may preempt it, which calls `end`. */
-  markIdle(end: () => void): void {
-    this.#allowPreemption(this.#limit.idle, end);
+  /** Allows preemption, which calls `end`. Of unverified callers, only operations can be preempted. */
+  allowPreemption(reason: PreemptionReason, end: () => void): void {
+    const isUnverifiedOperation = this.kind === OPERATION_KIND && this.caller.verification !== "verified";
+    if (this.#isReleased || this.#preemption || (reason === "unverified" && !isUnverifiedOperation)) return;
+    this.#preemption = { reason, link: this.#limit.preemptible.add(this), end };
   }
 
-  /** Marks an operation of an unverified caller as preemptible, which calls `end`. */
-  markPreemptible(end: () => void): void {
-    if (this.kind === OPERATION_KIND && this.caller.verification !== "verified")
-      this.#allowPreemption(this.#limit.preemptible, end);
+  forbidPreemption(): void {
+    if (this.#preemption) this.#limit.preemptible.remove(this.#preemption.link);
+    this.#preemption = null;
   }
 
-  /** Whether it can be preempted: its caller is still unverified. A paused permit frees nothing if all permits are taken. */
+  get isIdle(): boolean {
+    return this.#preemption?.reason === "idle";
+  }
+
+  /** Whether its caller is still unverified. A paused permit frees nothing if all permits are taken. */
   isPreemptible(areAllTaken: boolean): boolean {
     return this.caller.verification !== "verified" && !(this.#isPaused && areAllTaken);
   }
 
-  markBusy(): void {
-    this.#preemption?.list.remove(this.#preemption.link);
-    this.#preemption = null;
-  }
-
   /** Releases the permit and ends its holder. */
   preempt(): void {
-    const offer = this.#preemption;
+    const preemption = this.#preemption;
     this.release();
-    offer?.end();
-  }
-
-  #allowPreemption(list: LinkedList<Permit>, end: () => void): void {
-    if (!this.#isReleased && !this.#preemption) this.#preemption = { list, link: list.add(this), end };
+    preemption?.end();
   }
 }
 

@@ -40,7 +40,6 @@ export function commentOf({ loc }: OperationDefinitionNode): string {
  * otherwise they are blank.
  */
 export function pageOperations(rename: Rename, { isDemo }: { readonly isDemo: boolean }) {
-  /** Variables by file. */
   const demoVariables = isDemo
     ? (JSON.parse(readText("demo-variables.json")) as Record<string, object>)
     : null;

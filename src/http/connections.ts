@@ -54,7 +54,7 @@ export function reset(socket: Socket): void {
   try {
     socket.resetAndDestroy();
   } catch {
-    // What is no TCP, in a server of one's own, knows no reset.
+    // Sockets of other servers may not be TCP, which alone has a reset.
     socket.destroy();
   }
 }

@@ -14,12 +14,12 @@ import { PRIVATE } from "./graphql/encoding.ts";
 import type { GatewayDependencies } from "./operation.ts";
 import { codeOf, reject } from "./rejection.ts";
 
-/** What is sent: the head, which is known before the body begins, and the body, which is read at the caller's pace. */
+/** The head, which is known before the body begins, and the body, which is read no faster than the caller reads. */
 export interface OpenedDownload {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
-  /** What made the body break off, as an error for callers or a fault of the gateway. */
+  /** Converts the error that ended the body early: to one for callers, or a bug of the gateway. */
   readonly failureOf: (error: unknown) => unknown;
 }
 
@@ -27,7 +27,7 @@ interface DownloadTask {
   readonly what: DownloadDetails["what"];
   /** The path without ids, for spans. */
   readonly route: string;
-  /** Must call `admitDownload` before it asks the service. */
+  /** Must call `admitDownload` before it sends upstream requests. */
   readonly open: (scope: RequestScope) => Promise<OpenedDownload>;
 }
 
@@ -44,14 +44,14 @@ export function contentDisposition(disposition: "inline" | "attachment", name: s
 
 const METHODS = ["GET", "HEAD"];
 
-/** Takes a place among the downloads. Throws `GatewayError` without a token, and when there is none. */
+/** Acquires a permit for a download. Throws `GatewayError` without a token, and when there is none. */
 export function admitDownload({ admission }: GatewayDependencies, scope: RequestScope): void {
   if (scope.token === null)
     throw new GatewayError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
   admission.download.acquire(scope);
 }
 
-/** Serves what can last long: no deadline, a place among the downloads, and a body that never looks whole when it is not. */
+/** Serves what can last long: without a deadline, with a download permit, and with a body that never looks complete when it is not. */
 export async function serveDownload(
   { publicError, identify, responseWriter, telemetry, shared }: GatewayDependencies,
   request: IncomingMessage,
@@ -77,7 +77,7 @@ export async function serveDownload(
   response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
   try {
     const { status, headers, body, failureOf } = await span.run(() => open(scope));
-    /** What made the body break off; stays null when the caller disconnects. */
+    /** The error that ended the body early; null when the caller disconnects. */
     let failure: unknown = null;
     // The end of the response ends the scope, and with it what is not read.
     if (request.method === "HEAD") response.writeHead(status, headers).end();
@@ -116,7 +116,7 @@ const DOWNLOAD_ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
 
 /**
  * Serves the routes behind `logsUrl`, `outputsUrl` and `OutputFile.url`: `GET /downloads/{global id}/logs`, `…/outputs` and
- * `…/files?path=`. Streams the upstream response, requested with the caller's token, at the caller's pace. HEAD gives the
+ * `…/files?path=`. Streams the upstream response, requested with the caller's token, no faster than the caller reads it. HEAD returns the
  * headers of the same response. Returns false for other paths.
  */
 export function createDownloads(dependencies: GatewayDependencies) {
@@ -136,7 +136,7 @@ export function createDownloads(dependencies: GatewayDependencies) {
     const endpoint = shared.server.supported(documented);
     const path = endpoint.toPath(address) + (file === null ? "" : `?path=${encodeURIComponent(file)}`);
     const name = file === null ? kind.formatName(address) : file.replace(/^.*\//s, "");
-    // HEAD is asked as GET and cut off: errors have their reasons in bodies, and not every server knows HEAD.
+    // HEAD is sent as GET and aborted: errors have their reasons in bodies, and not every server supports HEAD.
     const range = request.method === "HEAD" ? null : rangeOf(request);
     const { stream, status, bodyHeaders } = await client.stream({ endpoint, path, range }, scope);
     if (status === 416) {
@@ -185,7 +185,7 @@ const HEADERS: Record<Download, (name: string) => Record<string, string>> = {
     "content-type": "application/gzip",
     ...contentDisposition("attachment", `${name}.tar.gz`),
   }),
-  // What a run wrote is nothing that this origin should show.
+  // Files of a run must not be rendered on this origin.
   files: (name) => ({
     "content-type": "application/octet-stream",
     ...contentDisposition("attachment", name),

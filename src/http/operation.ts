@@ -16,7 +16,7 @@ import { type Identify, isNoCache } from "./identity.ts";
 import type { Origins } from "./request-target.ts";
 import { RequestScope } from "../callers/request-scope.ts";
 import type { ResponsePath } from "../engine/field-extensions.ts";
-import { shouldYield, type Scheduler } from "../engine/scheduler.ts";
+import type { Scheduler } from "../engine/scheduler.ts";
 import type { Context, GatewayFacts, Steps } from "../graphql/core/context.ts";
 import { type OperationProgress, UNTRACKED } from "../rest/session/batch-loader.ts";
 import { openSession, type Session, sessionFor, type SharedSettings } from "../rest/session/session.ts";
@@ -48,12 +48,12 @@ export interface GatewayDependencies {
   readonly memoryBudget: MemoryBudget;
   readonly responseWriter: ResponseWriter;
   readonly telemetry: Telemetry;
-  /** Whether callers may ask what an operation costs. */
+  /** Whether callers may request `extensions.explain`. */
   readonly isExplainable: boolean;
-  readonly runTask: Scheduler["run"];
+  readonly scheduler: Scheduler;
   /** Converts any error to the one that callers see. */
   readonly publicError: (error: unknown) => GraphQLError;
-  /** Receives what made a request fail unexpectedly. */
+  /** Receives unexpected errors of requests. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -188,24 +188,16 @@ export class OperationContext implements Context {
 
   runCooperatively<Result>(steps: Steps<Result>): Promise<Result> {
     const { scope, progress = UNTRACKED } = this.#source;
-    const begin = (resolve: (result: Result) => void, reject: (error: unknown) => void): void => {
-      const advance = (): void => {
-        try {
-          do {
-            if (progress.isStopped) return;
-            const step = steps.next();
-            if (step.done) return resolve(step.value);
-            if (step.value) progress.chargeMemory(step.value);
-          } while (!shouldYield());
-          this.#dependencies.runTask(scope.caller, advance);
-        } catch (error) {
-          reject(error);
-        }
-      };
-      this.#dependencies.runTask(scope.caller, advance);
+    const onStep = (bytes: number | undefined): boolean => {
+      if (bytes) progress.chargeMemory(bytes);
+      return !progress.isStopped;
     };
-    // One after the other: what is half made of many takes more memory than what is made.
-    const work = this.#state.work.then(() => new Promise(begin));
+    const begin = (): Promise<Result> =>
+      new Promise((resolve, reject) =>
+        this.#dependencies.scheduler.runCooperatively(scope.caller, () => steps, resolve, reject, onStep),
+      );
+    // One after the other: many unfinished results take more memory than finished ones.
+    const work = this.#state.work.then(begin);
     this.#state.work = work.catch(() => {});
     return work;
   }

@@ -122,7 +122,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     response.end();
   };
 
-  /** Sends a body in pieces as they come, no faster than the caller reads them. */
+  /** Sends the chunks of a body as they come, no faster than the caller reads them. */
   const stream = async (
     response: ServerResponse,
     { status, headers, body }: Sent<AsyncIterable<Uint8Array>>,
@@ -169,7 +169,7 @@ function countWaiting(maxBytes: number, callers: CallerRegistry) {
     quota.add(reader.caller, bytes);
   };
 
-  /** Disconnects readers until the limit holds: the oldest response of the account with the most waiting bytes first. */
+  /** Disconnects readers until the limit is met: the oldest response of the account with the most waiting bytes first. */
   const shrink = (): void => {
     while (quota.taken > maxBytes) {
       const largest = quota
@@ -184,7 +184,7 @@ function countWaiting(maxBytes: number, callers: CallerRegistry) {
 
   return {
     total: () => quota.taken,
-    /** Opens the count of a reader, who is disconnected by `abort`. Nothing counts after `close`. */
+    /** Counts the waiting bytes of a reader until `close`. `abort` disconnects it. */
     open: (caller: Caller, abort: () => void) => {
       const link = readers.add({ caller, abort, bytes: 0 });
       const count: CountWaiting = (bytes) => {

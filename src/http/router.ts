@@ -16,7 +16,7 @@ import { hasValidUrl, isAmong, isOwnLocalPage, readTarget } from "./request-targ
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Executes a request and writes its result; its scope ends before, or with the last piece. `body` is null unless it is a POST. */
+/** Executes a request and writes its result; its scope ends before, or with the last chunk. `body` is null unless it is a POST. */
 export type Execute = (response: ServerResponse, body: Buffer | null, scope: RequestScope) => Promise<void>;
 
 interface Routes {
@@ -89,7 +89,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
           response.req.socket.destroy();
         });
       });
-      afterPendingIo(() => afterPendingIo(() => dependencies.runTask(identity.caller, begin)));
+      afterPendingIo(() => afterPendingIo(() => dependencies.scheduler.run(identity.caller, begin)));
     };
 
     return (request, response) => {
@@ -100,13 +100,13 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
       let isRead = false;
       readBody(request, maxBytes, (body) => {
         isRead = true;
-        permit.markBusy();
+        permit.forbidPreemption();
         if (Buffer.isBuffer(body)) return run(identity, permit, response, body);
         permit.release();
         if (body) rejectAs(body, protocol, identity, response);
       });
-      // A body that does not come keeps nobody out.
-      afterPendingIo(() => isRead || permit.markIdle(() => refuse(request.socket, 408)));
+      // A body that does not arrive excludes no other caller.
+      afterPendingIo(() => isRead || permit.allowPreemption("idle", () => refuse(request.socket, 408)));
     };
   };
 
@@ -201,7 +201,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
  */
 function closeAfter(response: ServerResponse): void {
   const { url = "", socket } = response.req;
-  // Those behind an answer that closes would be lost.
+  // Responses behind one that closes would be lost.
   for (const earlier of responsesOn(socket)) if (!earlier.headersSent) earlier.removeHeader("connection");
   if (response.headersSent || /^\/(?:downloads|export)\//.test(url))
     response.once("close", () => afterPoll(QUIET_MS, () => unanswered(socket) || socket.destroySoon()));

@@ -29,7 +29,7 @@ export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMI
   const server = createServer(limits);
   server.timeout = limits.timeout;
   server.on("timeout", (socket: Socket) => {
-    // With nothing left to write it is the caller who waits for the response.
+    // With nothing left to write, the caller waits for the response.
     if (socket.writableLength > 0) reset(socket);
     else if (unanswered(socket) === 0) socket.destroy();
   });

@@ -40,10 +40,10 @@ export type CallerLive = ReturnType<ReturnType<typeof createLive>["of"]>;
 interface SharedPoll {
   readonly poll: Poll;
   readonly timing: PollTiming;
-  users: number;
+  subscribers: number;
 }
 
-/** What is kept for one token, also after its last subscription: connecting again renews no rate limit. */
+/** State of one token, also after its last subscription: connecting again renews no rate limit. */
 interface CallerPolls {
   /** By the rate limits that upstream has for them. */
   readonly schedulers: Map<RateLimit | null, PollScheduler>;
@@ -114,15 +114,15 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
       const added = {
         poll,
         timing: schedulerOf(own, limitOf(shared.server.supported(endpoint))).add(poll),
-        users: 0,
+        subscribers: 0,
       };
       polls.set(key, added);
       return added;
     };
     const entry = usable ?? add();
-    entry.users++;
+    entry.subscribers++;
     const leave = (): void => {
-      if (--entry.users > 0) return;
+      if (--entry.subscribers > 0) return;
       count--;
       entry.timing.remove();
       if (polls.get(key) === entry) polls.delete(key);
@@ -186,7 +186,7 @@ function chargeIn(reservation: MemoryReservation): ChargeKept {
       if (added > 0) reservation.chargeShared(added);
       else reservation.release(-added);
     } catch (error) {
-      // What is refused is not kept.
+      // Rejected bytes are not kept.
       reservation.release(added);
       throw error;
     }

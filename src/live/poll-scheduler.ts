@@ -44,7 +44,7 @@ const GATHER_MS = 20;
 /** How long reads may fail until subscribers receive the error, in milliseconds. */
 const SURVIVED_MS = 60_000;
 
-/** Reads that fail, or do not begin because upstream asked for a pause. */
+/** Reads that fail, or do not begin because upstream requested a pause. */
 interface Outage {
   readonly since: number;
   readonly error: GatewayError;
@@ -83,9 +83,9 @@ export class PollScheduler {
   readonly #polls = new Set<ScheduledPoll>();
   readonly #queue: QueuedRequest[] = [];
   readonly #start: number;
-  /** No poll begins before: upstream asked for a pause. */
+  /** No poll begins before: upstream requested a pause. */
   #pausedUntil: number;
-  /** Since when upstream has asked for pauses and no read has succeeded. */
+  /** Since when upstream has requested pauses and no read has succeeded. */
   #pause: Outage | null = null;
   #cancelTimer = (): void => {};
 
@@ -128,7 +128,7 @@ export class PollScheduler {
       readFirst: () => readSoon(true),
       /** Whether its last read has failed. */
       isFailing: () => scheduled.outage !== null,
-      /** Whether it has failed for good or is over: nobody can join it any more. */
+      /** Whether it has failed for good or is over: no subscriber can join it any more. */
       isOver: () => !this.#polls.has(scheduled) || poll.isOver(),
       remove: () => {
         this.#polls.delete(scheduled);
@@ -220,9 +220,9 @@ export class PollScheduler {
       return this.#end(scheduled, error);
     const now = this.#clock.now();
     scheduled.outage ??= { since: now, error };
-    // An upstream service that is away names the time when it may be back, which is no request to pause.
+    // An upstream service that is down names the time when it may be back, which is no request to pause.
     const { retryAfterSeconds = 0, upstream } = error.code === "RATE_LIMITED" ? error.details : {};
-    // A rate limit that is reached without a refusal holds for a moment.
+    // A rate limit that is reached without a rejection lasts for a moment.
     const pauseMs = Math.min(retryAfterSeconds * 1_000, upstream?.status ? Infinity : MAX_BACKOFF_MS);
     if (pauseMs > 0) {
       this.#pause ??= { since: now, error };
@@ -247,7 +247,6 @@ export class PollScheduler {
     return nextAt;
   }
 
-  /** Ends the streams of a poll with an error. */
   #end(scheduled: ScheduledPoll, error: unknown): void {
     this.#polls.delete(scheduled);
     for (const stream of scheduled.poll.streams()) stream.fail(error, true);

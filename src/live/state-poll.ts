@@ -3,7 +3,6 @@ import type { Session } from "../rest/session/session.ts";
 import type { Poll } from "./poll-scheduler.ts";
 import { LiveStream } from "./stream.ts";
 
-/** What is polled: polls of one token with equal keys are one. */
 export interface Source {
   /** Identifies what is polled: subscribers with the same token and key share a poll. */
   readonly key: string;
@@ -27,7 +26,7 @@ export interface StateSource<State extends object> extends Source, Pick<Poll, "b
 }
 
 /**
- * Charges the bytes that a poll keeps between its reads, in place of those that were charged before. Throws `GatewayError` above the
+ * Charges the bytes that a poll keeps between its reads, instead of those that were charged before. Throws `GatewayError` above the
  * limit of the caller.
  */
 export type ChargeKept = (bytes: number) => void;
@@ -105,7 +104,7 @@ export function createStatePoll<State extends object>(source: StateSource<State>
         state = now;
         version++;
         isDone = source.isFinal(now);
-        // What is read for the events must not be older than they are.
+        // Later reads of the events must not return older responses.
         session.endSharing();
         return true;
       } finally {

@@ -1,4 +1,4 @@
-/** What a subscriber receives: a value, or an error of a poll, after which the stream may continue. */
+/** An event for a subscriber: a value, or an error of a poll, after which the stream may continue. */
 export type StreamEvent<Value> = (
   | { readonly value: Value; readonly error?: undefined }
   | { readonly value?: undefined; readonly error: unknown }
@@ -26,7 +26,7 @@ const LATE_MS = 5_000;
 const lateness = (ms: number) => (ms < LATE_MS ? null : { live: { lateBySeconds: Math.floor(ms / 1_000) } });
 
 /**
- * The events of one subscriber, pulled at its pace: it holds none itself, each is taken when the subscriber asks for it. Own code:
+ * The events of one subscriber, pulled at its own speed: none is buffered, each is taken from the source when the subscriber pulls it. Own code:
  * an async generator that waits cannot be ended from outside until it wakes.
  */
 export class LiveStream<Value> implements AsyncIterableIterator<StreamEvent<Value>, undefined> {

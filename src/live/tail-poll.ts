@@ -17,14 +17,14 @@ export interface Appended<Position, Item> {
   readonly rest?: Rest<Appended<Position, Item>> | null;
 }
 
-interface Rest<Part> {
-  /** Reads the next part. Rejects when the response fails. */
-  readonly next: () => Promise<Part>;
+interface Rest<Chunk> {
+  /** Reads the next chunk. Rejects when the response fails. */
+  readonly next: () => Promise<Chunk>;
   /** Ends the response. */
   readonly close: () => void;
 }
 
-/** Something of a run to which items are only appended: a log, a list of metrics. */
+/** A list of a run to which items are only appended: a log, metrics. */
 export interface TailSource<Position, Item> extends Source {
   /** Reads what is behind a position. Equal reads of one session share a request. */
   readonly read: (session: Session, position: Position) => Promise<Appended<Position, Item>>;
@@ -32,7 +32,7 @@ export interface TailSource<Position, Item> extends Source {
   readonly run: StateSource<object>;
 }
 
-/** The items of one read, which several subscribers take, each at its pace. */
+/** The items of one read, which several subscribers take, each at its own speed. */
 interface Batch<Item> {
   readonly items: readonly Item[];
   readonly bytes: number;
@@ -59,7 +59,7 @@ interface Member<Position, Item> {
   readonly stream: LiveStream<Item>;
 }
 
-/** How long the others wait for a subscriber that takes no part, in milliseconds. It then reads on by itself. */
+/** How long the others wait for a subscriber that does not read, in milliseconds. It then reads on by itself. */
 const PATIENCE_MS = 5_000;
 
 /**
@@ -128,8 +128,8 @@ export function createTailPoll<Position, Item>(
   };
 
   /**
-   * Lets several subscribers read on together in an open response. Its next part is read when all of them have taken the
-   * last one, so that it is sent once and one part of it is held. Nobody holds it open for long without reading.
+   * Lets several subscribers read on together in an open response. Its next chunk is read when all of them have taken the
+   * last one, so that it is sent once and only one chunk is in memory. A subscriber that does not read keeps it open only for a while.
    */
   const shareRest = (
     rest: Rest<Appended<Position, Item>>,
@@ -177,7 +177,6 @@ export function createTailPoll<Position, Item>(
     onWait(isDue);
   };
 
-  /** Subscribes from a position. */
   const subscribe = (position: Position, onEnd: () => void): LiveStream<Item> => {
     const take = (): Item | null => {
       const item = member.batch?.items[member.taken++];
@@ -209,7 +208,7 @@ export function createTailPoll<Position, Item>(
     isWanted: () => isRunOver !== null && waiting().size > 0,
     isOver: () => isRunOver === true,
     read: async (session, latenessMs) => {
-      // What is read after the run has ended is read to its end: something may have been added before.
+      // After the run has ended it is read to its end: something may have been added before.
       const isLast = isRunOver === true;
       const readFor = async ([position, group]: [Position, Subscriber[]]): Promise<boolean> => {
         const appended = await read(session, position);
@@ -218,7 +217,7 @@ export function createTailPoll<Position, Item>(
         if (appended.items.length === 0 && appended.hasMore) onWait(true);
         return appended.items.length > 0 || appended.hasMore;
       };
-      // What was read for some is not lost where it fails for others.
+      // Items that were read for some are delivered where reads for others fail.
       const gains = await Promise.allSettled([...waiting()].map(readFor));
       for (const gain of gains) if (gain.status === "rejected") throw gain.reason;
       return gains.some((gain) => gain.status === "fulfilled" && gain.value);

@@ -9,7 +9,7 @@ const FAILURE_LOGGED_MS = 60_000;
 
 /** Creates the log of events for operators. Repeated events are not logged again. */
 export function createEventLog(log: Log) {
-  /** The places that were logged: as many at most as the tables of records have. */
+  /** The routes and paths that were logged: at most as many as records have keys. */
   const wrongTypes = new Set<string>();
   const failures = new LRUCache<string, true>({ max: 100, ttl: FAILURE_LOGGED_MS });
 
@@ -20,13 +20,13 @@ export function createEventLog(log: Log) {
   return {
     unexpected,
 
-    /** Logs a value of the service that reads as null because its type is wrong, each place once. */
+    /** Logs an upstream value that reads as null because its type is wrong, each path once. */
     wrongType: (route: string, at: string): void => {
-      const place = at.replaceAll(/\d+/g, "*");
-      const key = `${route} ${place}`;
+      const path = at.replaceAll(/\d+/g, "*");
+      const key = `${route} ${path}`;
       if (wrongTypes.has(key)) return;
       wrongTypes.add(key);
-      log.warn({ route, place }, "the service sent a value of another type: it reads as null");
+      log.warn({ route, place: path }, "the service sent a value of another type: it reads as null");
     },
 
     /** Logs the cause of a failed upstream request: a code such as `CERT_HAS_EXPIRED`, or a bug of the gateway. */
@@ -65,10 +65,10 @@ function reportOf(error: unknown, path: readonly (string | number)[] = []) {
 }
 
 function frameOf(line: string): string[] {
-  const place = /^ {4}at (?:.*[ (])?([^ ()]+:\d+:\d+)\)?$/.exec(line)?.[1]?.replace("file://", "");
-  if (!place) return [];
-  if (place.startsWith("node:")) return [place];
-  if (place.startsWith(ROOT)) return [place.slice(ROOT.length)];
-  const [, ...inside] = place.split("node_modules/");
+  const location = /^ {4}at (?:.*[ (])?([^ ()]+:\d+:\d+)\)?$/.exec(line)?.[1]?.replace("file://", "");
+  if (!location) return [];
+  if (location.startsWith("node:")) return [location];
+  if (location.startsWith(ROOT)) return [location.slice(ROOT.length)];
+  const [, ...inside] = location.split("node_modules/");
   return inside.slice(-1);
 }

@@ -1,13 +1,12 @@
 import type { ResponsePath } from "../engine/field-extensions.ts";
 import type { OperationTrace, TraceEntry, Served, WaitReason } from "../operation-trace.ts";
 
-/** A place of the result, one object for all that is loaded there: names of all places would take too much memory. */
+/** A path of the result, one object for all that is loaded there: the names of all paths would take too much memory. */
 class PathCost {
   /** Null at the root. */
   readonly parent: PathCost | null;
   readonly at: string | number;
   readonly below = new Map<string | number, PathCost>();
-  /** What is loaded for it. */
   readonly loads: Load[] = [];
 
   constructor(parent: PathCost | null, at: string | number) {
@@ -23,7 +22,7 @@ class PathCost {
 /** A response of the service, or a command. */
 class Load {
   readonly paths = new Set<PathCost>();
-  /** Places that will probably load it. */
+  /** Paths that will probably load it. */
   readonly ahead = new Set<PathCost>();
   /** The reads that this list answers. */
   readonly members: Load[] = [];
@@ -48,7 +47,7 @@ class Load {
   }
 }
 
-/** What is shown of an upstream request. It has no end when the operation was complete before the response. */
+/** The report of an upstream request. It has no end when the operation was complete before the response. */
 const shownOf = (
   { attempts, round }: { readonly attempts: readonly object[]; readonly round: number },
   { method, path }: { readonly method: string; readonly path: string },
@@ -73,14 +72,13 @@ const shownOf = (
 
 type Shown = ReturnType<typeof shownOf>;
 
-/** Reads a journal from its beginning. */
 function replay({ events }: OperationTrace, began: number) {
   const root = new PathCost(null, "");
   const loads = new Map<TraceEntry | null, Load>();
   const attempts: { readonly load: Load; readonly shown: Shown }[] = [];
   const free = new Set<PathCost>();
   const scans = new Map<PathCost, { readonly compared: readonly string[]; readonly rows: number }>();
-  /** The place of the mutation that sent the last command, and the rounds before it. */
+  /** The path of the mutation that sent the last command, and the rounds before it. */
   let mutation: { readonly top: PathCost | null; readonly rounds: number } = { top: null, rounds: 0 };
 
   const loadOf = (traceEntry: TraceEntry | null): Load => {
@@ -97,7 +95,7 @@ function replay({ events }: OperationTrace, began: number) {
     return path;
   };
 
-  /** The round after the settled ones of a place and of the places above it, which have led to it. */
+  /** The round after the settled ones of a path and of the paths above it, which have led to it. */
   const roundOf = (path: PathCost): number => {
     let before = mutation.rounds;
     for (let above: PathCost | null = path; above; above = above.parent)
@@ -168,15 +166,15 @@ const roundsOf = (attempts: readonly { readonly shown: Shown }[]): number =>
   Math.max(0, ...attempts.map(({ shown }) => shown.round));
 
 /**
- * Tells how a result came about: `extensions.explain` when the caller asks what the operation costs, and `extensions.stale`
- * where an earlier response answers; null without either. `began` is by `performance.now()`.
+ * Reports how a result came about: `extensions.explain` when the caller asked for it, and `extensions.stale` where a stale response was used;
+ * null without either. `began` is by `performance.now()`.
  */
 export function explainer(
   operationTrace: OperationTrace,
   began: number,
   isAsked: boolean,
 ): () => object | null {
-  /** The number of requests that led to the first piece of the result. */
+  /** The number of requests that led to the initial result. */
   let atOnce: number | null = null;
   return () => {
     const hasStale = operationTrace.events.some(({ what }) => what.kind === "stale");
@@ -191,7 +189,7 @@ export function explainer(
   };
 }
 
-/** What an operation cost. Times are in milliseconds since it began. */
+/** The cost of an operation. Times are in milliseconds since it began. */
 function explained(
   { loads, attempts, free, scans }: ReturnType<typeof replay>,
   began: number,
@@ -203,13 +201,13 @@ function explained(
     withoutRungraph += paths.size;
     if (paths.size === 0) continue;
     reads[served]++;
-    // Another place loaded it first.
+    // Another path loaded it first.
     reads.shared += paths.size - 1;
   }
   const requests = attempts.map(({ load, shown }, index) => ({
     ...shown,
     ...causesOf(load),
-    // It began after the first piece of a result with `@defer` or `@stream`.
+    // It began after the initial result of an operation with `@defer` or `@stream`.
     ...(index >= atOnce && { isDeferred: true }),
   }));
   return {
@@ -232,7 +230,7 @@ function explained(
   };
 }
 
-/** The places of all reads that a request answers, and the number of these reads. */
+/** The paths of all reads that a request answers, and the number of these reads. */
 function causesOf(load: Load) {
   const loads = [load, ...load.members];
   const paths = new Set(loads.flatMap((each) => [...each.paths]));
@@ -244,12 +242,12 @@ function causesOf(load: Load) {
 
 const tenths = (ms: number): number => Math.round(ms * 10) / 10;
 
-/** Maximum places that are named. */
+/** Maximum paths that are named. */
 const MAX_NAMED = 3;
 /** Longest name, in characters: names consist of aliases, which callers choose. */
 const MAX_PATH_NAME_LENGTH = 200;
 
-/** Some places by name, such as `group.experiments.nodes.0.buildJob`, and how many more there are. */
+/** The names of some paths, such as `group.experiments.nodes.0.buildJob`, and how many more there are. */
 function firstOf(paths: ReadonlySet<PathCost>) {
   const fields = [...paths].slice(0, MAX_NAMED).map((path) => {
     const name = path.keys().join(".");
@@ -258,16 +256,16 @@ function firstOf(paths: ReadonlySet<PathCost>) {
   return { fields, moreFields: paths.size - fields.length };
 }
 
-/** Maximum places that are reported, and characters of the paths that are looked at: aliases can be as long as the document. */
+/** Maximum paths that are reported, and maximum characters of all of them: aliases can be as long as the document. */
 const MAX_STALE = 500;
 const MAX_CHARACTERS = 100_000;
 
-/** The places that show an earlier response, and its age. */
+/** The paths with a stale response, and its age. */
 function stalePaths(loads: readonly Load[]): readonly object[] {
   const ages = new Map<PathCost, number>();
   for (const { paths, staleMs } of loads) {
     if (staleMs === null) continue;
-    // Several fields of a place load its record.
+    // Several fields of an object load its record.
     for (const path of paths) ages.set(path, Math.max(ages.get(path) ?? 0, Math.ceil(staleMs / 1000)));
   }
   const reported: object[] = [];

@@ -18,7 +18,7 @@ const BUFFER = { minLength: 4_096, periodicFlush: 200, maxLength: 1_048_576 };
 
 /**
  * Creates the log on standard output: JSON, or on a terminal lines for people. `close` writes what is buffered; later lines
- * are dropped. Buffered, because unbuffered writes take a tenth of a short operation. Who reads the log may stop: then a write
+ * are dropped. Buffered, because unbuffered writes take a tenth of a short operation. The reader of the log may stop: then a write
  * fails at once, as Node does not let a pipe block, and is tried again with the next flush. Nothing waits for it, not even the end.
  */
 export function createLog(level: string): { readonly log: Log; readonly close: () => void } {
@@ -41,7 +41,7 @@ export function createLog(level: string): { readonly log: Log; readonly close: (
   return { log, close };
 }
 
-/** What a terminal shows of a request, in this order, and the units of numbers. */
+/** The keys of a request that a terminal shows, in this order, and the units of numbers. */
 const SHOWN = ["status", "type", "what", "name", "ms", "upstreamRequests", "bytes", "code", "codes"];
 const UNITS: Readonly<Record<string, string>> = { ms: " ms", upstreamRequests: " upstream", bytes: " bytes" };
 

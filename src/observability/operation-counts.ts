@@ -25,7 +25,7 @@ const OTHER: ClientName = { client: "other", version: "other" };
 
 type Summed = "operations" | "failed" | "seconds";
 
-/** What is counted under one pair of names. */
+/** The counts of one pair of names. */
 interface Counts extends Record<Summed, number> {
   readonly labels: Readonly<Record<string, string>>;
   /** Infinite for names that stay. */
@@ -33,8 +33,8 @@ interface Counts extends Record<Summed, number> {
 }
 
 /**
- * A name gives its place to a new one when it was unused for this time, in milliseconds. So a process names at most `max`
- * new ones in it, however many there are.
+ * A name may be evicted for a new one when it was unused for this time, in milliseconds. So a process adds at most `max` names in this
+ * time, however many there are.
  */
 const UNUSED_MS = 600_000;
 
@@ -72,8 +72,8 @@ function createNamedCounts(
     return counts;
   };
 
-  /** Whether there is a place for new names. Frees that of the least recently used ones if they were unused for long. */
-  const hasPlace = (): boolean => {
+  /** Whether new names may be added. Evicts the least recently used ones if they were unused for long. */
+  const hasCapacity = (): boolean => {
     const chosen = [...all].filter(([, { usedAt }]) => usedAt < Infinity);
     if (chosen.length < max) return true;
     const [key, { usedAt }] = chosen.reduce((oldest, each) =>
@@ -89,7 +89,8 @@ function createNamedCounts(
     /** The counts of names that a caller chose; null if they are not counted by name. Only `isTrusted` brings new ones. */
     chosen: (first: string, second: string, isTrusted: boolean): Counts | null => {
       const isName = isTrusted && CLIENT_NAME.test(first) && CLIENT_NAME.test(second);
-      const counts = all.get(`${first}\n${second}`) ?? (isName && hasPlace() ? add(first, second, 0) : null);
+      const counts =
+        all.get(`${first}\n${second}`) ?? (isName && hasCapacity() ? add(first, second, 0) : null);
       if (counts) counts.usedAt = Math.max(counts.usedAt, now());
       return counts;
     },

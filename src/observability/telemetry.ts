@@ -39,7 +39,7 @@ const REQUESTS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200];
 type Load = UpstreamLoad &
   Record<"operations" | "downloads" | "subscriptions" | "polls" | "waitingBytes", number>;
 
-/** What other parts count: the metrics of the current load, with their help. */
+/** The metrics of the current load, with their help. */
 const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>> = {
   circuit: [
     "rungraph_circuit_open",
@@ -220,7 +220,7 @@ const MAX_LOGGED_NAMES = 5;
 /** Characters of a caller's key that logs have: too few to try tokens by them. */
 const SHORT_KEY_LENGTH = 8;
 
-/** A line of the log: who asked, and what came of it. Not by spreads: with two of them a line takes five times as long. */
+/** A line of the log: the caller, and the outcome. Not by spreads: with two of them a line takes five times as long. */
 const lineOf = (
   { scope: { requestId, trace, token, caller }, span }: Reported,
   client: ClientName | null,
@@ -231,7 +231,7 @@ const lineOf = (
     {
       requestId,
       traceId: span.traceId ?? traceIdOf(trace),
-      // Callers without a token are not told apart.
+      // Callers without a token are not distinguished.
       caller: token === null ? "anonymous" : caller.key.slice(0, SHORT_KEY_LENGTH),
       client: client && client.client,
       clientVersion: client && client.version,

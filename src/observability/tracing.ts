@@ -20,7 +20,7 @@ import type { OperationDetails } from "../engine/engine.ts";
 /** Creates spans by the SDK that the process has registered, even later. Without one it makes none that count. */
 const tracer = trace.getTracer("rungraph");
 
-/** What is known at the end of a span. Attributes contain only what is safe to log. */
+/** The outcome at the end of a span. Attributes contain only values that are safe to log. */
 interface Ending {
   /** A more specific name that was unknown at the start. */
   readonly name?: string;
@@ -85,7 +85,7 @@ export function endOperationSpan(
 
 /**
  * Opens the CLIENT span of one upstream request. Instrumentations of `node:http` and undici make no span within it:
- * theirs would hold the filled path, and undici's would append a second `traceparent` to the header.
+ * theirs would contain the filled path, and undici's would append a second `traceparent` to the header.
  */
 export function openUpstreamSpan(
   method: string,

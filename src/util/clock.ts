@@ -1,5 +1,5 @@
 /**
- * The time of what lasts longer than a request: polls, paces, the circuit, slow readers, idle sockets. Tests replace it and
+ * The clock of what lasts longer than a request: polls, rate limits, the circuit breaker, slow readers, idle sockets. Tests replace it and
  * advance it by hand. Deadlines and retries have Node's own timers.
  */
 export interface Clock {

@@ -5,10 +5,10 @@
  * garbage collector takes twenty times as long.
  */
 
-/** Deleted keys stay until there are so many, and more than others: then a new map replaces the old one. */
+/** Deleted keys stay until there are more than this, and more than other keys: then a new map replaces the old one. */
 const MAX_DELETED = 1_000;
 
-/** A map from texts to values. A key that is deleted and set again keeps its position. */
+/** A map with string keys. A key that is deleted and set again keeps its position. */
 export class CompactingMap<Value extends {}> {
   #members = new Map<string, Value | undefined>();
   size = 0;

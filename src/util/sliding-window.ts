@@ -1,4 +1,4 @@
-/** At most so many requests in any period. */
+/** The maximum number of requests in any period. */
 export interface RateLimit {
   readonly requests: number;
   readonly periodMs: number;

@@ -3,7 +3,7 @@ import { layout, PACKAGES, pathOf, ROWS } from "./layout.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** The row that holds a file: the file itself, or its folder. */
+/** The row of a file: the file itself, or its folder. */
 const rowOf = (file: string): string | undefined =>
   Object.keys(ROWS).find((name) =>
     name.endsWith(".ts")

@@ -1,5 +1,5 @@
 interface Row {
-  readonly holds: string;
+  readonly contains: string;
   /** Names of the rows that its files import. */
   readonly imports: readonly string[];
 }
@@ -10,65 +10,65 @@ interface Row {
  */
 export const ROWS: Readonly<Record<string, Row>> = {
   "errors.ts": {
-    holds: "error codes, each with its HTTP status, retries and effect on the circuit breaker",
+    contains: "error codes, each with its HTTP status, retries and effect on the circuit breaker",
     imports: [],
   },
   util: {
-    holds: "general data structures and functions: clock, linked list, sliding window",
+    contains: "general data structures and functions: clock, linked list, sliding window",
     imports: [],
   },
   callers: {
-    holds: "state per caller: quotas, fair queues, memory budget; the lifetime of a request",
+    contains: "state per caller: quotas, fair queues, memory budget; the lifetime of a request",
     imports: ["errors.ts", "util"],
   },
   "package-info.ts": {
-    holds: "installation path, version, and the flags of Node.js to run with",
+    contains: "installation path, version, and the flags of Node.js to run with",
     imports: [],
   },
   "engine/field-extensions.ts": {
-    holds: "extensions by which fields of the schema describe to the engine what they read",
+    contains: "extensions by which fields of the schema describe to the engine what they read",
     imports: [],
   },
   "operation-trace.ts": {
-    holds: "the trace of one operation, for results that are explained",
+    contains: "the trace of one operation, for results that are explained",
     imports: ["engine/field-extensions.ts"],
   },
   engine: {
-    holds: "parsing, limits, planning and execution of documents; independent of REST and of the schema",
+    contains: "parsing, limits, planning and execution of documents; independent of REST and of the schema",
     imports: ["util", "errors.ts", "callers", "engine/field-extensions.ts"],
   },
   "rest/api": {
-    holds: "the upstream API as data: endpoints, records, references, server profiles",
+    contains: "the upstream API as data: endpoints, records, references, server profiles",
     imports: ["errors.ts", "util"],
   },
   "rest/client": {
-    holds:
+    contains:
       "one upstream request: admission (rate limits, adaptive concurrency limit, circuit breaker), retries, transport, error mapping",
     imports: ["errors.ts", "util", "callers", "operation-trace.ts", "rest/api"],
   },
   "rest/session": {
-    holds:
+    contains:
       "the reads of one operation: batching, pagination, log windows, and reads shared by operations of a caller",
     imports: ["errors.ts", "util", "callers", "operation-trace.ts", "rest/api", "rest/client"],
   },
   live: {
-    holds: "polling for subscriptions, shared by subscribers of one caller",
+    contains: "polling for subscriptions, shared by subscribers of one caller",
     imports: ["errors.ts", "util", "callers", "rest/api", "rest/session"],
   },
   "graphql/core": {
-    holds: "schema builder, kinds, ids, resources, field sources, commands, prefetching",
+    contains: "schema builder, kinds, ids, resources, field sources, commands, prefetching",
     imports: ["errors.ts", "engine/field-extensions.ts", "rest/api", "rest/session", "live"],
   },
   "graphql/types": {
-    holds: "object types: the fields, lists and commands of each kind",
+    contains: "object types: the fields, lists and commands of each kind",
     imports: ["errors.ts", "engine/field-extensions.ts", "rest/api", "rest/session", "graphql/core"],
   },
   "graphql/analysis": {
-    holds: "values computed from runs: summaries of metrics and lists, comparisons",
+    contains: "values computed from runs: summaries of metrics and lists, comparisons",
     imports: ["errors.ts", "rest/api", "graphql/core", "graphql/types"],
   },
   "graphql/subscriptions": {
-    holds: "the fields of `Subscription` and their events",
+    contains: "the fields of `Subscription` and their events",
     imports: [
       "util",
       "errors.ts",
@@ -81,11 +81,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ],
   },
   "graphql/federation": {
-    holds: "Federation: entities, the subgraph, renamed types",
+    contains: "Federation: entities, the subgraph, renamed types",
     imports: ["errors.ts", "engine/field-extensions.ts", "rest/api", "graphql/core"],
   },
   "graphql/schema.ts": {
-    holds: "the executable schema",
+    contains: "the executable schema",
     imports: [
       "graphql/core",
       "graphql/types",
@@ -95,7 +95,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ],
   },
   observability: {
-    holds: "metrics, logs, spans, reports of unexpected errors, the cost of an operation",
+    contains: "metrics, logs, spans, reports of unexpected errors, the cost of an operation",
     imports: [
       "errors.ts",
       "callers",
@@ -107,11 +107,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ],
   },
   config: {
-    holds: "settings: `config.ts` lists them, `config/` parses their values",
+    contains: "settings: `config.ts` lists them, `config/` parses their values",
     imports: ["errors.ts", "util", "engine", "rest/api", "graphql/federation", "graphql/schema.ts"],
   },
   http: {
-    holds: "HTTP server, router, GraphQL over HTTP and WebSocket, downloads, exports, GraphiQL, MCP",
+    contains: "HTTP server, router, GraphQL over HTTP and WebSocket, downloads, exports, GraphiQL, MCP",
     imports: [
       "util",
       "errors.ts",
@@ -132,15 +132,15 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ],
   },
   demo: {
-    holds: "the embedded demo service",
+    contains: "the embedded demo service",
     imports: [],
   },
   "upstream.ts": {
-    holds: "creates the upstream client's configuration from the settings, or starts the demo",
+    contains: "creates the upstream client's configuration from the settings, or starts the demo",
     imports: ["util", "package-info.ts", "rest/api", "rest/client", "graphql/core", "config", "demo"],
   },
   "gateway.ts": {
-    holds: "creates the gateway from its modules",
+    contains: "creates the gateway from its modules",
     imports: [
       "util",
       "callers",
@@ -157,23 +157,23 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ],
   },
   "serve.ts": {
-    holds: "listens for connections and drains them on shutdown",
+    contains: "listens for connections and drains them on shutdown",
     imports: ["errors.ts", "http", "gateway.ts"],
   },
   "cli-output.ts": {
-    holds: "output of the command: schema, invalid settings, demo credentials",
+    contains: "output of the command: schema, invalid settings, demo credentials",
     imports: ["graphql/federation", "graphql/schema.ts", "config", "demo"],
   },
   "main.ts": {
-    holds: "starts and stops the process",
+    contains: "starts and stops the process",
     imports: ["errors.ts", "observability", "config", "upstream.ts", "serve.ts", "cli-output.ts"],
   },
   "index.ts": {
-    holds: "the package `rungraph`, which mounts a gateway in another Node.js server",
+    contains: "the package `rungraph`, which mounts a gateway in another Node.js server",
     imports: ["observability", "http", "config", "upstream.ts", "gateway.ts"],
   },
   "cli.ts": {
-    holds: "the command `rungraph`",
+    contains: "the command `rungraph`",
     imports: ["package-info.ts", "cli-output.ts", "main.ts"],
   },
 };

@@ -117,7 +117,11 @@ const acceptedInputs = (inputs: Readonly<Record<string, string | null>>): string
 const modules = (): string =>
   table(
     ["Module", "Contents", "Imports"],
-    layout().map(({ name, holds, imports }) => [code(pathOf(name)), holds, imports.map(code).join(", ")]),
+    layout().map(({ name, contains, imports }) => [
+      code(pathOf(name)),
+      contains,
+      imports.map(code).join(", "),
+    ]),
   );
 
 /** Generators of the parts of pages, by the name in `<!-- generated: name -->`. */

@@ -28,7 +28,7 @@ function costOf(title: string): Cost {
   return { requests: Number(requests), cpuMs: Number(cpuMs) };
 }
 
-/** What a process is loaded with, so that a peak finds room. */
+/** The target load of a process, which leaves a reserve for peaks. */
 const SHARE_OF_CORE = 0.6;
 
 function dashboard() {
@@ -38,7 +38,7 @@ function dashboard() {
 
 const count = (value: number): string => Math.round(value).toLocaleString("en-US");
 
-/** Cores that so many refreshes keep busy. */
+/** Cores that these refreshes keep busy. */
 const coresFor = (refreshesPerMinute: number): number =>
   (refreshesPerMinute / 60) * (dashboard().cpuMs / 1_000);
 

@@ -22,7 +22,7 @@ import {
 } from "./service.ts";
 
 /*
- * The limit: what somebody writes by hand who knows the operations beforehand. No GraphQL, the fewest requests, as early as
+ * The limit: code written by hand for operations that are known beforehand. No GraphQL, the fewest requests, as early as
  * they can start, and the selected keys written out.
  */
 
@@ -232,24 +232,24 @@ async function table(_: string, token: string) {
 }
 
 const KEPT_MS = 60_000;
-const kept = new Map<string, { readonly until: number; readonly body: Promise<unknown> }>();
+const cached = new Map<string, { readonly until: number; readonly body: Promise<unknown> }>();
 
 /** Reads it unless it was read within the last minute with this token. */
-function getKept<Body>(path: string, token: string): Promise<Body> {
+function getCached<Body>(path: string, token: string): Promise<Body> {
   const key = `${token} ${path}`;
-  const found = kept.get(key);
+  const found = cached.get(key);
   const now = performance.now();
   // Each path has one shape of body.
   if (found && found.until > now) return found.body as Promise<Body>;
   const body = get<Body>(path, token);
-  kept.set(key, { until: now + KEPT_MS, body });
+  cached.set(key, { until: now + KEPT_MS, body });
   return body;
 }
 
 async function posts(_: string, token: string) {
-  const { results } = await getKept<Page<Experiment>>(experimentsPath(PROJECT, 100), token);
+  const { results } = await getCached<Page<Experiment>>(experimentsPath(PROJECT, 100), token);
   const references = [...new Set(results.map(({ build_job }) => build_job))];
-  const list = await getKept<Page<Build>>(byIdsPath("builds", references), token);
+  const list = await getCached<Page<Build>>(byIdsPath("builds", references), token);
   const builds = new Map(list.results.map((build) => [build.unique_name, build]));
   const nodes = results.map((experiment) => {
     const build = builds.get(experiment.build_job);

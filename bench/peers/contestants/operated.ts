@@ -39,9 +39,9 @@ export async function observe<Response>(request: () => Promise<Response>): Promi
     const response = await request();
     stop({ outcome: "ok" });
     return response;
-  } catch (fault) {
+  } catch (error) {
     stop({ outcome: "failed" });
-    throw fault;
+    throw error;
   }
 }
 

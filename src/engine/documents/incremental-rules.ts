@@ -21,7 +21,7 @@ function isOff({ arguments: given = [] }: DirectiveNode): boolean {
   return condition?.kind === Kind.BOOLEAN && !condition.value;
 }
 
-/** Where `@defer` and `@stream` may stand, and their labels, as in the draft of the specification. Own code until graphql-js 17. */
+/** Validates the locations and labels of `@defer` and `@stream`, as in the draft of the specification. Own code until graphql-js 17. */
 export const incrementalRule: ValidationRule = (context) => {
   const labels = new Set<string>();
   /** Whether a fragment has one: several operations may spread it. */

@@ -28,7 +28,7 @@ export interface OperationParams {
   readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
   /** The hash of the document, for clients that do not send `extensions.persistedQuery`. */
   readonly documentId?: string | null | undefined;
-  /** What an error does: `NULL`, `PROPAGATE` or `HALT`. Default: `PROPAGATE`. */
+  /** The error behavior: `NULL`, `PROPAGATE` or `HALT`. Default: `PROPAGATE`. */
   readonly onError?: string | null | undefined;
 }
 
@@ -57,7 +57,7 @@ const notFound = (message: string) => rejection(message, "PERSISTED_QUERY_NOT_FO
 export const DOCUMENT_CHARACTER_BYTES = 2;
 
 /**
- * Automatic persisted queries: a client sends a hash, and the document as well once the gateway asks for it. Keeps up to
+ * Automatic persisted queries: a client sends a hash, and the document as well once the gateway requests it. Keeps up to
  * `maxBytes` of texts and evicts the least recently used. Own code: Yoga's plugin covers only Yoga's path.
  */
 export function persistedDocuments(maxBytes: number): DocumentStore {

@@ -162,7 +162,7 @@ export function createDocuments({
       );
       if (errors.length > 0)
         throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
-      // Some clients write each document differently: they would take the places of documents that are sent again.
+      // Some clients write each document differently: they would evict documents that are sent again.
       if (readOnce.has(prepared.hash)) cache.set(text, prepared);
       else readOnce.set(prepared.hash, true);
     },
@@ -172,7 +172,7 @@ export function createDocuments({
 /** Of how many operations an error lists the names. */
 const MAX_LISTED_OPERATIONS = 10;
 
-/** The error of a document that does not have the operation asked for. Its suggestion says what the document has. */
+/** The error of a document that lacks the requested operation. Its suggestion says what the document has. */
 function missingOperation({ definitions }: DocumentNode, operationName: OperationName): GraphQLError {
   const names = definitions.flatMap((definition) =>
     definition.kind === Kind.OPERATION_DEFINITION ? [definition.name?.value ?? null] : [],

@@ -39,10 +39,10 @@ export function textOf(node: ASTNode | undefined): string | undefined {
   return source instanceof DocumentSource ? source.text : source?.body;
 }
 
-/** Maximum places of an error: a document can select a field a thousand times, and a list can fail at each of its items. */
+/** Maximum locations of an error: a document can select a field a thousand times, and a list can fail at each of its items. */
 const MAX_LOCATIONS = 10;
 
-/** Where an error is in its document, the first places at most; undefined when it is in none. */
+/** The first locations of an error in its document; undefined when it has none. */
 export function locationsOf({ nodes = [], locations }: GraphQLError): GraphQLError["locations"] {
   const tokens = nodes.slice(0, MAX_LOCATIONS).flatMap(({ loc }) => loc?.startToken ?? []);
   return tokens.length > 0 ? tokens.map(({ line, column }) => ({ line, column })) : locations;

@@ -76,7 +76,7 @@ export function collectFields(
   return { nodesByKey, begun };
 }
 
-/** What is selected below a field, deferred or not. Ignores type conditions: no two types here use one name for different things. */
+/** The fields that are selected below a field, deferred or not. Ignores type conditions: no two types here use one name for different things. */
 export function selectedBelow(settings: CollectSettings, nodes: readonly FieldNode[]): IsSelected {
   const whole = { ...settings, deferral: null };
   const isSelected = (sets: readonly SelectionSetNode[], [name, ...rest]: readonly string[]): boolean => {
@@ -93,7 +93,7 @@ const labelOf = ({ label }: Readonly<Record<string, unknown>>): string | null =>
 
 export type IncrementalDirectives = ReturnType<typeof createIncrementalDirectives>;
 
-/** What `@defer` and `@stream` of one operation say with its variables. */
+/** The arguments of `@defer` and `@stream` in one operation, with its variables. */
 export function createIncrementalDirectives(
   schema: GraphQLSchema,
   fragments: Fragments,
@@ -109,15 +109,15 @@ export function createIncrementalDirectives(
     return values?.["if"] === false ? null : (values ?? null);
   };
 
-  // What is spread again may be deferred at the same place. Its list would then come twice.
+  // A fragment that is spread again may be deferred at the same path. Its list would then be delivered twice.
   const again = spreadAgain(selectionSet, fragments);
   return {
-    /** What `@defer` says of a fragment; null when it is not deferred. */
+    /** The arguments of `@defer` on a fragment; null when it is not deferred. */
     deferredOf: (node: SelectionNode) => {
       const values = valuesOf(defer, node);
       return values && { label: labelOf(values) };
     },
-    /** What `@stream` says of a list: `initialCount` is the number of items that are delivered with it. */
+    /** The arguments of `@stream` on a list: `initialCount` is the number of items that are delivered with it. */
     streamedOf: ([node]: readonly FieldNode[]) => {
       const values = node && !again.has(node) ? valuesOf(stream, node) : null;
       if (!stream || !node || !values) return null;

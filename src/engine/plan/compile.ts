@@ -118,7 +118,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
     selectionOf: (type, nodes) => {
       const sets = setsOf(nodes);
       const [only] = sets;
-      // Merged sets are told apart by their nodes; the others are shared by all fields that spread the same fragment.
+      // Merged sets are identified by their nodes; the others are shared by all fields that spread the same fragment.
       const key = only && sets.length === 1 ? withoutSpread(settings, type, only) : nodes;
       return compiled(type, key, sets);
     },
@@ -151,7 +151,7 @@ function keysBelow(
 const extensionsOf = (type: GraphQLObjectType, name: string): FieldExtensions =>
   type.getFields()[name]?.extensions ?? {};
 
-/** What deferred fragments need, with those within them. */
+/** The needs of deferred fragments, with those within them. */
 function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
   const all = deferred.flatMap(({ selection }) => {
     const { needs } = selection();

@@ -50,7 +50,7 @@ const AS_IS: Readonly<Record<string, (value: unknown) => boolean>> = {
   Float: (value) => Number.isFinite(value),
 };
 
-/** Tells which values of a type need no serialization; null where all need it. */
+/** The test for values of a type that need no serialization; null where all need it. */
 export function passThroughOf(type: GraphQLLeafType): ((value: unknown) => boolean) | null {
   const { isAsIs }: ScalarExtensions = type.extensions;
   return AS_IS[type.name] ?? isAsIs ?? null;
@@ -93,7 +93,7 @@ function completeList(
     }
     const all: ListItems =
       Array.isArray(value) || value instanceof LazyList ? value : [...(value as Iterable<unknown>)];
-    // Those that are delivered later are counted as well.
+    // Items that are delivered later are counted as well.
     if (!run.meter.count(all.length, all.length * ITEM_BYTES)) return;
     const count = streamed ? Math.min(streamed.initialCount(run.variables), all.length) : all.length;
     const list: unknown[] = [];
@@ -125,16 +125,16 @@ function completeObject(
   field: CompletedField,
   isNullable: boolean,
 ): Complete {
-  let site: ObjectPosition | null = null;
+  let position: ObjectPosition | null = null;
   return (value, slots, at, above, run) => {
-    site ??= objectPosition(compilation.selectionOf(type, field.nodes), field, isNullable);
-    const { selection } = site;
+    position ??= objectPosition(compilation.selectionOf(type, field.nodes), field, isNullable);
+    const { selection } = position;
     if (selection.isPlain) {
       const values = selection.createObject();
       slots[at] = values;
       if (writeLeafFields(selection, value, values, run)) return;
     }
-    completeSelected(site, value, slots, at, above, run);
+    completeSelected(position, value, slots, at, above, run);
   };
 }
 
@@ -145,20 +145,20 @@ function completeAbstract(
   isNullable: boolean,
 ): Complete {
   const { schema, selectionOf } = compilation;
-  const sites = new Map<unknown, ObjectPosition>();
+  const positions = new Map<unknown, ObjectPosition>();
   const select = (name: unknown): ObjectPosition => {
     const object = typeof name === "string" ? schema.getType(name) : null;
     if (!isObjectType(object) || !schema.isSubType(type, object)) {
       throw new TypeError(`Abstract type ${type.name} must resolve to one of its object types.`);
     }
-    const site = objectPosition(selectionOf(object, field.nodes), field, isNullable);
-    sites.set(name, site);
-    return site;
+    const position = objectPosition(selectionOf(object, field.nodes), field, isNullable);
+    positions.set(name, position);
+    return position;
   };
   return (value, slots, at, above, run) => {
     // Our `resolveType` functions read only the value and the context.
     const name: unknown = type.resolveType?.(value, run.context, null as never, type);
-    completeSelected(sites.get(name) ?? select(name), value, slots, at, above, run);
+    completeSelected(positions.get(name) ?? select(name), value, slots, at, above, run);
   };
 }
 
@@ -184,20 +184,20 @@ export const objectPosition = (
 
 /** Prefetches what the fields of an object need, and completes them. */
 export function completeSelected(
-  site: ObjectPosition,
+  position: ObjectPosition,
   value: unknown,
   slots: ResultSlots,
   at: string | number,
   parent: Container,
   run: Run,
 ): void {
-  if (!site.prefetch || !site.isNullable) return site.complete(value, slots, at, parent, run);
-  const { needs } = site.selection;
+  if (!position.prefetch || !position.isNullable) return position.complete(value, slots, at, parent, run);
+  const { needs } = position.selection;
   if (needs.children.length > 0 && !run.meter.chargeMemory(needs.children.length * CHILD_BYTES)) return;
   // Safe: the field's declaration matches the prefetch with its objects and context.
-  const prefetch = site.prefetch as (...given: readonly unknown[]) => unknown;
+  const prefetch = position.prefetch as (...given: readonly unknown[]) => unknown;
   const context = run.context.at?.({ parent, at }) ?? run.context;
-  completeAsync(prefetch(value, needs, context, run.variables), site, slots, at, parent, run);
+  completeAsync(prefetch(value, needs, context, run.variables), position, slots, at, parent, run);
 }
 
 /** Completes the fields of an object that is loaded: of a field, or of the root. */
@@ -211,7 +211,7 @@ export function completeFields(
   const { meter, completed } = run;
   const { deferred } = selection;
   if (deferred.length > 0) run.later?.push({ fragments: deferred, object, field, container });
-  // What is complete is the same wherever it is selected like this, but for notes of places. Safe: such selections have such objects.
+  // A completed object is the same wherever it is selected like this, except in traces. Safe: these selections have loaded records.
   const record = selection.isKept && !run.context.at ? (object as LoadedRecord).loaded : null;
   const known = record && completed.get(selection)?.get(record);
   if (known && known.isExact === meter.isExact) {

@@ -14,7 +14,7 @@ export interface PendingPart {
   readonly label?: string;
 }
 
-/** What is delivered of a part: the fields of its fragment or the next items of its list; neither when nothing more comes. */
+/** A delivery of a part: the fields of its fragment or the next items of its list; neither when nothing more follows. */
 export interface IncrementalResult {
   readonly part: PendingPart;
   /** Null when an error has made the object null. */
@@ -24,7 +24,7 @@ export interface IncrementalResult {
   /** Index of the first of the items. */
   readonly from?: number;
   readonly errors: GraphQLError[];
-  /** The parts that what is delivered leaves out. */
+  /** The parts that it leaves out. */
   readonly pending: PendingPart[];
   /** Whether nothing more of the part follows. */
   isLast: boolean;
@@ -35,9 +35,9 @@ export interface IncrementalPayload {
   readonly hasNext: boolean;
 }
 
-/** The pieces of a result after the first. Must be read to the end, or returned. */
+/** The payloads after the initial result. Must be read to the end, or returned. */
 export interface IncrementalPayloads {
-  /** The parts that the first result leaves out. */
+  /** The parts that the initial result leaves out. */
   readonly pending: () => readonly PendingPart[];
   /** Resolves with null after the last. Never rejects. */
   readonly next: () => Promise<IncrementalPayload | null>;
@@ -45,7 +45,7 @@ export interface IncrementalPayloads {
   readonly return: () => void;
 }
 
-/** Maximum deliveries of one piece, so that its errors are converted in a few milliseconds. */
+/** Maximum results in one payload, so that its errors are converted in a few milliseconds. */
 const MAX_DELIVERED = 500;
 
 export function openQueue(meter: Meter) {
@@ -98,7 +98,7 @@ export function openQueue(meter: Meter) {
           wake = resolve;
         });
       }
-      // What is complete in the same turn of the event loop is sent together.
+      // Results that are complete in the same tick are sent together.
       await yieldToEventLoop();
       return take();
     },
@@ -113,7 +113,7 @@ export function openQueue(meter: Meter) {
     payloads,
     deliver,
     isOpen: (part: PendingPart) => open.has(part),
-    /** Opens it with the parts that the first result leaves out, which `onBegin` begins when that has been read. */
+    /** Opens it with the parts that the initial result leaves out, which `onBegin` begins when that has been read. */
     open: (parts: readonly PendingPart[], onBegin: () => void) => {
       first = parts;
       for (const part of parts) open.add(part);
@@ -128,7 +128,7 @@ export type PublicErrors = (part: {
   readonly data: unknown;
 }) => GraphQLError[];
 
-/** The pieces with errors that callers may see. Calls `onEnd` after the last piece and when nobody reads on. */
+/** The payloads with errors that callers may see. Calls `onEnd` after the last one, and when they are returned. */
 export function withPublicErrors(
   payloads: IncrementalPayloads,
   convert: PublicErrors,

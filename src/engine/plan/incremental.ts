@@ -19,9 +19,9 @@ import type {
 } from "./types.ts";
 
 /*
- * Runs what `@defer` and `@stream` leave out of the first result. A part begins when the result that it belongs to is
- * complete, so that the reads of that come first; in what has become null, none begins. A deferred fragment delivers all
- * that it selects, also what came before: clients merge it.
+ * Runs what `@defer` and `@stream` leave out of the initial result. A part begins when the result that it belongs to is
+ * complete, so that the reads of that go first; below a null none begins. A deferred fragment delivers all
+ * that it selects, also what was delivered before: clients merge it.
  */
 
 /** A part that has not begun. */
@@ -30,7 +30,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** A part takes as much memory as so many fields of a result. */
+/** Fields of a result that take as much memory as a part. */
 const FIELDS_PER_PART = 4;
 /** Size of `{"id":"10","path":[]}` and what surrounds it, and of a key of the path. */
 const BYTES_PER_PART = 90;
@@ -39,10 +39,10 @@ const BYTES_PER_KEY = 12;
 /** Heap of a part until the last one is delivered, counted as bytes of JSON: its run, and what waits for it. */
 const PENDING_PART_BYTES = 1_500;
 
-/** Maximum items of a list that are completed as one. */
-const TOGETHER = 64;
+/** Maximum items of a list that are completed together. */
+const GROUP_SIZE = 64;
 
-/** Delivers what the first result leaves for later. `onReady` is called when its parts are made; with null if there are none. */
+/** Delivers what the initial result leaves out. `onReady` is called when its parts are created; with null if there are none. */
 export function deliverIncrementally(
   first: Run,
   whole: ResultSlots | null,
@@ -50,7 +50,7 @@ export function deliverIncrementally(
 ): void {
   const { meter } = first;
   const completed: Run["completed"] = new Map();
-  const nulls = new NullPlaces();
+  const nullPaths = new NullPaths();
   const queue = openQueue(meter);
   let waiting: Waiting[] = [];
   let isBeginning = false;
@@ -127,7 +127,7 @@ export function deliverIncrementally(
     const run = openRun((errors, parts) => {
       // Safe: the slot is that of an object.
       const data = slots[at] as ResultSlots | null;
-      nulls.enter(errors, data, part.path);
+      nullPaths.enter(errors, data, part.path);
       deliver({ part, data, errors, isLast: true }, parts);
     });
     const complete = (value: unknown): void => {
@@ -147,7 +147,7 @@ export function deliverIncrementally(
     const values: unknown[] = Array.from({ length: items.length }, () => null);
     // Safe: an array's items are keyed by their index.
     const slots = values as unknown as ResultSlots;
-    /** What delivers the items that are complete, by the index of the first. */
+    /** Functions that deliver completed items, by the index of the first. */
     const complete = new Map<number, () => number>();
     let next = from;
 
@@ -157,7 +157,7 @@ export function deliverIncrementally(
       let index = start;
       const run = openRun((errors, parts) => {
         complete.set(start, () => {
-          nulls.enter(errors, values, part.path);
+          nullPaths.enter(errors, values, part.path);
           const some = above.isNulled ? null : values.slice(start, index);
           const isLast = above.isNulled || index === items.length;
           deliver({ part, items: some, from: start, errors, isLast }, parts);
@@ -165,7 +165,7 @@ export function deliverIncrementally(
         });
         for (let ready = complete.get(next); ready; ready = complete.get(next)) next = ready();
       });
-      while (index < Math.min(items.length, start + TOGETHER) && run.pending === 1 && !above.isNulled)
+      while (index < Math.min(items.length, start + GROUP_SIZE) && run.pending === 1 && !above.isNulled)
         completeAsync(items.at(index), item, slots, index++, above, run);
       if (index < items.length) beginAll([{ part, begin: () => beginSome(index) }]);
       end(run);
@@ -175,17 +175,17 @@ export function deliverIncrementally(
 
   const deliver = (delivered: Omit<IncrementalResult, "pending">, parts: readonly Waiting[]): void => {
     const { part, isLast } = delivered;
-    const following = parts.filter((each) => !nulls.cover(each.part.path));
+    const following = parts.filter((each) => !nullPaths.cover(each.part.path));
     const pending = following.map((each) => each.part);
-    // Of what another part has made null nothing is reported.
-    if (nulls.cover(part.path)) queue.deliver({ part, errors: [], pending, isLast });
+    // Nothing is reported below what another part has made null.
+    if (nullPaths.cover(part.path)) queue.deliver({ part, errors: [], pending, isLast });
     else queue.deliver({ ...delivered, errors: meter.withCount(delivered.errors), pending });
     beginAll(following);
   };
 
   createParts(first, (parts) => {
     if (parts.length === 0) return onReady(null);
-    nulls.enter(first.errors, whole, []);
+    nullPaths.enter(first.errors, whole, []);
     queue.open(
       parts.map((each) => each.part),
       () => beginAll(parts),
@@ -198,18 +198,18 @@ export function deliverIncrementally(
 const below = (value: unknown, key: string | number): unknown =>
   Object.hasOwn(Object(value), key) ? Reflect.get(Object(value), key) : undefined;
 
-/** A key of paths to nulls. */
-interface NullPath {
+/** A key of the paths to nulls. */
+interface NullPathNode {
   /** Whether the value there is null. */
   isNull: boolean;
-  readonly below: Map<string | number, NullPath>;
+  readonly below: Map<string | number, NullPathNode>;
 }
 
-/** Where an error has made a part of a result null. It stays null, whatever other parts have there. */
-class NullPlaces {
-  readonly #root: NullPath = { isNull: false, below: new Map() };
+/** The paths at which an error has made a value null. It stays null, whatever other parts have there. */
+class NullPaths {
+  readonly #root: NullPathNode = { isNull: false, below: new Map() };
 
-  /** Enters those of an object or list at a path, and makes it null there where others are. */
+  /** Adds the nulls of an object or list at a path, and applies the known ones to it. */
   enter(errors: readonly GraphQLError[], container: unknown, at: Path): void {
     for (const { path } of errors) {
       if (!path) continue;
@@ -217,14 +217,14 @@ class NullPlaces {
       const last = path.findIndex((key, index) => index >= at.length && (value = below(value, key)) === null);
       if (last >= 0) this.#add(path.slice(0, last + 1));
     }
-    let node: NullPath | undefined = this.#root;
+    let node: NullPathNode | undefined = this.#root;
     for (const key of at) node = node?.below.get(key);
     if (node) setNulls(node, container);
   }
 
-  /** Whether a path leads through one. */
+  /** Whether a path leads through a null. */
   cover(path: Path): boolean {
-    let node: NullPath | undefined = this.#root;
+    let node: NullPathNode | undefined = this.#root;
     for (const key of path) {
       node = node.below.get(key);
       if (!node) return false;
@@ -244,7 +244,7 @@ class NullPlaces {
   }
 }
 
-function setNulls({ below: paths }: NullPath, value: unknown): void {
+function setNulls({ below: paths }: NullPathNode, value: unknown): void {
   for (const [key, path] of paths) {
     const inner = below(value, key);
     if (inner === undefined) continue;

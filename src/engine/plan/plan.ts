@@ -34,7 +34,7 @@ export interface Plan {
     meter: Meter,
     event: unknown,
     /**
-     * Called at most once, with the result; with a part of it when the meter has stopped the operation. `pieces` are what
+     * Called at most once, with the result; with a part of it when the meter has stopped the operation. `payloads` deliver what
      * `@defer` and `@stream` leave out of it.
      */
     onResult: (result: ExecutionResult, payloads?: IncrementalPayloads | null) => void,

@@ -93,7 +93,7 @@ const UNMEASURED_FIELD_BYTES = 1_000_000;
 /** Completes a value, now or when its promise resolves, with the behaviour and messages of graphql-js. */
 export function completeAsync(
   value: unknown,
-  site: ValuePosition,
+  position: ValuePosition,
   slots: ResultSlots,
   at: string | number,
   above: Container,
@@ -103,11 +103,11 @@ export function completeAsync(
     try {
       // As in graphql-js, an `Error` as a value counts as thrown.
       if (value instanceof Error) throw value;
-      if (value !== null && value !== undefined) site.complete(value, slots, at, above, run);
-      else if (site.isNullable) slots[at] = null;
-      else throw new Error(`Cannot return null for non-nullable field ${site.coordinate}.`);
+      if (value !== null && value !== undefined) position.complete(value, slots, at, above, run);
+      else if (position.isNullable) slots[at] = null;
+      else throw new Error(`Cannot return null for non-nullable field ${position.coordinate}.`);
     } catch (error) {
-      fail(error, site, slots, at, above, run);
+      fail(error, position, slots, at, above, run);
     }
     return;
   }
@@ -116,19 +116,19 @@ export function completeAsync(
   run.pending++;
   void value.then(
     (given: unknown) =>
-      inTurn(run, () => {
-        completeAsync(given, site, slots, at, above, run);
+      runOrQueue(run, () => {
+        completeAsync(given, position, slots, at, above, run);
         end(run);
       }),
     (error: unknown) => {
-      fail(error, site, slots, at, above, run);
+      fail(error, position, slots, at, above, run);
       end(run);
     },
   );
 }
 
 /** Does pending work in this time slice, or queues it for a later one. */
-function inTurn(run: Run, work: () => void): void {
+function runOrQueue(run: Run, work: () => void): void {
   const { meter } = run;
   if (meter.isStopped) return;
   if (!meter.isWaiting() && !shouldYield()) work();
@@ -138,7 +138,7 @@ function inTurn(run: Run, work: () => void): void {
 /** Adds work for a later time slice to the pending work of the run. */
 export function defer(run: Run, work: () => void): void {
   run.pending++;
-  inTurn(run, () => {
+  runOrQueue(run, () => {
     work();
     end(run);
   });

@@ -9,17 +9,17 @@ import type {
 import type { Meter } from "../meter.ts";
 import type { IncrementalDirectives } from "./collect.ts";
 
-/** A compiled selection on one object type at one place of a document. */
+/** A compiled selection on one object type at one position of a document. */
 export interface Selection {
   readonly fields: readonly PlannedField[];
-  /** Those of the fields that show a key of the object or of its record as it is. */
+  /** The fields that return a key of the object or of its record unchanged. */
   readonly plain: readonly PlainField[];
   readonly others: readonly PlannedField[];
-  /** Whether its objects are written in one loop. Those of records are not: what is complete is kept for others. */
+  /** Whether its objects are written in one loop. Those of records are not: completed objects are reused. */
   readonly isPlain: boolean;
-  /** Whether its objects are `Recorded`. */
+  /** Whether its objects are a `LoadedRecord`. */
   readonly isOfRecord: boolean;
-  /** Whether a complete object of a record is kept for other places. Not where something is delivered later: each place has its own. */
+  /** Whether a completed object of a record is reused at other paths. Not with deferred fragments: each path has its own. */
   readonly isKept: boolean;
   /** The fragments that are delivered later; none in most documents. */
   readonly deferred: readonly DeferredFragment[];
@@ -35,7 +35,7 @@ export interface DeferredFragment {
   readonly selection: () => Selection;
 }
 
-/** A field that shows a key of the object or of its record, of a type whose values are mostly written as they are. */
+/** A field that returns a key of the object or of its record, of a type whose values are mostly written unchanged. */
 export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
   readonly property: string;
   readonly isAsIs: (value: unknown) => boolean;
@@ -50,7 +50,7 @@ export interface CompletedObject {
   readonly bytes: number;
 }
 
-/** How values at one place of a document are completed, and the nodes that locate their errors. */
+/** How values at one position of a document are completed, and the nodes that locate their errors. */
 export interface ValuePosition {
   /** `Type.field`, for messages. */
   readonly coordinate: string;
@@ -95,14 +95,14 @@ export interface Container extends ResponsePath {
 }
 
 /**
- * What an error does, as the draft of the specification has it: `PROPAGATE` makes the nearest nullable value above it null,
+ * The error behavior, as in the draft of the specification: `PROPAGATE` makes the nearest nullable value above it null,
  * `NULL` only the value itself, and `HALT` ends the operation without data.
  */
 export type ErrorBehavior = "NULL" | "PROPAGATE" | "HALT";
 
 export interface RunBehavior {
   readonly onError: ErrorBehavior;
-  /** Whether the result may come in pieces. */
+  /** Whether the result may be delivered incrementally. */
   readonly isIncremental: boolean;
 }
 
@@ -121,7 +121,7 @@ export interface Run {
   pending: number;
   /** Called when `pending` is zero. */
   readonly onEnd: () => void;
-  /** What the run leaves for later; null where nothing is delivered later. */
+  /** Deferred fragments and streamed items of the run; null without incremental delivery. */
   readonly later: (DeferredFragments | StreamedItems)[] | null;
 }
 
@@ -155,7 +155,7 @@ export interface Compilation {
   readonly schema: GraphQLSchema;
   /** What is delivered later; null for nothing. */
   readonly deferral: IncrementalDirectives | null;
-  /** The selection of sets on a type. `key` tells it apart from the others on that type. */
+  /** The selection of sets on a type. `key` identifies it among those on that type. */
   readonly compiled: (type: GraphQLObjectType, key: object, sets: readonly SelectionSetNode[]) => Selection;
   readonly selectionOf: (type: GraphQLObjectType, nodes: readonly FieldNode[]) => Selection;
 }

@@ -12,10 +12,10 @@ import { type Column, columnsOf, type Row } from "./run-figures.ts";
 
 /* Several experiments side by side. */
 
-/** What runs have under a name, `of` so many that are compared: not all of them need have a value. */
+/** The values of runs under a name. `of` is the number of compared runs, of which some may lack a value. */
 type Compared = ResultOf<typeof comparedIn>;
 
-/** What there is for each of the runs, by the place of its value. */
+/** A value for each of the compared runs, or `none`. `valueAt` receives the index among those that have one. */
 function inAll<Each>({ rows, of }: Compared, none: Each, valueAt: (index: number) => Each): Each[] {
   const all = Array.from({ length: of }, () => none);
   for (const [index, row] of rows.entries()) all[row] = valueAt(index);
@@ -60,7 +60,7 @@ const RunComparison = builder.objectRef<Awaited<ReturnType<typeof compare>>>("Ru
   }),
 });
 
-/** The keys of the record that tell where a run came from, by the names of their fields. */
+/** The keys of the record for the origin of a run, by the names of their fields. */
 const ORIGIN = {
   user: "user",
   experimentGroup: "experiment_group",

@@ -7,9 +7,9 @@ import { finite } from "../types/series.ts";
 import { type RunStatus, statusOf } from "../types/status.ts";
 import { medianOf, Moments, rankCorrelation } from "./statistics.ts";
 
-/* What a list of runs shows as a whole: the columns of its rows, and figures that are made of them in steps. */
+/* Statistics of a list of runs: the columns of its rows, and values that are computed from them in steps. */
 
-/** What the list of a service contains of an experiment. */
+/** An experiment, as a row of the list has it. */
 export type Row = Partial<ExperimentRecord>;
 
 /** The keys of parameters and of metrics. */
@@ -137,7 +137,7 @@ function valuesBy(name: string, row: Row): readonly unknown[] {
 /** The runs with each combination of values, the most frequent first. */
 export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly records: Row[] }>();
-  /** The different values by their JSON. Their numbers tell combinations apart, however long the values are. */
+  /** The different values by their JSON. Their numbers identify combinations, however long the values are. */
   const ordinals = new Map<string | undefined, number>();
   let bytes = 0;
   const ordinalOf = (value: unknown): number => {

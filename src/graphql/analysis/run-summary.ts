@@ -98,7 +98,7 @@ const ParameterImportance = builder
     }),
   });
 
-/** Throws `GatewayError` where the rows of this server's lists do not tell one of these keys. */
+/** Throws `GatewayError` where the rows of this server's lists lack one of these keys. */
 function requireInRows({ server }: Context, ...keys: readonly ColumnKey[]): void {
   const missing = keys.find((key) => !isInRows(server, kinds.experiment.records, key));
   if (missing)

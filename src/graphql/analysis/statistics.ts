@@ -40,7 +40,7 @@ export class Moments {
   }
 }
 
-/** A number that a result can hold; null for one that has become infinite. */
+/** A finite number; null for one that has become infinite. */
 const finiteOrNull = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
 /** The middle number, or the mean of the two in the middle; null of none. */

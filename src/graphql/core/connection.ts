@@ -20,10 +20,10 @@ import type { Context } from "./context.ts";
  * both mean something else here.
  */
 
-/** A page of a list. A cursor is made when it is selected: a page has hundreds. */
+/** A page of a list. Cursors are created when they are selected: a page has hundreds. */
 export interface Connection<Node> extends Omit<Slice<unknown>, "items"> {
   readonly nodes: LazyList<Node>;
-  /** Reads the list from its beginning, up to so many items; absent where figures of it are not shown. */
+  /** Reads the list from its beginning, up to `most` items; absent for lists without statistics. */
   readonly readAll?: (most: number) => Promise<WholeList<Node>>;
 }
 
@@ -105,7 +105,7 @@ export const connect = <Item, Node>(
   { items, ...page }: Slice<Item>,
   toNode: (item: Item) => Node,
 ): Connection<Node> => ({
-  // Safe: only indexes below the length are asked for.
+  // Safe: the index is below the length.
   nodes: new LazyList(items.length, (index) => toNode(items[index] as Item)),
   ...page,
 });

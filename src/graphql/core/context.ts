@@ -25,14 +25,14 @@ export interface Context extends TracedContext {
   readonly publicUrl: string;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead: boolean;
-  /** Called when a link costs no upstream request; null unless notes are wanted. */
+  /** Called when a link costs no upstream request; null without a trace. */
   readonly onFree: (() => void) | null;
-  /** Called for rows that the gateway compares for some arguments; null as well. */
+  /** Called for rows that the gateway compares for some arguments; null without a trace. */
   readonly onScan: ((compared: readonly string[], rows: number) => void) | null;
   readonly at: ((path: ResponsePath) => Context) | null;
-  /** Does long work in time slices, in turns with other callers. Never resolves when the operation is stopped. */
+  /** Runs long work in time slices, fairly among callers. Never resolves when the operation is stopped. */
   readonly runCooperatively: <Result>(steps: Steps<Result>) => Promise<Result>;
-  /** Does such work once for all places of the operation that need it from the same source with the same arguments. */
+  /** Runs it once for all fields of the operation with the same source and the same arguments. */
   readonly memoized: <Result>(
     source: object,
     args: readonly unknown[],
@@ -40,7 +40,7 @@ export interface Context extends TracedContext {
   ) => Promise<Result>;
 }
 
-/** Long work, step by step. A step may tell how much memory it has taken for good, counted as bytes of JSON. */
+/** Long work, step by step. A step may yield the memory that it has taken for good, counted as bytes of JSON. */
 export type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
 /** Items, and bytes of their results, between two pauses. */

@@ -73,7 +73,7 @@ export function recordIdIn(typeName: string, id: string, parent: Resource): numb
 
 const a = (noun: string): string => `${/^[AEIO]/u.test(noun) ? "an" : "a"} ${noun}`;
 
-/** Kinds of which one is asked for, and what messages call one. */
+/** The possible kinds of an argument, and what messages call one. */
 export interface Candidates {
   readonly kinds: readonly Kind[];
   readonly one: string;
@@ -144,11 +144,10 @@ export function identifyAmong(candidates: Candidates, argument: string, id: stri
 
 export const ALL: Candidates = { kinds: Object.values<Kind>(kinds), one: "object" };
 
-/** What has lists of runs: a project, or a group of experiments in it. */
+/** An owner of lists of runs: a project, or a group of experiments in it. */
 export interface RunsParent {
   readonly address: ProjectAddress;
   readonly group: RunAddress | null;
-  /** Its unique name. */
   readonly name: string;
 }
 
@@ -192,11 +191,11 @@ export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =
   id: arg.id({ required: true, description: `Global id, or name such as \`${kind.exampleName}\`.` }),
 });
 
-/** What the `id` argument of a field takes that finds an object of several kinds. */
+/** Description of an `id` argument that finds objects of several kinds. */
 export const ANY_KIND =
   "Global id, or unique name. Where an experiment and a group can have the same name, it is `ada.mnist.experiments.5` or `ada.mnist.groups.5`.";
 
-/** What the description of a field ends with whose endpoint belongs to a capability. */
+/** The end of the description of a field whose endpoint belongs to a capability. */
 export const requires = ({ optional }: Pick<AnyEndpoint, "optional">): string =>
   optional?.capability ? ` Requires \`${optional.capability}\`.` : "";
 

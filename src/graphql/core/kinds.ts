@@ -131,7 +131,7 @@ const COUNTED = {
 /** Projects of an owner that are read at once: hardly any has more. */
 const PROJECTS = 500;
 
-/** A project on a server that tells it only in the list of its owner, where it has no counts. */
+/** A project on a server that returns it only in the list of its owner, without counts. */
 async function readListed(
   at: ProjectAddress,
   loaded: Partial<records.ProjectRecord>,
@@ -156,12 +156,12 @@ async function findListed(
 ): Promise<records.ProjectRecord> {
   const endpoint = project.optional.list;
   const list = { endpoint, address: { owner }, sortedBy: ["updated_at"] as const };
-  const walk = new PageIterator(list, START, PROJECTS);
+  const pages = new PageIterator(list, START, PROJECTS);
   do {
-    const { rest } = await walk.next(session, PROJECTS);
+    const { rest } = await pages.next(session, PROJECTS);
     const found = rest.find((row) => row.name === name);
     if (found) return found;
-  } while (!walk.isDone());
+  } while (!pages.isDone());
   const upstream = { method: "GET", route: endpoint.path };
   throw new GatewayError("NOT_FOUND", `Not found: ${owner}.${name}.`, { upstream });
 }
@@ -170,7 +170,7 @@ export interface UserDetails extends records.UserRecord {
   readonly is_viewer: boolean;
 }
 
-/** Reads the caller's own details. Rejects when nobody is signed in, for which some servers respond with 200. */
+/** Reads the caller's own details. Rejects when the token has no user, for which some servers respond with 200. */
 export async function readViewer(session: Session): Promise<UserDetails & { readonly username: string }> {
   const me = await session.read(user.me, {});
   session.learnViewer(me.username || null);
@@ -198,7 +198,7 @@ const User: Kind<UserDetails, UserAddress> = {
   },
 };
 
-/** The caller, if the name is known before the service has told that it is still that of the token. */
+/** The caller, if its name is known before upstream has confirmed that it is still that of the token. */
 export const viewer: typeof User = {
   ...User,
   verifiedBy: "record",

@@ -73,7 +73,7 @@ export async function targetOf<R extends object, At extends Address>(
   return toResource(kind, named.address);
 }
 
-/** Whether the record must be read to know that it has the name that the caller gave it. */
+/** Whether the record must be read to verify the name that the caller gave. */
 export const isNamedInFull = ({ kind }: Resource): boolean =>
   kind.verifiedBy === "record" && kindsByName.get(kind.name)?.verifiedBy === "parts";
 
@@ -105,7 +105,7 @@ export function command<R extends object, At extends Address, Answer>(
 ): void {
   if (!endpoint) return;
   root.mutation(name, {
-    // Safe: each payload is made of a resource.
+    // Safe: each payload is created from a resource.
     type: type as Payload<R, At>,
     description: description + requires(endpoint),
     args: withId(target),

@@ -7,7 +7,7 @@ import { fetchMore, isLoaded, type Resource } from "./resource.ts";
 
 /*
  * Prefetches the selection of every field that returns a resource: its record, and in parallel the reads that need only
- * its address. Resolvers return resources and do not know the selection.
+ * its address. Resolvers return resources, whatever is selected of them.
  */
 
 const isEntity = ({ name }: { readonly name: string }) => name === Entity.name;
@@ -56,7 +56,7 @@ function loadSelected(
   }
   const wanted: Wanted = { resource, context, variables };
   if (!isVerified || !isEnough || kind.verifiedBy === "record") return read(wanted, needs, isVerified);
-  // What is read later anyway proves it where nothing is read now: no request is sent only to verify.
+  // Deferred reads verify it where nothing is read now: no request is sent only to verify.
   const later = needs.children.length === 0 ? needs.deferred?.() : undefined;
   const proofs = later && isLoaded(resource, later.keys, server) ? later : needs;
   return isUnverifiedAfter(startAll(wanted, proofs)).then((unverified) =>
@@ -81,7 +81,7 @@ function read(wanted: Wanted, needs: SelectionNeeds, isVerified: boolean): Promi
   return record;
 }
 
-/** Whether reads leave it unproven that a resource exists. Rejects when one shows that it does not. */
+/** Whether no read has verified that a resource exists. Rejects when one shows that it does not. */
 async function isUnverifiedAfter(proofs: readonly Promise<boolean>[]): Promise<boolean> {
   if (proofs.length === 0) return true;
   try {

@@ -24,10 +24,10 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   readonly run?: RunKind;
   /** Whether the service may hide the record: what it does not find of it is null, without an error. */
   readonly mayBeHidden?: boolean;
-  /** What profiles call its records; absent for kinds whose records are the same on all servers. */
+  /** The name of its records in profiles; absent for kinds whose records are the same on all servers. */
   readonly record?: string;
   /**
-   * What verifies that one exists: its record, or as well what is read of it (`parts`). Null where not every server has an
+   * The reads that verify that one exists: of its record, or also those below it (`parts`). Null where not every server has an
    * endpoint for it.
    */
   readonly verifiedBy: "record" | "parts" | null;
@@ -37,7 +37,7 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   parseName(text: string): At | null;
   /** Formats a dotted name, for when the service's own is not loaded. */
   formatName(address: At): string;
-  /** The same so that no other kind can have it, such as `ada.mnist.experiments.42`; absent where none can anyway. */
+  /** A name that no other kind can have, such as `ada.mnist.experiments.42`; absent where none can anyway. */
   plainName?(address: At): string | undefined;
   /** Keys of the record that follow from the address and from `reference`, the service's own name of it, if known. */
   fromAddress(address: At, reference: string | null): Partial<R>;

@@ -21,7 +21,7 @@ function checkNumbers(value: unknown, path = ""): void {
   if (!areKept(value)) rejectNumbers(value, path);
 }
 
-/** Whether a value has only numbers that are kept. Without the places of its values: to build them takes ten times as long. */
+/** Whether a value has only numbers that are kept. Without the paths of its values, which take ten times as long to build. */
 function areKept(value: unknown): boolean {
   if (typeof value === "number") return isKept(value);
   if (Array.isArray(value)) return value.every(areKept);

@@ -47,7 +47,7 @@ function* mergedOf<Item extends object | string>(
   return merged.concat(other.slice(second));
 }
 
-/** The first items in an order: at most so many. */
+/** The first items in an order: at most `most`. */
 export function* firstOf<Item>(items: Iterable<Item>, most: number, compare: Compare<Item>): Steps<Item[]> {
   let first: Item[] = [];
   yield* forEach(items, (item) => {

@@ -10,7 +10,7 @@ const rootsOf = (schema: GraphQLSchema) =>
     (type) => type ?? [],
   );
 
-/** What types and root fields are called. Those derived from a type follow it, as `UpdateJobInput` and `stopJob`. */
+/** The served names of types and root fields. Those derived from a type follow it, as `UpdateJobInput` and `stopJob`. */
 export function wordsOf(schema: GraphQLSchema, renames: Renames): ReadonlyMap<string, string> {
   // The longest match wins: `stopBuildJob` is about `BuildJob`, not `Job`.
   const subjects = [...kindsByName.keys(), ...Object.keys(renames)].toSorted((a, b) => b.length - a.length);
@@ -27,7 +27,7 @@ export function wordsOf(schema: GraphQLSchema, renames: Renames): ReadonlyMap<st
   );
 }
 
-/** Renames types and root fields, in descriptions as well. Changes the schema, which nobody else may have. */
+/** Renames types and root fields, in descriptions as well. Changes the schema, which must not be shared. */
 export function rename(schema: GraphQLSchema, renames: Renames): GraphQLSchema {
   const words = wordsOf(schema, renames);
   const wordFor = (name: string) => words.get(name) ?? name;

@@ -119,7 +119,7 @@ export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
   let sdl: string | null = null;
   service.resolve = () => ({ sdl: (sdl ??= printSubgraph(schema)) });
   let shown: GraphQLSchema | null = null;
-  // Tools that read the schema from the gateway do not know federation's own types.
+  // Tools that read the schema from the gateway do not support federation's own types.
   const introspected = () => (shown ??= withoutFederation(schema));
   schema.extensions = { ...schema.extensions, introspected } satisfies SchemaExtensions;
   entities.resolve = (_, { representations }: { readonly representations: readonly unknown[] }) => {
@@ -141,7 +141,7 @@ export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
 /** Whether a type or root field is federation's: `_Any`, `_entities`. Names of introspection have two underscores. */
 const isFederations = (name: string) => /^_[^_]/.test(name);
 
-/** The schema as clients see it, without what is there for routers. */
+/** The schema as clients see it, without the types and fields for routers. */
 export const withoutFederation = (schema: GraphQLSchema): GraphQLSchema =>
   mapSchema(schema, {
     [MapperKind.TYPE]: (type) => (isFederations(type.name) ? null : undefined),

@@ -67,7 +67,7 @@ export type UpdateReason = typeof RunUpdateReason.$inferType;
 export interface Update {
   readonly reason: UpdateReason;
   readonly run: Resource<RunnableRecord>;
-  /** What the subscriber's previous event of the run showed; null at the beginning. */
+  /** The subscriber's previous event of the run; null at the beginning. */
   readonly before: Shown | null;
 }
 

@@ -62,7 +62,7 @@ const watchedArgs = {
 /** Time for which rows are compared without a pause, in milliseconds. */
 const SCAN_SLICE_MS = 3;
 
-/** Finds the rows that match. Others share the poll: the context of none of them has the turns. */
+/** Finds the rows that match. Subscribers share the poll, so it runs in the context of none of them. */
 async function findIn(rows: readonly RunnableRecord[], isMatch: IsMatch): Promise<readonly number[]> {
   const steps = findMatching(rows, isMatch);
   for (let [step, begun] = [steps.next(), performance.now()]; ; step = steps.next()) {

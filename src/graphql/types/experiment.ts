@@ -66,7 +66,7 @@ export const DeclarationValue = objectType<{ readonly name: string; readonly val
 
 const sortParameters = createSorter();
 
-/** The parameters that are given, if any. Throws what `errorOf` makes of a fault where they are no object. */
+/** The parameters that are given, if any. Throws the error that `errorOf` creates where they are no object. */
 function parametersIn(declarations: unknown, errorOf: (issue: string) => Error) {
   if (declarations == null || isObject(declarations)) return declarations ?? null;
   const type = Array.isArray(declarations) ? "list" : typeof declarations;

@@ -74,7 +74,7 @@ export function parseCursor(cursor: string): number {
   return Number(byte);
 }
 
-/** What the gateway streams: a log, the archive of the outputs, one file of them. */
+/** Downloads: a log, the archive of the outputs, one file of them. */
 export type Download = "logs" | "outputs" | "files";
 
 const downloadUrl = (resource: Resource, what: Download, { publicUrl }: Context): string =>

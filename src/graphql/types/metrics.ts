@@ -55,7 +55,7 @@ export function createSorter(): (keys: readonly string[]) => readonly string[] {
 const MANY = 2_000;
 
 /**
- * What an object has, or has under some names, in order of the names, each once. Absent names are omitted. `sort` is that of objects
+ * The entries of an object, or those with some names, in order of the names, each once. Absent names are omitted. `sort` is that of objects
  * like this one.
  */
 export function namedIn<Named extends { readonly name: string }>(
@@ -163,7 +163,7 @@ export function isNamedIn(names: readonly string[] | null | undefined) {
   return ({ name }: { readonly name: string }): boolean => wanted?.has(name) ?? true;
 }
 
-/** What is made of the columns of an experiment's metrics, or of some of them: once for all places with the same arguments. */
+/** Computes a result from the columns of an experiment's metrics, or some of them, once for all fields with the same arguments. */
 export async function fromColumns<Result>(
   resource: ExperimentResource,
   names: readonly string[] | null | undefined,

@@ -21,7 +21,7 @@ import { both, boundConditions, comparedOf, conditionTest, WORDS_DESCRIPTION, wo
 import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf } from "./status.ts";
 
 /*
- * What filters of lists of runs say. Each member becomes conditions, which the gateway writes in the language of the
+ * Filters of lists of runs. Each member becomes conditions, which the gateway writes in the language of the
  * server and checks before it sends them.
  */
 
@@ -165,7 +165,7 @@ const BUILDS = "Builds of experiments and jobs.";
 const GROUPS = "Groups of experiments. A selection must be the only group, in a list of a project.";
 
 const MEMBERS = {
-  // The server is told nothing of them.
+  // Not sent to the server.
   words: when("String", WORDS_DESCRIPTION, () => []),
   names: when(["String"], "Whole names.", set("name")),
   notNames: when(["String"], "Whole names.", set("name", "noneOf")),
@@ -252,8 +252,8 @@ export function divide(filter: RunFilter | null | undefined, filtered: Filtered,
 }
 
 /**
- * Checks, by the record of each, that groups for which the server's language has to do are no selections, which it does not know: their
- * experiments, which somebody chose, would be missing without a sign. Throws `InputError`.
+ * Checks, by the record of each, that groups in the query of the server are no selections, which it does not support: their
+ * experiments, which a user chose, would be missing without a sign. Throws `InputError`.
  */
 export function checkGroups(
   asked: Pick<ListRequest, "group" | "conditions">,

@@ -88,7 +88,7 @@ const RunOrder = builder.inputType("RunOrder", {
   }),
 });
 
-/** The order that the arguments ask for, if any. Throws `InputError` when they ask for none, two, or one that the runs lack. */
+/** The order that the arguments name, if any. Throws `InputError` when it names none, two, or one that the runs lack. */
 function orderOf(
   order: typeof RunOrder.$inferInput | null | undefined,
   { keys, many }: Row,
@@ -118,11 +118,11 @@ export type RunListArgs = InputShapeFromFields<typeof listArgs>;
 
 /** What narrows a list besides its arguments. */
 interface Narrowing {
-  /** What the server compares. */
+  /** Compared by the server. */
   readonly conditions: readonly Condition[];
-  /** What the gateway compares. */
+  /** Compared by the gateway. */
   readonly isMatch?: IsMatch;
-  /** Tells it from others in cursors. */
+  /** Identifies it in cursors. */
   readonly name: string;
 }
 

@@ -128,7 +128,7 @@ Loggable.implement({
   }),
 });
 
-/** What a caller named, of any kind. A project is read where the server can: nothing else shows that it is still there. */
+/** The resource that a caller named, of any kind. A project is read where the server can, because nothing else verifies that it exists. */
 async function named(argument: string, id: string, { session }: Context): Promise<Resource> {
   const resource = unverified(identifyAmong(ALL, argument, id));
   const isReadable = session.server.capabilities.includes("PROJECT_RECORDS");

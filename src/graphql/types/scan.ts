@@ -17,7 +17,7 @@ import { connect, type Connection, type PageArgs, type WholeList } from "../core
 import type { Context, Steps } from "../core/context.ts";
 import { finite } from "./series.ts";
 
-/* What the gateway itself looks for in the rows of a list, because the server cannot be asked for it. */
+/* Scans: the gateway compares the rows of a list itself where the server cannot filter. */
 
 /** Tests a row in steps: its values may be long. */
 export type IsMatch = (row: object) => Steps<boolean>;
@@ -30,7 +30,6 @@ export function both(one: IsMatch | null, other: IsMatch | null): IsMatch | null
   };
 }
 
-/** Finds the indexes of the rows that match. */
 export function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<readonly number[]> {
   const found: number[] = [];
   for (const [index, row] of rows.entries()) {
@@ -40,7 +39,6 @@ export function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<
   return found;
 }
 
-/** Whether the rows of the lists of this server have a key. */
 export const isInRows = (server: Server, record: string, key: string): boolean =>
   !server.omits(record, key) && !server.profile.omittedInLists[record]?.includes(key);
 
@@ -102,26 +100,26 @@ export async function readWhole<At, Item extends object>(
   list: List<At, Item>,
   { most, maxSize, find }: Pick<PageRequest<Item>, "maxSize" | "find"> & { readonly most: number },
 ): Promise<Omit<WholeList<unknown, Item>, "nodeAt">> {
-  const walk = new PageIterator(list, START, maxSize);
+  const pages = new PageIterator(list, START, maxSize);
   const rows: Item[] = [];
   let [read, total]: [number, number | null] = [0, null];
   do {
-    const step = await walk.next(session, Math.min(maxSize, most - read)).catch((error: unknown) => {
-      // The limits of the operation are no fault of the service.
+    const next = await pages.next(session, Math.min(maxSize, most - read)).catch((error: unknown) => {
+      // The limits of the operation are no failure of the service.
       if (read > 0 && isGatewayError(error, "REQUEST_LIMIT_EXCEEDED", "PAGE_LIMIT_REACHED")) return null;
       throw error;
     });
-    if (!step) return { records: rows, total, isComplete: false };
-    if (!find) total ??= step.page.count ?? null;
-    // A service may send more rows than were asked for.
-    const given = step.rest.slice(0, most - read);
+    if (!next) return { records: rows, total, isComplete: false };
+    if (!find) total ??= next.page.count ?? null;
+    // A service may send more rows than were requested.
+    const given = next.rest.slice(0, most - read);
     for (const index of find ? await find(given) : given.keys()) {
       const row = given[index];
       if (row) rows.push(row);
     }
-    read += step.rest.length;
-  } while (read < most && !walk.isDone());
-  const isComplete = walk.isDone() && read <= most;
+    read += next.rest.length;
+  } while (read < most && !pages.isDone());
+  const isComplete = pages.isDone() && read <= most;
   return { records: rows, total: total ?? (isComplete ? rows.length : null), isComplete };
 }
 
@@ -159,7 +157,7 @@ export function boundConditions(
   return conditions;
 }
 
-/** Where rows have what conditions are about that no server may be able to say. */
+/** The keys of rows for conditions that servers may not support. */
 const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
   name: "name",
   status: "last_status",
@@ -171,7 +169,7 @@ const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
 
 /**
  * Finds the conditions that the server's language cannot say, so that the gateway compares the rows with them. Throws
- * `GatewayError` where the rows of this server's lists do not tell what they are about, and `InputError` when they are too long.
+ * `GatewayError` where the rows of this server's lists lack the keys, and `InputError` when they are too long.
  */
 export function comparedOf(
   conditions: readonly Condition[],

@@ -88,7 +88,7 @@ function thinned(column: SeriesColumn, maxPoints: number): Pick<Series, "steps" 
   };
 }
 
-/** The first and last points of gaps, the runs of points without a value: at most so many, of the longest gaps. */
+/** The first and last points of gaps, the runs of points without a value: at most `most` points, of the longest gaps. */
 function endsOfGaps({ values, points }: Valued, most: number): readonly number[] {
   const gaps: { readonly from: number; readonly to: number }[] = [];
   let begin = 0;

@@ -27,7 +27,7 @@ import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-c
  * fail.
  */
 
-/** What became of one of several: a result, or the error of the service. */
+/** The outcome of one command: a result, or the error of the service. */
 type Outcome<Result> = Result | GatewayError;
 type Outcomes = readonly Outcome<Commanded>[];
 
@@ -141,7 +141,7 @@ function wordOf(outcome: Outcome<Commanded>): typeof CommandOutcome.$inferType {
   return upstream?.method !== "GET" && upstream?.status !== undefined ? "REFUSED" : "NOT_SENT";
 }
 
-/** What is reported of each, or its error as that of an item of a list, which knows what became of the others. */
+/** The result of each, or its error as that of an item of a list, which includes the outcomes of the others. */
 const eachOf =
   <Result>(resultOf: (run: RunResource) => Result) =>
   (outcomes: Outcomes): Promise<Result | null>[] =>

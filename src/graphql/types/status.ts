@@ -72,7 +72,7 @@ export const STATE = ["last_status", "started_at", "finished_at"] as const;
 
 type StatusDetails = Partial<Pick<TrackedRecord, (typeof STATE)[number]>>;
 
-/** The phase of a run: that of its status. Where that tells none, a run that has started and not ended is active. */
+/** The phase of a run: that of its status. Where that has none, a run that has started and not ended is active. */
 export function phaseOf({ last_status, started_at, finished_at }: StatusDetails): RunPhase {
   const [phase] = STATUSES[statusOf(last_status)];
   return phase === "UNKNOWN" && started_at && !finished_at ? "ACTIVE" : phase;

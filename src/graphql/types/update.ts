@@ -65,7 +65,7 @@ async function withTags<Given extends Change>(
     if (removed.has(tag)) throw new InputError("input.removeTags: expected other tags than in `addTags`");
   // Throws where the server does not take tags, before anything is read.
   session.server.bodyOf("update", { tags: [] });
-  // What other operations have read may be older.
+  // Cached responses of other operations may be older.
   session.endSharing();
   const { loaded } = await fetchMore(source, ["tags"], session);
   const present = (loaded.tags ?? []).filter((tag) => !removed.has(tag));

@@ -59,7 +59,7 @@ const projectAddress = (name: string | null | undefined) =>
 
 type OfUser<Row> = Get<{ readonly owner: string }, Page<Row>>;
 
-/** What users keep of a kind. */
+/** A kind with bookmarks and an archive. */
 interface Kept<Row extends object = object> {
   readonly many: string;
   readonly bookmarked: OfUser<Bookmark<Row>>;
@@ -153,7 +153,7 @@ root.query("viewer", {
   resolve: (_, _args, { session }) => {
     const username = session.knownViewer();
     if (username === null) return viewerOf(session);
-    // What is read by the name begins side by side with what proves it.
+    // Reads by the name start together with the one that verifies it.
     return unverified(toResource(viewer, { username }, { username, is_viewer: true }));
   },
 });

@@ -10,7 +10,7 @@ import { OperationContext, type GatewayDependencies } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
 import { UNTRACKED } from "../../rest/session/batch-loader.ts";
-import { openTable, type Part, rowsOfMetrics, rowsOfRuns } from "./table.ts";
+import { openTable, type ReadScope, rowsOfMetrics, rowsOfRuns } from "./table.ts";
 
 // oxlint-disable-next-line linear/regexp -- the formats are words: each part ends where the next begins
 const EXPORT_ROUTE = new RegExp(
@@ -30,18 +30,18 @@ const TABLES = {
 export function createExports(dependencies: GatewayDependencies, schema: GraphQLSchema) {
   const readParameters = createParameters(schema, !dependencies.config.INTROSPECTION);
 
-  const openPart = (request: IncomingMessage, scope: RequestScope): Part => {
-    // It has no deadline: unlike a download it may wait for the pace of its token.
-    const part = new RequestScope(scope, Number.POSITIVE_INFINITY);
-    const leave = () => part.end("disconnected");
+  const openReadScope = (request: IncomingMessage, scope: RequestScope): ReadScope => {
+    // Without a deadline: unlike a download it may wait for the rate limit of its token.
+    const own = new RequestScope(scope, Number.POSITIVE_INFINITY);
+    const leave = () => own.end("disconnected");
     scope.onEnd(leave);
-    const reservation = dependencies.memoryBudget.open(part);
+    const reservation = dependencies.memoryBudget.open(own);
     const progress = { ...UNTRACKED, chargeMemory: (bytes: number) => reservation.charge(bytes) };
     return {
-      context: new OperationContext(dependencies, { request, scope: part, progress }),
+      context: new OperationContext(dependencies, { request, scope: own, progress }),
       end: () => {
         scope.offEnd(leave);
-        part.end("completed");
+        own.end("completed");
       },
     };
   };
@@ -58,9 +58,9 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     const rowsOf = TABLES[what].rowsOf(parameters, dependencies.details);
     admitDownload(dependencies, scope);
-    const begin = () => openPart(request, scope);
+    const begin = () => openReadScope(request, scope);
     const { count, text } = await openTable(source, parameters.args, FORMATS[format], begin, rowsOf);
-    // What fails before the first row is an answer, not a body that breaks off.
+    // An error before the first row is a response of its own, not an aborted body.
     const begun = await text.next();
     const bytes = bytesOf(begun.value ?? "", text);
     const isCompressed = acceptsGzip(request.headers["accept-encoding"]);
@@ -94,8 +94,8 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
 
 async function* bytesOf(
   begin: string,
-  payloads: AsyncGenerator<string>,
+  chunks: AsyncGenerator<string>,
 ): AsyncGenerator<Uint8Array, undefined> {
   if (begin !== "") yield Buffer.from(begin);
-  for await (const payload of payloads) yield Buffer.from(payload);
+  for await (const chunk of chunks) yield Buffer.from(chunk);
 }

@@ -4,7 +4,7 @@ import type { Extension } from "../../graphql/types/export-urls.ts";
 /** A value of a table: null when there is none; a list or an object as JSON. */
 export type Cell = unknown;
 
-/** What spreadsheets take for a formula, full-width signs included. */
+/** Signs by which spreadsheets recognize a formula, full-width signs included. */
 const EXECUTED = /^[=+\-@\t\r\n＝＋－＠]/;
 /** The same behind what separates cells where a comma does not: there quotation marks in the middle of a cell are text. */
 const EXECUTED_BEHIND = /([;\t\r\n]["' ]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;
@@ -48,11 +48,11 @@ function* longCell(text: string): Steps<string> {
   for (let from = 0; from < text.length;) {
     SEPARATOR.lastIndex = from + LONG_CELL_LENGTH;
     const end = SEPARATOR.exec(text)?.index ?? text.length;
-    const part = harmless(text.slice(from, end));
+    const segment = harmless(text.slice(from, end));
     from = end;
     // Where no separator follows for long, it is longer.
-    for (let at = 0; at < part.length; at += LONG_CELL_LENGTH) {
-      const slice = part.slice(at, at + LONG_CELL_LENGTH);
+    for (let at = 0; at < segment.length; at += LONG_CELL_LENGTH) {
+      const slice = segment.slice(at, at + LONG_CELL_LENGTH);
       cell += isQuoted ? doubled(slice) : slice;
       yield;
     }

@@ -22,7 +22,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   names: "loss,accuracy",
 };
 
-/** What the query of an export's URL says. */
+/** The parsed query of an export's URL. */
 export interface ExportParameters {
   readonly args: RunListArgs;
   /** Names of columns; null when the caller names none. */
@@ -31,7 +31,6 @@ export interface ExportParameters {
   readonly names: readonly string[] | null;
 }
 
-/** The parameters with lists of names. */
 type NameList = Exclude<keyof ExportParameters, "args">;
 
 /**

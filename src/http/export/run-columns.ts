@@ -13,20 +13,20 @@ import type { Cell } from "./formats.ts";
 
 export type ExportedRun = typeof Experiment.$inferType;
 
-/** A column: the keys of the runs' records that it needs, and its cells, which may be of a part of a run. `now` is in milliseconds. */
-interface Column<Part = unknown> {
+/** A column: the keys of the runs' records that it needs, and its cells, which may show a detail of a run. `now` is in milliseconds. */
+interface Column<Detail = unknown> {
   readonly keys: readonly (keyof ExperimentRecord)[];
-  cellOf(run: ExportedRun, part: Part, now: number): Cell;
+  cellOf(run: ExportedRun, detail: Detail, now: number): Cell;
   /** Writes the cell as JSON in steps, where it may be as long as the record; null where there is none. */
   readonly jsonOf?: (run: ExportedRun) => Steps<string | null>;
 }
 
-export type NamedColumn<Part = unknown> = Column<Part> & { readonly name: string };
+export type NamedColumn<Detail = unknown> = Column<Detail> & { readonly name: string };
 
-export type Columns<Part = unknown> = Readonly<Record<string, Column<Part>>>;
+export type Columns<Detail = unknown> = Readonly<Record<string, Column<Detail>>>;
 
 /** A column with a key of the record, unchanged. */
-const shown = (key: keyof ExperimentRecord): Column => ({
+const unchanged = (key: keyof ExperimentRecord): Column => ({
   keys: [key],
   cellOf: ({ loaded }) => loaded[key] ?? null,
 });
@@ -38,30 +38,30 @@ const FIXED_COLUMNS: Columns = {
     keys: ["unique_name"],
     cellOf: ({ loaded, kind, address }) => loaded.unique_name ?? kind.formatName(address),
   },
-  name: shown("name"),
-  description: shown("description"),
-  user: shown("user"),
+  name: unchanged("name"),
+  description: unchanged("description"),
+  user: unchanged("user"),
   status: { keys: ["last_status"], cellOf: ({ loaded }) => statusOf(loaded.last_status) },
-  tags: shown("tags"),
-  experimentGroup: shown("experiment_group"),
-  buildJob: shown("build_job"),
-  original: shown("original"),
-  createdAt: shown("created_at"),
-  updatedAt: shown("updated_at"),
-  startedAt: shown("started_at"),
-  finishedAt: shown("finished_at"),
+  tags: unchanged("tags"),
+  experimentGroup: unchanged("experiment_group"),
+  buildJob: unchanged("build_job"),
+  original: unchanged("original"),
+  createdAt: unchanged("created_at"),
+  updatedAt: unchanged("updated_at"),
+  startedAt: unchanged("started_at"),
+  finishedAt: unchanged("finished_at"),
   durationSeconds: { keys: STATE, cellOf: ({ loaded }, _, now) => durationSeconds(loaded, now) },
 };
 
-/** The columns that are there only where they are named: known lists do not tell them. */
+/** Columns that are exported only where they are named: known lists lack their keys. */
 const OF_RECORDS: Columns = {
-  readme: shown("readme"),
+  readme: unchanged("readme"),
   config: { keys: ["config"], cellOf: ({ loaded }) => receivedConfig(loaded.config) },
-  framework: shown("framework"),
-  jobCount: shown("num_jobs"),
-  resources: shown("resources"),
-  dataReferences: shown("data_refs"),
-  runEnvironment: shown("run_env"),
+  framework: unchanged("framework"),
+  jobCount: unchanged("num_jobs"),
+  resources: unchanged("resources"),
+  dataReferences: unchanged("data_refs"),
+  runEnvironment: unchanged("run_env"),
 };
 
 /**
@@ -73,7 +73,7 @@ const NAMED = {
   "metric.": { key: "last_metric", cellOf: finite },
 } as const;
 
-function columnNamed<Part>(name: string, columns: Columns<Part>): Column<Part> | null {
+function columnNamed<Detail>(name: string, columns: Columns<Detail>): Column<Detail> | null {
   if (Object.hasOwn(columns, name)) return columns[name] ?? null;
   for (const [prefix, { key, cellOf }] of Object.entries(NAMED)) {
     const inner = name.slice(prefix.length);
@@ -84,8 +84,8 @@ function columnNamed<Part>(name: string, columns: Columns<Part>): Column<Part> |
 }
 
 /** Columns by their names: those of runs, and of a part of them. Throws `InputError` for a name that none has. */
-export function columnsOf<Part>(names: readonly string[], ofParts?: Columns<Part>): NamedColumn<Part>[] {
-  const columns: Columns<Part> = { ...ofParts, ...FIXED_COLUMNS, ...OF_RECORDS };
+export function columnsOf<Detail>(names: readonly string[], extra?: Columns<Detail>): NamedColumn<Detail>[] {
+  const columns: Columns<Detail> = { ...extra, ...FIXED_COLUMNS, ...OF_RECORDS };
   return names.map((name) => {
     const column = columnNamed(name, columns);
     if (column) return { name, ...column };
@@ -130,7 +130,7 @@ function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[
 }
 
 /**
- * The columns when the caller names none: those that the first rows of the list tell, and their parameters and metrics. What runs
+ * The columns when the caller names none: those that the first rows of the list have, and their parameters and metrics. What runs
  * have besides stands in the last one, as one JSON object, where the list goes on or has more names than columns may have.
  */
 export function* columnsIn(first: readonly ExportedRun[], isWhole: boolean): Steps<readonly NamedColumn[]> {
@@ -171,12 +171,11 @@ function* othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): Steps<s
   return `{${json}}`;
 }
 
-/** The keys of records that columns need. */
 export const keysOf = (columns: readonly NamedColumn<never>[]): readonly (keyof ExperimentRecord)[] => [
   ...new Set(columns.flatMap((column) => column.keys)),
 ];
 
-/** Loads keys that the row of a list does not tell. */
+/** Loads keys that the row of a list lacks. */
 export const loadFor = async (
   keys: readonly (keyof ExperimentRecord)[],
   run: ExportedRun,

@@ -23,12 +23,11 @@ import {
   type NamedColumn,
 } from "./run-columns.ts";
 
-/** A part of the list of runs. */
 interface RunPage {
   readonly runs: readonly ExportedRun[];
   /** Length of the whole list; null when unknown. */
   readonly count: number | null;
-  /** Where the list goes on; null at its end. */
+  /** Cursor of the next page; null at the end of the list. */
   readonly next: string | null;
 }
 
@@ -60,32 +59,32 @@ async function readRunPage(
 const defaultOrder = ({ server }: Context): RunListArgs["order"] =>
   server.profile.orders.CREATED_ASC ? { field: "CREATED", direction: "ASC" } : null;
 
-/** A part of an export with a context of its own: what it has read is let go when it ends. */
-export interface Part {
+/** A scope for some reads of an export, with a context of its own. The responses are released when it ends. */
+export interface ReadScope {
   readonly context: Context;
   readonly end: () => void;
 }
 
-/** A row: a run, and the part of the run that it shows, where a run has several rows. */
+/** A row: a run, and what the row shows of it, where a run has several rows. */
 interface Row {
   readonly run: ExportedRun;
-  readonly part: unknown;
+  readonly detail: unknown;
   /** When it was read, by the clock of the upstream service, in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** What a part has read: rows, and how the next part reads those that follow for the same runs; null if none do. */
-interface PartRows {
+/** Rows that were read together. `more` reads those that follow for the same runs, in a new scope; null if none do. */
+interface RowBatch {
   readonly rows: Iterator<Row, undefined>;
-  readonly more: ((context: Context) => Promise<PartRows>) | null;
+  readonly more: ((context: Context) => Promise<RowBatch>) | null;
 }
 
-/** How the rows of a table are made: those of some runs by a part, and by some parts at the same time. */
+/** How the rows of a table are read: those of `runsPerRead` runs in one scope, and `readsAtOnce` of these at the same time. */
 interface Rows {
   readonly columns: readonly NamedColumn[];
-  readonly runsOfPart: number;
-  readonly partsAtOnce: number;
-  readonly read: (runs: readonly ExportedRun[], context: Context) => Promise<PartRows>;
+  readonly runsPerRead: number;
+  readonly readsAtOnce: number;
+  readonly read: (runs: readonly ExportedRun[], context: Context) => Promise<RowBatch>;
   /** Called after the last row. Throws where the table lacks a run that no column reports. */
   readonly end: () => void;
 }
@@ -93,56 +92,55 @@ interface Rows {
 type RowsOf = (first: RunPage, context: Context) => Promise<Rows>;
 
 /**
- * Opens a table, which reads one page of the list of runs after the other. Each is a part of its own. `count` is the number of
- * runs that it describes, null when unknown; `text` gives some rows at a time, each when it is read, the first after the head.
+ * Opens a table, which reads one page of the list of runs after the other, each in a scope of its own. `count` is the number of runs that it
+ * describes, null when unknown; `text` yields some rows at a time, as they are read, the first after the head.
  */
 export async function openTable(
   source: RunsParent,
   args: RunListArgs,
   format: Format,
-  openPart: () => Part,
+  openScope: () => ReadScope,
   rowsOf: RowsOf,
 ) {
-  const inPart = async <Result>(act: (context: Context) => Promise<Result>): Promise<Result> => {
-    const { context, end } = openPart();
+  const inScope = async <Result>(act: (context: Context) => Promise<Result>): Promise<Result> => {
+    const { context, end } = openScope();
     try {
       return await act(context);
     } finally {
       end();
     }
   };
-  const readPage = (after: string | null) => inPart((context) => readRunPage(source, args, after, context));
+  const readPage = (after: string | null) => inScope((context) => readRunPage(source, args, after, context));
   const first = await readPage(null);
   const {
     columns,
-    runsOfPart,
-    partsAtOnce,
+    runsPerRead,
+    readsAtOnce,
     read,
     end: endRows,
-  } = await inPart((context) => rowsOf(first, context));
+  } = await inScope((context) => rowsOf(first, context));
 
-  /** The rows of the runs from some on, which parts read at the same time. What a part has read is let go with it. */
-  async function* piecesOf(runs: readonly ExportedRun[], start: number): AsyncGenerator<string, undefined> {
-    const parts = Array.from({ length: partsAtOnce }, (_, index) => {
-      const from = start + index * runsOfPart;
-      return { ...openPart(), own: runs.slice(from, from + runsOfPart) };
+  /** The rows of the next runs from `start` on, which are read at the same time. */
+  async function* chunksOf(runs: readonly ExportedRun[], start: number): AsyncGenerator<string, undefined> {
+    const scopes = Array.from({ length: readsAtOnce }, (_, index) => {
+      const from = start + index * runsPerRead;
+      return { ...openScope(), own: runs.slice(from, from + runsPerRead) };
     });
-    // What fails ends the scope of the export, and with it all parts.
-    const all = await Promise.all(parts.map(({ own, context }) => read(own, context)));
-    for (const [index, begun] of parts.entries()) {
-      let [part, known]: [Part, PartRows | undefined] = [begun, all[index]];
-      while (known) {
-        const { rows, more } = known;
-        const { context, end } = part;
-        const next = () => context.runCooperatively(nextPiece(rows, columns, format));
-        for (let payload = await next(); payload !== ""; payload = await next()) {
-          yield payload;
-          // Others have their turns.
+    // A failure ends the scope of the export, and with it all of these.
+    const all = await Promise.all(scopes.map(({ own, context }) => read(own, context)));
+    for (const [index, begun] of scopes.entries()) {
+      let [scope, batch]: [ReadScope, RowBatch | undefined] = [begun, all[index]];
+      while (batch) {
+        const { rows, more } = batch;
+        const { context, end } = scope;
+        const next = () => context.runCooperatively(nextChunk(rows, columns, format));
+        for (let chunk = await next(); chunk !== ""; chunk = await next()) {
+          yield chunk;
           await yieldToEventLoop();
         }
         end();
-        if (more) part = openPart();
-        known = await more?.(part.context);
+        if (more) scope = openScope();
+        batch = await more?.(scope.context);
       }
     }
   }
@@ -150,9 +148,9 @@ export async function openTable(
     let head = format.head(columns.map(({ name }) => name));
     const seen = new Set<string>();
     for (let page = first; ; page = await readPage(page.next)) {
-      for (let from = 0; from < page.runs.length; from += runsOfPart * partsAtOnce)
-        for await (const payload of piecesOf(page.runs, from)) {
-          yield head + payload;
+      for (let from = 0; from < page.runs.length; from += runsPerRead * readsAtOnce)
+        for await (const chunk of chunksOf(page.runs, from)) {
+          yield head + chunk;
           head = "";
         }
       if (page.next === null) break;
@@ -165,35 +163,35 @@ export async function openTable(
   return { count: first.count, text: textOf() };
 }
 
-/** Characters of a piece, which takes a few milliseconds to send. */
-const PIECE = 500_000;
+/** Characters of a chunk, which takes a few milliseconds to send. */
+const CHUNK_LENGTH = 500_000;
 
-/** Writes rows until a piece of the file is full, with pauses. Gives an empty one after the last row. */
-function* nextPiece(
+/** Formats the rows of the next chunk of the file, in steps. Returns an empty string after the last row. */
+function* nextChunk(
   rows: Iterator<Row, undefined>,
   columns: readonly NamedColumn[],
   format: Format,
 ): Steps<string> {
-  let payload = "";
+  let chunk = "";
   for (let row = rows.next(); !row.done; row = rows.next()) {
-    payload += yield* lineOf(row.value, columns, format);
-    if (payload.length >= PIECE) break;
+    chunk += yield* lineOf(row.value, columns, format);
+    if (chunk.length >= CHUNK_LENGTH) break;
     yield;
   }
-  return payload;
+  return chunk;
 }
 
 /** Characters of the cells of a row that are written without a pause. */
 const LONG_ROW_LENGTH = 20_000;
 
-function* lineOf({ run, part, now }: Row, columns: readonly NamedColumn[], format: Format): Steps<string> {
+function* lineOf({ run, detail, now }: Row, columns: readonly NamedColumn[], format: Format): Steps<string> {
   const cells: string[] = [];
   let written = 0;
   for (const column of columns) {
     const json = column.jsonOf ? yield* column.jsonOf(run) : null;
     const formatted =
       json === null
-        ? format.cellOf(column.cellOf(run, part, now), column.name)
+        ? format.cellOf(column.cellOf(run, detail, now), column.name)
         : format.jsonOf(json, column.name);
     const cell = typeof formatted === "string" ? formatted : yield* formatted;
     cells.push(cell);
@@ -249,16 +247,16 @@ function* pointsOf(
     }
 }
 
-/** Makes each when it is asked for. */
+/** Converts each item when it is pulled. */
 function* mapped<From, To>(all: Iterable<From>, convert: (one: From) => To): Generator<To, undefined> {
   for (const one of all) yield convert(one);
 }
 
-/** The runs whose metrics are read at the same time. */
+/** Runs whose metrics are read at the same time. */
 const ROWS_AT_ONCE = 4;
 
 const rowsWith = (run: ExportedRun, points: Iterable<Partial<Point> & LeftOut>, now: number) =>
-  mapped(points, (part) => ({ run, part, now }));
+  mapped(points, (detail) => ({ run, detail, now }));
 
 /** A table with a row for each value of each metric of each run. */
 export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): RowsOf {
@@ -266,12 +264,12 @@ export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): Row
   const wanted = names && new Set(names);
   const leftOut = createLeftOut(columns);
   const keys = keysOf(columns);
-  async function read([listed]: readonly ExportedRun[], context: Context): Promise<PartRows> {
+  async function read([listed]: readonly ExportedRun[], context: Context): Promise<RowBatch> {
     if (!listed) return { rows: [].values(), more: null };
     let run = listed;
     const metrics = openMetrics(run);
     const steps = new Map<string, number>();
-    const readPage = async ({ session }: Context): Promise<PartRows> => {
+    const readPage = async ({ session }: Context): Promise<RowBatch> => {
       const { rest } = await metrics.nextOfAll(session);
       leftOut.countRead();
       return {
@@ -279,7 +277,7 @@ export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): Row
         more: metrics.isDone() ? null : readOn,
       };
     };
-    const leaveOut = (failure: unknown): PartRows => ({
+    const leaveOut = (failure: unknown): RowBatch => ({
       rows: rowsWith(run, leftOut.rowsOf(failure), context.session.upstreamTime()),
       more: null,
     });
@@ -292,17 +290,17 @@ export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): Row
   }
   return async () => ({
     columns,
-    runsOfPart: 1,
-    partsAtOnce: ROWS_AT_ONCE,
+    runsPerRead: 1,
+    readsAtOnce: ROWS_AT_ONCE,
     read,
     end: leftOut.end,
   });
 }
 
-/** Most runs that are loaded together, and their share of the upstream requests that a part may send. */
+/** Maximum runs that are loaded together, and their share of the upstream requests that a scope may send. */
 const LOADED = { most: 100, share: 1 / 2 };
 
-/** A table with a row for each run. One of which the list does not tell all may cost a request. */
+/** A table with a row for each run. A run costs a request if the list lacks some of its keys. */
 export function rowsOfRuns(
   { columns: names }: ExportParameters,
   { maxUpstreamRequests }: GatewayFacts,
@@ -316,15 +314,15 @@ export function rowsOfRuns(
       loadFor(keys, listed, own).then(
         (run) => {
           leftOut.countRead();
-          return [{ run, part: {}, now: own.session.upstreamTime() }];
+          return [{ run, detail: {}, now: own.session.upstreamTime() }];
         },
         (failure: unknown) =>
-          leftOut.rowsOf(failure).map((part) => ({ run: listed, part, now: own.session.upstreamTime() })),
+          leftOut.rowsOf(failure).map((detail) => ({ run: listed, detail, now: own.session.upstreamTime() })),
       );
     return {
       columns,
-      runsOfPart: Math.min(LOADED.most, Math.ceil(maxUpstreamRequests * LOADED.share)),
-      partsAtOnce: 1,
+      runsPerRead: Math.min(LOADED.most, Math.ceil(maxUpstreamRequests * LOADED.share)),
+      readsAtOnce: 1,
       read: async (runs, own) => {
         const rows = await Promise.all(runs.map((run) => readRow(run, own)));
         return { rows: rows.flat().values(), more: null };

@@ -9,13 +9,13 @@ import type { GatewayDependencies } from "../operation.ts";
 import { sendText } from "../rejection.ts";
 import { pageOperations, signInOperation } from "../bundled-operations.ts";
 
-/** What deletes, or changes what other users may do. */
+/** Mutations that delete, or change permissions of other users. */
 const DESTRUCTIVE = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
 
 const ASSETS = "/graphiql/";
 
 /**
- * The page holds a token, so it runs only its own scripts, connects to no other origin and cannot be framed. Inline
+ * The page contains a token, so it runs only its own scripts, connects to no other origin and cannot be framed. Inline
  * styles are allowed because the editor generates them.
  */
 const POLICY = [
@@ -49,7 +49,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
   // With the demo a search, or at least a run of it, with build and machines. Without variables, because GraphiQL does not load
   // those of the first default tab (graphql/graphiql#3392). Its lines fit the editor of a tablet.
   const shown = shared.server.capabilities.includes("METRIC_ORDERS") ? "search" : "run";
-  /** What `page/page.js` reads. */
+  /** The data that `page/page.js` reads. */
   const settings = () => ({
     /** Null when users must sign in. */
     token: exampleToken,
@@ -57,7 +57,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
     /** The document of the first tab. */
     welcome: readOwn(`welcome-${isDemo ? shown : "start"}.graphql`),
     operations: pageOperations(rename, { isDemo }),
-    /** Names of mutations that the page asks about before it sends them. */
+    /** Names of mutations that the page sends only after a confirmation. */
     destructive: Object.keys(schema.getMutationType()?.getFields() ?? {}).filter((name) =>
       DESTRUCTIVE.test(name),
     ),
@@ -154,7 +154,7 @@ const loadAssets = lazy(async (): Promise<ReadonlyMap<string, Asset>> => {
   return new Map(Object.entries(texts).map(([file, text]) => [file, asset(file, text)]));
 });
 
-/** Reads a file of the page. Not by promises: since Node 26 their errors do not tell where a file was missed. */
+/** Reads a file of the page. Not by promises: since Node 26 their errors have no stack. */
 const readOwn = (name: string): string => readFileSync(new URL(name, OWN_FILES), "utf8");
 
 function asset(file: string, text: string): Asset {

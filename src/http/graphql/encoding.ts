@@ -123,10 +123,10 @@ export const NEWER = "application/graphql-response+json";
 
 export type ResultType = "application/json" | typeof NEWER;
 
-/** The form of a result that comes in pieces or as events. */
+/** The form of an incremental result, or of events. */
 export interface StreamForm {
   readonly type: "multipart/mixed" | "text/event-stream";
-  /** Whether pieces are those of August 2022. */
+  /** Whether the format of incremental results is that of August 2022. */
   readonly isOlder: boolean;
 }
 
@@ -159,13 +159,13 @@ export function resultTypeFor(accept: string | undefined): ResultType | null {
   return null;
 }
 
-/** Versions of pieces as Apollo Client's `Defer20220824Handler` and `GraphQL17Alpha9Handler` name them. */
+/** Versions of incremental delivery as Apollo Client's `Defer20220824Handler` and `GraphQL17Alpha9Handler` name them. */
 const KNOWN_SPEC = /;(?:deferspec="?20220824|incrementalspec="?v0\.2)"?(?:;|$)/;
 
 const isMultipart = (range: string): boolean =>
   range.startsWith("multipart/mixed") && (KNOWN_SPEC.test(range) || !/;\w+spec=/.test(range));
 
-/** The form in which a caller accepts results in pieces; null when it accepts none. */
+/** The form in which a caller accepts incremental results; null when it accepts none. */
 export function streamFormFor(accept: string | undefined): StreamForm | null {
   if (!accept || !/multipart\/mixed|text\/event-stream/i.test(accept)) return null;
   const multipart = rangesOf(accept).find(isMultipart);

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { ExecutionResult } from "graphql";
-import { noteErrors, rejection } from "../../engine/errors.ts";
+import { recordErrors, rejection } from "../../engine/errors.ts";
 import type { MemoryReservation } from "../../callers/memory-budget.ts";
 import { type OpenedOperation, openOperation, openStream, type GatewayDependencies } from "../operation.ts";
 import type { Execute } from "../router.ts";
@@ -18,19 +18,18 @@ import {
 import { converted, messagesOf, only } from "./messages.ts";
 import { createStreams } from "./streams.ts";
 
-/** The capabilities of a transport. */
 interface TransportCapabilities {
   /** Whether mutations are rejected. */
   readonly isReadOnly: boolean;
   /** Whether it takes the events of subscriptions. */
   readonly takesEvents: boolean;
-  /** The form of results in pieces; null where they come whole. */
+  /** The form of incremental results; null where results are whole. */
   readonly payloads: { readonly isOlder: boolean } | null;
   /** HTTP status of messages, null by WebSocket. */
   readonly status: number | null;
 }
 
-/** What an operation comes to: messages, or a single result. `isStream`: of a subscription, even one that could not be opened. */
+/** The outcome of an operation: messages, or a single result. `isStream`: of a subscription, even one that could not be opened. */
 type Outcome = { readonly isStream: boolean } & (
   | { readonly messages: AsyncIterableIterator<object>; readonly result?: undefined }
   | { readonly result: ExecutionResult; readonly messages?: undefined }
@@ -56,7 +55,7 @@ export async function operate(
     isStream,
   });
   try {
-    // Before it waits for a turn, as many others may. In full, because its variables are coerced to as much again.
+    // Before it waits for a time slice, as many others may. In full, because its variables are coerced to as much again.
     let reservation: MemoryReservation | null = null;
     const given = read((heapBytes) => void (reservation = memoryBudget.charge(scope, heapBytes)));
     const params = checkParams(given, (names) => telemetry.unknownParameters(scope.requestId, names));
@@ -68,7 +67,7 @@ export async function operate(
       const messages = converted(opened.results, (result) => jsonOf(finish(result)), onEnd);
       return { messages, isStream: true };
     }
-    // It may hold another place, or none.
+    // It may have a permit of another kind, or none.
     dependencies.admission.operation.acquire(scope);
     const limits = { isReadOnly, isIncremental: form !== null };
     const { payloads, ...result } = await engine.run(operation, params, limits);
@@ -78,12 +77,12 @@ export async function operate(
     return { messages: messagesOf(result, payloads, encoding, over), isStream: false };
   } catch (error) {
     const errors = [dependencies.publicError(error)];
-    noteErrors(details, errors);
+    recordErrors(details, errors);
     return whole({ errors }, false);
   }
 }
 
-/** The media types of results, for who accepts none of them. */
+/** The media types of results, for clients that accept none of them. */
 const ACCEPTABLE = "application/graphql-response+json, application/json, multipart/mixed, text/event-stream";
 
 const NOT_ACCEPTABLE = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_REQUEST", {
@@ -91,7 +90,7 @@ const NOT_ACCEPTABLE = rejection(`accept: expected one of ${ACCEPTABLE}`, "BAD_R
   headers: { accept: ACCEPTABLE },
 });
 
-/** Handles GraphQL requests: a single result is JSON, what comes in pieces or as events is a stream. */
+/** Handles GraphQL requests: a single result is JSON; incremental results and events are a stream. */
 export function createGraphqlHandler(dependencies: GatewayDependencies) {
   const streams = createStreams(dependencies);
   const execute: Execute = async (response, body, scope) => {
@@ -119,7 +118,7 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
       const json = jsonOf(result);
       if (isStream || !type) {
         operation.end(status);
-        // To a caller who accepts only that, a stream of it.
+        // A stream of one message, because the caller accepts no JSON.
         return stream(only(json), status, false);
       }
       const sent = { body: JSON.stringify(json), ...head };

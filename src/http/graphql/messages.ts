@@ -4,19 +4,19 @@ import type { IncrementalResult, IncrementalPayloads } from "../../engine/plan/i
 import { toJson } from "./encoding.ts";
 
 /*
- * Results in pieces: those of graphql-js 17 (`pending`, `incremental`, `completed`), or those of August 2022. Own code: Yoga's
+ * Incremental delivery: the format of graphql-js 17 (`pending`, `incremental`, `completed`), or that of August 2022. Own code: Yoga's
  * plugin for them needs graphql-js 17 as the executor.
  */
 
 interface Encoding {
-  /** Whether the pieces are those of August 2022. */
+  /** Whether the format is that of August 2022. */
   readonly isOlder: boolean;
   /** Finalizes errors. */
   readonly finish: (result: ExecutionResult) => ExecutionResult;
   readonly extensions: (() => object | null) | null;
 }
 
-/** The messages of a result in pieces. `return` stops the operation. Calls back once when there are no more. */
+/** The messages of an incremental result. `return` stops the operation. Calls back once when there are no more. */
 export function messagesOf(
   { errors, data }: EngineResult,
   payloads: IncrementalPayloads,
@@ -33,8 +33,8 @@ export function messagesOf(
     yield { ...withErrors(errors, errorsOf), data, ...announced, hasNext: true, ...extended(true) };
     for (let payload = await payloads.next(); payload; payload = await payloads.next()) {
       const { delivered, hasNext } = payload;
-      const parts = isOlder ? olderPartsOf(delivered, errorsOf) : partsOf(delivered, errorsOf);
-      if (!hasNext || Object.keys(parts).length > 0) yield { ...parts, hasNext, ...extended(!hasNext) };
+      const lists = isOlder ? olderFormatOf(delivered, errorsOf) : formatOf(delivered, errorsOf);
+      if (!hasNext || Object.keys(lists).length > 0) yield { ...lists, hasNext, ...extended(!hasNext) };
     }
   }
   const messages = make();
@@ -49,8 +49,8 @@ type ErrorsOf = (errors: readonly GraphQLError[]) => readonly object[];
 const withErrors = (errors: readonly GraphQLError[] | undefined, errorsOf: ErrorsOf) =>
   errors && errors.length > 0 && { errors: errorsOf(errors) };
 
-/** What is delivered as graphql-js 17 writes it, without empty lists. */
-function partsOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): object {
+/** The format of graphql-js 17, without empty lists. */
+function formatOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): object {
   const lists = {
     pending: delivered.flatMap(({ pending }) => pending),
     incremental: delivered.flatMap(({ part: { id }, data, items, errors }) => {
@@ -64,8 +64,8 @@ function partsOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): o
   return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
 }
 
-/** What is delivered as of August 2022: each part with its path and label, null when it failed. */
-function olderPartsOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): object {
+/** The format of August 2022: each part with its path and label, null when it failed. */
+function olderFormatOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): object {
   const incremental = delivered.flatMap(({ part: { path, label }, data, items, from = 0, errors }) => {
     if (data === undefined && items === undefined) return [];
     const value = items === undefined ? { data, path } : { items, path: [...path, from] };
@@ -80,7 +80,7 @@ export async function* only(message: object): AsyncGenerator<object> {
 
 /**
  * Messages, each converted. `return` ends them even while the next one is awaited, which a generator cannot. Calls back once
- * when there are no more, or nobody waits for them.
+ * when there are no more, or when they are returned.
  */
 export function converted<From>(
   { next: nextOf, return: endOf }: Pick<AsyncIterator<From>, "next" | "return">,

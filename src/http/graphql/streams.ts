@@ -41,14 +41,14 @@ async function openYoga() {
   });
 }
 
-/** Writes messages as they come: the events of subscriptions, and results in pieces. */
+/** Writes messages as they come: the events of subscriptions, and incremental results. */
 export function createStreams({ responseWriter, clock }: GatewayDependencies) {
   const loadYoga = lazy(openYoga);
   /** The responses of subscriptions, with functions that end them. */
   const open = new Map<ServerResponse, () => void>();
   let isDraining = false;
 
-  /** Ends a stream without `complete`, so that its client subscribes again elsewhere. Who does not read the end is disconnected. */
+  /** Ends a stream without `complete`, so that its client subscribes again elsewhere. A client that does not read the end is disconnected. */
   const cut = (response: ServerResponse, end: () => void): void => {
     end();
     const cancel = clock.after(CLOSING_MS, () => response.req.socket.destroy());
@@ -56,7 +56,7 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
   };
 
   return {
-    /** Ends the source of messages when nobody reads on. */
+    /** Ends the source of messages when the client disconnects. */
     write: async (
       response: ServerResponse,
       messages: Messages,
@@ -64,13 +64,13 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
       { requestId, caller }: RequestScope,
     ): Promise<void> => {
       const count = responseWriter.openCount(response, caller);
-      const paced = pacedBy(messages, count);
+      const throttled = withBackpressure(messages, count);
       let isEnded = false;
       let plain: Response["body"] = null;
       const end = () => {
         isEnded = true;
         // Yoga returns messages only once it has begun to read them.
-        void paced.messages.return?.();
+        void throttled.messages.return?.();
         plain?.cancel().catch(() => {});
       };
       onceClosed(response, end);
@@ -85,12 +85,12 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
         const encoded = await yoga.fetch(
           "http://gateway/graphql",
           { headers: { accept: type } },
-          { result: paced.messages },
+          { result: throttled.messages },
         );
         plain = encoded.body;
         const headers = {
           "content-type": encoded.headers.get("content-type") ?? type,
-          // Proxies that compress would hold events back.
+          // Proxies that compress would buffer events.
           "cache-control": isEvents ? `${PRIVATE}, no-transform` : PRIVATE,
           "x-accel-buffering": "no",
           "x-request-id": requestId,
@@ -98,7 +98,7 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
           ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
           ...(isCompressed && { "content-encoding": "gzip" }),
         };
-        const bytes = bytesOf(plain, () => isEnded, paced.take);
+        const bytes = bytesOf(plain, () => isEnded, throttled.take);
         const body = isCompressed ? compressEach(bytes) : bytes;
         await responseWriter.stream(response, { status, headers, body }, caller);
       } finally {
@@ -120,7 +120,7 @@ type Messages = AsyncIterableIterator<object>;
  * Creates each message when those before are written: Yoga reads ahead, and a client that does not read would release its permit early.
  * `count` counts the bytes of messages before they are compressed.
  */
-function pacedBy(source: Messages, count: CountWaiting) {
+function withBackpressure(source: Messages, count: CountWaiting) {
   /** Bytes of messages that are created and not written. */
   let waiting = 0;
   const add = (bytes: number): void => {
@@ -146,7 +146,7 @@ function pacedBy(source: Messages, count: CountWaiting) {
   return { messages, take };
 }
 
-/** The bytes of a stream until it is ended, which is no fault. */
+/** The bytes of a stream until it is ended, which is no error. */
 async function* bytesOf(
   body: Response["body"],
   isEnded: () => boolean,

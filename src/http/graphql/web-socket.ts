@@ -14,7 +14,7 @@ import { refuse } from "../server.ts";
 import { heapOf, type ChargeHeap, jsonOf, toJson } from "./encoding.ts";
 import { operate } from "./handler.ts";
 
-/** Stands for every operation: the engine has read the document when `graphql-ws` asks what it is. */
+/** Stands for every operation: the engine has read the document when `graphql-ws` reads its type. */
 const READ = parse("subscription { read }");
 
 /** How often a client is pinged, in milliseconds. One that has not answered until the next ping is disconnected. */
@@ -72,7 +72,7 @@ class Client extends WebSocket {
     // Each operation has a request id of its own.
     this.request = { headers: own, socket };
     this.#dependencies = dependencies;
-    this.#hold(permit);
+    this.#usePermit(permit);
     // Safe: so is the `binaryType` of a connection.
     this.on("message", (data) => void (this.received = scanJson(data as Buffer)));
     this.once("close", () => {
@@ -84,7 +84,7 @@ class Client extends WebSocket {
     this.#becomeIdle();
   }
 
-  #hold(permit: Permit): void {
+  #usePermit(permit: Permit): void {
     this.#permit = permit;
     this.#waiting = this.#dependencies.responseWriter.openWaiting(permit.caller, () => this.terminate());
   }
@@ -99,7 +99,7 @@ class Client extends WebSocket {
       return false;
     }
     this.#waiting.close();
-    this.#hold(permit);
+    this.#usePermit(permit);
     this.#waiting.count(this.#unread);
     this.#becomeIdle();
     return true;
@@ -109,7 +109,7 @@ class Client extends WebSocket {
   use(): () => void {
     this.#used++;
     this.#cancelIdle();
-    this.#permit.markBusy();
+    this.#permit.forbidPreemption();
     return () => {
       if (--this.#used === 0) this.#becomeIdle();
     };
@@ -163,7 +163,7 @@ class Client extends WebSocket {
   /** While nothing uses the connection, a new caller may preempt its permit, and it closes after a while. */
   #becomeIdle(): void {
     if (this.readyState !== this.OPEN) return;
-    this.#permit.markIdle(() => {
+    this.#permit.allowPreemption("idle", () => {
       this.close(TRY_AGAIN_LATER, "Others need the place");
       setImmediate(() => this.terminate());
     });
@@ -183,7 +183,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
     maxFragments: Math.ceil(config.MAX_BODY_BYTES / 16_000),
     maxBufferedChunks: Math.ceil(config.MAX_BODY_BYTES / 250),
     perMessageDeflate: false,
-    // One message a turn of the event loop: a client that sends many at once does not hold up the others.
+    // One message a tick of the event loop: a client that sends many at once does not delay the others.
     allowSynchronousEvents: false,
     ...CLOSING,
   });
@@ -216,7 +216,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
       },
       onSubscribe: ({ extra, subscriptions }, id, { query, ...params }) => {
         const client = extra.socket as Client;
-        // `graphql-ws` calls this in the turn of the message.
+        // `graphql-ws` calls this in the tick of the message.
         const { received } = client;
         if (id.length > MAX_MESSAGE_ID_LENGTH)
           return [
@@ -251,7 +251,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
       },
       // Safe: `onSubscribe` returned it.
       subscribe: ({ contextValue }) => contextValue as AsyncIterableIterator<ExecutionResult>,
-      // Safe: the protocol sends what it is given, and clients know the pieces of a result.
+      // Safe: the protocol sends what it is given, and clients support incremental results.
       onNext: (_, _id, _payload, _args, message) => message as FormattedExecutionResult,
       onError: (_, _id, _payload, errors) => errors.map(toJson),
     },
@@ -283,7 +283,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
   };
 }
 
-/** Stands for results that are not there yet. Calls back when nobody waits for them. */
+/** Stands for results that are not there yet. Calls back when they are returned. */
 const leftBy = (leave: () => void) => ({
   return: async () => leave(),
   [Symbol.asyncIterator]: (): never => {

@@ -38,7 +38,7 @@ const MAX_TOOL_BYTES = 100_000;
 /** Longest name that an error repeats, in characters. */
 const MAX_REPEATED = 200;
 
-/** What agents read about the server when they connect. */
+/** The instructions that agents read when they connect. */
 const INSTRUCTIONS = [
   "Records of machine-learning runs: experiments, jobs, build jobs, groups, users, and the nodes of the cluster.",
   "An `id` is a global id from another result, or the dotted name: ada.mnist (project), ada.mnist.experiments.42, ada.mnist.groups.1, ada.mnist.jobs.3, ada.mnist.builds.7. Where only one kind is meant, ada.mnist.42 does.",
@@ -148,7 +148,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
 /** The headers that belong to the protocol. Others, such as the token, do not concern it. */
 const PROTOCOL_HEADERS = /^(?:accept|content-type|mcp-.*)$/;
 
-/** The SDK wants clients to accept event streams as well, of which there are none. */
+/** The SDK requires clients to accept event streams as well, of which there are none. */
 function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
   const accepts = resultTypeFor(accept) ? "application/json, text/event-stream" : accept;
   return Object.entries({ ...headers, accept: accepts }).filter(
@@ -176,7 +176,7 @@ export async function answerMessage(
     // Tools and resources never change, so there is nothing to subscribe to.
     return createModernHandler(open, { legacy: "reject", maxSubscriptions: 0 }).fetch(request, options);
   }
-  // The SDK would call it a fault of its own.
+  // The SDK would report an internal error.
   if (method === "initialize" && !isInitializeRequest(message)) {
     const text = "initialize: expected protocolVersion, capabilities and clientInfo";
     const error = { code: ProtocolErrorCode.InvalidParams, message: text };

@@ -45,7 +45,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   DateTime: "string",
 };
 
-/** The schemas of strings that hold JSON. Hosts refuse keywords that they do not know, so no keyword marks them. */
+/** The schemas of strings that contain JSON. Hosts reject unknown keywords, so no keyword marks them. */
 const JSON_STRINGS = new WeakSet<ValueSchema>();
 
 export const isJsonString = (schema: ValueSchema): boolean => JSON_STRINGS.has(schema);
@@ -58,12 +58,16 @@ export function jsonString(description: string): ValueSchema {
 }
 
 function objectOf(
-  parts: readonly { readonly name: string; readonly schema: ValueSchema; readonly isRequired: boolean }[],
+  properties: readonly {
+    readonly name: string;
+    readonly schema: ValueSchema;
+    readonly isRequired: boolean;
+  }[],
 ): InputSchema {
-  const required = parts.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+  const required = properties.filter(({ isRequired }) => isRequired).map(({ name }) => name);
   return {
     type: "object",
-    properties: Object.fromEntries(parts.map(({ name, schema }) => [name, schema])),
+    properties: Object.fromEntries(properties.map(({ name, schema }) => [name, schema])),
     ...(required.length > 0 && { required }),
     additionalProperties: false,
   };
@@ -72,7 +76,7 @@ function objectOf(
 /** The first sentence of a description: agents read those of all tools, and graphql_schema shows the rest. */
 export const firstSentence = (description: string): string => description.split(/(?<=[.?!]) +/, 1).join("");
 
-/** Adds the description of a place, which says more than that of its type, and its default. */
+/** Adds the description of an argument or field, which says more than that of its type, and its default. */
 function described(schema: ValueSchema, description: string, fallback?: unknown): ValueSchema {
   const isJson = isJsonString(schema);
   const own = isJson ? jsonString(description) : { ...schema, ...(description && { description }) };
@@ -98,7 +102,7 @@ function schemaOf(type: GraphQLInputType): ValueSchema {
   return described(objectOf(fields), firstSentence(type.description ?? ""));
 }
 
-/** Descriptions of the arguments and input fields that variables are given to, by variable. The first place counts. */
+/** Descriptions of the arguments and input fields that variables are given to, by variable. The first use counts. */
 function describeVariables(schema: GraphQLSchema, document: DocumentNode): ReadonlyMap<string, string> {
   const descriptions = new Map<string, string>();
   const typeInfo = new TypeInfo(schema);
@@ -127,7 +131,7 @@ export function inputSchemaOf(
   { variableDefinitions = [] }: OperationDefinitionNode,
 ): InputSchema | null {
   const descriptions = describeVariables(schema, document);
-  const parts = variableDefinitions.flatMap(({ variable, type: node, defaultValue, description }) => {
+  const properties = variableDefinitions.flatMap(({ variable, type: node, defaultValue, description }) => {
     const { value: name } = variable.name;
     const type = typeFromAST(schema, node);
     if (!isInputType(type)) return [];
@@ -136,5 +140,5 @@ export function inputSchemaOf(
     const text = description?.value ?? descriptions.get(name) ?? "";
     return { name, schema: described(schemaOf(type), text, fallback), isRequired };
   });
-  return parts.length === variableDefinitions.length ? objectOf(parts) : null;
+  return properties.length === variableDefinitions.length ? objectOf(properties) : null;
 }

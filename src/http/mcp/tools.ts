@@ -42,7 +42,7 @@ export interface Tool {
   readonly call: (input: Input, execute: RunOperation) => Promise<CallToolResult> | CallToolResult;
 }
 
-/** Clients ask their user before a tool that may destroy. `openWorldHint`: whether it reaches beyond the service. */
+/** Clients request a confirmation before a tool that may destroy. `openWorldHint`: whether it reaches beyond the upstream service. */
 const ANNOTATIONS: Readonly<Record<ToolType, ToolAnnotations>> = {
   query: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   mutation: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
@@ -86,7 +86,7 @@ function withoutNulls(
   return Object.fromEntries(entries);
 }
 
-/** What is given for a schema. A string of JSON is parsed; GraphQL says what is wrong with one that is not. */
+/** The value for a schema. A string of JSON is parsed; GraphQL reports one that is invalid. */
 function valueFor(schema: ValueSchema | undefined, given: unknown): unknown {
   if (!schema) return given;
   const { items, properties } = schema;
@@ -148,7 +148,7 @@ export function toToolResult(result: ExecutionResult): CallToolResult {
 /**
  * The tools of the operations of the trusted documents, or of the shipped ones. Left out are other types of operations, those
  * without a name or with one that hosts refuse, documents that cannot be read, and the sign-in: a password is not for an agent. So are shipped mutations of
- * several fields, which show people how these run and do more than an agent wants, and the shipped comparison of two.
+ * several fields, which show people how these run and do more than an agent needs, and the shipped comparison of two.
  */
 export async function readTools(
   { schema, rename, config: { TRUSTED_DOCUMENTS: trusted } }: GatewayDependencies,

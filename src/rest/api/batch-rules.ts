@@ -36,7 +36,6 @@ export interface BatchRule {
   readonly maxReads: number;
 }
 
-/** What is known of the pages of a server that links them. */
 const NO_SIZE = { size: null, maxSize: null };
 
 /** Batches reads of records by the list's id filter, provided that list items have the keys that are needed. */

@@ -6,7 +6,7 @@ import { isAscii } from "node:buffer";
  */
 export const MAX_NESTING = 200;
 
-/** What one pass over JSON finds before it is parsed. Means nothing for text that is no JSON. */
+/** The result of one pass over JSON before it is parsed. Without meaning for strings that are no JSON. */
 export interface JsonScan {
   /** Upper estimate of the heap that the parsed value takes, in bytes. */
   readonly heapBytes: number;
@@ -25,7 +25,7 @@ export interface JsonScan {
  * compares the estimate with the heap.
  */
 
-/** A place in an object or list. */
+/** A slot of an object or list. */
 const SLOT = 8;
 const OBJECT = 24;
 /** An object without named properties has room for four. */
@@ -33,11 +33,11 @@ const UNNAMED_HEAP_BYTES = 32;
 const LIST = 48;
 /** Besides its characters, with their padding. */
 const STRING = 23;
-/** A number that is no small integer. In an object a small one as well, if another object has a fraction in its place. */
+/** A number that is no small integer. In an object a small one as well, if another object has a fraction under the same name. */
 const NUMBER_HEAP_BYTES = 16;
 /** An integer that is kept as its digits, besides them. */
 const DIGITS = 100;
-/** A name that is an index, such as `34`: it makes a list of at most 36 places, or a hash table. */
+/** A name that is an index, such as `34`: it makes a list of at most 36 slots, or a hash table. */
 const INDEX_HEAP_BYTES = 304;
 /** A name, besides its string, of an object if no other object has the same names in the same order: a hidden class. */
 const CLASS = 128;
@@ -64,7 +64,7 @@ const hashes = new Int32Array(MAX_NESTING + 1);
 
 /**
  * Hidden classes by the hash of their names, in order, and the number of the last scan that met each. A scan counts each of its classes
- * once, because those of earlier values may be gone. The hash is random, so that nobody can choose names with one hash.
+ * once, because those of earlier values may be gone. The hash is random, so that callers cannot choose names with one hash.
  */
 const classes = new Int32Array(2 ** 16);
 const scans = new Int32Array(2 ** 16);

@@ -36,7 +36,7 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
 }
 
 /**
- * The keys of rows by which a server sorts a list: the one that is asked for, and the dates that the profile names besides. The order
+ * The keys of rows by which a server sorts a list: the requested one, and the dates that the profile names besides. The order
  * of a server of which the profile says nothing is taken for one by dates.
  */
 export function sortKeys(
@@ -131,7 +131,7 @@ function lacking(what: string, capability?: string): never {
  */
 
 export interface Condition {
-  /** Where it comes from, for error messages: `filter.tags`. */
+  /** Path of its argument, for error messages: `filter.tags`. */
   readonly argument: string;
   readonly key: keyof typeof QUERY_FIELDS;
   /** Name of the metric or of the declaration. */
@@ -157,8 +157,8 @@ export const isSayable = ({ key, name, operator, operands }: Condition): boolean
 
 function written({ argument, key, name, operator, operands }: Condition): string {
   const { spelling, isValid, expected } = QUERY_FIELDS[key];
-  const faulty = operands.find((operand) => !isValid(operand));
-  if (faulty !== undefined) throw refused(argument, expected, faulty);
+  const invalid = operands.find((operand) => !isValid(operand));
+  if (invalid !== undefined) throw refused(argument, expected, invalid);
   return `${spelling}${name === undefined ? "" : `.${name}`}:${OPERATORS[operator]}${operands.join("|")}`;
 }
 
@@ -185,7 +185,7 @@ export function checkText(argument: string, text: string): void {
   if (!isPlain(text)) throw refused(argument, TEXT.expected, text);
 }
 
-/** What a text means besides itself: a number, a boolean, null or a list; undefined for one that is only text. */
+/** The other meaning of a string: a number, a boolean, null or a list; undefined without one. */
 export function meaningOf(text: string): unknown {
   try {
     // The reader also takes `NaN`, which is no JSON.
@@ -237,7 +237,7 @@ const QUERY_FIELDS = {
  */
 const FIELD_NAME = /^(?! )(?!.*__)(?=.*\p{L})[\p{L}\p{M}\p{N}_/@+#() -]*[\p{L}\p{M}\p{N}/@+#()-]$/u;
 
-/** What the server reads as an operator at the end of a path. It has none there for a metric, which is always compared. */
+/** Words that the server reads as an operator at the end of a path. It has none there for a metric, which is always compared. */
 const RESERVED_WORDS = new Set(
   "contained_by contains endswith exact gt gte has_any_keys has_key has_keys icontains iendswith iexact in iregex isnull istartswith lt lte range regex startswith".split(
     " ",

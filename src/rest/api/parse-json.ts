@@ -23,7 +23,7 @@ export function parseJson(json: Buffer, { exceptions, ascii } = scanJson(json)):
 /** A byte order mark is no JSON. */
 const withoutOrderMark = (text: string): string => (text.startsWith("\uFEFF") ? text.slice(1) : text);
 
-/** JSON with null in place of each exception, or a string in place of an integer. One buffer, because a million of them is possible. */
+/** JSON with null instead of each exception, or a string instead of an integer. One buffer, because a million of them is possible. */
 function withoutExceptions(json: Buffer, exceptions: readonly number[]): string {
   const result = Buffer.allocUnsafe(json.length + exceptions.length * MARK.length);
   let length = 0;
@@ -56,7 +56,7 @@ const SHORT_COPY_BYTES = 64;
 const QUOTE = Buffer.from('"');
 const NULL = Buffer.from("null");
 
-/** The value with integers in place of their strings. A reviver takes thirty times as long as parsing, and four times the heap. */
+/** The value with integers instead of their strings. A reviver takes thirty times as long as parsing, and four times the heap. */
 function unmarked(value: unknown, integerFor: (mark: string) => object): unknown {
   if (typeof value === "string") return value.startsWith(MARK) ? integerFor(value) : value;
   if (Array.isArray(value)) value.forEach((item, index) => void (value[index] = unmarked(item, integerFor)));

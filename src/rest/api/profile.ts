@@ -134,8 +134,7 @@ const keysOf = (kinds: typeof recordKinds) =>
 const OmittedInLists = keysOf(runKinds);
 const Omitted = keysOf(recordKinds);
 
-/** Where a body has a value. */
-const place = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the body, such as name or config.declarations")
+const bodyKey = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the body, such as name or config.declarations")
   .nullable()
   .describe("Key of the body; dots lead into objects; null where the server does not take it.");
 
@@ -156,8 +155,8 @@ const RateLimits = z.array(
 );
 
 const Inputs = section({
-  update: section({ description: place, name: place, tags: place, readme: place }),
-  restart: section({ description: place, declarations: place, updateCode: place }),
+  update: section({ description: bodyKey, name: bodyKey, tags: bodyKey, readme: bodyKey }),
+  restart: section({ description: bodyKey, declarations: bodyKey, updateCode: bodyKey }),
 });
 
 /** A complete description of a server: the sections of `WrittenProfile`. */

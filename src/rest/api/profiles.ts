@@ -47,7 +47,7 @@ const polyaxon02: WrittenProfile = {
     job: { resume: null, copy: null },
     administration: { revoke: "POST superusers/revoke/{username}/" },
     optional: withOptional(
-      // It never tells one project of many runs: it joins them all to count them.
+      // It never returns a project of many runs by itself: it joins them all to count them.
       "projects experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects createProject updateProject deleteProject",
     ),
   },

@@ -13,6 +13,7 @@ import {
   type Table,
   text,
   unusable,
+  valueAt,
 } from "./record.ts";
 
 /**
@@ -64,7 +65,7 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
       const list: unknown = answer[key];
       const items = Array.isArray(list) ? yield* readEach(readItem, list, mismatches, key) : list;
       if (items === null && !mayBeNull) throw unusable(mismatches.at(-1) ?? key);
-      // Safe: the key holds the items, or what its check allows in place of a list.
+      // Safe: the value of the key is the items, or what its check allows instead of a list.
       return { answer: (items === list ? answer : { ...answer, [key]: items }) as Answer, mismatches };
     },
   };
@@ -111,15 +112,17 @@ export const pageOf = <Item>(item: RecordDecoder<Item>) =>
 
 /** A bookmark, which outlives its item. */
 export interface Bookmark<Item> {
+  /** The id of its item; 0 when that is gone. */
+  readonly id: unknown;
   readonly content_object: Item | null;
 }
 
 export const bookmarksOf = <Item>(read: RecordDecoder<Item>) =>
   pageOf<Bookmark<Item>>((bookmark, mismatches, parent = "", key = "") => {
     const received = isObject(bookmark) ? bookmark["content_object"] : undefined;
-    if (received == null) return { content_object: null };
+    if (received == null) return { id: 0, content_object: null };
     const item = read(received, mismatches, joinPath(parent, key), "content_object");
-    return item === null ? null : { content_object: item };
+    return item === null ? null : { id: valueAt(item, "id"), content_object: item };
   });
 
 const LONG_INTEGER_TEXT = /^-?\d{16,}$/;

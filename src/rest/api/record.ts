@@ -224,7 +224,7 @@ export const keysOf = <Keys extends Table>(table: Keys) => Object.keys(table) as
 /**
  * Reads a record: as received, without a copy, when it fits and has no more keys than records have, otherwise key by key. A value of the wrong type reads as
  * null and its path is added to `mismatches`. Returns null for a value that is not an object, and for a record in which a
- * wrong value may not be null: the last fault is the cause.
+ * wrong value may not be null: the last mismatch is the cause.
  */
 export type RecordDecoder<Record> = (
   value: unknown,
@@ -283,7 +283,7 @@ function fit(fields: readonly Field[], value: unknown): boolean {
 /** Most keys of a record that is used as it was received. Those of known servers have some dozens. */
 const MAX_SCANNED_KEYS = 1_000;
 
-/** Whether a record has so many keys that to copy it for each field that adds one would take long. */
+/** Whether a record has too many keys to be copied once for each field that adds one. */
 function isWide(value: unknown): boolean {
   let keys = 0;
   for (const _ in value as object) if (++keys > MAX_SCANNED_KEYS) return true;
@@ -315,7 +315,7 @@ function readFields(
 export const joinPath = (parent: string, key: string | number) =>
   parent === "" ? `${key}` : `${parent}.${key}`;
 
-/** Maximum faults of one response. A response with more is rejected. */
+/** Maximum mismatches of one response. A response with more is rejected. */
 const MAX_MISMATCHES = 1_000;
 
 function addMismatch(mismatches: string[], path: string): null {
@@ -324,7 +324,7 @@ function addMismatch(mismatches: string[], path: string): null {
   return null;
 }
 
-/** The error of a response that cannot be used because of the value at a place. */
+/** The error of a response that cannot be used because of the value at a path. */
 export const unusable = (path: string) =>
   new GatewayError(
     "UPSTREAM_BAD_RESPONSE",

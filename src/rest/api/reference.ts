@@ -2,7 +2,7 @@
 export interface Spelling {
   /** The part before the id, such as `jobs`; null for experiments and groups. */
   readonly infix: string | null;
-  /** What a caller may write there where there is none, to tell the kind: `experiments`. */
+  /** The infix that callers may write where there is none, to name the kind: `experiments`. */
   readonly alias?: string;
   /** Whether a group's number may precede the id, as in `ada.mnist.2.3` for experiment 3. */
   readonly inGroup?: boolean;

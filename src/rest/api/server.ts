@@ -65,7 +65,7 @@ export function describeServer(profile: Profile) {
 
 type Has = (endpoint: AnyEndpoint) => boolean;
 
-/** What capabilities need of a profile; the others need all endpoints that belong to them. */
+/** The requirements of capabilities; others require all endpoints that belong to them. */
 const NEEDS: { readonly [Name in Capability]?: (profile: Profile, has: Has) => boolean } = {
   FILTERS: ({ filters }) => filters.language !== null,
   METRIC_ORDERS: ({ metricOrders: { ASC, DESC } }) => ASC !== null && DESC !== null,

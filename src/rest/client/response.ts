@@ -15,8 +15,13 @@ export interface ReadSettings {
   /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onMismatch: (route: string, path: string) => void;
   readonly requestFormat: RequestFormat;
-  /** Does work when it is the caller's turn: parsing a long response blocks the event loop. */
-  readonly runTask: (caller: Caller, work: () => void) => void;
+  /** Parses responses in time slices: a long one would block the event loop. */
+  readonly runCooperatively: (
+    caller: Caller,
+    open: () => Steps,
+    resolve: (reading: Reading<unknown>) => void,
+    reject: (error: unknown) => void,
+  ) => void;
 }
 
 /** Parses a whole response with the reader of its endpoint, in turns of the caller; a long one in time slices. */
@@ -26,23 +31,15 @@ export function readResponse(
   settings: ReadSettings,
   { resolve, reject }: { resolve(answer: unknown): void; reject(error: unknown): void },
 ): void {
-  const { caller } = call.requester.scope;
-  const { onMismatch, runTask } = settings;
-  let steps: Steps | null = null;
-  const advance = (): void => {
-    try {
-      const step = (steps ??= stepsOf(call, response, settings)).next();
-      if (!step.done) return runTask(caller, advance);
-      for (const path of step.value.mismatches) onMismatch(call.request.endpoint.path, path);
-      resolve(step.value.answer);
-    } catch (error) {
-      reject(error);
-    }
+  const onRead = ({ answer, mismatches }: Reading<unknown>): void => {
+    for (const path of mismatches) settings.onMismatch(call.request.endpoint.path, path);
+    resolve(answer);
   };
-  runTask(caller, advance);
+  const open = () => stepsOf(call, response, settings);
+  settings.runCooperatively(call.requester.scope.caller, open, onRead, reject);
 }
 
-type Steps = Iterator<undefined, Reading<unknown>>;
+type Steps = Iterator<undefined, Reading<unknown>, undefined>;
 
 function stepsOf(
   call: UpstreamCall,

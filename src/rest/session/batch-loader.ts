@@ -49,7 +49,7 @@ interface BatchSettings {
 /** How long a refusal of a batch is believed, in milliseconds. */
 const REFUSED_MS = 600_000;
 
-/** Reads that are started in one tick. An operation may ask for thousands, although most would not be sent. */
+/** Reads that are started in one tick. An operation may request thousands, although most would not be sent. */
 const READS_PER_TICK = 200;
 
 interface Member {
@@ -177,7 +177,7 @@ export class BatchLoader {
 
   /** Starts the reads of a batch, which then settle one by one. */
   async #start(reads: readonly Read[]): Promise<readonly Read[]> {
-    // It would hold the batch until the next one.
+    // It would keep the batch in memory until the next one.
     this.#loader = null;
     try {
       const groups = new Map<string, Group[]>();

@@ -30,7 +30,7 @@ export interface List<At, Item> {
   readonly address: At;
   /** Parameters of every page: an order, a filter. */
   readonly base?: Query;
-  /** What else narrows the list, as text: what the gateway compares itself. */
+  /** Identifies conditions that the gateway compares itself. */
   readonly narrowing?: string;
   /** The keys by which servers with offsets sort it. */
   readonly sortedBy: SortKeys;
@@ -40,7 +40,7 @@ export interface List<At, Item> {
   readonly part?: NonNullable<Wants["part"]>;
 }
 
-/** Tells a list from others in its cursors: by its endpoint, its parent, its order and its filter. */
+/** Identifies a list in its cursors: by its endpoint, its parent, its order and its filter. */
 export const listFingerprint = <At, Item>({
   endpoint,
   address,
@@ -49,7 +49,6 @@ export const listFingerprint = <At, Item>({
 }: List<At, Item>): string =>
   hash("sha1", JSON.stringify([endpoint.path, address, base, narrowing]), "base64url").slice(0, 8);
 
-/** One page of a walk. */
 export interface PageRead<Item> {
   readonly page: Page<Item>;
   /** The items after the current position. */
@@ -102,7 +101,7 @@ async function stepByLink<At, Item>(
   const last = page.results.length - 1;
   return {
     page,
-    // The same array if it is whole: what is computed from it is remembered by it.
+    // The same array if it is whole: it is the key of memoized computations.
     rest: skip === 0 ? page.results : page.results.slice(skip),
     // After the last item comes the next page, so that continuing does not request this page again.
     positionAfter: (index) => (skip + index === last && next ? next : { query, skip: skip + index + 1 }),
@@ -140,7 +139,7 @@ async function readFrom<At, Item>(
   };
 }
 
-/** Reads from an offset, with all wanted items in one page. Leaves out the rows of a tie that a walk has shown. */
+/** Reads from an offset, with all wanted items in one page. Leaves out the rows of a tie that earlier pages have shown. */
 async function stepByOffset<At, Item>(
   session: Session,
   list: List<At, Item>,
@@ -200,7 +199,7 @@ async function stepInTie<At, Item>(
 const BLOCKS = [1, 100, 1_000];
 
 /**
- * Reads a page as a part of a block that has the ties at its ends as a whole, and sorts each tie by ids. So the page has the same rows
+ * Reads a page as a section of a block that has the ties at its ends as a whole, and sorts each tie by ids. So the page has the same rows
  * each time, and no other page has them. Throws `GatewayError` for a numbered page in a tie that no block has as a whole.
  */
 async function stepInBlock<At, Item>(

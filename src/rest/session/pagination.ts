@@ -15,7 +15,7 @@ export interface Slice<Item> {
   readonly items: readonly Item[];
   /** The cursor of an item, which points after it. */
   readonly cursorAt: (index: number) => string;
-  /** Where the list goes on, also where nothing was found; null when there is nothing behind it. */
+  /** Position of the next page, also where nothing was found; null at the end of the list. */
   readonly endCursor: () => string | null;
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
@@ -61,8 +61,8 @@ const SMALLER = 4;
 const SMALLEST = SMALLER ** 4;
 
 /**
- * Reads the pages of a list until it has `first` items; with null only the first page, up to `maxSize` items. A scan takes of
- * each page the rows that match, and ends after so many rows as well. Throws `InputError` for a cursor of another list.
+ * Reads the pages of a list until it has `first` items; with null only the first page, up to `maxSize` items. A scan takes the
+ * matching rows of each page, and also ends after `maxRows` rows. Throws `InputError` for a cursor of another list.
  */
 export async function readSlice<At, Item>(
   session: Session,
@@ -75,7 +75,7 @@ export async function readSlice<At, Item>(
     after === null
       ? { ...positionAt(offset ?? 0, paging), isNumbered: offset !== null }
       : parseCursor(after, listFingerprint(list), paging, maxSize);
-  const walk = new PageIterator(list, start, maxSize);
+  const iterator = new PageIterator(list, start, maxSize);
   // Most lists are read without a cursor.
   let mark: string | null = null;
   const cursorOf = (position: ListPosition) => formatCursor(position, (mark ??= listFingerprint(list)));
@@ -83,7 +83,7 @@ export async function readSlice<At, Item>(
   // Without `first` one page is enough, unless all its items are before the cursor.
   const enough = scanning ? wanted : (first ?? 1);
   const { maxRows, find } = scanning ?? { maxRows: Number.POSITIVE_INFINITY, find: null };
-  // A scan ends there, and any other walk with an error.
+  // A scan ends there, and any other read fails.
   const most = find ? MAX_PAGES : Number.POSITIVE_INFINITY;
   let items: readonly Item[] = [];
   /** The pages, each with the index of its first item, and which of its rows match. */
@@ -91,7 +91,7 @@ export async function readSlice<At, Item>(
   let [rowsRead, matches] = [0, 0];
   do {
     const missing = first === null ? Number.POSITIVE_INFINITY : first - items.length;
-    const step = await walk.next(session, find ? Math.min(maxSize, maxRows - rowsRead) : missing);
+    const step = await iterator.next(session, find ? Math.min(maxSize, maxRows - rowsRead) : missing);
     const { rest } = step;
     const found = find && (await find(rest));
     pages.push({ from: items.length, step, found });
@@ -103,14 +103,14 @@ export async function readSlice<At, Item>(
     items = items.length === 0 ? added : [...items, ...added];
     rowsRead += rest.length;
     matches += matching.length;
-  } while (items.length < enough && rowsRead < maxRows && pages.length < most && !walk.isDone());
+  } while (items.length < enough && rowsRead < maxRows && pages.length < most && !iterator.isDone());
   const cursorAt = (index: number): string => {
     const page = pages.findLast(({ from }) => from <= index);
     if (!page) throw new RangeError("expected the index of an item");
     const at = index - page.from;
     return cursorOf(page.step.positionAfter(page.found?.[at] ?? at));
   };
-  const isComplete = walk.isDone();
+  const isComplete = iterator.isDone();
   const next = matches === items.length ? pages.at(-1)?.step.next : null;
   const total = pages[0]?.step.page.count ?? null;
   return {

@@ -12,7 +12,6 @@ import { LargePages } from "./large-pages.ts";
 import type { Read, ReadContext } from "./reads.ts";
 import type { CallerReadCache, ReadCache } from "./read-cache.ts";
 
-/** What the sessions of a gateway share. */
 export interface SharedSettings {
   readonly server: Server;
   /** Receives the route of a batch that is refused from now on. */
@@ -137,12 +136,12 @@ class TokenSession {
     return this.#context.client.upstreamTime();
   }
 
-  /** The login name of the user of the token, if the service has told it before; otherwise null. */
+  /** The login name of the user of the token, if upstream has returned it before; otherwise null. */
   knownViewer(): string | null {
     return this.#context.shared?.viewer ?? null;
   }
 
-  /** Null: nobody is signed in. What was read for somebody else is not for this user. */
+  /** Null means that the token has no user. Responses of another user of the token are not reused. */
   learnViewer(username: string | null): void {
     const { shared } = this.#context;
     if (!shared) return;

@@ -16,9 +16,9 @@ export const NO_ORDER: SortKeys = [];
 
 /** The last rows of a page that are a tie, of which more may follow. */
 export interface ShownTie {
-  /** Tells the values of their keys from others. */
+  /** Distinguishes the values of their keys. */
   readonly values: string;
-  /** The ids of those that a walk has shown. */
+  /** The ids of those that earlier pages have shown. */
   readonly ids: readonly number[];
 }
 
@@ -35,16 +35,11 @@ export const areTied = (one: unknown, other: unknown, keys: SortKeys): boolean =
     return value !== undefined && isSame(value, valueAt(other, key));
   });
 
-/** Tells the values of a row from others. Those of others may be the same by chance. */
+/** A short hash of the values of a row. Different values may have the same one. */
 export const valuesOf = (row: unknown, keys: SortKeys): string =>
   hash("sha1", JSON.stringify(keys.map((key) => [valueAt(row, key)])), "base64url").slice(0, 6);
 
-/** The id of a row, or of the record that it bookmarks; 0 of a bookmark whose record is gone. */
-export function idOf(row: unknown): number {
-  const record = valueAt(row, "content_object");
-  if (record === null) return 0;
-  return Number(valueAt(record ?? row, "id") ?? Number.NaN);
-}
+export const idOf = (row: unknown): number => Number(valueAt(row, "id") ?? Number.NaN);
 
 /**
  * Returns a function that finds the tie that ends with a row, as far back as the rows go; undefined where a row lacks a key or its id.
