@@ -32,7 +32,7 @@ export class FairQueue<Item extends Prioritized> {
   readonly #overflow: () => number;
   readonly #cost: number;
   /** Child queues that are ready, in the order in which they are served. */
-  readonly #ready = new LinkedList<FairQueue<Item>>();
+  #ready: LinkedList<FairQueue<Item>> | null = null;
   /** Its link in `#ready` of the parent; null while the queue is not ready. */
   #link: Link<FairQueue<Item>> | null = null;
   /** Time and cost charged to it. A queue that was idle starts level with its siblings: idle time earns no credit. */
@@ -48,7 +48,7 @@ export class FairQueue<Item extends Prioritized> {
   /** Number of waiting items, those of child queues included. */
   waiting = 0;
   /** Child queues with waiting items. */
-  readonly #busy = new LinkedList<FairQueue<Item>>();
+  #busy: LinkedList<FairQueue<Item>> | null = null;
   /** Its link in `#busy` of the parent; null while nothing waits. */
   #busyLink: Link<FairQueue<Item>> | null = null;
 
@@ -65,7 +65,7 @@ export class FairQueue<Item extends Prioritized> {
 
   /** Number of child queues with waiting items. */
   get busy(): number {
-    return this.#busy.size;
+    return this.#busy?.size ?? 0;
   }
 
   get isBlocked(): boolean {
@@ -88,19 +88,20 @@ export class FairQueue<Item extends Prioritized> {
 
   /** The child queue that is served next. */
   #nextReady(): Link<FairQueue<Item>> | null {
-    const { first } = this.#ready;
+    const first = this.#ready?.first ?? null;
+    if (!first) return null;
     const reserved = this.#reserved();
     const concurrency = this.#concurrency();
     if (this.running < concurrency - reserved) return first;
     if (this.running >= concurrency && this.#excess >= this.#overflow()) return null;
-    let link = first;
+    let link: Link<FairQueue<Item>> | null = first;
     while (link && link.member.running >= Math.max(1, reserved)) link = link.next;
     return link;
   }
 
   /** Starts an item without queueing if no other is ready and less than half of the concurrency is used, here and in all parents. */
   tryStart(): boolean {
-    const isContended = this.#items.length > 0 || this.#ready.first !== null;
+    const isContended = this.#items.length > 0 || this.#ready?.first;
     if (isContended || this.#isBlocked || this.running >= this.#concurrency() / 2) return false;
     if (this.#parent?.tryStart() === false) return false;
     this.running++;
@@ -131,7 +132,7 @@ export class FairQueue<Item extends Prioritized> {
 
   /** The waiting items of this queue and its child queues. */
   items(): Item[] {
-    return [...this.#items, ...this.#busy.members().flatMap((each) => each.items())];
+    return [...this.#items, ...(this.#busy?.members().flatMap((each) => each.items()) ?? [])];
   }
 
   /** Removes the next item and counts it as running. The queue must be ready. */
@@ -139,7 +140,7 @@ export class FairQueue<Item extends Prioritized> {
     const link = this.#nextReady();
     if (this.running >= this.#concurrency()) this.#excess++;
     if (!link) return this.#dequeueItem();
-    this.#ready.remove(link);
+    this.#ready?.remove(link);
     const next = link.member;
     next.#link = null;
     this.#lastServed = next.#served;
@@ -153,7 +154,7 @@ export class FairQueue<Item extends Prioritized> {
     const parent = this.#parent;
     if (!parent) return;
     if (this.#link) {
-      parent.#ready.remove(this.#link);
+      parent.#ready?.remove(this.#link);
       this.#link = parent.#insert(this);
     }
     parent.charge(ms);
@@ -186,14 +187,14 @@ export class FairQueue<Item extends Prioritized> {
     if (running < 0 && this.#excess > 0) this.#excess--;
     const parent = this.#parent;
     if (!parent) return;
-    if (this.waiting > 0) this.#busyLink ??= parent.#busy.add(this);
+    if (this.waiting > 0) this.#busyLink ??= (parent.#busy ??= new LinkedList()).add(this);
     else if (this.#busyLink) {
-      parent.#busy.remove(this.#busyLink);
+      parent.#busy?.remove(this.#busyLink);
       this.#busyLink = null;
     }
     if (this.isReady()) this.#link ??= parent.#insert(this);
     else if (this.#link) {
-      parent.#ready.remove(this.#link);
+      parent.#ready?.remove(this.#link);
       this.#link = null;
     }
     parent.#change(waiting, running);
@@ -201,6 +202,7 @@ export class FairQueue<Item extends Prioritized> {
 
   #insert(queue: FairQueue<Item>): Link<FairQueue<Item>> {
     queue.#served = Math.max(queue.#served, this.#lastServed);
+    this.#ready ??= new LinkedList();
     return this.#ready.add(queue, queue.#served);
   }
 }

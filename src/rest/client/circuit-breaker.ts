@@ -79,10 +79,12 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
       [half, before] = [openHalf(), lateMs < HALF_MS ? half : openHalf()];
       halfEnd = now() + HALF_MS;
     }
-    for (const [index, latest] of half.latest.entries()) {
+    half.latest.forEach((latest, index) => {
       const key = origin[index] ?? "";
-      if (latest.size < MAX_ORIGINS || latest.has(key)) latest.set(key, hasFailed);
-    }
+      const before = latest.get(key);
+      if (before !== hasFailed && (before !== undefined || latest.size < MAX_ORIGINS))
+        latest.set(key, hasFailed);
+    });
     half.requests++;
     if (hasFailed) half.failures++;
   };

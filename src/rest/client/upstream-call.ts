@@ -45,8 +45,8 @@ export interface RequestLimits {
 export class Requester implements Consumer {
   readonly scope: RequestScope;
   readonly reservation: MemoryReservation;
-  /** Its queues, by the queues that they are part of. */
-  readonly #queues = new Map<FairQueue<QueuedCall>, FairQueue<QueuedCall>>();
+  /** Its queues within others. Nearly always there is one. */
+  readonly #queues: { readonly parent: FairQueue<QueuedCall>; readonly queue: FairQueue<QueuedCall> }[] = [];
   readonly isBackground: boolean;
   readonly lifetime: Lifetime;
   readonly priority = 1;
@@ -67,9 +67,9 @@ export class Requester implements Consumer {
 
   /** Its own queue within another one. */
   queueIn(parent: FairQueue<QueuedCall>): FairQueue<QueuedCall> {
-    const concurrency = () => this.#bounds.concurrency;
-    const queue = this.#queues.get(parent) ?? new FairQueue(parent, { concurrency, cost: 1 });
-    this.#queues.set(parent, queue);
+    for (const each of this.#queues) if (each.parent === parent) return each.queue;
+    const queue = new FairQueue(parent, { concurrency: () => this.#bounds.concurrency, cost: 1 });
+    this.#queues.push({ parent, queue });
     return queue;
   }
 
