@@ -1,7 +1,6 @@
 import type { Caller, CallerRegistry } from "../../callers/callers.ts";
 import { CallerQueues, FairQueue } from "../../callers/fair-queue.ts";
 import { GatewayError, healthImpliedBy, OVERLOADED } from "../../errors.ts";
-import type { WaitReason } from "../../operation-trace.ts";
 import type { Clock } from "../../util/clock.ts";
 import type { RateLimit } from "../../util/sliding-window.ts";
 import { AdaptiveLimit, MIN_LIMIT } from "./adaptive-limit.ts";
@@ -10,7 +9,7 @@ import { endedError } from "./failure.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import type { RequestFormat } from "./request.ts";
 import { throttledMs } from "./retry.ts";
-import { QueuedCall, type UpstreamCall } from "./upstream-call.ts";
+import { QueuedCall, type UpstreamCall, type WaitCounts } from "./upstream-call.ts";
 
 /** The share of the concurrency that is reserved for verified callers, and for callers that use fewer than that. */
 const RESERVED_SHARE = 1 / 8;
@@ -59,7 +58,7 @@ export class UpstreamAdmission {
   readonly #unverified: FairQueue<QueuedCall>;
   readonly #queues: CallerQueues<QueuedCall>;
   readonly #rateLimiters: (caller: Caller) => Map<RateLimit | null, RateLimiter>;
-  readonly #rateLimited = { count: 0 };
+  readonly #waiting: WaitCounts = { RATE_LIMIT: 0, CONCURRENCY: 0, CIRCUIT: 0 };
   #shed = 0;
   #isScheduled = false;
   #isServing = false;
@@ -126,7 +125,7 @@ export class UpstreamAdmission {
     if (isLimited) rateLimiter.update();
     const isHalfOpen = this.#settings.breaker.isHalfOpen();
     if (!isHalfOpen && queued.queue.tryStart()) return this.#admit(queued);
-    queued.wait(isHalfOpen ? "CIRCUIT" : "CONCURRENCY", this.#rateLimited);
+    queued.wait(isHalfOpen ? "CIRCUIT" : "CONCURRENCY", this.#waiting);
     if (isLimited) rateLimiter.update();
     if (parent.isBlocked) queued.waitForRateLimit();
     this.#serveSoon();
@@ -194,16 +193,12 @@ export class UpstreamAdmission {
   }
 
   load() {
-    const { running, waiting } = this.#root;
-    const rateLimited = this.#rateLimited.count;
-    const others = waiting - rateLimited;
-    const isHalfOpen = this.#settings.breaker.isHalfOpen();
-    const reasons: Readonly<Record<WaitReason, number>> = {
-      RATE_LIMIT: rateLimited,
-      CONCURRENCY: isHalfOpen ? 0 : others,
-      CIRCUIT: isHalfOpen ? others : 0,
+    return {
+      running: this.#root.running,
+      waiting: this.#waiting,
+      shed: this.#shed,
+      concurrencyLimit: this.#limit.value,
     };
-    return { running, waiting: reasons, shed: this.#shed, concurrencyLimit: this.#limit.value };
   }
 
   #admit(queued: QueuedCall): void {

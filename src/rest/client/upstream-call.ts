@@ -123,7 +123,7 @@ export abstract class QueuedCall implements Prioritized {
   queue: FairQueue<QueuedCall> | null = null;
   isWaiting = false;
   waitReason: WaitReason | null = null;
-  #rateLimited: Count | null = null;
+  #waiting: WaitCounts | null = null;
 
   /** Called when it is admitted. */
   abstract dispatch(): void;
@@ -131,28 +131,30 @@ export abstract class QueuedCall implements Prioritized {
   /** Called when it will not be admitted. */
   abstract refuse(error: Error): void;
 
-  /** Enqueues it. `rateLimited` counts the calls that wait for a rate limit. */
-  wait(reason: WaitReason, rateLimited: Count): void {
+  /** Enqueues it. `waiting` counts the waiting calls. */
+  wait(reason: WaitReason, waiting: WaitCounts): void {
     this.isWaiting = true;
     this.waitReason = reason;
-    this.#rateLimited = rateLimited;
+    this.#waiting = waiting;
+    waiting[reason]++;
     this.queue?.enqueue(this);
   }
 
   /** Lends the permits of its operations to others, because a rate limit may take long. */
   waitForRateLimit(): void {
-    if (this.waitReason === "RATE_LIMIT" || !this.#rateLimited) return;
+    if (this.waitReason === "RATE_LIMIT" || !this.waitReason || !this.#waiting) return;
+    this.#waiting[this.waitReason]--;
+    this.#waiting.RATE_LIMIT++;
     this.waitReason = "RATE_LIMIT";
-    this.#rateLimited.count++;
     this.call.consumer.pause();
   }
 
   /** Dispatches it after its admission; refuses it with an error. */
   leaveQueue(error: Error | null): void {
     if (error && this.isWaiting) this.queue?.remove(this);
-    if (this.isWaiting && this.#rateLimited && this.waitReason === "RATE_LIMIT") {
-      this.#rateLimited.count--;
-      this.call.consumer.resume();
+    if (this.isWaiting && this.#waiting && this.waitReason) {
+      this.#waiting[this.waitReason]--;
+      if (this.waitReason === "RATE_LIMIT") this.call.consumer.resume();
     }
     this.isWaiting = false;
     if (error) return this.refuse(error);
@@ -161,6 +163,5 @@ export abstract class QueuedCall implements Prioritized {
   }
 }
 
-interface Count {
-  count: number;
-}
+/** Numbers of waiting calls. */
+export type WaitCounts = Record<WaitReason, number>;
