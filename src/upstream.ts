@@ -1,5 +1,5 @@
 import type { Config } from "./config.ts";
-import type { GatewayFacts } from "./graphql/core/context.ts";
+import type { GatewayDetails } from "./graphql/core/context.ts";
 import { version } from "./package-info.ts";
 import { user } from "./rest/api/kinds.ts";
 import { perSeconds } from "./util/sliding-window.ts";
@@ -23,7 +23,7 @@ export function describeService(config: Config, fallback: Profile, upstreamUrl: 
     cheapest: override(user.me) ?? user.me,
     limitOf: given === null ? () => null : (endpoint) => limits.get(endpoint) ?? limit,
   };
-  const details: GatewayFacts = {
+  const details: GatewayDetails = {
     version,
     upstreamApiVersion: profile.apiVersion,
     capabilities: server.capabilities,

@@ -94,7 +94,7 @@ export class Quota {
   readonly #index: number;
   readonly #limits: Required<QuotaLimits>;
   #unverifiedTotal = 0;
-  readonly #holders = new Set<Caller>();
+  readonly #activeCallers = new Set<Caller>();
 
   /** Called by `CallerRegistry.quota`. */
   constructor(index: number, { total, perCaller, perAddress, unverified }: QuotaLimits) {
@@ -143,15 +143,15 @@ export class Quota {
 
   /** The callers to whom usage is billed. */
   billedCallers(): Caller[] {
-    return [...this.#holders].filter((caller) => caller.billedTo === caller);
+    return [...this.#activeCallers].filter((caller) => caller.billedTo === caller);
   }
 
   #change(caller: Caller, amount: number): void {
     const before = caller.counts[this.#index] ?? 0;
     const now = before + amount;
     caller.counts[this.#index] = now;
-    if (now === 0) this.#holders.delete(caller);
-    else if (before === 0) this.#holders.add(caller);
+    if (now === 0) this.#activeCallers.delete(caller);
+    else if (before === 0) this.#activeCallers.add(caller);
   }
 }
 

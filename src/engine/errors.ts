@@ -27,10 +27,10 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
 
   if (cause instanceof GatewayError) {
     const { paths } = located?.extensions ?? {};
-    const [asked] = located?.nodes ?? [];
+    const [selected] = located?.nodes ?? [];
     // The server lacks an endpoint, which does not name the field.
-    const isNamed = cause.code === "CAPABILITY_UNAVAILABLE" && asked?.kind === Kind.FIELD;
-    const message = isNamed ? `${asked.name.value}: ${cause.message}` : cause.message;
+    const isNamed = cause.code === "CAPABILITY_UNAVAILABLE" && selected?.kind === Kind.FIELD;
+    const message = isNamed ? `${selected.name.value}: ${cause.message}` : cause.message;
     return convert(message, { code: cause.code, ...cause.details, ...(paths ? { paths } : {}) });
   }
   if (cause instanceof InputError) return convert(cause.message, { code: "BAD_USER_INPUT" });

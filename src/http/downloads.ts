@@ -63,13 +63,13 @@ export async function serveDownload(
   // Downloads have no deadline: only a disconnect of the caller ends the scope.
   const scope = new RequestScope(identify(request), Number.POSITIVE_INFINITY);
   const { requestId, caller } = scope;
-  const { headers: asked } = request;
+  const { headers: received } = request;
   let bytes = 0;
-  const span = openRequestSpan(`${request.method} ${route}`, asked, scope);
+  const span = openRequestSpan(`${request.method} ${route}`, received, scope);
   const report = (code: string, error: GraphQLError | null = null) => {
     const failed: FailedPath[] = [];
     if (error) addPaths(failed, [error]);
-    telemetry.download({ scope, span, headers: asked }, { what, code, bytes, failed });
+    telemetry.download({ scope, span, headers: received }, { what, code, bytes, failed });
   };
   // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
   response.setMaxListeners(20);

@@ -17,7 +17,7 @@ import type { Origins } from "./request-target.ts";
 import { RequestScope } from "../callers/request-scope.ts";
 import type { ResponsePath } from "../engine/field-extensions.ts";
 import type { Scheduler } from "../engine/scheduler.ts";
-import type { Context, GatewayFacts, Steps } from "../graphql/core/context.ts";
+import type { Context, GatewayDetails, Steps } from "../graphql/core/context.ts";
 import { type OperationProgress, UNTRACKED } from "../rest/session/batch-loader.ts";
 import { openSession, type Session, sessionFor, type SharedSettings } from "../rest/session/session.ts";
 import type { Server } from "../rest/api/server.ts";
@@ -34,7 +34,7 @@ export interface GatewayDependencies {
   readonly engine: Engine;
   readonly client: Client;
   readonly shared: SharedSettings;
-  readonly details: GatewayFacts;
+  readonly details: GatewayDetails;
   readonly live: ReturnType<typeof createLive>;
   readonly lookAhead: boolean;
   /** The gateway's URL for callers; undefined: that of the request. */
@@ -129,7 +129,7 @@ function keyOf(arg: unknown): string {
  * the operation has read.
  */
 export class OperationContext implements Context {
-  readonly gateway: GatewayFacts;
+  readonly gateway: GatewayDetails;
   readonly server: Server;
   readonly lookAhead: boolean;
   readonly onFree: Context["onFree"];
@@ -212,23 +212,23 @@ export class OperationContext implements Context {
   }
 }
 
-/** Opens the stream of a subscription, and transfers the permit and the reservation of its request (`asking`) to it. */
+/** Opens the stream of a subscription, and transfers the permit and the reservation of its request (`requestScope`) to it. */
 export function openStream(
   dependencies: GatewayDependencies,
   request: IncomingMessage,
-  asking: RequestScope,
+  requestScope: RequestScope,
   reservation: MemoryReservation | null,
 ): OpenStream {
-  const { caller } = asking;
-  dependencies.admission.stream.acquire(asking);
+  const { caller } = requestScope;
+  dependencies.admission.stream.acquire(requestScope);
   // Only the end of the stream ends its scope.
-  const scope = new RequestScope(asking, Number.POSITIVE_INFINITY);
-  asking.transferPermit(scope);
+  const scope = new RequestScope(requestScope, Number.POSITIVE_INFINITY);
+  requestScope.transferPermit(scope);
   reservation?.transferTo(scope);
   const onRequest = () => dependencies.live.recordSent(caller);
   return {
     scope,
-    context: Object.assign(new OperationContext(dependencies, { request, scope: asking }), {
+    context: Object.assign(new OperationContext(dependencies, { request, scope: requestScope }), {
       live: dependencies.live.of(caller),
     }),
     openEvent: () => {

@@ -9,7 +9,7 @@ import { UNTRACKED } from "../rest/session/batch-loader.ts";
 import { openSession, type SessionClient, type SharedSettings } from "../rest/session/session.ts";
 import { type OpenSession, type Poll, PollScheduler, type PollTiming } from "./poll-scheduler.ts";
 import {
-  type ChargeKept,
+  type ChargeRetained,
   createStatePoll,
   type NextEvent,
   type Source,
@@ -65,7 +65,7 @@ const POLL_BURST_SHARE = 1 / 6;
 export function createLive({ callers, clock, client, shared, memoryBudget, ...settings }: LiveSettings) {
   const { requestsPerMinute, limitOf, commonLimit, concurrency, timeoutMs } = settings;
   let count = 0;
-  const kept = callers.perCaller((caller): CallerPolls => {
+  const callerPolls = callers.perCaller((caller): CallerPolls => {
     // Subscribers with the same token share the requests, so none of their own ids is right.
     const identity: Identity = { caller, requestId: randomUUID(), trace: null };
     const reservation = memoryBudget.open(new RequestScope(identity, Number.POSITIVE_INFINITY));
@@ -101,9 +101,9 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
   const join = <Shared extends Poll>(
     caller: Caller,
     { key: source, endpoint }: Source,
-    create: (chargeKept: ChargeKept, timing: () => PollTiming) => Shared,
+    create: (chargeRetained: ChargeRetained, timing: () => PollTiming) => Shared,
   ) => {
-    const own = kept.of(caller);
+    const own = callerPolls.of(caller);
     const { polls, reservation } = own;
     const key = `${caller.revocations} ${source}`;
     const existing = polls.get(key);
@@ -132,7 +132,7 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
   };
 
   const joinState = <State extends object>(caller: Caller, source: StateSource<State>) =>
-    join(caller, source, (chargeKept) => createStatePoll(source, chargeKept));
+    join(caller, source, (chargeRetained) => createStatePoll(source, chargeRetained));
 
   return {
     of: (caller: Caller) => ({
@@ -146,8 +146,8 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
       /** Subscribes to what is appended from a position on. The poll of its run shows when that has ended. */
       tail: <Position, Item>(source: TailSource<Position, Item>, position: Position) => {
         const run = joinState(caller, source.run);
-        const { poll, timing, leave } = join(caller, source, (chargeKept, own) =>
-          createTailPoll<Position, Item>(source.read, chargeKept, clock, (isDue) =>
+        const { poll, timing, leave } = join(caller, source, (chargeRetained, own) =>
+          createTailPoll<Position, Item>(source.read, chargeRetained, clock, (isDue) =>
             isDue ? own().readSoon() : own().wake(),
           ),
         );
@@ -172,13 +172,13 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
       },
     }),
     /** Counts an upstream request that an event of the caller causes. */
-    recordSent: (caller: Caller) => kept.find(caller)?.schedulers.get(commonLimit)?.recordSent(),
+    recordSent: (caller: Caller) => callerPolls.find(caller)?.schedulers.get(commonLimit)?.recordSent(),
     polls: (): number => count,
   };
 }
 
 /** Charges the memory that one poll keeps to its caller. */
-function chargeIn(reservation: MemoryReservation): ChargeKept {
+function chargeIn(reservation: MemoryReservation): ChargeRetained {
   let charged = 0;
   return (bytes) => {
     const added = bytes - charged;

@@ -29,7 +29,7 @@ export interface StateSource<State extends object> extends Source, Pick<Poll, "b
  * Charges the bytes that a poll keeps between its reads, instead of those that were charged before. Throws `GatewayError` above the
  * limit of the caller.
  */
-export type ChargeKept = (bytes: number) => void;
+export type ChargeRetained = (bytes: number) => void;
 
 /** Next event of a state for one subscriber; null when it has seen it all. `version` is another number for each state. */
 export type NextEvent<State, Event> = (state: State, version: number) => Event | null;
@@ -43,7 +43,10 @@ interface Follower extends Pick<LiveStream<unknown>, "fail"> {
 }
 
 /** Creates the poll of a value. It keeps only the latest state, so that a slow subscriber costs no memory. */
-export function createStatePoll<State extends object>(source: StateSource<State>, chargeKept: ChargeKept) {
+export function createStatePoll<State extends object>(
+  source: StateSource<State>,
+  chargeRetained: ChargeRetained,
+) {
   const followers = new Set<Follower>();
   let state: State | null = null;
   let version = 0;
@@ -53,7 +56,7 @@ export function createStatePoll<State extends object>(source: StateSource<State>
 
   const remove = (follower: Follower): void => {
     followers.delete(follower);
-    if (followers.size === 0) chargeKept(0);
+    if (followers.size === 0) chargeRetained(0);
   };
 
   const subscribe = <Event>(next: NextEvent<State, Event>, onEnd: () => void): LiveStream<Event> => {
@@ -100,7 +103,7 @@ export function createStatePoll<State extends object>(source: StateSource<State>
         latenessMs = latenessNow();
         // The last follower may have left meanwhile: nothing would give back what is charged.
         if (now === before || followers.size === 0) return false;
-        chargeKept(source.bytesOf(now));
+        chargeRetained(source.bytesOf(now));
         state = now;
         version++;
         isDone = source.isFinal(now);

@@ -1,7 +1,7 @@
 import type { Clock } from "../util/clock.ts";
 import type { Session } from "../rest/session/session.ts";
 import type { Poll } from "./poll-scheduler.ts";
-import type { ChargeKept, Source, StateSource } from "./state-poll.ts";
+import type { ChargeRetained, Source, StateSource } from "./state-poll.ts";
 import { LiveStream } from "./stream.ts";
 
 /** The result of one read from a position on. */
@@ -60,7 +60,7 @@ interface Member<Position, Item> {
 }
 
 /** How long the others wait for a subscriber that does not read, in milliseconds. It then reads on by itself. */
-const PATIENCE_MS = 5_000;
+const MAX_LAG_MS = 5_000;
 
 /**
  * Creates the poll of something that is appended to. It reads for waiting subscribers, each from its own position, once its
@@ -68,13 +68,13 @@ const PATIENCE_MS = 5_000;
  */
 export function createTailPoll<Position, Item>(
   read: TailSource<Position, Item>["read"],
-  chargeKept: ChargeKept,
+  chargeRetained: ChargeRetained,
   clock: Clock,
   onWait: (isDue: boolean) => void,
 ) {
   type Subscriber = Member<Position, Item>;
   const members = new Set<Subscriber>();
-  let keptBytes = 0;
+  let retainedBytes = 0;
   /** Whether the run has ended; null before it was read. */
   let isRunOver: boolean | null = null;
 
@@ -123,8 +123,8 @@ export function createTailPoll<Position, Item>(
   };
 
   const keep = (bytes: number): void => {
-    keptBytes += bytes;
-    chargeKept(keptBytes);
+    retainedBytes += bytes;
+    chargeRetained(retainedBytes);
   };
 
   /**
@@ -162,7 +162,7 @@ export function createTailPoll<Position, Item>(
       cancelTimer();
       rest.close();
     };
-    const cancelTimer = clock.after(PATIENCE_MS, () => {
+    const cancelTimer = clock.after(MAX_LAG_MS, () => {
       for (const member of group) if (!ready.has(member)) leave(member);
     });
     const wait = (member: Subscriber): void => {

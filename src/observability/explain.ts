@@ -172,18 +172,18 @@ const roundsOf = (attempts: readonly { readonly shown: Shown }[]): number =>
 export function explainer(
   operationTrace: OperationTrace,
   began: number,
-  isAsked: boolean,
+  isRequested: boolean,
 ): () => object | null {
   /** The number of requests that led to the initial result. */
   let atOnce: number | null = null;
   return () => {
     const hasStale = operationTrace.events.some(({ what }) => what.kind === "stale");
-    if (!isAsked && !hasStale) return null;
+    if (!isRequested && !hasStale) return null;
     const replayed = replay(operationTrace, began);
     atOnce ??= replayed.attempts.length;
     const stale = stalePaths(replayed.loads);
     return {
-      ...(isAsked && { explain: explained(replayed, began, atOnce) }),
+      ...(isRequested && { explain: explained(replayed, began, atOnce) }),
       ...(stale.length > 0 && { stale }),
     };
   };

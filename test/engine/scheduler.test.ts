@@ -169,6 +169,30 @@ test("a caller whose work took long has its next turn after those whose work is 
   expect(done).toEqual(["late 1", "heavy 1", "late 2", "heavy 2", "late 3", "heavy 3"]);
 });
 
+test("the steps of callers alternate when each takes a time slice, until one stops", async () => {
+  const callers = new CallerRegistry();
+  const scheduler = new Scheduler(callers);
+  stopwatchRuns();
+  const done: string[] = [];
+  const run = (name: string) =>
+    new Promise<string>((resolve, reject) => {
+      const steps = function* () {
+        for (const number of [1, 2, 3]) {
+          done.push(`${name} ${number}`);
+          yield number;
+        }
+        return name;
+      };
+      const goesOn = (number: number) => name !== "stopped" || number < 2;
+      scheduler.runCooperatively(callers.of(name, "127.0.0.1"), steps, resolve, reject, goesOn);
+    });
+  const [one, , other] = ["one", "stopped", "other"].map(run);
+  expect(await Promise.all([one, other])).toEqual(["one", "other"]);
+  // The first step runs at once: nothing waits.
+  const begun = ["one 1", "one 2", "stopped 1", "other 1"];
+  expect(done).toEqual([...begun, "one 3", "stopped 2", "other 2", "other 3"]);
+});
+
 test("no stack is taken for an error that is sent", () => {
   const error = publicError(new InputError("id: expected a number"), () => {});
   expect([error.stack, new Error("another").stack?.includes("scheduler.test.ts")]).toEqual([

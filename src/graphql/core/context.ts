@@ -5,7 +5,7 @@ import type { Capability } from "../../rest/api/endpoint.ts";
 import type { Server } from "../../rest/api/server.ts";
 
 /** The gateway's version, capabilities and limits, which the field `gateway` exposes. */
-export interface GatewayFacts {
+export interface GatewayDetails {
   readonly version: string;
   readonly upstreamApiVersion: string;
   readonly capabilities: readonly Capability[];
@@ -20,7 +20,7 @@ export interface GatewayFacts {
 export interface Context extends TracedContext {
   readonly session: Session;
   readonly server: Server;
-  readonly gateway: GatewayFacts;
+  readonly gateway: GatewayDetails;
   /** Root of the download URLs, without a trailing slash. */
   readonly publicUrl: string;
   /** Whether selections are prefetched. Tests switch it off to compare. */

@@ -115,8 +115,8 @@ const Project: Kind<records.ProjectRecord, ProjectAddress> = {
       return readListed(address, loaded, keys, session);
     const record = await session.read(read, address);
     if (record.name == null || record.name === address.project) return record;
-    const [asked, own] = [address, { ...address, project: record.name }].map(Project.formatName);
-    throw new GatewayError("NOT_FOUND", `Not found: ${asked}. There is ${own}.`);
+    const [requested, own] = [address, { ...address, project: record.name }].map(Project.formatName);
+    throw new GatewayError("NOT_FOUND", `Not found: ${requested}. There is ${own}.`);
   },
 };
 

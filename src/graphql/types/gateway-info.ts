@@ -1,7 +1,7 @@
 import { CAPABILITIES } from "../../rest/api/endpoint.ts";
 import { computedFrom, enumType, objectType, root, exposed } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
-import type { GatewayFacts } from "../core/context.ts";
+import type { GatewayDetails } from "../core/context.ts";
 
 const Capability = enumType(
   "Capability",
@@ -9,7 +9,7 @@ const Capability = enumType(
   CAPABILITIES,
 );
 
-const GatewayLimits = objectType<GatewayFacts>("GatewayLimits", "Limits of an operation.", (t) => ({
+const GatewayLimits = objectType<GatewayDetails>("GatewayLimits", "Limits of an operation.", (t) => ({
   maxPageSize: t.int(exposed("maxPageSize", "Largest `first`.")),
   maxRootFields: t.int(exposed("maxRootFields", "Maximum number of root fields of a mutation.")),
   maxIds: t.field(computedFrom("Int", "Largest number of `ids`.", () => MAX_IDS)),
@@ -17,7 +17,7 @@ const GatewayLimits = objectType<GatewayFacts>("GatewayLimits", "Limits of an op
   maxLogBytes: t.int(exposed("maxLogBytes", "Largest `maxBytes`.")),
 }));
 
-const GatewayInfo = objectType<GatewayFacts>("GatewayInfo", "The gateway. Requires no token.", (t) => ({
+const GatewayInfo = objectType<GatewayDetails>("GatewayInfo", "The gateway. Requires no token.", (t) => ({
   version: t.string(exposed("version", "Version of the gateway.")),
   upstreamApiVersion: t.string(exposed("upstreamApiVersion", "Version of the upstream API, such as `v1`.")),
   capabilities: t.field({

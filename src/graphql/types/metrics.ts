@@ -52,7 +52,7 @@ export function createSorter(): (keys: readonly string[]) => readonly string[] {
 }
 
 /** Names that are sorted without a pause. */
-const MANY = 2_000;
+const MAX_SORTED_NAMES = 2_000;
 
 /**
  * The entries of an object, or those with some names, in order of the names, each once. Absent names are omitted. `sort` is that of objects
@@ -72,7 +72,7 @@ export function namedIn<Named extends { readonly name: string }>(
   }
   const own = Object.keys(values);
   const inOrder = (sortedNames: readonly string[]) => sortedNames.map((name) => toNamed(name, values[name]));
-  if (own.length <= MANY) return inOrder(sort(own));
+  if (own.length <= MAX_SORTED_NAMES) return inOrder(sort(own));
   return context.memoized(values, ["names"], () => sorted(own, compareText)).then(inOrder);
 }
 

@@ -256,7 +256,7 @@ export function divide(filter: RunFilter | null | undefined, filtered: Filtered,
  * experiments, which a user chose, would be missing without a sign. Throws `InputError`.
  */
 export function checkGroups(
-  asked: Pick<ListRequest, "group" | "conditions">,
+  request: Pick<ListRequest, "group" | "conditions">,
   project: ProjectAddress,
   { session, server }: Pick<Context, "session" | "server">,
 ): readonly Promise<void>[] {
@@ -270,7 +270,7 @@ export function checkGroups(
       `${argument}: expected a selection as the only ${Group.kind.name} of a list of a project, got ${Group.kind.formatName(group.address)} with others`,
     );
   };
-  return splitGroup(server.profile, asked).conditions.flatMap(({ key, argument, operands }) =>
+  return splitGroup(server.profile, request).conditions.flatMap(({ key, argument, operands }) =>
     key === "group" ? operands.map((id) => check(argument, id)) : [],
   );
 }

@@ -157,16 +157,16 @@ export async function readRuns(
   const { owner, project } = address;
   const filter = divide(args.filter, { kind, project: { owner, project } }, server);
   const conditions = [...(narrowing?.conditions ?? []), ...filter.conditions];
-  const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
-  const checks = checkGroups(asked, { owner, project }, context);
+  const listRequest = { group: listedIn?.id, order, metricOrder, conditions, query };
+  const checks = checkGroups(listRequest, { owner, project }, context);
   if (checks.length > 0) await Promise.all(checks);
   server.supported(endpoint);
   const marked = JSON.stringify([narrowing?.name, filter.isMatch && args.filter]);
   const listIn = (other: Partial<ListRequest>) => ({
     endpoint,
     address,
-    base: server.listQuery({ ...asked, ...other }),
-    sortedBy: server.sortKeys({ ...asked, ...other }),
+    base: server.listQuery({ ...listRequest, ...other }),
+    sortedBy: server.sortKeys({ ...listRequest, ...other }),
     narrowing: marked,
   });
   // The order of creation is stable; figures depend on none.

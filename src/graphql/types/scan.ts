@@ -264,10 +264,10 @@ const isWithin =
 const MAX_WORDS_LENGTH = 200;
 
 /** Combining marks in a row, of which more are left out: sorting them takes the square of their number (UAX #15, stream-safe text). */
-const MANY_MARKS = /(\p{M}{30})\p{M}+/gu;
+const EXCESS_MARKS = /(\p{M}{30})\p{M}+/gu;
 
 /** Gives letters that mean the same in a search one spelling. */
-const fold = (text: string): string => text.replace(MANY_MARKS, "$1").normalize("NFKC").toLowerCase();
+const fold = (text: string): string => text.replace(EXCESS_MARKS, "$1").normalize("NFKC").toLowerCase();
 
 /** Characters of a text that are looked at. */
 const MAX_TEXT = 20_000;

@@ -107,7 +107,7 @@ const keptList = (list: "bookmarked" | "archived", records: string) => ({
     async ({ address, loaded }, { kind, ...args }: InputShapeFromFields<typeof keptArgs>, context) => {
       const kept = KEPT.get(kind);
       if (!kept) throw new TypeError(`expected a kind that is kept, got ${kind}`);
-      // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
+      // Some servers show superusers the bookmarks of others: `bookmarked` is about the caller.
       const bookmark = loaded.is_viewer ? { bookmarked: true } : {};
       // Safe: the rows are those of the list.
       const toNode = (row: object): Resource | null => {

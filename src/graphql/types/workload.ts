@@ -24,7 +24,7 @@ export const resources = json("resources", "Requested resources.");
 
 export const nodeScheduled = reference("node_scheduled", Node, "Machine on which it was scheduled.");
 
-/** Never causes a request: only lists of archived records tell it. */
+/** Never causes a request: only lists of archived records show it. */
 export const archived = {
   ...fieldsOf<Pick<RunnableRecord, "deleted">>().fromAddress(
     "Whether it is archived; null if the service does not say.",

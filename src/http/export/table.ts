@@ -1,5 +1,5 @@
 import { yieldToEventLoop } from "../../engine/scheduler.ts";
-import type { Context, GatewayFacts, Steps } from "../../graphql/core/context.ts";
+import type { Context, GatewayDetails, Steps } from "../../graphql/core/context.ts";
 import type { RunsParent } from "../../graphql/core/ids.ts";
 import { kinds } from "../../graphql/core/kinds.ts";
 import { Experiment } from "../../graphql/core/refs.ts";
@@ -303,7 +303,7 @@ const LOADED = { most: 100, share: 1 / 2 };
 /** A table with a row for each run. A run costs a request if the list lacks some of its keys. */
 export function rowsOfRuns(
   { columns: names }: ExportParameters,
-  { maxUpstreamRequests }: GatewayFacts,
+  { maxUpstreamRequests }: GatewayDetails,
 ): RowsOf {
   const given = names && columnsOf(names, ERROR);
   return async (first, context) => {

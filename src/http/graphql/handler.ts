@@ -122,7 +122,7 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
         return stream(only(json), status, false);
       }
       const sent = { body: JSON.stringify(json), ...head };
-      // Until it is encoded, the memory of the result counts and its permit is held.
+      // Until it is encoded, the memory of the result counts and its permit is kept.
       return dependencies.responseWriter.send(response, sent, scope.caller, () => operation.end(status));
     });
   };

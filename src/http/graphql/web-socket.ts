@@ -27,7 +27,7 @@ const CLOSING = { closeTimeout: 2_000 };
 const MAX_MESSAGE_ID_LENGTH = 1_000;
 
 /** Mutations come by POST. */
-const MANNER = { isReadOnly: true, takesEvents: true, payloads: { isOlder: false }, status: null };
+const TRANSPORT = { isReadOnly: true, takesEvents: true, payloads: { isOlder: false }, status: null };
 
 /** How long a client may have no subscription, in milliseconds. */
 const IDLE_MS = 60_000;
@@ -233,13 +233,13 @@ export function createWebSockets(dependencies: GatewayDependencies) {
           // `graphql-ws` returns what stands here when the client completes it or leaves. The results follow.
           subscriptions[id] = leftBy(() => scope.end("disconnected"));
           // The protocol requires a text, also where a hash stands for the document.
-          const asked = { ...params, query: query === "" ? null : query };
+          const given = { ...params, query: query === "" ? null : query };
           const read = (chargeMemory: ChargeHeap) => {
             chargeMemory(heapOf(received));
-            return asked;
+            return given;
           };
           const { messages, result } = await operation.run(() =>
-            operate(dependencies, request, operation, read, MANNER, end),
+            operate(dependencies, request, operation, read, TRANSPORT, end),
           );
           if (messages) return { schema, document: READ, contextValue: messages };
           operation.end(null);

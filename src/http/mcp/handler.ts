@@ -113,7 +113,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     return { errors: [rejection(`Expected a ${type}, got a ${given}.`, "BAD_REQUEST")] };
   };
 
-  return async (response, asked, scope) => {
+  return async (response, received, scope) => {
     const { requestId, caller } = scope;
     const { req: request } = response;
     const execute: RunOperation = async (...given) => {
@@ -127,7 +127,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     let answer: Response;
     try {
       const chargeMemory = (heapBytes: number) => void dependencies.memoryBudget.charge(scope, heapBytes);
-      const message = parseObject(asked ?? Buffer.alloc(0), chargeMemory);
+      const message = parseObject(received ?? Buffer.alloc(0), chargeMemory);
       answer = await answerMessage(message, request.headers, () => openServer(execute));
     } catch (error) {
       return reject(response, "mcp", dependencies.publicError(error), requestId);

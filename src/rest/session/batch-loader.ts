@@ -133,8 +133,8 @@ export class BatchLoader {
     const { operationTrace } = this.#settings;
     if (!operationTrace) return read;
     // A list item that lacked a key is the same response as the whole record.
-    const twin = this.#reads.get(key === target.key ? inPart(key) : target.key);
-    read.traceEntry = twin?.traceEntry ?? new TraceEntry(operationTrace);
+    const known = this.#reads.get(key === target.key ? inPart(key) : target.key);
+    read.traceEntry = known?.traceEntry ?? new TraceEntry(operationTrace);
     read.traceEntry.await(read.response);
     return read;
   }

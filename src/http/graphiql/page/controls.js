@@ -12,7 +12,7 @@ function describe(target, values) {
 }
 
 /**
- * Makes the button in each tab the tab: GraphiQL's tabs are controls around controls, which screen readers cannot tell apart.
+ * Makes the button in each tab the tab: GraphiQL's tabs are controls around controls, which screen readers cannot distinguish.
  * The keyboard closes a tab by Delete.
  *
  * @param {Element} item

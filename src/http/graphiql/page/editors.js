@@ -41,7 +41,7 @@ function focusQuery() {
   editors.find((editor) => editor.getModel()?.uri.path.endsWith(TEXTS.query))?.focus();
 }
 
-/** What stands in the editors now. @returns {Written} */
+/** The content of the editors. @returns {Written} */
 const written = () => ({
   query: textNamed(TEXTS.query)?.getValue() ?? "",
   variables: textNamed(TEXTS.variables)?.getValue() ?? "",

@@ -4,7 +4,7 @@
 const CHOSEN_TAB = ".graphiql-tab-active";
 
 /**
- * Shows below each answer of GraphiQL what it cost. Folding the panel ends it: nothing is asked then.
+ * Shows the cost below each result of GraphiQL. While the panel is folded, no cost is requested.
  *
  * @param {Element} root of GraphiQL
  * @param {Pick<Storage, "getItem" | "setItem" | "removeItem">} storage
@@ -29,7 +29,7 @@ function explainAnswers(root, storage) {
   show();
 
   // GraphiQL has no place for it. Its own plugins stand far from the answer, and more of them would replace the explorer.
-  const place = () => {
+  const attach = () => {
     const response = root.querySelector(".graphiql-response");
     if (response && !response.contains(panel.section)) response.append(panel.section);
     const chosen = root.querySelector(CHOSEN_TAB);
@@ -37,7 +37,7 @@ function explainAnswers(root, storage) {
     tab = chosen;
     show();
   };
-  new MutationObserver(place).observe(root, {
+  new MutationObserver(attach).observe(root, {
     attributeFilter: ["class"],
     childList: true,
     subtree: true,
@@ -50,13 +50,13 @@ function explainAnswers(root, storage) {
    * @returns {{ headers: Record<string, string>, take: (result: Result) => Result }}
    */
   return () => {
-    const asked = tab;
+    const requested = tab;
     return {
       headers: isOpen ? { "x-rungraph-explain": "1" } : {},
       take: ({ extensions = {}, ...result }) => {
         const { explain, ...others } = extensions;
-        if (asked && explain) costs.set(asked, explain);
-        else if (asked) costs.delete(asked);
+        if (requested && explain) costs.set(requested, explain);
+        else if (requested) costs.delete(requested);
         show();
         return Object.keys(others).length > 0 ? { ...result, extensions: others } : result;
       },

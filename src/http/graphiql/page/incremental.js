@@ -1,11 +1,11 @@
 // @ts-check
-/* Puts an answer together that comes in pieces: by @defer and @stream. */
+/* Merges the payloads of incremental delivery: @defer and @stream. */
 
 /**
  * @typedef {(string | number)[]} Path
  * @typedef {{ id: string, errors?: ResultError[] }} Completed
  * @typedef {{ id: string, data?: object, items?: unknown[], errors?: ResultError[] }} Increment
- * @typedef {Result & { pending?: { id: string, path: Path }[], incremental?: Increment[], completed?: Completed[] }} Piece
+ * @typedef {Result & { pending?: { id: string, path: Path }[], incremental?: Increment[], completed?: Completed[] }} Payload
  */
 
 /** @param {any} value @returns {value is Record<string, any>} */
@@ -22,13 +22,13 @@ function addFields(target, fields) {
 }
 
 /**
- * The answer after each piece. `hasNext` stays in it as long as some are missing.
+ * The answer after each payload. `hasNext` stays in it as long as some are missing.
  *
- * @param {AsyncIterable<Piece>} pieces @returns {AsyncGenerator<Result>}
+ * @param {AsyncIterable<Payload>} payloads @returns {AsyncGenerator<Result>}
  */
-async function* answersOf(pieces) {
-  /** Where the parts belong that are still to come. @type {Map<string, Path>} */
-  const places = new Map();
+async function* answersOf(payloads) {
+  /** The paths of pending parts by their ids. @type {Map<string, Path>} */
+  const pendingPaths = new Map();
   let data = /** @type {any} */ (undefined);
   /** @type {ResultError[]} */
   const errors = [];
@@ -41,28 +41,28 @@ async function* answersOf(pieces) {
   });
 
   /** @param {Increment} increment */
-  const add = ({ id, data: fields, items, errors: faults = [] }) => {
-    const place = (places.get(id) ?? []).reduce((value, key) => value?.[key], data);
-    if (Array.isArray(place) && items) place.push(...items);
-    if (isObject(place) && fields) addFields(place, fields);
-    errors.push(...faults);
+  const add = ({ id, data: fields, items, errors: failures = [] }) => {
+    const target = (pendingPaths.get(id) ?? []).reduce((above, key) => above?.[key], data);
+    if (Array.isArray(target) && items) target.push(...items);
+    if (isObject(target) && fields) addFields(target, fields);
+    errors.push(...failures);
   };
 
   let isComplete = false;
   try {
-    for await (const piece of pieces) {
-      if (piece.data !== undefined) data = piece.data;
-      extensions = piece.extensions ?? extensions;
-      errors.push(...(piece.errors ?? []));
-      for (const { id, path } of piece.pending ?? []) places.set(id, path);
-      for (const increment of piece.incremental ?? []) add(increment);
-      for (const { errors: faults = [] } of piece.completed ?? []) errors.push(...faults);
-      isComplete = piece.hasNext !== true;
+    for await (const payload of payloads) {
+      if (payload.data !== undefined) data = payload.data;
+      extensions = payload.extensions ?? extensions;
+      errors.push(...(payload.errors ?? []));
+      for (const { id, path } of payload.pending ?? []) pendingPaths.set(id, path);
+      for (const increment of payload.incremental ?? []) add(increment);
+      for (const { errors: failures = [] } of payload.completed ?? []) errors.push(...failures);
+      isComplete = payload.hasNext !== true;
       yield answer(!isComplete);
     }
     if (!isComplete) errors.push({ message: "The gateway ended the answer before all of its pieces came." });
-  } catch (fault) {
-    errors.push({ message: messageOf(fault) });
+  } catch (error) {
+    errors.push({ message: messageOf(error) });
   }
   if (!isComplete) yield answer(false);
 }

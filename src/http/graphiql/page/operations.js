@@ -21,7 +21,7 @@ const nameIn = (query) =>
   /^[ \t]*(?:query|mutation|subscription)\s+(\w+)/m.exec(query)?.[1] ?? "without a name";
 
 /**
- * Those that have the most of some words, and among them first those that have the most in their names: people ask in whole
+ * Those that have the most of some words, and among them first those that have the most in their names: people search in whole
  * sentences.
  *
  * @param {Operation[]} operations @param {string[]} words
@@ -127,7 +127,7 @@ function consequenceOf(names) {
 }
 
 /**
- * Gives a function that asks whether an operation is meant, where it deletes or administrates.
+ * Returns a function that requests a confirmation of operations that delete or administrate.
  *
  * @param {HTMLDialogElement} dialog @param {string[]} destructive the names of such mutations
  */

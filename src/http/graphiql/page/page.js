@@ -1,5 +1,5 @@
 // @ts-check
-/* The page around GraphiQL: holds the token of its session, and sends what GraphiQL asks. */
+/* The page around GraphiQL: keeps the token of its session, and sends the requests of GraphiQL. */
 
 /**
  * @typedef {{
@@ -96,13 +96,13 @@ function onSubmit(selector, submit) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const fields = new FormData(form);
-    // Who mistypes a password need not type the name again.
+    // After a mistyped password the name need not be typed again.
     for (const secret of form.querySelectorAll("input[type=password]"))
       if (secret instanceof HTMLInputElement) secret.value = "";
     try {
       await submit(fields);
-    } catch (fault) {
-      statusLine.textContent = messageOf(fault);
+    } catch (error) {
+      statusLine.textContent = messageOf(error);
     }
   });
 }
@@ -123,7 +123,7 @@ onSubmit("#give-token", async (fields) => {
   else changeToken(given);
 });
 onSubmit("#sign-out", () => changeToken(""));
-showUser().catch((fault) => show("Signed in", { isSignedIn: true, message: messageOf(fault) }));
+showUser().catch((error) => show("Signed in", { isSignedIn: true, message: messageOf(error) }));
 
 /** @param {(menu: HTMLDetailsElement) => boolean} isMeant */
 function closeMenus(isMeant) {
@@ -186,6 +186,6 @@ globalThis.YogaGraphiQL.renderYogaGraphiQL(root, {
   defaultTabs: [{ query: settings.welcome }],
   defaultEditorToolsVisibility: "variables",
   shouldPersistHeaders: false,
-  // Unless told, the whole document would be in the address.
+  // By default the whole document would be in the address.
   onEditQuery: () => {},
 });

@@ -36,7 +36,7 @@ const inBytes = (bytes) => {
   return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 };
 
-/** The part of a template that tells one from another: without the parameters that most begin with. @param {string} template */
+/** The part of a template that identifies it: without the parameters that most begin with. @param {string} template */
 const nameOf = (template) => template.replace(/^(\{\w+\}\/)+(?=.)/, "");
 
 /** Of how many requests on a picture shows equal routes of a round as one row. */
@@ -103,7 +103,7 @@ function detailsOf(requests) {
   const [{ method, template, round, attempt, startMs, waitedMs, waitedFor, reads }] = requests;
   const time = timeOf(requests);
   const isOne = requests.length === 1;
-  const facts = [
+  const details = [
     outcomeOf(requests),
     `${time === null ? "" : `${time} `}from ${inMs(startMs)}`,
     ...(isOne && waitedMs >= 1 ? [`waited ${inMs(waitedMs)}${REASONS[`${waitedFor}`] ?? ""}`] : []),
@@ -116,7 +116,7 @@ function detailsOf(requests) {
   const batch = isOne && reads > 1 ? `One list instead of ${counted(reads, "request")}, for ` : "For ";
   return [
     element("strong", {}, `${method} ${template}`),
-    element("span", {}, facts.join(" · ")),
+    element("span", {}, details.join(" · ")),
     ...(count === 0
       ? []
       : [

@@ -35,8 +35,8 @@ async function post(params, token, { headers: given = {}, accept = JSON_TYPES, s
   });
 }
 
-/** @param {unknown} fault */
-const messageOf = (fault) => (fault instanceof Error ? fault.message : String(fault));
+/** @param {unknown} error */
+const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
 /** @param {Response} response @returns {Promise<Result>} */
 async function resultOf(response) {
@@ -92,17 +92,17 @@ async function* logOf(results, signal) {
       events.splice(MAX_EVENTS);
       yield { events };
     }
-  } catch (fault) {
-    ending.error = messageOf(fault);
+  } catch (error) {
+    ending.error = messageOf(error);
   }
   if (!signal.aborted) yield { endedAt: timeOfDay(), ...ending, events };
 }
 
-/** @param {unknown} fault @returns {IteratorResult<Result>} */
-const asResult = (fault) => ({ done: false, value: { errors: [{ message: messageOf(fault) }] } });
+/** @param {unknown} error @returns {IteratorResult<Result>} */
+const asResult = (error) => ({ done: false, value: { errors: [{ message: messageOf(error) }] } });
 
 /**
- * What the page shows of a stream: the pieces of one answer have `hasNext`, the events of a subscription do not.
+ * The results of a stream that the page shows: the payloads of one result have `hasNext`, the events of a subscription do not.
  *
  * @param {AsyncGenerator<Result>} results @param {AbortSignal} signal @param {(result: Result) => Result} take
  */
@@ -145,9 +145,9 @@ async function sendOfTab(params, token, headers, take) {
       },
     };
     return { [Symbol.asyncIterator]: () => iterator };
-  } catch (fault) {
+  } catch (error) {
     // As a result: of what is thrown GraphiQL shows the stack.
-    return take({ errors: [{ message: messageOf(fault) }] });
+    return take({ errors: [{ message: messageOf(error) }] });
   }
 }
 

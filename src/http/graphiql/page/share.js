@@ -1,5 +1,5 @@
 // @ts-check
-/* Links to an operation, and the same operation as code. No link and no code holds a token. */
+/* Links to an operation, and the same operation as code. No link and no code contains a token. */
 
 /**
  * What is sent: with the name of the operation where the document has several, the one that GraphiQL has chosen.
@@ -102,18 +102,18 @@ function textOf(as, storage) {
 
 /** Fills the menu. @param {HTMLDetailsElement} menu @param {Pick<Storage, "getItem">} storage */
 function offerCopies(menu, storage) {
-  const told = menu.querySelector("[role=status]");
-  if (!told) throw new TypeError("expected a line for what was copied");
-  menu.addEventListener("toggle", () => (told.textContent = ""));
+  const message = menu.querySelector("[role=status]");
+  if (!message) throw new TypeError("expected a line for what was copied");
+  menu.addEventListener("toggle", () => (message.textContent = ""));
   for (const button of menu.querySelectorAll("button"))
     button.addEventListener("click", async () => {
       const as = button.dataset["as"] ?? "";
       try {
         await navigator.clipboard.writeText(textOf(as, storage));
-        told.textContent = as === "link" ? "Copied." : "Copied. RUNGRAPH_TOKEN stands for your token.";
-      } catch (fault) {
-        told.textContent =
-          fault instanceof Unreadable
+        message.textContent = as === "link" ? "Copied." : "Copied. RUNGRAPH_TOKEN stands for your token.";
+      } catch (error) {
+        message.textContent =
+          error instanceof Unreadable
             ? "The variables are no JSON."
             : "The browser did not let it be copied.";
       }
