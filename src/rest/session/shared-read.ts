@@ -73,7 +73,6 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   /** Number of operations that use the response. Its bytes are charged until the last of them has ended. */
   #holders = 0;
   #isPaused = false;
-  /** Built when it is admitted: thousands may wait. */
   #call: UpstreamCall | null = null;
   /** Whether it is neither admitted nor refused yet. */
   #isPending = true;
@@ -101,12 +100,11 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
     if (this.#call) return this.#call;
     // Safe: only read before the answer.
     const { request, requester } = this.#opener as Subscriber;
-    return { request, requester, consumer: this };
+    return (this.#call = { request, requester, consumer: this });
   }
 
   dispatch(): void {
     this.#isPending = false;
-    this.#call = this.call;
     void this.#opener?.send(this);
   }
 
