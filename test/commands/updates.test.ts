@@ -99,8 +99,7 @@ describe("an update", () => {
   );
 });
 
-const UNREADABLE =
-  "The service's answer cannot be used: tags is missing or of another type than documented.";
+const UNREADABLE = "The service's answer cannot be used: tags is missing or of another type than documented.";
 
 describe("labels are added and removed among those of now:", () => {
   test.each([
@@ -125,18 +124,15 @@ describe("labels are added and removed among those of now:", () => {
     ["of mixed types", { tags: ["keep", 5] }],
     ["that are no list", { tags: "keep" }],
     ["that are absent", {}],
-  ])(
-    "not among labels %s, which the update would remove",
-    async (_, written) => {
-      const { update, sent } = await start("polyaxon-0.4", written);
-      for (const input of [{ addTags: ["c"] }, { removeTags: ["keep"], description: "Best" }])
-        expect(outcomeOf(await update(input))).toEqual({
-          data: { updateExperiment: null },
-          errors: [failure("updateExperiment", "UPSTREAM_BAD_RESPONSE", UNREADABLE)],
-        });
-      expect(sent()).toEqual([["GET ada/mnist/experiments/3/"], ["GET ada/mnist/experiments/3/"]]);
-    },
-  );
+  ])("not among labels %s, which the update would remove", async (_, written) => {
+    const { update, sent } = await start("polyaxon-0.4", written);
+    for (const input of [{ addTags: ["c"] }, { removeTags: ["keep"], description: "Best" }])
+      expect(outcomeOf(await update(input))).toEqual({
+        data: { updateExperiment: null },
+        errors: [failure("updateExperiment", "UPSTREAM_BAD_RESPONSE", UNREADABLE)],
+      });
+    expect(sent()).toEqual([["GET ada/mnist/experiments/3/"], ["GET ada/mnist/experiments/3/"]]);
+  });
 });
 
 const RESTART = "POST ada/mnist/experiments/3/restart/";
