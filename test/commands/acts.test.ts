@@ -32,7 +32,7 @@ describe("where the document shows no answer, any answer will do and none is rea
   test.each([
     ["nothing, with 204", { status: 204, text: "" }],
     ["a record, with 201", { status: 201, json: { id: 900, unique_name: "bob.secret.900" } }],
-    ["a page", html(200)],
+    ["a page without a body", html(200, "")],
     ["what says gzip and is none", { text: "Sorry", headers: { "content-encoding": "gzip" } }],
   ] satisfies [string, FakeResponse][])("%s", async (_, reported) => {
     const { ask, logged, service } = await startBefore(() => reported);
@@ -45,6 +45,21 @@ describe("where the document shows no answer, any answer will do and none is rea
     expect(service.inOrder()).toEqual(silentCommands.map((command) => callOf(command)));
     expect(logged()).not.toMatch(COMPLAINT);
   });
+});
+
+test("the outcome of a command that is answered with a page is unknown", async () => {
+  const { ask, service } = await startBefore(() => html(200));
+  for (const command of silentCommands) {
+    const { selection } = addressOf(command);
+    const { errors } = await ask(`mutation { done: ${command.mutation} ${selection} }`);
+    expect(errors).toMatchObject([
+      {
+        message: "The service answered with an HTML page.",
+        extensions: { code: "UPSTREAM_BAD_RESPONSE", outcome: "unknown", upstream: { status: 200 } },
+      },
+    ]);
+  }
+  expect(service.inOrder()).toEqual(silentCommands.map((command) => callOf(command)));
 });
 
 test("the bookmark of a record that has none is removed; of a record that is not there nothing is", async () => {

@@ -9,9 +9,9 @@ import REFUSED from "./refused-updates.json" with { type: "json" };
 import RESTARTS from "./restarts.json" with { type: "json" };
 
 /** A server by this profile that takes every update, and what it is sent: the request, and its body if there is one. */
-async function start(profile = "polyaxon-0.4", tags: readonly string[] | null = []) {
+async function start(profile = "polyaxon-0.4", written: object = { tags: [] }) {
   const service = await startFake(({ body }) => ({
-    json: { id: 3, name: "mnist", unique_name: "ada.mnist", tags, ...(body ? JSON.parse(body) : {}) },
+    json: { id: 3, name: "mnist", unique_name: "ada.mnist", ...written, ...(body ? JSON.parse(body) : {}) },
   }));
   const env = { UPSTREAM_PROFILE: profile, CACHE_TTL_MS: "60000" };
   const { ask } = await startGateway({ upstream: service, env });
@@ -99,12 +99,14 @@ describe("an update", () => {
   );
 });
 
+const UNREADABLE = "The service's answer cannot be used: tags is missing or of another type than documented.";
+
 describe("labels are added and removed among those of now:", () => {
   test.each([
     ["updateExperiment", "ada.mnist.3", "experiment", "ada/mnist/experiments/3/"],
     ["updateProject", "ada.mnist", "project", "ada/mnist"],
   ])("%s", async (name, id, field, path) => {
-    const { ask, sent } = await start("polyaxon-0.4", ["a", "b"]);
+    const { ask, sent } = await start("polyaxon-0.4", { tags: ["a", "b"] });
     const input = `{ addTags: ["c", "a"], removeTags: ["b", "x"] }`;
     const mutation = `mutation { done: ${name}(id: "${id}", input: ${input}) { ${field} { tags } } }`;
     await ask(`{ ${field}(id: "${id}") { tags } }`);
@@ -113,9 +115,23 @@ describe("labels are added and removed among those of now:", () => {
   });
 
   test("where there are none, beside another change", async () => {
-    const { update, sent } = await start("polyaxon-0.4", null);
+    const { update, sent } = await start("polyaxon-0.4", { tags: null });
     await update({ addTags: ["c"], description: "Best" });
     expect(sent()).toEqual([["GET ada/mnist/experiments/3/"], [PATCH, { description: "Best", tags: ["c"] }]]);
+  });
+
+  test.each([
+    ["of mixed types", { tags: ["keep", 5] }],
+    ["that are no list", { tags: "keep" }],
+    ["that are absent", {}],
+  ])("not among labels %s, which the update would remove", async (_, written) => {
+    const { update, sent } = await start("polyaxon-0.4", written);
+    for (const input of [{ addTags: ["c"] }, { removeTags: ["keep"], description: "Best" }])
+      expect(outcomeOf(await update(input))).toEqual({
+        data: { updateExperiment: null },
+        errors: [failure("updateExperiment", "UPSTREAM_BAD_RESPONSE", UNREADABLE)],
+      });
+    expect(sent()).toEqual([["GET ada/mnist/experiments/3/"], ["GET ada/mnist/experiments/3/"]]);
   });
 });
 

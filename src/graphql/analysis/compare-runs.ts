@@ -6,7 +6,7 @@ import { type Context, type ResultOf, makeEach } from "../core/context.ts";
 import { identify } from "../core/ids.ts";
 import { Experiment, type ExperimentResource } from "../core/refs.ts";
 import { load, nullIfNotFound, unverified } from "../core/resource.ts";
-import { isEqual } from "../core/steps.ts";
+import { isEqual, isSameScalar } from "../core/steps.ts";
 import { finite } from "../types/series.ts";
 import { type Column, columnsOf, type Row } from "./run-figures.ts";
 
@@ -83,7 +83,7 @@ const comparedIn = (
     let differs = rows.length > 0 && rows.length < of;
     for (const value of values) {
       if (differs) break;
-      if (Object.is(value, values[0])) continue;
+      if (isSameScalar(value, values[0])) continue;
       differs = !(yield* isEqual(value, values[0]));
       yield;
     }

@@ -120,7 +120,7 @@ const COLUMN_KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = 
   status: ({ last_status }) => [statusOf(last_status)],
   user: ({ user }) => [user ?? undefined],
   group: ({ experiment_group }) => [experiment_group ?? undefined],
-  tag: ({ tags }) => (tags && tags.length > 0 ? tags : [undefined]),
+  tag: ({ tags }) => (tags && tags.length > 0 ? [...new Set(tags)] : [undefined]),
 };
 
 /** The prefix of a parameter whose name is one of those keys. */
@@ -134,14 +134,18 @@ function valuesBy(name: string, row: Row): readonly unknown[] {
   ];
 }
 
+/** Characters of JSON that are written between two pauses. */
+const CHARACTERS_PER_SLICE = 20_000;
+
 /** The runs with each combination of values, the most frequent first. */
 export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly records: Row[] }>();
   /** The different values by their JSON. Their numbers identify combinations, however long the values are. */
   const ordinals = new Map<string | undefined, number>();
-  let bytes = 0;
+  let [written, bytes] = [0, 0];
   const ordinalOf = (value: unknown): number => {
     const text: string | undefined = JSON.stringify(value);
+    written += text?.length ?? 0;
     const known = ordinals.get(text);
     if (known !== undefined) return known;
     bytes += FIGURE_BYTES + (text?.length ?? 0);
@@ -151,7 +155,13 @@ export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
   for (const row of rows) {
     const choices = by.map((name) => valuesBy(name, row));
     const firsts = choices.map(([first]) => first);
-    const key = firsts.map(ordinalOf);
+    const key: number[] = [];
+    for (const first of firsts) {
+      key.push(ordinalOf(first));
+      if (written < CHARACTERS_PER_SLICE) continue;
+      yield bytes;
+      [written, bytes] = [0, 0];
+    }
     // Of these only the tags can be several.
     const several = Math.max(
       0,

@@ -6,6 +6,7 @@ import { cluster, experimentJob, project, type RunKind, runs, user } from "../..
 import {
   type ExperimentJobAddress,
   formatReference,
+  MAX_REFERENCE_LENGTH,
   parseExperimentJob,
   parseReference,
   type RunAddress,
@@ -104,6 +105,7 @@ const Project: Kind<records.ProjectRecord, ProjectAddress> = {
   verifiedBy: null,
   parameters: ["owner", "project"],
   parseName: (text) => {
+    if (text.length > MAX_REFERENCE_LENGTH) return null;
     const [owner, name, ...rest] = text.split(".");
     return owner && name && rest.length === 0 ? { owner, project: name } : null;
   },

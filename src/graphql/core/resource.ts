@@ -3,7 +3,7 @@ import type { RunKind } from "../../rest/api/kinds.ts";
 import { GatewayError, isGatewayError } from "../../errors.ts";
 import type { Page } from "../../rest/api/reader.ts";
 import type { OutputFolderRecord, StatusRecord } from "../../rest/api/records.ts";
-import type { RunAddress } from "../../rest/api/reference.ts";
+import { MAX_REFERENCE_LENGTH, type RunAddress } from "../../rest/api/reference.ts";
 import type { Server } from "../../rest/api/server.ts";
 import type { Session } from "../../rest/session/session.ts";
 
@@ -89,8 +89,7 @@ export const toResource = <R extends object, At extends Address>(
 /** Marks a resource that a caller named. It is null with an error when the service does not have it. */
 export const unverified = <Of extends Resource>(resource: Of): Of => ({ ...resource, isUnverified: true });
 
-/** Longer references are not read, in characters. An error shows the beginning of one. */
-const MAX_REFERENCE_LENGTH = 1_000;
+/** Characters of a reference that an error shows. */
 const SHOWN_REFERENCE_LENGTH = 60;
 
 /**

@@ -76,6 +76,9 @@ function pairsOf(one: unknown, other: unknown): Pairs | null {
   return { ones: valuesOf(one), others: valuesOf(other), next: 0 };
 }
 
+/** Whether two scalars are equal: 0 and -0 are, and NaN and NaN. */
+export const isSameScalar = (one: unknown, other: unknown): boolean => one === other || Object.is(one, other);
+
 /** Whether two values of JSON are equal, whatever the order of their keys. */
 export function* isEqual(one: unknown, other: unknown): Steps<boolean> {
   const open: Pairs[] = [{ ones: [one], others: [other], next: 0 }];
@@ -83,7 +86,7 @@ export function* isEqual(one: unknown, other: unknown): Steps<boolean> {
     if (++compared % COMPARISON_STRIDE === 0) yield;
     const at = last.next++;
     if (at === last.ones.length) open.pop();
-    else if (!Object.is(last.ones[at], last.others[at])) {
+    else if (!isSameScalar(last.ones[at], last.others[at])) {
       const pairs = pairsOf(last.ones[at], last.others[at]);
       if (!pairs) return false;
       open.push(pairs);

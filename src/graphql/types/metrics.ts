@@ -22,10 +22,7 @@ import { Experiment, type ExperimentResource, Group, MetricRecord } from "../cor
 import { targetOf } from "../core/mutations.ts";
 import { asMetric, type SeriesColumn, columnsOf, finite, type Series, seriesOf } from "./series.ts";
 
-function valueOf(name: string, raw: unknown) {
-  const value = finite(raw);
-  return { name, value, raw: value ?? asMetric(raw) };
-}
+const valueOf = (name: string, raw: unknown) => ({ name, value: finite(raw), raw });
 
 type NamedValue = ReturnType<typeof valueOf>;
 
@@ -34,10 +31,10 @@ const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its valu
   value: t.float(exposedOrNull("value", "Value; null if it is not a finite number.")),
   raw: t.field({
     type: "JSON",
-    ...exposedOrNull(
-      "raw",
-      "Value as received, a long integer rounded: some servers have texts and objects.",
-    ),
+    description: "Value as received, a long integer rounded: some servers have texts and objects.",
+    resolve: ({ value, raw }, _, context) =>
+      value ??
+      (typeof raw === "object" && raw ? context.memoized(raw, ["metric"], () => asMetric(raw)) : raw),
   }),
 }));
 
@@ -64,11 +61,11 @@ export function namedIn<Named extends { readonly name: string }>(
   context: Context,
 ): Named[] | Promise<Named[]> {
   if (names) {
-    const found = names.flatMap((name) => {
+    const found = [...new Set(names)].flatMap((name) => {
       const value = valueAt(values, name);
       return value === undefined ? [] : [toNamed(name, value)];
     });
-    return found.toSorted(byName).filter(({ name }, index, all) => name !== all[index - 1]?.name);
+    return found.toSorted(byName);
   }
   const own = Object.keys(values);
   const inOrder = (sortedNames: readonly string[]) => sortedNames.map((name) => toNamed(name, values[name]));

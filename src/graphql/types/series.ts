@@ -1,5 +1,5 @@
 import { roundedOf } from "../../rest/api/reader.ts";
-import { isObject, isRawJSON, mapped } from "../../rest/api/record.ts";
+import { isRawJSON } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import { forEach, makeEach, type Steps } from "../core/context.ts";
 import { byName, sorted } from "../core/steps.ts";
@@ -30,17 +30,36 @@ export function finite(raw: unknown): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** A metric as received, with numbers for the long integers in it: only parameters keep their digits. */
-export function asMetric(raw: unknown): unknown {
-  const value = finite(raw);
-  if (value !== null || typeof raw !== "object") return value ?? raw;
-  if (Array.isArray(raw)) return raw.map(asMetric);
-  return isObject(raw) && !isRawJSON?.(raw) ? mapped(raw, asMetric) : raw;
-}
-
 /** Memory of a column, and of each of its values, counted as bytes of JSON. */
 const COLUMN_BYTES = 300;
 const VALUE_BYTES = 20;
+
+/**
+ * A metric as received, with numbers for the long integers in it: only parameters keep their digits. Copies only the lists and objects that
+ * contain one.
+ */
+export function* asMetric(raw: unknown): Steps<unknown> {
+  const value = finite(raw);
+  if (value !== null || typeof raw !== "object" || raw === null || isRawJSON?.(raw)) return value ?? raw;
+  const rounded = new Map<string, unknown>();
+  let seen = 0;
+  for (const key in raw) {
+    if (++seen % VALUES_STRIDE === 0) yield;
+    const inner: unknown = Reflect.get(raw, key);
+    const isNested = typeof inner === "object" && inner !== null;
+    const metric = isNested ? yield* asMetric(inner) : (finite(inner) ?? inner);
+    if (metric === inner) continue;
+    yield VALUE_BYTES;
+    rounded.set(key, metric);
+  }
+  yield rounded.size > 0 ? seen * VALUE_BYTES : 0;
+  if (rounded.size === 0) return raw;
+  const entries = Object.entries(raw).map(([key, inner]) => [key, rounded.get(key) ?? inner] as const);
+  return Array.isArray(raw) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries);
+}
+
+/** Values between two pauses. */
+const VALUES_STRIDE = 500;
 
 /** The columns of metric records, in order of their names. */
 export function* columnsOf(pages: readonly (readonly MetricRecord[])[]): Steps<readonly SeriesColumn[]> {

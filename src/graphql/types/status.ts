@@ -56,16 +56,22 @@ export const RunPhaseEnum = enumType(
   mapped(PHASES, (meaning, name) => `${meaning} ${statusesOf(name).join(", ")}.`),
 );
 
-/** Longer texts are no status, in characters. */
-const MAX_STATUS_LENGTH = 100;
+/** Longer strings are no value of an enum, in characters. */
+const MAX_NAME_LENGTH = 100;
 
-/** Converts a status to the enum: unknown text is `OTHER`, null is `UNKNOWN`. */
-export function statusOf(raw: string | null | undefined): RunStatus {
-  if (!raw) return "UNKNOWN";
-  if (raw.length > MAX_STATUS_LENGTH) return "OTHER";
-  const name = raw.toUpperCase();
-  return Object.hasOwn(STATUSES, name) ? (name as RunStatus) : "OTHER";
+/** The key of a table of enum values that a server spells in any case; `OTHER` for an unknown string. */
+export function enumValueOf<Name extends string>(
+  table: Readonly<Record<Name | "OTHER", unknown>>,
+  raw: string,
+): Name | "OTHER" {
+  const name = raw.length > MAX_NAME_LENGTH ? "OTHER" : raw.toUpperCase();
+  // Safe: it is a key of the table.
+  return Object.hasOwn(table, name) ? (name as Name) : "OTHER";
 }
+
+/** Converts a status to the enum: an unknown string is `OTHER`, null is `UNKNOWN`. */
+export const statusOf = (raw: string | null | undefined): RunStatus =>
+  raw ? enumValueOf<RunStatus>(STATUSES, raw) : "UNKNOWN";
 
 /** The keys of a record that its state follows from. */
 export const STATE = ["last_status", "started_at", "finished_at"] as const;

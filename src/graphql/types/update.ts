@@ -2,6 +2,7 @@ import type { InputShapeFromFields } from "@pothos/core";
 import { type Command, segment } from "../../rest/api/endpoint.ts";
 import type { Revision, RunKind } from "../../rest/api/kinds.ts";
 import { InputError, GatewayError } from "../../errors.ts";
+import { isMismatch, unusable } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { checkText } from "../../rest/api/list-query.ts";
@@ -68,6 +69,8 @@ async function withTags<Given extends Change>(
   // Cached responses of other operations may be older.
   session.endSharing();
   const { loaded } = await fetchMore(source, ["tags"], session);
+  // Otherwise the update would remove the tags that cannot be read.
+  if (loaded.tags === undefined || isMismatch(loaded, "tags")) throw unusable("tags");
   const present = (loaded.tags ?? []).filter((tag) => !removed.has(tag));
   return { ...given, tags: [...new Set([...present, ...added])] };
 }

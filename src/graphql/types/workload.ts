@@ -14,6 +14,7 @@ import {
 } from "../core/builder.ts";
 import type { Resource } from "../core/resource.ts";
 import { urlOf } from "./logs.ts";
+import { enumValueOf } from "./status.ts";
 import { outputFiles } from "./output-files.ts";
 
 /* Fields that several kinds of runs and experiment jobs have, but not all: `resources: t.field(resources)`. */
@@ -75,12 +76,9 @@ const CloningStrategyEnum = enumType(
   STRATEGIES,
 );
 
-/** Converts a cloning strategy to the enum: unknown text is `OTHER`. Null for a run that is not a clone. */
-function cloningStrategyOf(raw: string | null | undefined): keyof typeof STRATEGIES | null {
-  if (!raw) return null;
-  const name = raw.toUpperCase();
-  return Object.hasOwn(STRATEGIES, name) ? (name as keyof typeof STRATEGIES) : "OTHER";
-}
+/** Converts a cloning strategy to the enum: an unknown string is `OTHER`. Null for a run that is not a clone. */
+const cloningStrategyOf = (raw: string | null | undefined) =>
+  raw ? enumValueOf<keyof typeof STRATEGIES>(STRATEGIES, raw) : null;
 
 /** By the original, which items of lists have: a record without one is no clone. */
 const isClone = ({ is_clone, original }: Partial<JobRecord>): boolean | null =>

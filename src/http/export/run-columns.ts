@@ -21,7 +21,11 @@ interface Column<Detail = unknown> {
   readonly jsonOf?: (run: ExportedRun) => Steps<string | null>;
 }
 
-export type NamedColumn<Detail = unknown> = Column<Detail> & { readonly name: string };
+export type NamedColumn<Detail = unknown> = Column<Detail> & {
+  readonly name: string;
+  /** Whether the cell is the same in all rows of a run. */
+  readonly isOfRun: boolean;
+};
 
 export type Columns<Detail = unknown> = Readonly<Record<string, Column<Detail>>>;
 
@@ -88,7 +92,7 @@ export function columnsOf<Detail>(names: readonly string[], extra?: Columns<Deta
   const columns: Columns<Detail> = { ...extra, ...FIXED_COLUMNS, ...OF_RECORDS };
   return names.map((name) => {
     const column = columnNamed(name, columns);
-    if (column) return { name, ...column };
+    if (column) return { name, isOfRun: !Object.hasOwn(extra ?? {}, name), ...column };
     const known = [...Object.keys(columns), ...Object.keys(NAMED).map((prefix) => `${prefix}<name>`)];
     throw new InputError(`columns: expected ${known.join(", ")}, got ${quote(name)}`);
   });
@@ -143,7 +147,7 @@ export function* columnsIn(first: readonly ExportedRun[], isWhole: boolean): Ste
   const known = new Set(names);
   return [
     ...columns,
-    { name: "others", keys: [], cellOf: () => null, jsonOf: (run) => othersOf(run, known) },
+    { name: "others", isOfRun: true, keys: [], cellOf: () => null, jsonOf: (run) => othersOf(run, known) },
   ];
 }
 

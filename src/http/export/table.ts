@@ -133,7 +133,7 @@ export async function openTable(
       while (batch) {
         const { rows, more } = batch;
         const { context, end } = scope;
-        const next = () => context.runCooperatively(nextChunk(rows, columns, format));
+        const next = openChunks(rows, columns, format, context);
         for (let chunk = await next(); chunk !== ""; chunk = await next()) {
           yield chunk;
           await yieldToEventLoop();
@@ -166,41 +166,68 @@ export async function openTable(
 /** Characters of a chunk, which takes a few milliseconds to send. */
 const CHUNK_LENGTH = 500_000;
 
-/** Formats the rows of the next chunk of the file, in steps. Returns an empty string after the last row. */
-function* nextChunk(
+/**
+ * Returns a function that formats the rows of the next chunk of the file, in steps, and returns an empty string after the last row. The
+ * memory of a chunk counts until the next one is formatted, when it has been sent.
+ */
+function openChunks(
   rows: Iterator<Row, undefined>,
   columns: readonly NamedColumn[],
   format: Format,
-): Steps<string> {
-  let chunk = "";
-  for (let row = rows.next(); !row.done; row = rows.next()) {
-    chunk += yield* lineOf(row.value, columns, format);
-    if (chunk.length >= CHUNK_LENGTH) break;
-    yield;
+  context: Context,
+): () => Promise<string> {
+  const formatLine = createLineFormatter(columns, format);
+  let charged = 0;
+  function* nextChunk(): Steps<string> {
+    yield -charged;
+    charged = 0;
+    const charge = (bytes: number): number => {
+      charged += bytes;
+      return bytes;
+    };
+    let chunk = "";
+    for (let row = rows.next(); !row.done; row = rows.next()) {
+      chunk += yield* formatLine(row.value, charge);
+      if (chunk.length >= CHUNK_LENGTH) break;
+      yield;
+    }
+    return chunk;
   }
-  return chunk;
+  return () => context.runCooperatively(nextChunk());
 }
 
 /** Characters of the cells of a row that are written without a pause. */
 const LONG_ROW_LENGTH = 20_000;
 
-function* lineOf({ run, detail, now }: Row, columns: readonly NamedColumn[], format: Format): Steps<string> {
-  const cells: string[] = [];
-  let written = 0;
-  for (const column of columns) {
-    const json = column.jsonOf ? yield* column.jsonOf(run) : null;
-    const formatted =
-      json === null
-        ? format.cellOf(column.cellOf(run, detail, now), column.name)
-        : format.jsonOf(json, column.name);
-    const cell = typeof formatted === "string" ? formatted : yield* formatted;
-    cells.push(cell);
-    written += cell.length;
-    if (written < LONG_ROW_LENGTH) continue;
-    yield;
-    written = 0;
-  }
-  return format.lineOf(cells);
+/**
+ * Returns a function that formats a row, in steps. Cells that all rows of a run share are formatted once for rows of the run that follow
+ * each other. `charge` adds to the memory of the chunk: a cell counts twice, by itself and in the line.
+ */
+function createLineFormatter(columns: readonly NamedColumn[], format: Format) {
+  let last: Pick<Row, "run" | "now"> | null = null;
+  let cells: string[] = [];
+  return function* ({ run, detail, now }: Row, charge: (bytes: number) => number): Steps<string> {
+    const isSameRun = last?.run === run && last.now === now;
+    if (!isSameRun) [last, cells] = [{ run, now }, []];
+    let written = 0;
+    for (const [index, column] of columns.entries()) {
+      let cell = isSameRun && column.isOfRun ? cells[index] : undefined;
+      if (cell === undefined) {
+        const json = column.jsonOf ? yield* column.jsonOf(run) : null;
+        const formatted =
+          json === null
+            ? format.cellOf(column.cellOf(run, detail, now), column.name)
+            : format.jsonOf(json, column.name);
+        cell = typeof formatted === "string" ? formatted : yield* formatted;
+        cells[index] = cell;
+      }
+      written += cell.length;
+      if (written < LONG_ROW_LENGTH) continue;
+      yield charge(2 * written);
+      written = 0;
+    }
+    return format.lineOf(cells);
+  };
 }
 
 interface Point {

@@ -290,6 +290,13 @@ function isWide(value: unknown): boolean {
   return false;
 }
 
+/** The keys of a record whose values were of another type than documented and read as null. Copies of the record have it too. */
+const MISMATCHES = Symbol("mismatches");
+
+/** Whether the null of a key stands for a value of another type than documented. */
+export const isMismatch = (record: object, key: string): boolean =>
+  MISMATCHES in record && Array.isArray(record[MISMATCHES]) && record[MISMATCHES].includes(key);
+
 function readFields(
   fields: readonly Field[],
   value: unknown,
@@ -297,7 +304,7 @@ function readFields(
   path: string,
 ): Record<string, unknown> | null {
   if (!isObject(value)) return addMismatch(mismatches, path);
-  const known: Record<string, unknown> = {};
+  const known: Record<string, unknown> & { [MISMATCHES]?: string[] } = {};
   for (const { key, check, isNullable, inner } of fields) {
     const received = value[key];
     if (check(received)) {
@@ -308,6 +315,7 @@ function readFields(
     const read = inner ? readFields(inner, received, mismatches, at) : addMismatch(mismatches, at);
     if (read === null && !isNullable) return null;
     known[key] = read;
+    if (read === null) (known[MISMATCHES] ??= []).push(key);
   }
   return known;
 }

@@ -15,6 +15,9 @@ export type RunAddress = {
   readonly id: string;
 };
 
+/** Longer references are not read, in characters. */
+export const MAX_REFERENCE_LENGTH = 1_000;
+
 const SEQUENCE = /^(?:0|[1-9]\d{0,17})$/;
 
 /** Whether a text is an integer id: digits without sign and leading zeros. */
@@ -26,6 +29,7 @@ export const isNumber = (text: string | undefined): text is string =>
  * text alone is ambiguous: experiments and groups have the same format. Returns null when the text does not match.
  */
 export function parseReference(text: string, { infix, alias, inGroup = false }: Spelling): RunAddress | null {
+  if (text.length > MAX_REFERENCE_LENGTH) return null;
   const parts = text.split(".");
   const id = parts.at(-1);
   if (!isNumber(id)) return null;
@@ -57,6 +61,7 @@ export type ExperimentJobAddress = {
 
 /** Parses `<experiment>.<job id>.<role>`, such as `ada.mnist.3.1.master` or, inside group 2, `ada.mnist.2.3.1.master`. */
 export function parseExperimentJob(text: string): ExperimentJobAddress | null {
+  if (text.length > MAX_REFERENCE_LENGTH) return null;
   const parts = text.split(".");
   const id = parts.at(-2);
   const experiment = parseReference(parts.slice(0, -2).join("."), EXPERIMENT);

@@ -1,7 +1,7 @@
 import { type ErrorCode, GatewayError, tryTo } from "../../errors.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 import type { UpstreamRequest } from "./request.ts";
-import type { ResponseHead } from "./transport.ts";
+import { isPage, type ResponseHead } from "./transport.ts";
 import { httpDateMs } from "./upstream-clock.ts";
 import { parseJson } from "../api/parse-json.ts";
 import { type EndpointName, spellingOf } from "../api/endpoint.ts";
@@ -117,11 +117,14 @@ const BY_STATUS: Readonly<Record<number, Mapped & { readonly exposes: boolean }>
   504: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", exposes: false },
 };
 
-const isHtml = ({ contentType, text }: ErrorResponse) =>
-  (contentType ?? "").startsWith("text/html") || text.trimStart().startsWith("<");
+const isHtml = (response: ErrorResponse) => isPage(response) || response.text.trimStart().startsWith("<");
 
 /** Longest message of the service that callers see, in characters. */
 const MAX_MESSAGE_LENGTH = 300;
+
+/** Maximum strings of an error's body that are read, and levels of nesting in which they are found. */
+const MAX_SENTENCES = 100;
+const MAX_SENTENCE_LEVELS = 8;
 
 /**
  * Extracts the service's message from any of its formats: `{"detail": "…"}`, `{"field": ["…"]}` (also nested),
@@ -131,10 +134,11 @@ function upstreamMessage(response: ErrorResponse): string {
   if (isHtml(response)) return "";
   const body = tryTo(() => parseJson(Buffer.from(response.text)));
   let message = "";
+  let count = 0;
   for (const sentence of sentences(body, [])) {
     message += message === "" ? sentence : ` ${sentence}`;
     // Paths repeat, so 60 kB of JSON can expand to a gigabyte.
-    if (message.length > MAX_MESSAGE_LENGTH) break;
+    if (message.length > MAX_MESSAGE_LENGTH || ++count === MAX_SENTENCES) break;
   }
   return message;
 }
@@ -148,14 +152,16 @@ const isSafeToExpose = (message: string, secrets: ErrorResponse["secrets"]): boo
 
 const UNNAMED_KEYS = new Set(["detail", "non_field_errors"]);
 
-function* sentences(body: unknown, path: readonly string[]): Generator<string> {
+function* sentences(body: unknown, path: readonly string[], level = 0): Generator<string> {
   if (typeof body === "string") {
     yield path.length === 0 ? body : `${path.join(".")}: ${body}`;
+  } else if (level === MAX_SENTENCE_LEVELS) {
+    return;
   } else if (Array.isArray(body)) {
-    for (const item of body) yield* sentences(item, path);
+    for (const item of body) yield* sentences(item, path, level + 1);
   } else if (typeof body === "object" && body !== null) {
     for (const [key, value] of Object.entries(body)) {
-      yield* sentences(value, UNNAMED_KEYS.has(key) ? path : [...path, key]);
+      yield* sentences(value, UNNAMED_KEYS.has(key) ? path : [...path, key], level + 1);
     }
   }
 }

@@ -9,7 +9,13 @@ import { UnsupportedResponseError, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 import type { RequestFormat } from "./request.ts";
-import { MAX_ERROR_BYTES, type StreamedResponse, TransportError, type WholeResponse } from "./transport.ts";
+import {
+  isPage,
+  MAX_ERROR_BYTES,
+  type StreamedResponse,
+  TransportError,
+  type WholeResponse,
+} from "./transport.ts";
 
 export interface ReadSettings {
   /** Receives the place of each value that reads as null because its type is wrong. */
@@ -49,6 +55,9 @@ function stepsOf(
   const { status, body } = response;
   if (status >= 300) throw mapErrorResponse(call, response, body, requestFormat.secrets);
   const { path, answer: reader } = call.request.endpoint;
+  // A sign-in page in front of the upstream service, which then received nothing.
+  if (call.request.endpoint.method !== "GET" && isPage(response) && body.length > 0)
+    throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service answered with an HTML page.");
   // The body is ignored: the document describes none.
   if (reader.form !== "json") return { next: () => ({ done: true, value: NO_BODY }) };
   const scan = scanJson(body);

@@ -111,11 +111,15 @@ type Done = (
   ...result: [failure: TransportError, response: null] | [failure: null, response: WholeResponse]
 ) => void;
 
+/** Whether a response is declared to be HTML, as sign-in pages and errors of proxies are. */
+export const isPage = ({ contentType }: ResponseHead): boolean =>
+  contentType?.startsWith("text/html") ?? false;
+
 /** Collects a response and settles once, whichever callbacks undici calls. */
 class ResponseHandler {
   readonly #consumer: Consumer;
   readonly #done: Done;
-  /** Maximum bytes of the body after decompression; null when the body of a response that is no error is ignored. */
+  /** Maximum bytes of the body after decompression; null when the body of a response that is neither an error nor a page is ignored. */
   readonly #maxBytes: number | null;
   readonly #onEnd = (): void => this.#fail(new TimeoutError());
   #timer: NodeJS.Timeout;
@@ -142,8 +146,8 @@ class ResponseHandler {
     // Informational: the final response follows.
     if (status < 200) return true;
     this.#head = headOf(status, rawHeaders);
-    if (status >= 300) this.#body = new Collector(MAX_ERROR_BYTES, this.#consumer);
-    else if (this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes, this.#consumer);
+    if (status < 300 && this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes, this.#consumer);
+    else if (status >= 300 || isPage(this.#head)) this.#body = new Collector(MAX_ERROR_BYTES, this.#consumer);
     else {
       this.#succeed({ body: EMPTY, ...this.#head });
       // The ignored body may still arrive, and keeps the connection usable.

@@ -65,6 +65,7 @@ export const tooManyTied = () =>
     "Too many rows have equal values in this order, and the service leaves open which of them comes first. Ask for larger pages or another order.",
   );
 
+/** Longer cursors, and links to a next page, are not read, in characters. */
 const MAX_CURSOR_LENGTH = 8_000;
 
 const CURSOR = /^([^#]*)#(\d{1,9})#(?:([\w-]{6}):([\da-z]{1,10}(?:\.[\da-z]{1,10}){0,999})#)?[^#]*$/;
@@ -96,7 +97,7 @@ export function parseCursor(cursor: string, mark: string, paging: Paging, maxSiz
  */
 export function nextQuery(page: Page<unknown>, route: string, paging: Paging): Query | null {
   if (page.next == null || page.next === "") return null;
-  if (!URL.canParse(page.next, "http://page")) {
+  if (page.next.length > MAX_CURSOR_LENGTH || !URL.canParse(page.next, "http://page")) {
     throw badPages(route, "The service's link to the next page cannot be read.");
   }
   return pageParameters(new URL(page.next, "http://page").searchParams, paging);

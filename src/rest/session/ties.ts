@@ -72,11 +72,10 @@ function firstsOf(rows: readonly unknown[], keys: SortKeys): number[] {
 export function sortTies<Item>(rows: readonly Item[], keys: SortKeys): readonly Item[] {
   const ties = firstsOf(rows, keys);
   if (ties.every((each, index) => each === index)) return rows;
-  return [...rows.keys()]
-    .toSorted(
-      (one, other) => (ties[one] ?? 0) - (ties[other] ?? 0) || idOf(rows[one]) - idOf(rows[other]) || 0,
-    )
-    .flatMap((index) => rows.slice(index, index + 1));
+  return rows
+    .map((row, index) => ({ row, tie: ties[index] ?? 0, id: idOf(row) }))
+    .toSorted((one, other) => one.tie - other.tie || one.id - other.id || 0)
+    .map(({ row }) => row);
 }
 
 /**
