@@ -53,6 +53,9 @@ const ENCODED_COPIES = 2;
 const FIELDS_PER_CHARGE = 2_000;
 const BYTES_PER_CHARGE = 262_144;
 
+/** Time that an operation may still compute after its deadline, in milliseconds. */
+const COMPUTING_MS = 5_000;
+
 /** Measures the result of one operation while it is completed, stops it above the limits and divides it into time slices. */
 export class Meter {
   /** Fields and list items, bytes as JSON, and failed fields so far. Only the meter changes them. */
@@ -85,7 +88,13 @@ export class Meter {
     scope.onEnd(() => {
       if (scope.ended === "disconnected") this.stop(new CancelledError("The caller left."));
       if (scope.ended === "preempted") this.stop(overloaded());
+      if (scope.ended === "deadline") setTimeout(() => this.#stopComputing(), COMPUTING_MS).unref();
     });
+  }
+
+  /** After the deadline nothing more is read, and the result must be computed soon. */
+  #stopComputing(): void {
+    if (this.isWaiting()) this.stop(tooLarge("Expected a result that is computed in time, got more."));
   }
 
   /** Counts fields and bytes. Returns false when the operation is stopped. */

@@ -78,16 +78,18 @@ export function createTailPoll<Position, Item>(
   /** Whether the run has ended; null before it was read. */
   let isRunOver: boolean | null = null;
 
-  /** The subscribers that wait for the poll, by their positions. */
-  const waiting = (): Map<Position, Subscriber[]> => {
-    const groups = new Map<Position, Subscriber[]>();
-    for (const member of members) {
-      if (member.rest || !member.stream.isWaiting()) continue;
-      const group = groups.get(member.position);
+  const isWaiting = ({ rest, stream }: Subscriber): boolean => !rest && stream.isWaiting();
+
+  /** The subscribers that wait for the poll, together where their positions are equal. */
+  const waiting = (): Subscriber[][] => {
+    const groups = new Map<string, Subscriber[]>();
+    for (const member of [...members].filter(isWaiting)) {
+      const key = JSON.stringify(member.position);
+      const group = groups.get(key);
       if (group) group.push(member);
-      else groups.set(member.position, [member]);
+      else groups.set(key, [member]);
     }
-    return groups;
+    return [...groups.values()];
   };
 
   /** Passes what was read to the subscribers that are still there. `isLast`: whether its end is the end of all. */
@@ -205,22 +207,33 @@ export function createTailPoll<Position, Item>(
   };
 
   const poll: Poll = {
-    isWanted: () => isRunOver !== null && waiting().size > 0,
+    isWanted: () => isRunOver !== null && [...members].some(isWaiting),
     isOver: () => isRunOver === true,
     read: async (session, latenessMs) => {
       // After the run has ended it is read to its end: something may have been added before.
       const isLast = isRunOver === true;
-      const readFor = async ([position, group]: [Position, Subscriber[]]): Promise<boolean> => {
-        const appended = await read(session, position);
+      const readFor = async (group: Subscriber[]): Promise<boolean> => {
+        const [first] = group;
+        if (!first) return false;
+        const appended = await read(session, first.position);
         deliver(group, appended, isLast, latenessMs());
         // One request at a time: other polls, which have been due longer, go first.
         if (appended.items.length === 0 && appended.hasMore) onWait(true);
         return appended.items.length > 0 || appended.hasMore;
       };
-      // Items that were read for some are delivered where reads for others fail.
-      const gains = await Promise.allSettled([...waiting()].map(readFor));
-      for (const gain of gains) if (gain.status === "rejected") throw gain.reason;
-      return gains.some((gain) => gain.status === "fulfilled" && gain.value);
+      // One group after the other, because each may get all items: those of the first count before the second is read for.
+      let hasGained = false;
+      let failure: { readonly reason: unknown } | null = null;
+      for (const group of waiting()) {
+        try {
+          hasGained = (await readFor(group)) || hasGained;
+        } catch (reason) {
+          // Items that were read for some are delivered where reads for others fail.
+          failure ??= { reason };
+        }
+      }
+      if (failure) throw failure.reason;
+      return hasGained;
     },
     streams: () => [...members].map(({ stream }) => stream),
   };

@@ -11,7 +11,7 @@ import type { StreamContext } from "../core/context.ts";
 import { ANY_KIND, identifyParent, identifyRun, keyOf } from "../core/ids.ts";
 import { toResource } from "../core/resource.ts";
 import { findMatching, type IsMatch } from "../types/scan.ts";
-import { divide, RunFilterInput } from "../types/run-filter.ts";
+import { checkGroups, divide, RunFilterInput } from "../types/run-filter.ts";
 import { RunKind, runListOf } from "../types/run-list.ts";
 import { eventsOf, readRun, RunUpdate, runSource, type Shown, shownOf, updateOf } from "./events.ts";
 import { bytesOfList, createReporter, type FirstPage, type ListState, readList } from "./watched-list.ts";
@@ -62,13 +62,19 @@ const watchedArgs = {
 /** Time for which rows are compared without a pause, in milliseconds. */
 const SCAN_SLICE_MS = 3;
 
+let lastTick: Promise<void> = Promise.resolve();
+
+/** Resolves in a later tick of the event loop. Of several waiting scans, each continues in a tick of its own. */
+const nextTick = (): Promise<void> => (lastTick = lastTick.then(() => setImmediate()));
+
 /** Finds the rows that match. Subscribers share the poll, so it runs in the context of none of them. */
 async function findIn(rows: readonly RunnableRecord[], isMatch: IsMatch): Promise<readonly number[]> {
+  await nextTick();
   const steps = findMatching(rows, isMatch);
   for (let [step, begun] = [steps.next(), performance.now()]; ; step = steps.next()) {
     if (step.done) return step.value;
     if (performance.now() - begun < SCAN_SLICE_MS) continue;
-    await setImmediate();
+    await nextTick();
     begun = performance.now();
   }
 }
@@ -112,8 +118,10 @@ function watchRuns(args: InputShapeFromFields<typeof watchedArgs>, context: Stre
       endpoint,
       // Scans of one list read the same pages.
       batchKey: isMatch && `scan ${keyOf(runAt(""))} ${JSON.stringify(list.base)}`,
-      read: (poll, before: ListState | null, isSeen) =>
-        readList(
+      read: async (poll, before: ListState | null, isSeen) => {
+        if (!before)
+          await Promise.all(checkGroups({ group: group?.id, conditions }, at, { session: poll, server }));
+        return readList(
           {
             isFiltered,
             isNewestFirst: order !== null,
@@ -123,7 +131,8 @@ function watchRuns(args: InputShapeFromFields<typeof watchedArgs>, context: Stre
           },
           before,
           isSeen,
-        ),
+        );
+      },
       isFinal: () => false,
       bytesOf: bytesOfList,
     },

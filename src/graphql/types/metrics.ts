@@ -1,3 +1,4 @@
+import { checkLength } from "../../rest/api/list-query.ts";
 import type { InputShapeFromFields } from "@pothos/core";
 import { runs } from "../../rest/api/kinds.ts";
 import { PageIterator } from "../../rest/session/pagination.ts";
@@ -61,7 +62,7 @@ export function namedIn<Named extends { readonly name: string }>(
   context: Context,
 ): Named[] | Promise<Named[]> {
   if (names) {
-    const found = [...new Set(names)].flatMap((name) => {
+    const found = [...setOfNames(names)].flatMap((name) => {
       const value = valueAt(values, name);
       return value === undefined ? [] : [toNamed(name, value)];
     });
@@ -153,10 +154,21 @@ export const openMetrics = (resource: ExperimentResource) =>
 
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/** Whether a column has one of some names; without names every column. The set of the names is made once for an argument. */
+/** The different names of an argument, once for all fields that have it. Throws `InputError` when they are too many or too long. */
+function setOfNames(names: readonly string[]): ReadonlySet<string> {
+  const known = sets.get(names);
+  if (known) return known;
+  const set = new Set(names);
+  let characters = 0;
+  for (const name of set) characters += name.length + 1;
+  checkLength("names", { length: characters - 1 }, "characters in different names, with one between them");
+  sets.set(names, set);
+  return set;
+}
+
+/** Whether a column has one of some names; without names every column. */
 export function isNamedIn(names: readonly string[] | null | undefined) {
-  const wanted = names && (sets.get(names) ?? new Set(names));
-  if (names && wanted) sets.set(names, wanted);
+  const wanted = names && setOfNames(names);
   return ({ name }: { readonly name: string }): boolean => wanted?.has(name) ?? true;
 }
 

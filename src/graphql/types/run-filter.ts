@@ -13,6 +13,7 @@ import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder, type Inputs, type PothosTypes } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
+import { MAX_IDS } from "../core/connection.ts";
 import { identify } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { BuildJob, Group, Project, runRefs } from "../core/refs.ts";
@@ -150,6 +151,7 @@ const declarations: Conditions<readonly (typeof DeclarationFilter.$inferInput)[]
     const within = boundConditions(named, given);
     if (values?.length === 0 || (!values && within.length === 0))
       throw new InputError(`${named.argument}: expected at least one of \`values\` or a bound, got none`);
+    if (values) checkLength(`${named.argument}.values`, values, "values");
     return values ? [{ ...named, operator: "anyOf", operands: values }, ...within] : within;
   });
 
@@ -270,7 +272,13 @@ export function checkGroups(
       `${argument}: expected a selection as the only ${Group.kind.name} of a list of a project, got ${Group.kind.formatName(group.address)} with others`,
     );
   };
-  return splitGroup(server.profile, request).conditions.flatMap(({ key, argument, operands }) =>
-    key === "group" ? operands.map((id) => check(argument, id)) : [],
-  );
+  return splitGroup(server.profile, request).conditions.flatMap(({ key, argument, operands }) => {
+    if (key !== "group") return [];
+    const different = [...new Set(operands)];
+    if (different.length > MAX_IDS)
+      throw new InputError(
+        `${argument}: expected at most ${MAX_IDS} different groups, got ${different.length}`,
+      );
+    return different.map((id) => check(argument, id));
+  });
 }

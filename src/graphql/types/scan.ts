@@ -266,11 +266,26 @@ const MAX_WORDS_LENGTH = 200;
 /** Combining marks in a row, of which more are left out: sorting them takes the square of their number (UAX #15, stream-safe text). */
 const EXCESS_MARKS = /(\p{M}{30})\p{M}+/gu;
 
-/** Gives letters that mean the same in a search one spelling. */
-const fold = (text: string): string => text.replace(EXCESS_MARKS, "$1").normalize("NFKC").toLowerCase();
-
 /** Characters of a text that are looked at. */
 const MAX_TEXT = 20_000;
+
+/** Characters that are normalized at a time, and of the result: some characters become eighteen. */
+const NORMALIZED_LENGTH = 1_000;
+const MAX_FOLDED = 3 * MAX_TEXT;
+
+/** Gives letters that mean the same in a search one spelling. */
+function fold(text: string): string {
+  const rest = text.slice(0, MAX_TEXT).replace(EXCESS_MARKS, "$1");
+  let folded = "";
+  for (let from = 0; from < rest.length && folded.length < MAX_FOLDED;) {
+    let to = from + NORMALIZED_LENGTH;
+    // Marks stay with their letter.
+    while (to < rest.length && /^[\p{M}\p{Cs}]/u.test(rest.slice(to, to + 2))) to++;
+    folded += rest.slice(from, to).normalize("NFKC").toLowerCase();
+    from = to;
+  }
+  return folded;
+}
 
 export const WORDS_DESCRIPTION = `Words, in any case, that all occur in name, description or tags (of each the first ${MAX_TEXT} characters). Found by a scan: see \`ListScan\`.`;
 
@@ -286,7 +301,7 @@ export function wordsTest(text: string | null | undefined, argument: string): Is
     const { name, description, tags } = row as Readonly<Record<string, unknown>>;
     const texts: string[] = [];
     for (const each of [name, description, joined(tags)]) {
-      if (typeof each === "string") texts.push(fold(each.slice(0, MAX_TEXT)));
+      if (typeof each === "string") texts.push(fold(each));
       yield;
     }
     for (const word of words) {

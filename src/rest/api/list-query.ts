@@ -185,8 +185,12 @@ export function checkText(argument: string, text: string): void {
   if (!isPlain(text)) throw refused(argument, TEXT.expected, text);
 }
 
+/** The start of a number, a list, an object, a quoted string or a word of JSON: throwing for each of thousands of texts would take long. */
+const MAY_BE_JSON = /^\s*(?:[-+.\d"[{]|true|false|null|NaN|-?Infinity)/u;
+
 /** The other meaning of a string: a number, a boolean, null or a list; undefined without one. */
 export function meaningOf(text: string): unknown {
+  if (!MAY_BE_JSON.test(text)) return undefined;
   try {
     // The reader also takes `NaN`, which is no JSON.
     JSON.parse(text);

@@ -81,8 +81,8 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
     }
     half.latest.forEach((latest, index) => {
       const key = origin[index] ?? "";
-      const before = latest.get(key);
-      if (before !== hasFailed && (before !== undefined || latest.size < MAX_ORIGINS))
+      const known = latest.get(key);
+      if (known !== hasFailed && (known !== undefined || latest.size < MAX_ORIGINS))
         latest.set(key, hasFailed);
     });
     half.requests++;
