@@ -90,26 +90,12 @@ test.each<[string, object, string, string]>([
     "cannot be read",
   ],
   [
-    "a dotted original in a list of clones",
-    { original: ".".repeat(9_000_000), is_clone: true },
-    `{ experiment(id: "ada.mnist.experiments.1") { ${numbers(20)
-      .map((index) => `a${index}: clones(first: 1) { nodes { internalId } }`)
-      .join(" ")} } }`,
-    '"nodes":[]',
-  ],
-  [
     "names of one long metric",
     { last_metric: { m: numbers(1_000_000).map(() => 0) } },
     `{ experiment(id: "ada.mnist.1") { latestMetrics(names: [${numbers(200)
       .map(() => '"m"')
       .join()}]) { name } } }`,
     '{"data":{"experiment":{"latestMetrics":[{"name":"m"}]}}}',
-  ],
-  [
-    "aliases of one long metric",
-    { last_metric: { m: numbers(2_000_000).map(() => 0) } },
-    aliases(100, "latestMetrics { name }"),
-    '"a99":[{"name":"m"}]',
   ],
 ])("a process lives through %s", async (_, written, query, expected) => {
   const { url, expectAlive } = await start(written);
