@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { failure, outcomeOf } from "../support/errors.ts";
-import { startRecords } from "../support/fake.ts";
+import { startRecords, type FakeResponse } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
 import { turnsOf } from "../support/turns.ts";
 import COMPARED from "./compared.json" with { type: "json" };
@@ -45,6 +45,20 @@ test("names the runs that are not there and compares the others; null is a value
   );
   expect(answer).toEqual({ data: { compareRuns: COMPARED.unlike.reported } });
   expect(service.calls()).toEqual([1, 2, 7, 8].map((id) => `GET ada/mnist/experiments/${id}/`));
+});
+
+test("zero does not differ from negative zero, by itself and in lists", async () => {
+  const written = (id: number, zero: string): FakeResponse => ({
+    text: `{"id":${id},"unique_name":"ada.mnist.${id}","declarations":{"a":${zero},"b":[${zero}]},"last_metric":{"c":${zero}}}`,
+    headers: { "content-type": "application/json" },
+  });
+  const { ask } = await startBefore(({ path }) =>
+    path.includes("/1/") ? written(1, "0.0") : written(2, "-0.0"),
+  );
+  const answer = await ask(`{ compareRuns(ids: ["ada.mnist.1", "ada.mnist.2"]) {
+    parameters { name values } metrics { name values }
+  } }`);
+  expect(answer).toEqual({ data: { compareRuns: { parameters: [], metrics: [] } } });
 });
 
 test.each([

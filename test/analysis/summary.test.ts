@@ -99,7 +99,7 @@ test("a name is a key of the parameters, or else leads into their objects: in fi
 test("groups of runs without a tag, user or group have no value of it", async () => {
   const { list } = await startRuns([
     row(1, { tags: [], user: null, experiment_group: "ada.mnist.7" }),
-    row(2, { tags: ["a"], user: "ada", experiment_group: null }),
+    row(2, { tags: ["a", "a"], user: "ada", experiment_group: null }),
     row(3, { tags: ["a"], user: "ada", experiment_group: null }),
   ]);
   const groups = (by: string) => `${by}: groups(by: ["${by}"]) { values { name value } count }`;

@@ -42,6 +42,17 @@ describe.each(REFUSALS)("%s:", (_, rows) => {
   test.each(rows)("%.80j", expectRefused);
 });
 
+const REFUSED = "The service refused the input.";
+
+test.each<[string, unknown, string]>([
+  ["the 100th", [...Array<string>(99).fill(""), "late"], "late"],
+  ["a later", [...Array<string>(100).fill(""), "late"], REFUSED],
+  ["an eighth-level", JSON.parse(`${"[".repeat(8)}"deep"${"]".repeat(8)}`), "deep"],
+  ["a deeper", JSON.parse(`${"[".repeat(9)}"deep"${"]".repeat(9)}`), REFUSED],
+])("%s string of a refusal is read as the limits say", (_, json, message) =>
+  expectRefused({ reported: { status: 400, json }, code: "BAD_USER_INPUT", message }),
+);
+
 const compressed = (text: string | Buffer, message: string): Refusal => ({
   reported: { ...jsonText(text, "gzip"), status: 409 },
   code: "CONFLICT",

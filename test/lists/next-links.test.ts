@@ -50,8 +50,8 @@ describe("of the link to the next page that a service gives,", () => {
     expect(second).toBeUndefined();
   });
 
-  test.each(["http://[", "http://:80x/?offset=1", "//"])(
-    "one that is no URL is an error: %s",
+  test.each(["http://[", "http://:80x/?offset=1", "//", `/x?offset=1&a=${"a".repeat(8_000)}`])(
+    "one that is no URL, or too long, is an error: %.40s",
     async (next) => {
       const { answer, second } = await secondOf(next);
       expect(outcomeOf(answer)).toEqual(badPage("The service's link to the next page cannot be read."));

@@ -166,9 +166,13 @@ export async function openTable(
 /** Characters of a chunk, which takes a few milliseconds to send. */
 const CHUNK_LENGTH = 500_000;
 
+/** Characters of the cells of a row that are written without a pause. */
+const LONG_ROW_LENGTH = 20_000;
+
 /**
- * Returns a function that formats the rows of the next chunk of the file, in steps, and returns an empty string after the last row. The
- * memory of a chunk counts until the next one is formatted, when it has been sent.
+ * Returns a function that formats the rows of the next chunk of the file, in steps, and returns an empty string after the last row. Cells
+ * that all rows of a run share are formatted once for rows of the run that follow each other. The memory of a chunk counts until the next
+ * one is formatted, when it has been sent.
  */
 function openChunks(
   rows: Iterator<Row, undefined>,
@@ -176,58 +180,51 @@ function openChunks(
   format: Format,
   context: Context,
 ): () => Promise<string> {
-  const formatLine = createLineFormatter(columns, format);
+  const hasDetails = columns.some(({ isOfRun }) => !isOfRun);
+  let last: Pick<Row, "run" | "now"> | null = null;
+  let cells: string[] = [];
   let charged = 0;
+
+  function* lineOf({ run, detail, now }: Row): Steps<string> {
+    const isSameRun = hasDetails && last?.run === run && last.now === now;
+    if (!isSameRun) [last, cells] = [{ run, now }, []];
+    let written = 0;
+    for (const [index, column] of columns.entries()) {
+      const known = isSameRun && column.isOfRun ? cells[index] : undefined;
+      const cell = known ?? (yield* cellOf(column, { run, detail, now }, format));
+      cells[index] = cell;
+      written += cell.length;
+      if (written < LONG_ROW_LENGTH) continue;
+      charged += written;
+      yield written;
+      written = 0;
+    }
+    return format.lineOf(cells);
+  }
+
   function* nextChunk(): Steps<string> {
-    yield -charged;
-    charged = 0;
-    const charge = (bytes: number): number => {
-      charged += bytes;
-      return bytes;
-    };
+    const kept = hasDetails ? cells.reduce((length, cell) => length + cell.length, 0) : 0;
+    yield kept - charged;
+    charged = kept;
     let chunk = "";
     for (let row = rows.next(); !row.done; row = rows.next()) {
-      chunk += yield* formatLine(row.value, charge);
+      chunk += yield* lineOf(row.value);
       if (chunk.length >= CHUNK_LENGTH) break;
       yield;
     }
+    if (!hasDetails) cells = [];
     return chunk;
   }
   return () => context.runCooperatively(nextChunk());
 }
 
-/** Characters of the cells of a row that are written without a pause. */
-const LONG_ROW_LENGTH = 20_000;
-
-/**
- * Returns a function that formats a row, in steps. Cells that all rows of a run share are formatted once for rows of the run that follow
- * each other. `charge` adds to the memory of the chunk: a cell counts twice, by itself and in the line.
- */
-function createLineFormatter(columns: readonly NamedColumn[], format: Format) {
-  let last: Pick<Row, "run" | "now"> | null = null;
-  let cells: string[] = [];
-  return function* ({ run, detail, now }: Row, charge: (bytes: number) => number): Steps<string> {
-    const isSameRun = last?.run === run && last.now === now;
-    if (!isSameRun) [last, cells] = [{ run, now }, []];
-    let written = 0;
-    for (const [index, column] of columns.entries()) {
-      let cell = isSameRun && column.isOfRun ? cells[index] : undefined;
-      if (cell === undefined) {
-        const json = column.jsonOf ? yield* column.jsonOf(run) : null;
-        const formatted =
-          json === null
-            ? format.cellOf(column.cellOf(run, detail, now), column.name)
-            : format.jsonOf(json, column.name);
-        cell = typeof formatted === "string" ? formatted : yield* formatted;
-        cells[index] = cell;
-      }
-      written += cell.length;
-      if (written < LONG_ROW_LENGTH) continue;
-      yield charge(2 * written);
-      written = 0;
-    }
-    return format.lineOf(cells);
-  };
+function* cellOf(column: NamedColumn, { run, detail, now }: Row, format: Format): Steps<string> {
+  const json = column.jsonOf ? yield* column.jsonOf(run) : null;
+  const formatted =
+    json === null
+      ? format.cellOf(column.cellOf(run, detail, now), column.name)
+      : format.jsonOf(json, column.name);
+  return typeof formatted === "string" ? formatted : yield* formatted;
 }
 
 interface Point {
