@@ -188,13 +188,16 @@ function checkRoot(
 const isConditional = ({ directives = [] }: SelectionNode): boolean =>
   directives.some(({ name }) => name.value === "skip" || name.value === "include");
 
+const isDeferred = ({ directives = [] }: SelectionNode): boolean =>
+  directives.some(({ name }) => name.value === "defer");
+
 /** Sizes of operations whose size depends on no variable. */
 const sizes = new WeakMap<OperationDefinitionNode, number>();
 
 /**
  * Counts the fields that an operation selects with its fragments expanded, each multiplied by the length of the list arguments
- * above it. Fields with `@skip` or `@include` count, and so does introspection. The lengths of lists from the service are
- * unknown and do not count. Without variables: the fields of its plan, for all types. Own code: cost packages
+ * above it. A fragment with `@defer` counts one more. Fields with `@skip` or `@include` count, and so does introspection. The lengths of
+ * lists from the service are unknown and do not count. Without variables: the fields of its plan, for all types. Own code: cost packages
  * (graphql-cost-analysis, graphql-armor-cost-limit) walk a fragment again at each spread, which is exactly the attack.
  */
 export function sizeOfSelection(
@@ -222,7 +225,7 @@ export function sizeOfSelection(
       }
       const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
       if (fragment && appliesTo(schema, fragment.typeCondition?.name.value, type))
-        size += sizeOfSet(fragment.selectionSet, type);
+        size += sizeOfSet(fragment.selectionSet, type) + (isDeferred(node) ? 1 : 0);
     }
     byType.set(type, size);
     return size;

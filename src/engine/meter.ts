@@ -134,6 +134,14 @@ export class Meter {
     return this.#measuredBytes;
   }
 
+  /**
+   * Counts names of the request that the answer repeats beside its data: the keys of a path, and a label. Aliases and labels can be as
+   * long as the document. Returns false when the operation is stopped.
+   */
+  countNames(path: readonly (string | number)[], label: string | null = null): boolean {
+    return this.count(0, sizeOf(path) + (label === null ? 0 : sizeOf(label)));
+  }
+
   /** Counts memory for what the operation makes besides fields of its result. Returns false when it is stopped. */
   chargeMemory(bytes: number): boolean {
     if (this.isStopped) return false;

@@ -109,6 +109,8 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     sent.body = "";
     // The body counts while it is being compressed as well.
     count(plain.length);
+    // It may have been the one response too many.
+    if (isClosed(response)) return onEncoded();
     const isLong = plain.length >= MIN_COMPRESSED_BYTES;
     const isCompressed = isLong && acceptsGzip(response.req.headers["accept-encoding"]);
     const body = isCompressed ? await compressOnce(plain) : plain;

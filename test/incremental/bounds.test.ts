@@ -3,8 +3,9 @@ import type { IncomingMessage } from "node:http";
 import { expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { latch } from "../support/latch.ts";
-import { startGateway } from "../support/gateway.ts";
+import { RELEASE_02, startGateway } from "../support/gateway.ts";
 import { LONG_TIMEOUT, withDeadline } from "../support/long-timeout.ts";
+import { post } from "../support/raw-requests.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
 import { askIncrementally, merge } from "../support/incremental.ts";
 import { EXPERIMENT, SIGNED_IN } from "./build-of-a-run.ts";
@@ -88,4 +89,35 @@ test("who does not read its pieces keeps its place", async () => {
   const ask = () => readFast(url, { path: "/graphql", graphql: "{ gateway { version } }" });
   for (let times = 0; times < 30; times++) expect(await ask()).toMatchObject({ status: 429 });
   expect(await readOn(unread)).toMatchObject({ status: 200, isWhole: true });
+});
+
+/** A name of the request, which the data of a result has once at most. */
+const NAME = "n".repeat(3_000);
+const runs = (selection: string) => `project(id: "ada.mnist") { experiments(first: 3) { ${selection} } }`;
+const ITEMS = `nodes @stream(initialCount: 0, label: "${NAME}") { buildJob { description } }`;
+
+test.each([
+  ["keys of the paths of parts", "", `{ ${NAME}: ${runs("nodes { ... @defer { id } }")} }`],
+  ["labels of parts", "", `{ ${runs(`nodes { ... @defer(label: "${NAME}") { id } }`)} }`],
+  ["labels of each item in the older format", "; deferSpec=20220824", `{ ${runs(ITEMS)} }`],
+  ["keys of the paths of errors", "", `{ ${NAME}: ${runs("nodes { buildJob { description } }")} }`],
+])("MAX_RESULT_BYTES counts %s", async (_, format, query) => {
+  const { opened, open } = latch();
+  const results = [1, 2, 3].map((id) => ({ id, build_job: `ada.mnist.builds.${id}` }));
+  const upstream = await startFake(async ({ path }) => {
+    if (path.includes("experiments")) return { json: { count: 3, next: null, previous: null, results } };
+    if (format === "") return undefined;
+    if (!path.includes("builds/1")) await opened;
+    return { json: { id: 7, description: "A build." } };
+  });
+  const { url } = await startGateway({ upstream, env: { ...RELEASE_02, MAX_RESULT_BYTES: "5500" } });
+  const headers = { ...SIGNED_IN, accept: `multipart/mixed${format}, application/json` };
+  const { body } = await post(`${url}/graphql`, { query }, headers);
+  let text = "";
+  for await (const bytes of body ?? []) {
+    text += new TextDecoder().decode(bytes);
+    // The others do not come before the first one is delivered.
+    if (text.includes("A build.")) open();
+  }
+  expect(text).toContain("OPERATION_TOO_LARGE");
 });

@@ -69,6 +69,30 @@ test("a fragment of which everything is skipped is delivered without fields", as
   });
 });
 
+test("a fragment that is deferred twice at one place is delivered once", async () => {
+  const { ask } = await start();
+  const payloads =
+    await ask(`{ experiment(id: "ada.mnist.3") { ...A @defer ...A @defer ... { ...A @defer } } }
+  fragment A on Experiment { status }`);
+  expect(payloads).toEqual([
+    { data: { experiment: {} }, pending: [{ id: "0", path: ["experiment"] }], hasNext: true },
+    { incremental: [{ id: "0", data: { status: "RUNNING" } }], completed: [{ id: "0" }], hasNext: false },
+  ]);
+});
+
+test("fragments whose deferred spreads double at each level are refused, also without fields", async () => {
+  const { ask, calls } = await start();
+  const levels = Array.from({ length: 14 }, (_, level) => {
+    const spread = `...f${level + 1} @defer`;
+    return `fragment f${level} on Run { ${spread} ${spread}(label: "${level}") }`;
+  }).join(" ");
+  const last = "fragment f14 on Run { ... on Job { ... on Run { ... on Experiment { id } } } }";
+  expect(await ask(`{ run(id: "ada.mnist.experiments.3") { ...f0 } } ${levels} ${last}`)).toMatchObject([
+    { errors: [{ extensions: { code: "OPERATION_TOO_LARGE" } }] },
+  ]);
+  expect(calls()).toEqual([]);
+});
+
 test("fragments of introspection, as many as there may be, are refused when they are too many parts", async () => {
   const { gateway } = await start();
   const many = Array.from({ length: 90 }, () => "... @defer { name }").join(" ");

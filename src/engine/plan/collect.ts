@@ -50,7 +50,7 @@ export function collectFields(
   sets: readonly SelectionSetNode[],
 ): Collected {
   const nodesByKey = new Map<string, FieldNode[]>();
-  const begun: Collected["begun"][number][] = [];
+  const begun = new Map<unknown, Collected["begun"][number]>();
   const seen = new Set<string>();
   const collect = ({ selections }: SelectionSetNode): void => {
     for (const node of selections) {
@@ -65,7 +65,8 @@ export function collectFields(
       const part = isSpread ? fragments.get(node.name.value) : node;
       if (!part || (type && !appliesTo(schema, part.typeCondition?.name.value, type))) continue;
       const deferred = deferral?.deferredOf(node);
-      if (deferred) begun.push({ label: deferred.label, set: part.selectionSet });
+      // No two have one label. Spread again, a fragment would only be delivered twice.
+      if (deferred) begun.set(deferred.label ?? part, { label: deferred.label, set: part.selectionSet });
       else if (!isSpread || !seen.has(node.name.value)) {
         if (isSpread) seen.add(node.name.value);
         collect(part.selectionSet);
@@ -73,7 +74,7 @@ export function collectFields(
     }
   };
   for (const set of sets) collect(set);
-  return { nodesByKey, begun };
+  return { nodesByKey, begun: [...begun.values()] };
 }
 
 /** The fields that are selected below a field, deferred or not. Ignores type conditions: no two types here use one name for different things. */

@@ -153,10 +153,10 @@ const extensionsOf = (type: GraphQLObjectType, name: string): FieldExtensions =>
 
 /** The needs of deferred fragments, with those within them. */
 function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
-  const all = deferred.flatMap(({ selection }) => {
-    const { needs } = selection();
-    return needs.deferred ? [needs, needs.deferred()] : [needs];
-  });
+  // A set, because nested spreads can grow exponentially.
+  const reached = new Set(deferred.map(({ selection }) => selection()));
+  for (const each of reached) for (const { selection } of each.deferred) reached.add(selection());
+  const all = [...reached].map(({ needs }) => needs);
   return { keys: all.flatMap(({ keys }) => keys), children: all.flatMap(({ children }) => children) };
 }
 

@@ -62,8 +62,11 @@ export function openQueue(meter: Meter) {
     if (next.isLast) open.delete(next.part);
     for (const part of next.pending) open.add(part);
     const last = delivered.at(-1);
-    if (!last?.items || !next.items || last.part !== next.part) delivered.push(next);
-    else {
+    if (!last?.items || !next.items || last.part !== next.part) {
+      // The older format repeats the path and the label for each result; those of the last are counted where the part is created.
+      if (!next.isLast && !meter.countNames(next.part.path, next.part.label)) return;
+      delivered.push(next);
+    } else {
       // Pushed: what is copied for each item takes seconds for a long list.
       last.items.push(...next.items);
       last.errors.push(...next.errors);

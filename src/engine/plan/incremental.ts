@@ -32,9 +32,8 @@ interface Waiting {
 
 /** Fields of a result that take as much memory as a part. */
 const FIELDS_PER_PART = 4;
-/** Size of `{"id":"10","path":[]}` and what surrounds it, and of a key of the path. */
+/** Size of `{"id":"10","path":}` and what surrounds it. */
 const BYTES_PER_PART = 90;
-const BYTES_PER_KEY = 12;
 
 /** Heap of a part until the last one is delivered, counted as bytes of JSON: its run, and what waits for it. */
 const PENDING_PART_BYTES = 1_500;
@@ -78,7 +77,7 @@ export function deliverIncrementally(
       if (isDropped(container) || container.slots[container.at] === null) return;
       const path = pathOf(container);
       const add = (label: string | null, begin: (part: PendingPart) => void): void => {
-        if (!meter.count(FIELDS_PER_PART, BYTES_PER_PART + path.length * BYTES_PER_KEY)) return;
+        if (!meter.count(FIELDS_PER_PART, BYTES_PER_PART) || !meter.countNames(path, label)) return;
         if (!meter.chargeMemory(PENDING_PART_BYTES)) return;
         const part = { id: String(count++), path, ...(label !== null && { label }) };
         parts.push({ part, begin: () => begin(part) });

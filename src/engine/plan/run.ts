@@ -165,7 +165,11 @@ function fail(
   }
   const isNull = isNullable || run.onError === "NULL";
   // Errors with an unknown outcome are reported even above the limit.
-  if (run.meter.countError() || hasOutcome(error)) run.errors.push(locate(error, nodes, at, above));
+  if (run.meter.countError() || hasOutcome(error)) {
+    const located = locate(error, nodes, at, above);
+    if (!run.meter.countNames(located.path ?? [])) return;
+    run.errors.push(located);
+  }
   if (isNull) return void (slots[at] = null);
   for (let container: Container | null = above; container; container = container.parent) {
     container.isNulled = true;
