@@ -32,6 +32,10 @@ const TOO_LONG: readonly Row[] = (
       "order.metric: expected at most 2000 characters, got 50000",
     ],
     [`filter: {allTags: [${'"",'.repeat(2_001)}]}`, "filter.allTags: expected at most 2000 values, got 2001"],
+    [
+      `filter: {declarations: {name: "lr", values: [${'"a",'.repeat(2_001)}]}}`,
+      "filter.declarations[0].values: expected at most 2000 values, got 2001",
+    ],
     [`query: "${"x".repeat(2_001)}"`, "query: expected at most 2000 characters, got 2001"],
   ] as const
 ).map(([args, message]) => [`experiments(${args})`, message]);

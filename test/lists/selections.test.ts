@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 import { errorsOf, failure } from "../support/errors.ts";
 import type { Seen, FakeResponse } from "../support/fake.ts";
 import { startBefore } from "../support/gateway.ts";
+import { upTo } from "../support/one-read.ts";
 import { POLYAXON } from "../support/profiles.ts";
+import { subscribe } from "../support/subscriber.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject } from "./rows.ts";
 import SELECTIONS from "./selections.json" with { type: "json" };
@@ -80,6 +82,34 @@ describe("a filter by a group", () => {
     const { ask, service } = await startSelections("polyaxon-0.2");
     expect(await ask(filtered('{groups: ["ada.mnist.1", "ada.mnist.2"]}'))).toEqual(found("10", "11", "20"));
     expect(service.calls()).toEqual(["GET ada/mnist/experiments?query=group%3A1%7C2"]);
+  });
+
+  test("reads each group once, and a hundred at most", async () => {
+    const { ask, service } = await startSelections();
+    const groups = (ids: readonly number[]) =>
+      `{groups: [${ids.map((id) => `"ada.mnist.${id}"`).join(" ")}]}`;
+    await ask(filtered(groups(Array.from({ length: 400 }, (_, index) => 1 + (index % 2)))));
+    expect(service.calls()).toContain("GET ada/mnist/groups?query=id%3A1%7C2&limit=100");
+    const sent = service.calls().length;
+    expect(errorsOf(await ask(filtered(groups(upTo(101)))))).toEqual([
+      failure(
+        "project.experiments",
+        "BAD_USER_INPUT",
+        "filter.groups: expected at most 100 different groups, got 101",
+      ),
+    ]);
+    expect(service.calls()).toHaveLength(sent);
+  });
+
+  test("of a subscription is refused as well if one of several groups is a selection", async () => {
+    const { url } = await startSelections();
+    const { next } = await subscribe(url, {
+      query: `subscription { runsUpdated(of: "ada.mnist", filter: {groups: ["ada.mnist.1", "ada.mnist.4"]}) { run { id } } }`,
+    });
+    const { errors } = (await next()) ?? {};
+    expect(errors?.map(({ message }) => message)).toEqual([
+      "filter.groups: expected a selection as the only Group of a list of a project, got ada.mnist.4 with others",
+    ]);
   });
 
   test.each([

@@ -102,6 +102,17 @@ describe("metricSeries", () => {
     ]);
   });
 
+  test("names that are too long together are refused", async () => {
+    const gateway = await startBefore(() => ({ json: { results: [] } }));
+    const names = Array.from({ length: 500 }, (_, index) => `m${index}`);
+    const query = `query ($names: [String!]) { experiment(id: "ada.mnist.42") { metricSeries(names: $names) { name } } }`;
+    const { errors } = await gateway.ask(query, { names });
+    expect(errors?.map(({ message }) => message)).toEqual([
+      "names: expected at most 2000 characters in different names, with one between them, got 2389",
+    ]);
+    expect((await gateway.ask(query, { names: Array(2_000).fill("loss") })).errors).toBeUndefined();
+  });
+
   test("of records without values is empty", async () => {
     const results = [{ id: 1 }, { id: 2, values: null }, { id: 3, values: [1] }];
     const series = await openSeries(await startRecords({ [METRICS]: { results } }));
