@@ -3,7 +3,7 @@ import type { Format } from "./formats.ts";
 import type { ExportedRun, NamedColumn } from "./run-columns.ts";
 
 /** A row: a run, and what the row shows of it, where a run has several rows. */
-export interface Row {
+export interface ExportRow {
   readonly run: ExportedRun;
   readonly detail: unknown;
   /** When it was read, by the clock of the upstream service, in milliseconds since 1970. */
@@ -22,17 +22,17 @@ const LONG_ROW_LENGTH = 20_000;
  * one is formatted, when it has been sent.
  */
 export function openChunks(
-  rows: Iterator<Row, undefined>,
+  rows: Iterator<ExportRow, undefined>,
   columns: readonly NamedColumn[],
   format: Format,
   context: Context,
 ): () => Promise<string> {
   const hasDetails = columns.some(({ isOfRun }) => !isOfRun);
-  let last: Pick<Row, "run" | "now"> | null = null;
+  let last: Pick<ExportRow, "run" | "now"> | null = null;
   let cells: string[] = [];
   let charged = 0;
 
-  function* lineOf({ run, detail, now }: Row): Steps<string> {
+  function* lineOf({ run, detail, now }: ExportRow): Steps<string> {
     const isSameRun = hasDetails && last?.run === run && last.now === now;
     if (!isSameRun) [last, cells] = [{ run, now }, []];
     let written = 0;
@@ -65,7 +65,7 @@ export function openChunks(
   return () => context.runCooperatively(nextChunk());
 }
 
-function* cellOf(column: NamedColumn, { run, detail, now }: Row, format: Format): Steps<string> {
+function* cellOf(column: NamedColumn, { run, detail, now }: ExportRow, format: Format): Steps<string> {
   const json = column.jsonOf ? yield* column.jsonOf(run) : null;
   const formatted =
     json === null

@@ -10,7 +10,7 @@ import { finite } from "../../graphql/types/series.ts";
 import { loopError } from "../../rest/session/page-reader.ts";
 import { millisecondsOf } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
-import { openChunks, type Row } from "./chunks.ts";
+import { openChunks, type ExportRow } from "./chunks.ts";
 import type { Format } from "./formats.ts";
 import type { ExportParameters } from "./parameters.ts";
 import { createLeftOut, ERROR, type LeftOut } from "./left-out.ts";
@@ -68,7 +68,7 @@ export interface ReadScope {
 
 /** Rows that were read together. `more` reads those that follow for the same runs, in a new scope; null if none do. */
 interface RowBatch {
-  readonly rows: Iterator<Row, undefined>;
+  readonly rows: Iterator<ExportRow, undefined>;
   readonly more: ((context: Context) => Promise<RowBatch>) | null;
 }
 
@@ -263,7 +263,7 @@ export function rowsOfRuns(
     const columns = given ?? (await context.runCooperatively(columnsIn(first.runs, first.next === null)));
     const leftOut = createLeftOut(columns);
     const keys = keysOf(columns);
-    const readRow = (listed: ExportedRun, own: Context): Promise<readonly Row[]> =>
+    const readRow = (listed: ExportedRun, own: Context): Promise<readonly ExportRow[]> =>
       loadFor(keys, listed, own).then(
         (run) => {
           leftOut.countRead();
