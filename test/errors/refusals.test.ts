@@ -44,14 +44,20 @@ describe.each(REFUSALS)("%s:", (_, rows) => {
 
 const REFUSED = "The service refused the input.";
 
-test.each<[string, unknown, string]>([
-  ["the 100th", [...Array<string>(99).fill(""), "late"], "late"],
-  ["a later", [...Array<string>(100).fill(""), "late"], REFUSED],
-  ["an eighth-level", JSON.parse(`${"[".repeat(8)}"deep"${"]".repeat(8)}`), "deep"],
-  ["a deeper", JSON.parse(`${"[".repeat(9)}"deep"${"]".repeat(9)}`), REFUSED],
-])("%s string of a refusal is read as the limits say", (_, json, message) =>
-  expectRefused({ reported: { status: 400, json }, code: "BAD_USER_INPUT", message }),
-);
+const inBrackets = (levels: number): unknown =>
+  JSON.parse(`${"[".repeat(levels)}"deep"${"]".repeat(levels)}`);
+const refused = (json: unknown, message = REFUSED): Refusal => ({
+  reported: { status: 400, json },
+  code: "BAD_USER_INPUT",
+  message,
+});
+
+test.each([
+  refused([...Array<string>(99).fill(""), "late"], "late"),
+  refused([...Array<string>(100).fill(""), "late"]),
+  refused(inBrackets(8), "deep"),
+  refused(inBrackets(9)),
+])("a refusal is read to its 100th string and eighth level: %.30j", expectRefused);
 
 const compressed = (text: string | Buffer, message: string): Refusal => ({
   reported: { ...jsonText(text, "gzip"), status: 409 },

@@ -105,15 +105,20 @@ test.each<[string, object, string, string]>([
   await expectAlive();
 });
 
-/* With null, it depends on the order of the exports which of them are refused for their memory. */
-test.each<[string, object, string, number | null]>([
-  ["names that are longer than their JSON", { declarations: LONG_NAMES }, "csv", 400],
-  ["such names, in NDJSON", { declarations: LONG_NAMES }, "ndjson", 400],
-  ["a cell of formulas", { description: ";=".repeat(4_500_000) }, "csv?columns=description", 200],
-  ["one value under nested names", { declarations: NESTED }, `ndjson?columns=${NESTED_NAMES.join()}`, null],
-  ["such names, in CSV", { declarations: NESTED }, `csv?columns=${NESTED_NAMES.join()}`, null],
-  ["a cell of quotation marks", { description: '"'.repeat(4_400_000) }, "csv?columns=description", 200],
-])("a process lives through exports of %s", async (_, written, format, status) => {
+/* The first status comes; of exports that are refused for their memory, some can be left. */
+test.each<[string, object, string, readonly number[]]>([
+  ["names that are longer than their JSON", { declarations: LONG_NAMES }, "csv", [400]],
+  ["such names, in NDJSON", { declarations: LONG_NAMES }, "ndjson", [400]],
+  ["a cell of formulas", { description: ";=".repeat(4_500_000) }, "csv?columns=description", [200]],
+  [
+    "one value under nested names",
+    { declarations: NESTED },
+    `ndjson?columns=${NESTED_NAMES.join()}`,
+    [400, 200],
+  ],
+  ["such names, in CSV", { declarations: NESTED }, `csv?columns=${NESTED_NAMES.join()}`, [400, 200]],
+  ["a cell of quotation marks", { description: '"'.repeat(4_400_000) }, "csv?columns=description", [200]],
+])("a process lives through exports of %s", async (_, written, format, allowed) => {
   const { url, expectAlive } = await start(written);
   const read = async () => {
     const response = await fetch(`${url}/export/ada.mnist/runs.${format}`, { headers: HEADERS });
@@ -121,6 +126,7 @@ test.each<[string, object, string, number | null]>([
     return response.status;
   };
   const statuses = await Promise.all(numbers(4).map(read));
-  expect(statuses).toEqual(status === null ? expect.arrayContaining([400]) : numbers(4).map(() => status));
+  expect([...new Set(statuses)].filter((status) => !allowed.includes(status))).toEqual([]);
+  expect(statuses).toContain(allowed[0]);
   await expectAlive();
 });

@@ -1,7 +1,8 @@
 import { GraphQLError, valueFromASTUntyped, type ValueNode, visit } from "graphql";
 import { MAX_NESTING } from "../../rest/api/json-scan.ts";
 import { roundedOf } from "../../rest/api/reader.ts";
-import { isDeeper, isObject, joinPath } from "../../rest/api/record.ts";
+import { isDeeper } from "../../rest/api/parse-json.ts";
+import { isObject, joinPath } from "../../rest/api/record.ts";
 import { builder } from "./builder.ts";
 
 builder.scalarType("DateTime", {

@@ -1,5 +1,9 @@
 import { yieldToEventLoop } from "../../engine/scheduler.ts";
+<<<<<<< HEAD
 import type { Context, GatewayDetails, Steps } from "../../graphql/core/context.ts";
+=======
+import type { Context, GatewayFacts } from "../../graphql/core/context.ts";
+>>>>>>> m2
 import type { RunsParent } from "../../graphql/core/ids.ts";
 import { kinds } from "../../graphql/core/kinds.ts";
 import { Experiment } from "../../graphql/core/refs.ts";
@@ -10,6 +14,7 @@ import { finite } from "../../graphql/types/series.ts";
 import { loopError } from "../../rest/session/page-reader.ts";
 import { millisecondsOf } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
+import { openChunks, type ExportRow } from "./chunks.ts";
 import type { Format } from "./formats.ts";
 import type { ExportParameters } from "./parameters.ts";
 import { createLeftOut, ERROR, type LeftOut } from "./left-out.ts";
@@ -65,17 +70,9 @@ export interface ReadScope {
   readonly end: () => void;
 }
 
-/** A row: a run, and what the row shows of it, where a run has several rows. */
-interface Row {
-  readonly run: ExportedRun;
-  readonly detail: unknown;
-  /** When it was read, by the clock of the upstream service, in milliseconds since 1970. */
-  readonly now: number;
-}
-
 /** Rows that were read together. `more` reads those that follow for the same runs, in a new scope; null if none do. */
 interface RowBatch {
-  readonly rows: Iterator<Row, undefined>;
+  readonly rows: Iterator<ExportRow, undefined>;
   readonly more: ((context: Context) => Promise<RowBatch>) | null;
 }
 
@@ -161,70 +158,6 @@ export async function openTable(
     if (head !== "") yield head;
   }
   return { count: first.count, text: textOf() };
-}
-
-/** Characters of a chunk, which takes a few milliseconds to send. */
-const CHUNK_LENGTH = 500_000;
-
-/** Characters of the cells of a row that are written without a pause. */
-const LONG_ROW_LENGTH = 20_000;
-
-/**
- * Returns a function that formats the rows of the next chunk of the file, in steps, and returns an empty string after the last row. Cells
- * that all rows of a run share are formatted once for rows of the run that follow each other. The memory of a chunk counts until the next
- * one is formatted, when it has been sent.
- */
-function openChunks(
-  rows: Iterator<Row, undefined>,
-  columns: readonly NamedColumn[],
-  format: Format,
-  context: Context,
-): () => Promise<string> {
-  const hasDetails = columns.some(({ isOfRun }) => !isOfRun);
-  let last: Pick<Row, "run" | "now"> | null = null;
-  let cells: string[] = [];
-  let charged = 0;
-
-  function* lineOf({ run, detail, now }: Row): Steps<string> {
-    const isSameRun = hasDetails && last?.run === run && last.now === now;
-    if (!isSameRun) [last, cells] = [{ run, now }, []];
-    let written = 0;
-    for (const [index, column] of columns.entries()) {
-      const known = isSameRun && column.isOfRun ? cells[index] : undefined;
-      const cell = known ?? (yield* cellOf(column, { run, detail, now }, format));
-      cells[index] = cell;
-      written += cell.length;
-      if (written < LONG_ROW_LENGTH) continue;
-      charged += written;
-      yield written;
-      written = 0;
-    }
-    return format.lineOf(cells);
-  }
-
-  function* nextChunk(): Steps<string> {
-    const kept = hasDetails ? cells.reduce((length, cell) => length + cell.length, 0) : 0;
-    yield kept - charged;
-    charged = kept;
-    let chunk = "";
-    for (let row = rows.next(); !row.done; row = rows.next()) {
-      chunk += yield* lineOf(row.value);
-      if (chunk.length >= CHUNK_LENGTH) break;
-      yield;
-    }
-    if (!hasDetails) cells = [];
-    return chunk;
-  }
-  return () => context.runCooperatively(nextChunk());
-}
-
-function* cellOf(column: NamedColumn, { run, detail, now }: Row, format: Format): Steps<string> {
-  const json = column.jsonOf ? yield* column.jsonOf(run) : null;
-  const formatted =
-    json === null
-      ? format.cellOf(column.cellOf(run, detail, now), column.name)
-      : format.jsonOf(json, column.name);
-  return typeof formatted === "string" ? formatted : yield* formatted;
 }
 
 interface Point {
@@ -334,7 +267,7 @@ export function rowsOfRuns(
     const columns = given ?? (await context.runCooperatively(columnsIn(first.runs, first.next === null)));
     const leftOut = createLeftOut(columns);
     const keys = keysOf(columns);
-    const readRow = (listed: ExportedRun, own: Context): Promise<readonly Row[]> =>
+    const readRow = (listed: ExportedRun, own: Context): Promise<readonly ExportRow[]> =>
       loadFor(keys, listed, own).then(
         (run) => {
           leftOut.countRead();

@@ -63,3 +63,9 @@ function unmarked(value: unknown, integerFor: (mark: string) => object): unknown
   else if (isObject(value)) for (const name in value) value[name] = unmarked(value[name], integerFor);
   return value;
 }
+
+/** Whether a value is nested more than `levels` deep. For values that no JSON had: YAML, and literals of documents. */
+export const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));

@@ -26,12 +26,6 @@ export const mapped = <Name extends string, Row, Result>(
     (Object.keys(table) as Name[]).map((name) => [name, replace(table[name], name)]),
   ) as Readonly<Record<Name, Result>>;
 
-/** Whether a value is nested more than `levels` deep. For values that no JSON had: YAML, and literals of documents. */
-export const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === "object" &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
-
 /** JSON as its text, which Node.js has since release 21. */
 export const { rawJSON, isRawJSON } = JSON as {
   readonly rawJSON?: (json: string) => object;

@@ -2,7 +2,8 @@ import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
 import { GatewayError } from "../../errors.ts";
 import { MAX_NESTING } from "./json-scan.ts";
-import { type ByName, type Check, isDeeper, isObject, textOrObject } from "./record.ts";
+import { isDeeper } from "./parse-json.ts";
+import { type ByName, type Check, isObject, textOrObject } from "./record.ts";
 import { integerOf } from "./reader.ts";
 
 const require = createRequire(import.meta.url);

@@ -1,0 +1,75 @@
+import type { Context, Steps } from "../../graphql/core/context.ts";
+import type { Format } from "./formats.ts";
+import type { ExportedRun, NamedColumn } from "./run-columns.ts";
+
+/** A row: a run, and what the row shows of it, where a run has several rows. */
+export interface ExportRow {
+  readonly run: ExportedRun;
+  readonly detail: unknown;
+  /** When it was read, by the clock of the upstream service, in milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Characters of a chunk, which takes a few milliseconds to send. */
+const CHUNK_LENGTH = 500_000;
+
+/** Characters of the cells of a row that are written without a pause. */
+const LONG_ROW_LENGTH = 20_000;
+
+/**
+ * Returns a function that formats the rows of the next chunk of the file, in steps, and returns an empty string after the last row. Cells
+ * that all rows of a run share are formatted once for rows of the run that follow each other. The memory of a chunk counts until the next
+ * one is formatted, when it has been sent.
+ */
+export function openChunks(
+  rows: Iterator<ExportRow, undefined>,
+  columns: readonly NamedColumn[],
+  format: Format,
+  context: Context,
+): () => Promise<string> {
+  const hasDetails = columns.some(({ isOfRun }) => !isOfRun);
+  let last: Pick<ExportRow, "run" | "now"> | null = null;
+  let cells: string[] = [];
+  let charged = 0;
+
+  function* lineOf({ run, detail, now }: ExportRow): Steps<string> {
+    const isSameRun = hasDetails && last?.run === run && last.now === now;
+    if (!isSameRun) [last, cells] = [{ run, now }, []];
+    let written = 0;
+    for (const [index, column] of columns.entries()) {
+      const known = isSameRun && column.isOfRun ? cells[index] : undefined;
+      const cell = known ?? (yield* cellOf(column, { run, detail, now }, format));
+      cells[index] = cell;
+      written += cell.length;
+      if (written < LONG_ROW_LENGTH) continue;
+      charged += written;
+      yield written;
+      written = 0;
+    }
+    return format.lineOf(cells);
+  }
+
+  function* nextChunk(): Steps<string> {
+    const kept = hasDetails ? cells.reduce((length, cell) => length + cell.length, 0) : 0;
+    yield kept - charged;
+    charged = kept;
+    let chunk = "";
+    for (let row = rows.next(); !row.done; row = rows.next()) {
+      chunk += yield* lineOf(row.value);
+      if (chunk.length >= CHUNK_LENGTH) break;
+      yield;
+    }
+    if (!hasDetails) cells = [];
+    return chunk;
+  }
+  return () => context.runCooperatively(nextChunk());
+}
+
+function* cellOf(column: NamedColumn, { run, detail, now }: ExportRow, format: Format): Steps<string> {
+  const json = column.jsonOf ? yield* column.jsonOf(run) : null;
+  const formatted =
+    json === null
+      ? format.cellOf(column.cellOf(run, detail, now), column.name)
+      : format.jsonOf(json, column.name);
+  return typeof formatted === "string" ? formatted : yield* formatted;
+}
