@@ -98,6 +98,13 @@ test.each<[string, (url: string) => Promise<void>]>([
     async (url) => void (await Promise.all(numbers(32).map(() => post(url, LONG)))),
   ],
   [
+    "long single results as streams, not read",
+    (url) =>
+      pipeline(url, 64, [
+        `POST /graphql HTTP/1.1\r\nhost: gateway\r\naccept: multipart/mixed\r\ncontent-type: application/json\r\ncontent-length: ${LONG.length}\r\n\r\n${LONG}`,
+      ]),
+  ],
+  [
     "long results of a WebSocket that are not read",
     (url) =>
       flood(

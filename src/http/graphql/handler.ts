@@ -117,9 +117,12 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
       const status = !isStream || head.status === 429 || head.status === 503 ? head.status : 200;
       const json = jsonOf(result);
       if (isStream || !type) {
-        operation.end(status);
-        // A stream of one message, because the caller accepts no JSON.
-        return stream(only(json), status, false);
+        // A stream of one message, because the caller accepts no JSON. Until it is written, the memory of the result counts.
+        return stream(
+          only(json, () => operation.end(status)),
+          status,
+          false,
+        );
       }
       const sent = { body: JSON.stringify(json), ...head };
       // Until it is encoded, the memory of the result counts and its permit is kept.

@@ -74,8 +74,14 @@ function olderFormatOf(delivered: readonly IncrementalResult[], errorsOf: Errors
   return incremental.length > 0 ? { incremental } : {};
 }
 
-export async function* only(message: object): AsyncGenerator<object> {
-  yield message;
+/** One message. Calls back once when it is written, or when it is returned. */
+export function only(message: object, onEnd: () => void): AsyncIterableIterator<object> {
+  const rest = [message];
+  const next = async () => {
+    const value = rest.shift();
+    return value ? { done: false as const, value } : OVER;
+  };
+  return converted<object>({ next }, (value) => value, onEnd);
 }
 
 /**
