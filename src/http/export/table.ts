@@ -1,9 +1,5 @@
 import { yieldToEventLoop } from "../../engine/scheduler.ts";
-<<<<<<< HEAD
-import type { Context, GatewayDetails, Steps } from "../../graphql/core/context.ts";
-=======
-import type { Context, GatewayFacts } from "../../graphql/core/context.ts";
->>>>>>> m2
+import type { Context, GatewayDetails } from "../../graphql/core/context.ts";
 import type { RunsParent } from "../../graphql/core/ids.ts";
 import { kinds } from "../../graphql/core/kinds.ts";
 import { Experiment } from "../../graphql/core/refs.ts";
