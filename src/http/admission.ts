@@ -104,8 +104,12 @@ class ConcurrencyLimit {
   /** The permit to preempt when a limit is reached; null without one. */
   #preemptibleFor(exceeded: ExceededLimit, caller: Caller): Permit | null {
     const isPreemptible = (permit: Permit) => permit.isIdle && IS_AMONG[exceeded](permit.caller, caller);
-    const idle = this.preemptible.members().find(isPreemptible);
-    return idle ?? (exceeded === "unverified" || exceeded === "gateway" ? this.#unverifiedFor(caller) : null);
+    const idle = this.preemptible.members().filter(isPreemptible);
+    const isOfAll = exceeded === "unverified" || exceeded === "gateway";
+    const unverified =
+      idle.find((permit) => permit.caller.verification !== "verified") ??
+      (isOfAll ? this.#unverifiedFor(caller) : null);
+    return unverified ?? idle[0] ?? null;
   }
 
   /** A permit of the address that has the most, if the caller is verified or its address would still have fewer. */
@@ -200,7 +204,8 @@ const IS_AMONG: Readonly<Record<ExceededLimit, (other: Caller, caller: Caller) =
   caller: (other, caller) => other === caller,
   address: (other, caller) => other.verification !== "verified" && other.address === caller.address,
   unverified: (other) => other.verification !== "verified",
-  gateway: () => true,
+  // Whoever has no accepted token cannot take the permit of one who has.
+  gateway: (other, caller) => other.verification !== "verified" || caller.verification === "verified",
 };
 
 const RETRY = { retryAfterSeconds: 1 };

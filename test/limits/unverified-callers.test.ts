@@ -85,3 +85,12 @@ test.each([
     data: { __typename: "Query" },
   });
 });
+
+test("an operation whose body has not come does not give way to callers without a token", async () => {
+  const fixture = await startFixture({ env: { MAX_OPERATIONS: "1" } });
+  await fixture.accept("ada", "bob");
+  const idle = await ENTER.POST(fixture, { token: "ada" }, "idle");
+  expect((await ENTER.POST(fixture, { token: null }, "active")).outcome).toBe(503);
+  expect((await ENTER.POST(fixture, { token: "bob" }, "active")).outcome).toBe("in");
+  await idle.closed;
+});

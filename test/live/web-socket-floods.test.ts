@@ -1,8 +1,10 @@
 import { once } from "node:events";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { WebSocket } from "ws";
 import { experimentId, RUN_UPDATED, startLive } from "../support/live-service.ts";
 import { LONG_TIMEOUT, withoutPings } from "../support/long-timeout.ts";
 import { openSocket } from "../support/admission.ts";
+import { stopwatchRuns } from "../support/stopwatch.ts";
 
 test("a client that sends and does not read is disconnected after a while, which is no fault of the gateway", async () => {
   withoutPings();
@@ -13,9 +15,13 @@ test("a client that sends and does not read is disconnected after a while, which
   const payload = { query: RUN_UPDATED, variables: { id: experimentId(1) } };
   socket.send(JSON.stringify({ id: "1", type: "subscribe", payload }));
   socket.pause();
-  const ping = JSON.stringify({ type: "ping", payload: { text: "x".repeat(1_000) } });
+  const query = `{ __schema { types { name fields { name } } } }${" ".repeat(1_000)}`;
   const lost = vi.fn<() => void>();
-  for (let sent = 0; sent < 20_000; sent++) socket.send(ping, (error) => error && lost());
+  for (let sent = 0; sent < 20_000; sent++)
+    socket.send(
+      JSON.stringify({ id: `${sent + 2}`, type: "subscribe", payload: { query } }),
+      (error) => error && lost(),
+    );
   // Nothing more is read from it.
   let buffered = -1;
   const isStill = () => buffered === (buffered = socket.bufferedAmount);
@@ -59,4 +65,49 @@ test("a message may come in 16 fragments, as browsers send long ones, and in no 
   const [answer] = await once(socket, "message");
   send('{"type":"ping"} ');
   expect([String(answer), await closed]).toEqual(['{"type":"pong"}', 1_008]);
+});
+
+test("a pong does not repeat the payload of its ping", async () => {
+  const { socket } = await openSocket(await startLive([]), { token: null });
+  socket.send('{"type":"ping","payload":{"number":1e20}}');
+  expect(String((await once(socket, "message"))[0])).toBe('{"type":"pong"}');
+});
+
+test("a client whose message does not end is disconnected when too much was read with its fragments", async () => {
+  const { url } = await startLive([], { env: { MAX_WAITING_BYTES: "200000" } });
+  const { socket, closed } = await openSocket({ url }, { token: null });
+  for (const part of '{"type"') {
+    socket.send(part, { fin: false });
+    for (let sent = 0; sent < 1_000; sent++) socket.pong("x".repeat(125));
+  }
+  expect(await closed).toBe(1_006);
+});
+
+test("messages of many clients that come at once are read in time slices", async () => {
+  const { url } = await startLive([]);
+  const clients = await Promise.all(Array.from({ length: 50 }, () => openSocket({ url }, { token: null })));
+  let turn = 0;
+  let isOver = false;
+  const countTurns = (): void => {
+    turn++;
+    if (!isOver) setImmediate(countTurns);
+  };
+  const turns: number[] = [];
+  const { send } = WebSocket.prototype;
+  const answered = vi.spyOn(WebSocket.prototype, "send").mockImplementation(function (
+    this: WebSocket,
+    ...given
+  ) {
+    if (given[0] === '{"type":"pong"}') turns.push(turn);
+    Reflect.apply(send, this, given);
+  });
+  onTestFinished(() => answered.mockRestore());
+  stopwatchRuns();
+  const pongs = clients.map(({ socket }) => once(socket, "message"));
+  for (const { socket } of clients) socket.send('{"type":"ping"}');
+  countTurns();
+  await Promise.all(pongs);
+  isOver = true;
+  expect(turns).toHaveLength(50);
+  expect(new Set(turns).size).toBeGreaterThan(25);
 });

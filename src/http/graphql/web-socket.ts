@@ -38,6 +38,13 @@ const MAX_UNREAD_BYTES = 65_536;
 /** Memory of a message besides its bytes until it is sent: the frame, callbacks, entries of queues. */
 const MESSAGE_OVERHEAD_BYTES = 1_000;
 
+/** Bytes that are read at a time from which they count until a message is complete: a fragment keeps what was read with it in memory. */
+const MIN_COUNTED_BYTES = 1_000;
+
+/** What `graphql-ws` writes in front of the payload of a pong, and a pong without one. */
+const PONG_START = '{"type":"pong",';
+const PONG = '{"type":"pong"}';
+
 /** Maximum subscribe messages without an answer. Above it nothing more is read from the client until some are answered. */
 const MAX_UNANSWERED_SUBSCRIBES = 32;
 
@@ -60,6 +67,10 @@ class Client extends WebSocket {
   #unanswered = 0;
   /** Bytes of messages that are not handed to the operating system. */
   #unread = 0;
+  /** Bytes that were read since the last message. */
+  #received = 0;
+  /** Messages that wait for a time slice. */
+  #queued = 0;
   #waiting!: ReturnType<GatewayDependencies["responseWriter"]["openWaiting"]>;
   #cancelTimeout = () => {};
   /** Subscriptions, and subscribe messages that are not answered. */
@@ -75,6 +86,9 @@ class Client extends WebSocket {
     this.#usePermit(permit);
     // Safe: so is the `binaryType` of a connection.
     this.on("message", (data) => void (this.received = scanJson(data as Buffer)));
+    socket.prependListener("data", ({ length }: Buffer) => {
+      if (length >= MIN_COUNTED_BYTES) this.#addReceived(length);
+    });
     this.once("close", () => {
       this.#cancelIdle();
       this.#cancelTimeout();
@@ -100,7 +114,7 @@ class Client extends WebSocket {
     }
     this.#waiting.close();
     this.#usePermit(permit);
-    this.#waiting.count(this.#unread);
+    this.#waiting.count(this.#unread + this.#received);
     this.#becomeIdle();
     return true;
   }
@@ -129,15 +143,37 @@ class Client extends WebSocket {
 
   /** Reads from the client unless too much is unanswered or unread. */
   #controlFlow(): void {
-    if (this.#unanswered > MAX_UNANSWERED_SUBSCRIBES || this.#unread > MAX_UNREAD_BYTES) this.pause();
+    const isFull = this.#unanswered > MAX_UNANSWERED_SUBSCRIBES || this.#unread > MAX_UNREAD_BYTES;
+    if (isFull || this.#queued > 0) this.pause();
     else this.resume();
+  }
+
+  /** Hands a message on in a time slice of its caller: a long one takes 20 ms to be parsed. */
+  override emit(event: string | symbol, ...args: unknown[]): boolean {
+    if (event !== "message") return super.emit(event, ...args);
+    this.#addReceived(-this.#received);
+    this.#queued++;
+    this.#dependencies.scheduler.run(this.#permit.caller, () => {
+      this.#queued--;
+      if (this.readyState === this.OPEN) super.emit(event, ...args);
+      this.#controlFlow();
+    });
+    if (this.#queued > 0) this.#controlFlow();
+    return true;
+  }
+
+  #addReceived(bytes: number): void {
+    this.#received += bytes;
+    this.#waiting.count(bytes);
   }
 
   /**
    * Calls back when the message has been handed to the operating system, also where the client has gone, which `graphql-ws`
    * would write to the console. A client that reads none of its messages for a while is disconnected.
    */
-  override send(text: string, done?: unknown): void {
+  override send(message: string, done?: unknown): void {
+    // It need not repeat the payload of its ping, which may be long.
+    const text = message.startsWith(PONG_START) ? PONG : message;
     const bytes = Buffer.byteLength(text) + MESSAGE_OVERHEAD_BYTES;
     if (this.#unread === 0) this.#watchReader();
     this.#addUnread(bytes);
