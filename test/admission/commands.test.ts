@@ -1,7 +1,6 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { fakeClock } from "../support/fake-clock.ts";
 import { startGateway } from "../support/gateway.ts";
-import { LONG_TIMEOUT } from "../support/long-timeout.ts";
 import { upTo } from "../support/one-read.ts";
 import { startHolding } from "../support/holding.ts";
 import { startThrottling } from "../support/throttling.ts";
@@ -51,21 +50,13 @@ test("sends no further command of a mutation after one that timed out", async ()
   expect(held).toHaveLength(2);
 });
 
-test("tells of a command that was not sent after another that timed out", async () => {
+test("sends the next field of a mutation although a command before it timed out", async () => {
   const { url, held } = await startHolding();
   const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_HEADERS_TIMEOUT_MS: "200" } });
   const stop = (id: number) => `s${id}: stopExperiment(id: "ada.mnist.${id}", force: true) { isSent }`;
   const { errors } = await gateway.ask(`mutation { ${stop(1)} ${stop(2)} }`);
-  await vi.waitUntil(() => held.length > 0, LONG_TIMEOUT);
-  expect(held).toHaveLength(1);
-  expect(
-    errors?.map(({ message, extensions }) => [message, extensions["code"], extensions["outcome"]]),
-  ).toEqual([
-    ["The service did not answer in time.", "UPSTREAM_TIMEOUT", "unknown"],
-    [
-      "Not sent: the service did not answer an earlier command of this operation in time.",
-      "UPSTREAM_TIMEOUT",
-      undefined,
-    ],
-  ]);
+  expect(errors?.map(({ extensions }) => [extensions["code"], extensions["outcome"]])).toEqual(
+    [1, 2].map(() => ["UPSTREAM_TIMEOUT", "unknown"]),
+  );
+  expect(held).toHaveLength(2);
 });

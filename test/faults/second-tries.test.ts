@@ -61,8 +61,7 @@ describe("second tries of reads", () => {
     await reaches(gateway, "rungraph_operations_running", 0);
     expect(await one()).toBe("ok");
     expect(service.calls()).toHaveLength(2);
-    const sent = 'rungraph_upstream_request_seconds_count{method="GET",route=".*"}';
-    expect(await metricOf(gateway, sent)).toBe(2);
+    expect(await metricOf(gateway, "rungraph_upstream_request_seconds_count")).toBe(2);
   });
 
   test("are a tenth at most while much is asked", async () => {

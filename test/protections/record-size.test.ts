@@ -82,7 +82,7 @@ const STORIES: Readonly<Record<string, Case>> = {
   "series of names, by many fields": [
     { ...run({}), "/metrics": page({ id: 1, values: named(1) }) },
     ofRun(times(100, "metricSeries(names: $names) { name }"), { names: ["p0"] }),
-    ofRun(times(100, "metricSeries(names: $names) { name }"), { names: many(10_000, "p") }),
+    ofRun(times(100, "metricSeries(names: $names) { name }"), { names: many(400, "p") }),
   ],
   "a long text, by fields whose result is too long": [
     run({ readme: "\u0416".repeat(500_000) }),
@@ -134,7 +134,7 @@ const STORIES: Readonly<Record<string, Case>> = {
   "metrics of groups by name": [
     rows(...upTo(200).map((p) => ({ declarations: { p }, last_metric: { p0: p } }))),
     summaryOf(`groups(by: ["p"], metrics: $names) { metrics { name } }`, { names: ["p0"] }),
-    summaryOf(`groups(by: ["p"], metrics: $names) { metrics { name } }`, { names: many(10_000, "p") }),
+    summaryOf(`groups(by: ["p"], metrics: $names) { metrics { name } }`, { names: many(400, "p") }),
   ],
   "the importance of parameters for a metric that runs lack": [
     rows(...upTo(20).map(() => ({ declarations: named(200), last_metric: named(1_000) }))),
@@ -169,7 +169,7 @@ describe("is walked in turns with other work:", () => {
     ],
     "what many fields look for": [
       run({ declarations: named(1) }),
-      ofRun(times(200, "declarations(names: $names) { name }"), { names: many(5_000, "none") }),
+      ofRun(times(200, "declarations(names: $names) { name }"), { names: many(300, "none") }),
     ],
     "a long list in each of two runs": [
       {

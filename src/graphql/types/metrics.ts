@@ -158,6 +158,7 @@ const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 function setOfNames(names: readonly string[]): ReadonlySet<string> {
   const known = sets.get(names);
   if (known) return known;
+  checkLength("names", names, "names");
   const set = new Set(names);
   let characters = 0;
   for (const name of set) characters += name.length + 1;

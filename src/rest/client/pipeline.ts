@@ -10,21 +10,30 @@ export interface Pipeline extends AttemptSettings {
   readonly retries: Retries;
 }
 
-/** Sends one upstream call that nobody shares: a command or a download. Rejects like `sendAdmitted`. */
+/**
+ * Sends one upstream call that nobody shares: a command or a download. Commands that waited while another one of the operation timed out are
+ * not sent: they would wait behind it. Rejects like `sendAdmitted`.
+ */
 export async function send<Result>(
   pipeline: Pipeline,
   call: UpstreamCall,
   consume: ResponseConsumer<Result>,
 ): Promise<Result> {
-  const { request, consumer } = call;
+  const { request, requester, consumer } = call;
   // The body, and the variables that it was made of, at two bytes a character.
   if (request.body) consumer.chargeMemory(4 * request.body.length);
-  return sendAdmitted(pipeline, await pipeline.admission.acquire(call), consume);
+  const { timeouts } = requester;
+  const admitted = await pipeline.admission.acquire(call);
+  if (requester.timeouts > timeouts && request.endpoint.method !== "GET") {
+    pipeline.admission.release(admitted, null, null);
+    throw timedOutBeforeError(request.endpoint);
+  }
+  return sendAdmitted(pipeline, admitted, consume);
 }
 
 /**
  * Sends an admitted call, and retries reads when a retry can help: each attempt is admitted anew. Commands are never sent twice; after a 429
- * or a timeout no further command of the operation is sent. Rejects with `GatewayError`, and with `CancelledError` when all consumers have
+ * no further command of the operation is sent. Rejects with `GatewayError`, and with `CancelledError` when all consumers have
  * disconnected.
  */
 export async function sendAdmitted<Result>(
@@ -45,7 +54,7 @@ export async function sendAdmitted<Result>(
     let pauseMs: number | null = null;
     try {
       if (lifetime.ended) throw endedError(request.endpoint, lifetime, false);
-      if (!isRead) checkCommand(call, admission);
+      if (!isRead && requester.isThrottled) throw throttledError(request.endpoint, admission.waitMs(call));
       if (attempts === 0) consumer.countRequest();
       // Before another response is read.
       requester.reservation.checkLimit();
@@ -57,7 +66,8 @@ export async function sendAdmitted<Result>(
       // Subscriptions poll again anyway.
       pauseMs = isRead && !requester.isBackground ? retries.pauseAfter(error, attempts, lifetime) : null;
       if (pauseMs === null) {
-        requester.commandsEnd ??= reasonOf(error, isRead);
+        requester.isThrottled ||= error instanceof GatewayError && error.details.upstream?.status === 429;
+        if (!isRead && isGatewayError(error, "UPSTREAM_TIMEOUT")) requester.timeouts++;
         throw error;
       }
       request.traceEntry?.add({ kind: "wait" });
@@ -68,17 +78,4 @@ export async function sendAdmitted<Result>(
     // Rejects if every consumer has disconnected meanwhile.
     admitted = await admission.acquire(call);
   }
-}
-
-/** Throws if no further command of the operation is sent. */
-function checkCommand(call: UpstreamCall, admission: UpstreamAdmission): void {
-  const { request, requester } = call;
-  if (requester.commandsEnd === "throttled") throw throttledError(request.endpoint, admission.waitMs(call));
-  if (requester.commandsEnd === "timed out") throw timedOutBeforeError(request.endpoint);
-}
-
-/** Why no further command of an operation is sent after an error; null if others may be. */
-function reasonOf(error: unknown, isRead: boolean): UpstreamCall["requester"]["commandsEnd"] {
-  if (error instanceof GatewayError && error.details.upstream?.status === 429) return "throttled";
-  return !isRead && isGatewayError(error, "UPSTREAM_TIMEOUT") ? "timed out" : null;
 }

@@ -51,8 +51,10 @@ export class Requester implements Consumer {
   readonly lifetime: Lifetime;
   readonly priority = 1;
   hasBegun = false;
-  /** Why it sends no further commands; null while it may. */
-  commandsEnd: "throttled" | "timed out" | null = null;
+  /** Whether one of its requests was rejected with 429: it sends no further commands. */
+  isThrottled = false;
+  /** Number of its commands that timed out. */
+  timeouts = 0;
   readonly #bounds: RequestLimits;
   #requests = 0;
   #exceeded: GatewayError | null = null;
