@@ -92,10 +92,11 @@ export class FairQueue<Item extends Prioritized> {
     if (!first) return null;
     const reserved = this.#reserved();
     const concurrency = this.#concurrency();
-    if (this.running < concurrency - reserved) return first;
     if (this.running >= concurrency && this.#excess >= this.#overflow()) return null;
+    const most = this.running < concurrency - reserved ? Number.POSITIVE_INFINITY : Math.max(1, reserved);
     let link: Link<FairQueue<Item>> | null = first;
-    while (link && link.member.running >= Math.max(1, reserved)) link = link.next;
+    // A concurrency may have been reduced since a child was linked.
+    while (link && (link.member.running >= most || !link.member.isReady())) link = link.next;
     return link;
   }
 

@@ -14,6 +14,9 @@ const SLACK_MS = 100;
 const WEIGHT = 1 / 16;
 const UNLOADED_WEIGHT = 1 / 32;
 
+/** A failure counts when no request has succeeded for so long, in milliseconds. */
+const OUTAGE_MS = 1_000;
+
 const AFTER_HIGH_LATENCY = 0.8;
 const AFTER_FAILURE = 0.5;
 
@@ -45,7 +48,7 @@ export interface Observation {
 
 /**
  * An adaptive concurrency limit, as those of Netflix' concurrency-limits and Envoy: it grows while latency stays near that without load, is
- * multiplied by 0.8 when the average latency is high, and halved after a timeout, a reset or a 5xx while no other endpoint answers. As in
+ * multiplied by 0.8 when the average latency is high, and halved after a timeout, a reset or a 5xx while nothing succeeds. As in
  * TCP, it doubles at first, and grows by one for each round of requests after the first sign of overload.
  *
  * Own code: the packages for Node limit incoming requests of a process by its event loop, and know neither endpoints nor callers.
@@ -59,8 +62,8 @@ export class AdaptiveLimit {
   /** Requests that were sent before show nothing about the present limit. */
   #reducedAt = Number.NEGATIVE_INFINITY;
   readonly #latencies = new Map<object, Latency>();
-  /** When each endpoint has answered last. */
-  readonly #succeededAt = new Map<object, number>();
+  /** When a request has succeeded last. */
+  #succeededAt = Number.NEGATIVE_INFINITY;
 
   constructor({ initial, max }: AdaptiveLimitSettings) {
     this.#max = max;
@@ -75,11 +78,13 @@ export class AdaptiveLimit {
   observe({ endpoint, sentAt, ms, health, inFlight, isLimiting }: Observation): void {
     if (health === "unknown") return;
     if (health === "down") {
-      if (!this.#hasOtherSucceeded(endpoint, sentAt)) this.#reduce(AFTER_FAILURE, sentAt, ms);
+      // Where others succeed, the cause is that of a record, an endpoint or a caller.
+      const since = Math.min(sentAt, sentAt + ms - OUTAGE_MS);
+      if (this.#succeededAt < since) this.#reduce(AFTER_FAILURE, sentAt, ms);
       return;
     }
-    this.#succeededAt.set(endpoint, sentAt + ms);
-    const isUnloaded = inFlight <= UNLOADED || this.#limit === this.#min;
+    this.#succeededAt = sentAt + ms;
+    const isUnloaded = inFlight <= UNLOADED || this.value === this.#min;
     const latency = this.#latencies.get(endpoint);
     if (!latency) {
       // An endpoint that was never seen without load shows nothing.
@@ -97,12 +102,6 @@ export class AdaptiveLimit {
       latency.mean = latency.unloaded;
     } else if (isLimiting && ms <= high)
       this.#limit = Math.min(this.#max, this.#limit + (this.#isStarting ? 1 : 1 / this.#limit));
-  }
-
-  /** Whether another endpoint has answered meanwhile: then one endpoint is broken, and the service is not overloaded. */
-  #hasOtherSucceeded(endpoint: object, since: number): boolean {
-    for (const [other, at] of this.#succeededAt) if (other !== endpoint && at >= since) return true;
-    return false;
   }
 
   /** Once for each round of requests. */
