@@ -6,7 +6,7 @@ import type { ResponsePath } from "./engine/field-extensions.ts";
  */
 export type Served = "request" | "batch" | "joined" | "cache" | "stale";
 
-/** What a request waits for: its rate limit, the concurrency limits, or the probe of the circuit breaker. */
+/** The cause of a wait: the rate limit, the concurrency limits, or the probe of the circuit breaker. */
 export type WaitReason = "RATE_LIMIT" | "CONCURRENCY" | "CIRCUIT";
 
 /** An event of a read or command. The order of events matters. */

@@ -81,19 +81,22 @@ export class FairQueue<Item extends Prioritized> {
 
   /** Whether an item waits that may run now. */
   isReady(): boolean {
-    if (this.#isBlocked || (this.running >= this.#concurrency() && this.#excess >= this.#overflow()))
-      return false;
+    if (this.#isBlocked || !this.#hasRoom()) return false;
     return this.#items.length > 0 || this.#nextReady() !== null;
+  }
+
+  /** Whether one more item may run, if only one of a child queue with few running items. */
+  #hasRoom(): boolean {
+    return this.running < this.#concurrency() || this.#excess < this.#overflow();
   }
 
   /** The child queue that is served next. */
   #nextReady(): Link<FairQueue<Item>> | null {
     const first = this.#ready?.first ?? null;
-    if (!first) return null;
+    if (!first || !this.#hasRoom()) return null;
     const reserved = this.#reserved();
-    const concurrency = this.#concurrency();
-    if (this.running >= concurrency && this.#excess >= this.#overflow()) return null;
-    const most = this.running < concurrency - reserved ? Number.POSITIVE_INFINITY : Math.max(1, reserved);
+    const most =
+      this.running < this.#concurrency() - reserved ? Number.POSITIVE_INFINITY : Math.max(1, reserved);
     let link: Link<FairQueue<Item>> | null = first;
     // A concurrency may have been reduced since a child was linked.
     while (link && (link.member.running >= most || !link.member.isReady())) link = link.next;

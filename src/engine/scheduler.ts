@@ -26,12 +26,6 @@ export function shouldYield(): boolean {
   return false;
 }
 
-let lastTick: Promise<void> = Promise.resolve();
-
-/** Resolves in a later tick of the event loop. Of several waiting callers, each continues in a tick of its own. */
-export const yieldToEventLoop = (): Promise<void> =>
-  (lastTick = lastTick.then(() => new Promise((resolve) => void setImmediate(resolve))));
-
 type Task = () => void;
 
 let due: Task[] = [];

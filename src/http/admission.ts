@@ -204,7 +204,7 @@ const IS_AMONG: Readonly<Record<ExceededLimit, (other: Caller, caller: Caller) =
   caller: (other, caller) => other === caller,
   address: (other, caller) => other.verification !== "verified" && other.address === caller.address,
   unverified: (other) => other.verification !== "verified",
-  // Whoever has no accepted token cannot take the permit of one who has.
+  // A caller without an accepted token cannot take the permit of one who has one.
   gateway: (other, caller) => other.verification !== "verified" || caller.verification === "verified",
 };
 

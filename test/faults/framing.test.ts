@@ -198,7 +198,8 @@ async function expectAllIsWell(): Promise<void> {
   }
   const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
   expect(metrics).toMatch(/^rungraph_upstream_requests_running 0$/m);
-  expect(metrics).toMatch(/^rungraph_upstream_requests_waiting 0$/m);
+  for (const reason of ["RATE_LIMIT", "CONCURRENCY", "CIRCUIT"])
+    expect(metrics).toContain(`\nrungraph_upstream_requests_waiting{reason="${reason}"} 0\n`);
   expect(metrics).toMatch(/^rungraph_downloads_running 0$/m);
   await gateway.expectAlive();
 }

@@ -73,10 +73,7 @@ test("a gateway that drains finishes the pieces of what it has begun", async () 
   expect(merge(await asking)).toMatchObject({ errors: [], failed: [] });
 });
 
-test.each([
-  ["its pieces", QUERY],
-  ["a single result that is a stream", `{ experiment(id: "ada.mnist.3") { buildJob { description } } }`],
-])("who does not read %s keeps its place", async (_, query) => {
+test("who does not read its pieces keeps its place", async () => {
   const { opened, open } = latch();
   const upstream = await startFake(async ({ path }) => {
     if (path.includes("experiments")) return { json: { ...EXPERIMENT, experiment_group: "ada.mnist.2" } };
@@ -85,7 +82,7 @@ test.each([
     return { json: { id: 2 } };
   });
   const { url } = await startGateway({ upstream, env: { MAX_OPERATIONS_PER_TOKEN: "1" } });
-  const sent = begin(url, { path: "/graphql", graphql: query, headers: { accept: "multipart/mixed" } });
+  const sent = begin(url, { path: "/graphql", graphql: QUERY, headers: { accept: "multipart/mixed" } });
   const [unread] = (await once(sent, "response")) as [IncomingMessage];
   await vi.waitUntil(() => unread.readableLength > 10_000, LONG_TIMEOUT);
   open();

@@ -2,7 +2,7 @@ import type { GraphQLError } from "graphql";
 import { CancelledError } from "../../errors.ts";
 import { stopError } from "../errors.ts";
 import type { Meter } from "../meter.ts";
-import { yieldToEventLoop } from "../scheduler.ts";
+import { yieldToEventLoop } from "../../util/event-loop.ts";
 import type { ResultSlots } from "./types.ts";
 
 export type Path = readonly (string | number)[];

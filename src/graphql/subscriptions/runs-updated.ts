@@ -1,10 +1,10 @@
 import type { InputShapeFromFields } from "@pothos/core";
-import { setImmediate } from "node:timers/promises";
 import { InputError } from "../../errors.ts";
 import { readSlice, type SliceRequest } from "../../rest/session/pagination.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { List } from "../../rest/session/page-reader.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
+import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { arg, root } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
@@ -62,19 +62,14 @@ const watchedArgs = {
 /** Time for which rows are compared without a pause, in milliseconds. */
 const SCAN_SLICE_MS = 3;
 
-let lastTick: Promise<void> = Promise.resolve();
-
-/** Resolves in a later tick of the event loop. Of several waiting scans, each continues in a tick of its own. */
-const nextTick = (): Promise<void> => (lastTick = lastTick.then(() => setImmediate()));
-
 /** Finds the rows that match. Subscribers share the poll, so it runs in the context of none of them. */
 async function findIn(rows: readonly RunnableRecord[], isMatch: IsMatch): Promise<readonly number[]> {
-  await nextTick();
+  await yieldToEventLoop();
   const steps = findMatching(rows, isMatch);
   for (let [step, begun] = [steps.next(), performance.now()]; ; step = steps.next()) {
     if (step.done) return step.value;
     if (performance.now() - begun < SCAN_SLICE_MS) continue;
-    await nextTick();
+    await yieldToEventLoop();
     begun = performance.now();
   }
 }

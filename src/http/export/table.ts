@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from "../../engine/scheduler.ts";
+import { yieldToEventLoop } from "../../util/event-loop.ts";
 import type { Context, GatewayDetails } from "../../graphql/core/context.ts";
 import type { RunsParent } from "../../graphql/core/ids.ts";
 import { kinds } from "../../graphql/core/kinds.ts";

@@ -108,21 +108,19 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
     return operation.run(async () => {
       const { isStream, ...outcome } = await operate(dependencies, request, operation, read, capabilities);
       const streamed = isStream ? "text/event-stream" : (form?.type ?? "multipart/mixed");
-      const stream = (messages: AsyncIterableIterator<object>, status: number, lasts: boolean) =>
-        streams.write(response, messages, { type: streamed, status, lasts }, scope);
-      if (outcome.messages) return stream(outcome.messages, 200, isStream);
+      if (outcome.messages) {
+        const several = { type: streamed, status: 200, lasts: isStream };
+        return streams.write(response, outcome.messages, several, scope);
+      }
       const { result } = outcome;
       const head = headOf(result, isStream ? NEWER : (type ?? "application/json"), scope.requestId);
       // Clients of event streams try again after these statuses; other errors are for their readers.
       const status = !isStream || head.status === 429 || head.status === 503 ? head.status : 200;
       const json = jsonOf(result);
       if (isStream || !type) {
-        // A stream of one message, because the caller accepts no JSON. Until it is written, the memory of the result counts.
-        return stream(
-          only(json, () => operation.end(status)),
-          status,
-          false,
-        );
+        // A stream of one message, because the caller accepts no JSON.
+        const single = { type: streamed, status, lasts: false, onEncoded: () => operation.end(status) };
+        return streams.write(response, only(json), single, scope);
       }
       const sent = { body: JSON.stringify(json), ...head };
       // Until it is encoded, the memory of the result counts and its permit is kept.

@@ -74,14 +74,14 @@ function olderFormatOf(delivered: readonly IncrementalResult[], errorsOf: Errors
   return incremental.length > 0 ? { incremental } : {};
 }
 
-/** One message. Calls back once when it is written, or when it is returned. */
-export function only(message: object, onEnd: () => void): AsyncIterableIterator<object> {
+/** One message. */
+export function only(message: object): AsyncIterableIterator<object> {
   const rest = [message];
   const next = async () => {
     const value = rest.shift();
     return value ? { done: false as const, value } : OVER;
   };
-  return converted<object>({ next }, (value) => value, onEnd);
+  return converted<object>({ next }, (value) => value);
 }
 
 /**

@@ -12,6 +12,8 @@ interface Stream {
   readonly status: number;
   /** Whether it has no end of its own, so that a drain cuts it. */
   readonly lasts: boolean;
+  /** Called once when the first message is encoded, or when there will be none. Until then the memory of a result must count. */
+  readonly onEncoded?: () => void;
 }
 
 /** Memory of a gzip stream, in bytes. */
@@ -60,11 +62,11 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
     write: async (
       response: ServerResponse,
       messages: Messages,
-      { type, status, lasts }: Stream,
+      { type, status, lasts, onEncoded }: Stream,
       { requestId, caller }: RequestScope,
     ): Promise<void> => {
       const count = responseWriter.openCount(response, caller);
-      const throttled = withBackpressure(messages, count);
+      const throttled = withBackpressure(messages, count, onEncoded);
       let isEnded = false;
       let plain: Response["body"] = null;
       const end = () => {
@@ -120,7 +122,12 @@ type Messages = AsyncIterableIterator<object>;
  * Creates each message when those before are written: Yoga reads ahead, and a client that does not read would release its permit early.
  * `count` counts the bytes of messages before they are compressed.
  */
-function withBackpressure(source: Messages, count: CountWaiting) {
+function withBackpressure(source: Messages, count: CountWaiting, onEncoded = (): void => {}) {
+  let isEncoded = false;
+  const endEncoding = (): void => {
+    if (!isEncoded) onEncoded();
+    isEncoded = true;
+  };
   /** Bytes of messages that are created and not written. */
   let waiting = 0;
   const add = (bytes: number): void => {
@@ -132,12 +139,14 @@ function withBackpressure(source: Messages, count: CountWaiting) {
     if (waiting > 0) await new Promise<void>((resolve) => (wake = resolve));
     return source.next();
   };
-  const messages = converted({ next, return: async () => source.return?.() as never }, (message) => {
+  const encode = (message: object) => {
     const text = JSON.stringify(message);
     add(Buffer.byteLength(text));
+    endEncoding();
     // Yoga writes a result by its own function.
     return { stringify: () => text };
-  });
+  };
+  const messages = converted({ next, return: async () => source.return?.() as never }, encode, endEncoding);
   /** Takes what is written, which has frames and comments as well. */
   const take = (bytes: number): void => {
     add(-Math.min(waiting, bytes));

@@ -41,7 +41,7 @@ const MESSAGE_OVERHEAD_BYTES = 1_000;
 /** Bytes that are read at a time from which they count until a message is complete: a fragment keeps what was read with it in memory. */
 const MIN_COUNTED_BYTES = 1_000;
 
-/** What `graphql-ws` writes in front of the payload of a pong, and a pong without one. */
+/** The text that `graphql-ws` writes in front of the payload of a pong, and a pong without one. */
 const PONG_START = '{"type":"pong",';
 const PONG = '{"type":"pong"}';
 

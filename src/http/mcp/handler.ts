@@ -13,7 +13,7 @@ import { lexicographicSortSchema } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { Execution } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
-import { yieldToEventLoop } from "../../engine/scheduler.ts";
+import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
 import { version } from "../../package-info.ts";
 import { isObject } from "../../rest/api/record.ts";

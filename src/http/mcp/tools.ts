@@ -12,7 +12,8 @@ import {
   visit,
 } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import { shouldYield, yieldToEventLoop } from "../../engine/scheduler.ts";
+import { shouldYield } from "../../engine/scheduler.ts";
+import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { InputError, tryTo } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import { isObject } from "../../rest/api/record.ts";

@@ -22,7 +22,7 @@ interface Endpoint<At, out Answer> {
   toPath(at: At): string;
 }
 
-/** What some servers have in addition to the document, as `gateway.capabilities` lists it. */
+/** Additions of some servers to the document, as `gateway.capabilities` lists it. */
 export const CAPABILITIES = {
   LISTS: "Lists of projects and runs.",
   EXPERIMENT_JOB_LOGS: "`ExperimentJob.logs`.",

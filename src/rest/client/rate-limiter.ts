@@ -88,12 +88,6 @@ export class RateLimiter {
     return queue;
   }
 
-  /** Number of reads that wait until the rate limit allows them. */
-  get waiting(): number {
-    const all = this.#queues.flatMap(({ operations, polls }) => [operations, polls]);
-    return all.reduce((sum, queue) => sum + (queue.isBlocked ? queue.waiting : 0), 0);
-  }
-
   /** Throws `RATE_LIMITED` if a read would be allowed after its deadline only. */
   checkDeadline(call: UpstreamCall): void {
     if (!this.#isLimiting() || this.#isFree(call.requester)) return;

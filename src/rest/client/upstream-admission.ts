@@ -32,7 +32,7 @@ interface AdmissionSettings extends ConcurrencySettings {
   readonly breaker: CircuitBreaker;
 }
 
-/** What was known when a request was sent. */
+/** The state at the time when a request was sent. */
 export interface SentRequest {
   /** Milliseconds by the clock. */
   readonly at: number;

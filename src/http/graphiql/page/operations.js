@@ -21,7 +21,7 @@ const nameIn = (query) =>
   /^[ \t]*(?:query|mutation|subscription)\s+(\w+)/m.exec(query)?.[1] ?? "without a name";
 
 /**
- * Those that have the most of some words, and among them first those that have the most in their names: people search in whole
+ * The operations that have the most of some words, and among them first those that have the most in their names: people search in whole
  * sentences.
  *
  * @param {Operation[]} operations @param {string[]} words
