@@ -9,7 +9,7 @@ import { noToken } from "../client/failure.ts";
 import { serialize } from "./list-position.ts";
 import { type OperationTrace, TraceEntry } from "../../operation-trace.ts";
 import type { ReadTarget } from "./shared-read.ts";
-import { Read, type ReadContext } from "./reads.ts";
+import { Read, type ReadContext } from "./shared-read.ts";
 import type { CallerReadCache } from "./read-cache.ts";
 
 export interface ReadOptions {

@@ -9,7 +9,7 @@ import { BatchLoader, type OperationProgress, type ReadOptions } from "./batch-l
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { OperationTrace } from "../../operation-trace.ts";
 import { LargePages } from "./large-pages.ts";
-import type { Read, ReadContext } from "./reads.ts";
+import type { Read, ReadContext } from "./shared-read.ts";
 import type { CallerReadCache, ReadCache } from "./read-cache.ts";
 
 export interface SharedSettings {

@@ -1,6 +1,9 @@
+import { isCallerSide, mayServeStale } from "../../errors.ts";
+import type { TraceEntry } from "../../operation-trace.ts";
 import type { BatchRule, RunRead } from "../api/batch-rules.ts";
 import type { Get } from "../api/endpoint.ts";
-import type { ReadChunk } from "../client/client.ts";
+import type { Client, ReadChunk } from "../client/client.ts";
+import { endedError } from "../client/failure.ts";
 import {
   type Consumer,
   type Lifetime,
@@ -8,6 +11,8 @@ import {
   type Requester,
   type UpstreamCall,
 } from "../client/upstream-call.ts";
+import type { LargePages } from "./large-pages.ts";
+import type { CallerReadCache } from "./read-cache.ts";
 
 export interface ReadTarget {
   readonly endpoint: Get<never, unknown>;
@@ -23,28 +28,109 @@ export interface ReadTarget {
   readonly key: string;
 }
 
-/** A read of one operation. The first subscriber sends the request. */
-interface Subscriber {
-  readonly target: ReadTarget;
+export interface ReadContext {
+  readonly client: Pick<Client, "command" | "enqueue" | "cancel" | "read" | "readChunk" | "upstreamTime">;
   readonly requester: Requester;
-  readonly request: UpstreamCall["request"];
-  send(sharedRead: SharedRead): Promise<void>;
-  refuse(sharedRead: SharedRead, error: unknown): void;
-  /** Takes it out of the queue for admission. */
-  cancel(sharedRead: SharedRead): void;
-  readonly priority: number;
-  sharedRead: SharedRead | null;
-  resolve(response: unknown): void;
-  reject(error: unknown): void;
-  /** Rejects it, unless a stale response may be served. */
-  fail(error: unknown): void;
-  /** Rejects it because its operation has ended. */
-  end(wasSent: boolean): void;
-  /** A stale response that may be served in place of an error. */
-  findStale(): SharedRead | undefined;
+  readonly token: string | null;
+  /** The read cache of the caller; null if the operation shares nothing. */
+  readonly shared: CallerReadCache | null;
+  /** Whether it ignores earlier requests (`no-cache`). Others do not share its requests, which may have low priority. */
+  readonly bypassesCache: boolean;
+  readonly largePages: LargePages;
+  /** The reads that it has started, which unsubscribe when it ends. */
+  readonly started: Read[];
 }
 
-const NOBODY: readonly Subscriber[] = [];
+/** A read of one operation, for one or more positions of its result. */
+export class Read {
+  readonly target: ReadTarget;
+  readonly requester: Requester;
+  readonly response: Promise<unknown>;
+  resolve!: (response: unknown) => void;
+  reject!: (error: unknown) => void;
+  /** Number of positions in the result that wait for it. */
+  priority = 0;
+  /** Null without an operation trace. */
+  traceEntry: TraceEntry | null = null;
+  /** The shared read that answers it; null before the start and after a failure. */
+  sharedRead: SharedRead | null = null;
+  /** The list request whose response will answer it; null without one. */
+  #list: Read | null = null;
+  readonly context: ReadContext;
+
+  constructor(target: ReadTarget, context: ReadContext) {
+    this.target = target;
+    this.requester = context.requester;
+    this.context = context;
+    this.response = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
+
+  /** Raises the priority, also that of the request that will answer it. */
+  addPriority(count: number): void {
+    this.priority += count;
+    if (this.sharedRead) this.sharedRead.priority += count;
+    this.#list?.addPriority(count);
+  }
+
+  /** Records that its response will answer another read. */
+  answers(read: Read): void {
+    if (this.sharedRead?.isAnswered) return;
+    read.#list = this;
+    this.addPriority(read.priority);
+  }
+
+  /** Uses the cached response of an equal read, shares one in flight, or sends the request. */
+  start(): void {
+    const { shared, started, bypassesCache } = this.context;
+    const { target, requester } = this;
+    if (requester.lifetime.ended) return this.end(false);
+    started.push(this);
+    const equal = bypassesCache ? undefined : shared?.find(target.key);
+    if (equal) {
+      shared?.settings.onShared(equal.isAnswered ? "kept" : "in flight");
+      this.traceEntry?.add({ kind: "served", by: equal.isAnswered ? "cache" : "joined", list: null });
+      return equal.join(this);
+    }
+    const sharedRead = new SharedRead(this, !bypassesCache, shared?.settings.now() ?? 0);
+    shared?.add(sharedRead);
+    this.traceEntry?.add({ kind: "wait" });
+    this.context.client.enqueue(sharedRead);
+  }
+
+  /** Called at the end of its operation: unsubscribes and releases the response. */
+  leave(): void {
+    this.traceEntry = null;
+    this.sharedRead?.leave(this);
+  }
+
+  end(wasSent: boolean): void {
+    this.reject(endedError(this.target.supported, this.requester.lifetime, wasSent));
+  }
+
+  /** Serves a stale response after a transient error; otherwise rejects. */
+  fail(error: unknown): void {
+    this.sharedRead = null;
+    const { shared } = this.context;
+    const stale = mayServeStale(error) ? this.findStale() : undefined;
+    if (!shared || !stale) return this.reject(error);
+    shared.settings.onShared("stale");
+    this.traceEntry?.add({ kind: "stale", ageMs: shared.settings.now() - stale.began });
+    stale.join(this);
+  }
+
+  /** A stale response that may be served. Only with a trace entry, by which the result reports it. */
+  findStale(): SharedRead | undefined {
+    const { bypassesCache, shared } = this.context;
+    return bypassesCache || this.requester.lifetime.ended || !this.traceEntry
+      ? undefined
+      : shared?.findStale(this.target.key);
+  }
+}
+
+const NOBODY: readonly Read[] = [];
 const NO_CALLBACKS: readonly (() => void)[] = [];
 
 /**
@@ -66,10 +152,10 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   /** Memory of the response, in bytes. */
   bytes = 0;
   /** The first subscriber; null after the answer, which may outlast the operation. */
-  #opener: Subscriber | null;
-  #waiting: readonly Subscriber[];
+  #opener: Read | null;
+  #waiting: readonly Read[];
   /** The subscriber that left last. */
-  #last: Subscriber | null = null;
+  #last: Read | null = null;
   /** Number of operations that use the response. Its bytes are charged until the last of them has ended. */
   #holders = 0;
   #isPaused = false;
@@ -81,7 +167,7 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   /** Callbacks for its cancellation. */
   #interrupts = NO_CALLBACKS;
 
-  constructor(opener: Subscriber, isOpen: boolean, began: number) {
+  constructor(opener: Read, isOpen: boolean, began: number) {
     super();
     this.target = opener.target;
     this.isOpen = isOpen;
@@ -99,22 +185,33 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   get call(): UpstreamCall {
     if (this.#call) return this.#call;
     // Safe: only read before the answer.
-    const { request, requester } = this.#opener as Subscriber;
+    const { requester, context, traceEntry } = this.#opener as Read;
+    const { supported: endpoint, path } = this.target;
+    const request = { endpoint, path, token: context.token, traceEntry };
     return (this.#call = { request, requester, consumer: this });
   }
 
   dispatch(): void {
     this.#isPending = false;
-    void this.#opener?.send(this);
+    // Safe: before the answer.
+    void this.#send((this.#opener as Read).context);
   }
 
-  refuse(error: Error): void {
+  refuse(error: unknown): void {
     this.#isPending = false;
-    this.#opener?.refuse(this, error);
+    // Safe: before the answer.
+    const { requester, context } = this.#opener as Read;
+    context.shared?.remove(this, isCallerSide(error) || mayServeStale(error));
+    context.shared?.endAfter(error);
+    requester.reservation.release(this.bytes);
+    this.#opener = null;
+    for (const read of this.#waiting) read.fail(error);
+    this.#waiting = NOBODY;
+    this.#last?.reject(error);
   }
 
   /** Subscribes a read to the response. */
-  join(read: Subscriber): void {
+  join(read: Read): void {
     read.sharedRead = this;
     if (this.isAnswered) {
       try {
@@ -130,7 +227,7 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   }
 
   /** Unsubscribes a read whose operation has ended. */
-  leave(read: Subscriber): void {
+  leave(read: Read): void {
     read.sharedRead = null;
     if (this.isAnswered) {
       if (--this.#holders === 0) read.requester.reservation.release(this.bytes);
@@ -142,27 +239,7 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
     this.#last = read;
     this.ended = read.requester.lifetime.ended;
     for (const interrupt of this.#interrupts) interrupt();
-    if (this.#isPending) this.#opener?.cancel(this);
-  }
-
-  succeed(value: unknown): void {
-    this.isAnswered = true;
-    this.value = value;
-    this.#holders = this.#waiting.length;
-    for (const read of this.#waiting) read.resolve(value);
-    this.#waiting = NOBODY;
-    this.#last?.resolve(value);
-    if (this.#holders === 0) this.#opener?.requester.reservation.release(this.bytes);
-    this.#opener = null;
-    this.#call = null;
-  }
-
-  fail(error: unknown): void {
-    this.#opener?.requester.reservation.release(this.bytes);
-    this.#opener = null;
-    for (const read of this.#waiting) read.fail(error);
-    this.#waiting = NOBODY;
-    this.#last?.reject(error);
+    if (this.#isPending) read.context.client.cancel(this);
   }
 
   keepWaiting(msFor: (requester: Requester) => number, late: (requester: Requester) => Error): boolean {
@@ -218,7 +295,31 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
     this.#interrupts = this.#interrupts.filter((each) => each !== interrupt);
   }
 
-  #drop(read: Subscriber): void {
+  async #send({ client, shared }: ReadContext): Promise<void> {
+    const { window } = this.target;
+    try {
+      const value = await (window ? client.readChunk(this, window) : client.read(this));
+      if (this.ended) shared?.remove(this, true);
+      else shared?.keep(this, value);
+      this.#succeed(value);
+    } catch (error) {
+      this.refuse(error);
+    }
+  }
+
+  #succeed(value: unknown): void {
+    this.isAnswered = true;
+    this.value = value;
+    this.#holders = this.#waiting.length;
+    for (const read of this.#waiting) read.resolve(value);
+    this.#waiting = NOBODY;
+    this.#last?.resolve(value);
+    if (this.#holders === 0) this.#opener?.requester.reservation.release(this.bytes);
+    this.#opener = null;
+    this.#call = null;
+  }
+
+  #drop(read: Read): void {
     this.#waiting = this.#waiting.filter((each) => each !== read);
     this.priority -= read.priority;
     if (this.#isPaused) read.requester.resume();
