@@ -57,7 +57,7 @@ export function createGateway(options: GatewaySettings) {
   const telemetry = createTelemetry({
     log,
     load: () => ({
-      ...client.load(),
+      ...client.stats(),
       operations: admission.operation.taken,
       downloads: admission.download.taken,
       subscriptions: admission.stream.taken,

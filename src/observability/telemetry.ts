@@ -6,7 +6,7 @@ import { version } from "../package-info.ts";
 import type { RequestScope } from "../callers/request-scope.ts";
 import type { Log } from "./log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
-import type { UpstreamLoad } from "../rest/client/client.ts";
+import type { UpstreamStats } from "../rest/client/client.ts";
 import { clientOf, type ClientName, createOperationCounts } from "./operation-counts.ts";
 import { endOperationSpan, type RequestSpan, traceIdOf } from "./tracing.ts";
 
@@ -36,7 +36,7 @@ const bucketsUpTo = (deadlineMs: number): number[] => {
 
 const REQUESTS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200];
 
-type Load = UpstreamLoad &
+type Load = UpstreamStats &
   Record<"operations" | "downloads" | "subscriptions" | "polls" | "waitingBytes", number>;
 
 /** The metrics of the current load, with their help. */

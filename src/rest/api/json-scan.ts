@@ -15,7 +15,7 @@ export interface JsonScan {
    * Start and end of each part that `JSON.parse` would reject or change, in order: `NaN`, `Infinity`, integers that a number
    * does not keep, and values that are nested too deeply.
    */
-  readonly exceptions: readonly number[];
+  readonly replacements: readonly number[];
   /** The JSON as a string, if all of it is ASCII: it need not be decoded again. */
   readonly ascii: string | null;
 }
@@ -99,7 +99,7 @@ export function scanJson(json: Buffer): JsonScan {
   const text = json.toString("latin1");
   const ascii = isAscii(json) ? text : null;
   const isNarrow = ascii !== null && !text.includes("\\u");
-  const exceptions: number[] = [];
+  const replacements: number[] = [];
   beginScan();
   let heapBytes = 0;
   let depth = 0;
@@ -154,7 +154,7 @@ export function scanJson(json: Buffer): JsonScan {
         isObject || !isInteger || byte === MINUS || length >= LARGE ? SLOT + NUMBER_HEAP_BYTES : SLOT;
       if (isInteger && length >= LONG && isLost(text.slice(start, at))) {
         heapBytes += DIGITS + length;
-        if (depth <= MAX_NESTING) exceptions.push(start, at);
+        if (depth <= MAX_NESTING) replacements.push(start, at);
       }
     } else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
       if (depth <= MAX_NESTING) {
@@ -173,7 +173,7 @@ export function scanJson(json: Buffer): JsonScan {
       if (isObject) heapBytes += heapOfNames(names, nameBytes, hash);
       if (depth > 0) depth--;
       if (depth > MAX_NESTING) continue;
-      if (depth === MAX_NESTING) exceptions.push(deepStart, at);
+      if (depth === MAX_NESTING) replacements.push(deepStart, at);
       names = counts[depth] ?? 0;
       isObject = names < 0;
       if (isObject) names = ~names;
@@ -184,10 +184,10 @@ export function scanJson(json: Buffer): JsonScan {
       while (isLetter(json[at])) at++;
       heapBytes += SLOT;
       if (byte < SMALL_A && depth <= MAX_NESTING && NOT_A_NUMBER.test(text.slice(start, at)))
-        exceptions.push(json[start - 1] === MINUS ? start - 1 : start, at);
+        replacements.push(json[start - 1] === MINUS ? start - 1 : start, at);
     }
   }
-  return { heapBytes, isTooDeep: deepStart >= 0, exceptions, ascii };
+  return { heapBytes, isTooDeep: deepStart >= 0, replacements, ascii };
 }
 
 /** Whether a number does not keep an integer. */

@@ -9,14 +9,14 @@ const MARK = randomUUID().slice(0, 13);
  * Parses JSON in UTF-8, of which there may be a scan. `NaN` and `Infinity`, which Python's encoder writes, and values that are
  * nested too deeply read as null, integers by `integerOf`. Throws `SyntaxError`.
  */
-export function parseJson(json: Buffer, { exceptions, ascii } = scanJson(json)): unknown {
-  if (exceptions.length === 0) return JSON.parse(ascii ?? withoutOrderMark(json.toString("utf8")));
-  const value: unknown = JSON.parse(withoutOrderMark(withoutExceptions(json, exceptions)));
+export function parseJson(json: Buffer, { replacements, ascii } = scanJson(json)): unknown {
+  if (replacements.length === 0) return JSON.parse(ascii ?? withoutOrderMark(json.toString("utf8")));
+  const value: unknown = JSON.parse(withoutOrderMark(withReplacements(json, replacements)));
   if (!rawJSON) return value;
   const toNumber = rawJSON;
   return unmarked(value, (mark) => {
     const index = Number(mark.slice(MARK.length));
-    return toNumber(json.toString("latin1", exceptions[index], exceptions[index + 1]));
+    return toNumber(json.toString("latin1", replacements[index], replacements[index + 1]));
   });
 }
 
@@ -24,8 +24,8 @@ export function parseJson(json: Buffer, { exceptions, ascii } = scanJson(json)):
 const withoutOrderMark = (text: string): string => (text.startsWith("\uFEFF") ? text.slice(1) : text);
 
 /** JSON with null instead of each exception, or a string instead of an integer. One buffer, because a million of them is possible. */
-function withoutExceptions(json: Buffer, exceptions: readonly number[]): string {
-  const result = Buffer.allocUnsafe(json.length + exceptions.length * MARK.length);
+function withReplacements(json: Buffer, replacements: readonly number[]): string {
+  const result = Buffer.allocUnsafe(json.length + replacements.length * MARK.length);
   let length = 0;
   const put = (source: Buffer, from: number, to: number): void => {
     // Calls of `copy` take longer than so few bytes.
@@ -34,8 +34,8 @@ function withoutExceptions(json: Buffer, exceptions: readonly number[]): string 
     else for (let at = from; at < to; at++) result[length++] = source[at] as number;
   };
   let from = 0;
-  for (let index = 0; index < exceptions.length; index += 2) {
-    const [start = 0, end = 0] = [exceptions[index], exceptions[index + 1]];
+  for (let index = 0; index < replacements.length; index += 2) {
+    const [start = 0, end = 0] = [replacements[index], replacements[index + 1]];
     put(json, from, start);
     from = end;
     if (!isDigit(json[end - 1])) {

@@ -6,7 +6,7 @@ import {
   rawJSON,
   type RecordDecoder,
   type Reading,
-  readWhole,
+  decode,
   recordOf,
   type RecordOf,
   requiredRecords,
@@ -39,7 +39,7 @@ export const Bytes: Reader<undefined> = { form: "bytes" };
 export const json = <Answer>(read: RecordDecoder<Answer>): Reader<Answer> => ({
   form: "json",
   steps: (body) => {
-    const value = readWhole(read, body);
+    const value = decode(read, body);
     return { next: () => ({ done: true, value }) };
   },
 });
@@ -61,7 +61,7 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
     form: "json",
     /** Yields regularly. */
     *steps(body) {
-      const { answer, mismatches } = readWhole(read, body);
+      const { answer, mismatches } = decode(read, body);
       const list: unknown = answer[key];
       const items = Array.isArray(list) ? yield* readEach(readItem, list, mismatches, key) : list;
       if (items === null && !mayBeNull) throw unusable(mismatches.at(-1) ?? key);

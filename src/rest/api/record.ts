@@ -342,7 +342,7 @@ export interface Reading<out Answer> {
 }
 
 /** Reads a whole response. Throws `GatewayError` when it is unreadable. Does not modify the body. */
-export function readWhole<Record>(read: RecordDecoder<Record>, body: unknown): Reading<Record> {
+export function decode<Record>(read: RecordDecoder<Record>, body: unknown): Reading<Record> {
   const mismatches: string[] = [];
   const answer = read(body, mismatches);
   if (answer === null) throw unusable(mismatches.at(-1) ?? "");

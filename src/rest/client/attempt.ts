@@ -26,7 +26,7 @@ export interface UpstreamSpan {
 
 export interface AttemptSettings {
   readonly requestFormat: RequestFormat;
-  readonly retries: Pick<Retries, "count">;
+  readonly retries: Pick<Retries, "recordAttempt">;
   /** Receives the cause of a failed request: a rejected certificate, a reset connection, a bug of the gateway. */
   readonly onFailure: (cause: unknown) => void;
   readonly onRequest: (report: UpstreamReport) => void;
@@ -34,8 +34,8 @@ export interface AttemptSettings {
   readonly openSpan: (method: string, route: string, scope: RequestScope) => UpstreamSpan;
 }
 
-/** What a request on the wire has brought: its status (null without a response), and bytes of its body after decompression. */
-interface Watch {
+/** The status of a response (null without one), and the bytes of its body after decompression. */
+interface ResponseStats {
   status: number | null;
   bytes: number;
 }
@@ -44,7 +44,7 @@ interface Watch {
 export type ResponseConsumer<Result> = (
   call: UpstreamCall,
   wire: WireRequest,
-  watch: Watch,
+  stats: ResponseStats,
 ) => Promise<Result>;
 
 /** Sends a request once. Whatever becomes of it is counted, spanned and reported here. */
@@ -60,10 +60,10 @@ export async function attempt<Result>(
   const { endpoint, path, body = null } = request;
   const began = performance.now();
   const span = openSpan(endpoint.method, endpoint.path, scope);
-  const watch: Watch = { status: null, bytes: 0 };
+  const stats: ResponseStats = { status: null, bytes: 0 };
   request.traceEntry?.add({ kind: "sent", method: endpoint.method, path: endpoint.path });
   let error: Error | null = null;
-  settings.retries.count();
+  settings.retries.recordAttempt();
   scope.upstreamRequests++;
   try {
     const wire = {
@@ -73,24 +73,24 @@ export async function attempt<Result>(
       body,
       wantsBody: endpoint.answer.form === "json",
     };
-    return await span.run(() => consume(call, wire, watch));
+    return await span.run(() => consume(call, wire, stats));
   } catch (cause) {
     error = lifetime.ended
       ? endedError(endpoint, lifetime, isSent(cause))
-      : mapTransportError(endpoint, cause, watch.status);
+      : mapTransportError(endpoint, cause, stats.status);
     const isCause = error === cause || cause instanceof GatewayError;
     if (!lifetime.ended && !isCause) settings.onFailure(error.cause ?? error);
     throw error;
   } finally {
     const code = error && codeOf(error);
     judgeToken(call, error);
-    span.end(watch.status, code);
-    request.traceEntry?.add({ kind: "end", ...watch, error: code });
+    span.end(stats.status, code);
+    request.traceEntry?.add({ kind: "end", ...stats, error: code });
     onRequest({
       requestId: scope.requestId,
       method: endpoint.method,
       route: endpoint.path,
-      outcome: error || (watch.status ?? 200) >= 300 ? `${watch.status ?? code ?? "CANCELLED"}` : "2xx",
+      outcome: error || (stats.status ?? 200) >= 300 ? `${stats.status ?? code ?? "CANCELLED"}` : "2xx",
       ms: performance.now() - began,
     });
   }

@@ -31,7 +31,7 @@ export async function decodeBody(
   if (decoder === undefined) throw new UnsupportedResponseError();
   // A response without a body may still have an encoding header.
   if (!decoder || body.length === 0) return body;
-  return readWhole(decodeStream(Readable.from([body]), decoder), limit, account);
+  return readAll(decodeStream(Readable.from([body]), decoder), limit, account);
 }
 
 /** Decodes a stream. The returned stream ends, fails and is destroyed together with the source. */
@@ -39,7 +39,7 @@ export const decodeStream = (source: Readable, decoder: Decoder | null): Readabl
   decoder ? pipeline(source, decoder(), () => {}) : source;
 
 /** Reads a whole stream. Rejects with `ResponseTooLargeError` and destroys the stream when it exceeds `limit` bytes. */
-export async function readWhole(stream: Readable, limit: number, account: MemoryAccount): Promise<Buffer> {
+export async function readAll(stream: Readable, limit: number, account: MemoryAccount): Promise<Buffer> {
   const collector = new Collector(limit, account);
   for await (const chunk of stream as AsyncIterable<Buffer>) collector.add(chunk);
   return collector.bytes();

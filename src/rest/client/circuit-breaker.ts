@@ -110,7 +110,7 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
     /** Whether requests wait for the outcome of a probe instead of failing. */
     isHalfOpen: (): boolean => probeAt !== null && (probing !== null || now() >= probeAt),
     /** Begins a probe unless one is under way. Resolves when its outcome is known. */
-    probed: (call: UpstreamCall): Promise<void> => (probing ??= probeFor(call)),
+    probe: (call: UpstreamCall): Promise<void> => (probing ??= probeFor(call)),
     circuit: () => (probeAt === null ? ("closed" as const) : ("open" as const)),
   };
 }

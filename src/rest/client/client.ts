@@ -37,8 +37,8 @@ export type ReadChunk<Chunk> = (
   account: MemoryAccount,
 ) => Promise<{ readonly chunk: Chunk; readonly bytes: number }>;
 
-/** The load of the upstream queue and the state of the circuit. */
-export type UpstreamLoad = ReturnType<Client["load"]>;
+/** Statistics of the upstream queue, and the state of the circuit. */
+export type UpstreamStats = ReturnType<Client["stats"]>;
 export type Client = ReturnType<typeof createClient>;
 
 /** The limits of a probe or a download: one request. */
@@ -52,21 +52,21 @@ export function createClient(settings: ClientSettings) {
   const clock = new UpstreamClock();
 
   /** Reads a whole response. With callbacks, because a promise would cost as much as the rest. */
-  const whole: ResponseConsumer<unknown> = (call, wire, watch) =>
+  const bufferResponse: ResponseConsumer<unknown> = (call, wire, stats) =>
     new Promise((resolve, reject) => {
       transport.send(wire, call.consumer, (failure, response) => {
         if (failure) return reject(failure);
         clock.observe(response);
-        watch.status = response.status;
-        watch.bytes = response.body.length;
+        stats.status = response.status;
+        stats.bytes = response.body.length;
         readResponse(call, response, settings, { resolve, reject });
       });
     });
 
   /** Opens a response as a stream. */
-  const stream: ResponseConsumer<StreamedResponse> = async (call, wire, watch) => {
+  const stream: ResponseConsumer<StreamedResponse> = async (call, wire, stats) => {
     const response = await openResponse(wireSettings, wire, call.consumer.lifetime);
-    watch.status = response.status;
+    stats.status = response.status;
     clock.observe(response);
     return checkStream(call, response, requestFormat);
   };
@@ -75,7 +75,7 @@ export function createClient(settings: ClientSettings) {
   /** Opens the upstream requests of a scope within its limits. */
   const open = (scope: RequestScope, bounds: RequestLimits = ALONE): Requester =>
     new Requester(scope, settings.memoryBudget.open(scope), bounds);
-  const probe = createProbe({ attempts: attemptSettings, consume: whole, open, clock: settings.clock });
+  const probe = createProbe({ attempts: attemptSettings, consume: bufferResponse, open, clock: settings.clock });
   const breaker = createCircuitBreaker({ now: settings.clock.now, probe });
   const admission = new UpstreamAdmission({ ...settings, breaker });
   const pipeline: Pipeline = { ...attemptSettings, admission };
@@ -87,14 +87,14 @@ export function createClient(settings: ClientSettings) {
     /** Refuses a read that has not been dispatched. */
     cancel: (read: QueuedCall): void => admission.cancel(read),
     /** Sends an admitted read of a whole response. */
-    read: (read: QueuedCall): Promise<unknown> => sendAdmitted(pipeline, read, whole),
+    read: (read: QueuedCall): Promise<unknown> => sendAdmitted(pipeline, read, bufferResponse),
     /** Sends an admitted read of a part of a stream. */
     readChunk: <Chunk>(admitted: QueuedCall, read: ReadChunk<Chunk>): Promise<Chunk> =>
-      sendAdmitted(pipeline, admitted, async (call, wire, watch) => {
-        const response = await stream(call, wire, watch);
+      sendAdmitted(pipeline, admitted, async (call, wire, stats) => {
+        const response = await stream(call, wire, stats);
         try {
           const { chunk, bytes } = await read(response, call.consumer);
-          watch.bytes = bytes;
+          stats.bytes = bytes;
           return chunk;
         } catch (error) {
           response.stream.destroy();
@@ -104,7 +104,7 @@ export function createClient(settings: ClientSettings) {
     /** Sends a command. */
     command: <Answer>(call: UpstreamCall<Answer>): Promise<Answer> =>
       // Safe: the reader of the endpoint reads its answers.
-      send(pipeline, call, whole as ResponseConsumer<Answer>),
+      send(pipeline, call, bufferResponse as ResponseConsumer<Answer>),
     /** Opens a download. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> => {
       const requester = open(scope);
@@ -116,8 +116,8 @@ export function createClient(settings: ClientSettings) {
 
     shedLoad: (caller: Caller) => admission.shedLoad(caller),
 
-    load: () => ({
-      ...admission.load(),
+    stats: () => ({
+      ...admission.stats(),
       retries: attemptSettings.retries.total(),
       circuit: breaker.circuit(),
     }),

@@ -1,7 +1,7 @@
 import { type ErrorCode, GatewayError, tryTo } from "../../errors.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 import type { UpstreamRequest } from "./request.ts";
-import { isPage, type ResponseHead } from "./transport.ts";
+import { isHtml, type ResponseHead } from "./transport.ts";
 import { httpDateMs } from "./upstream-clock.ts";
 import { parseJson } from "../api/parse-json.ts";
 import { type EndpointName, spellingOf } from "../api/endpoint.ts";
@@ -64,7 +64,7 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
     const orLacks = endpoint.optional ? ", or does not offer it" : "";
     return { code: "UPSTREAM_ERROR", message: `The server failed at ${spellingOf(endpoint)}${orLacks}.` };
   }
-  if ((status === 404 && isHtml(response)) || status === 405) {
+  if ((status === 404 && isHtmlError(response)) || status === 405) {
     if (status === 404 && hasUncommonName(endpoint.path, response.path))
       return { code: "NOT_FOUND", message: notFound(endpoint.path, response.path) };
     return { code: "UPSTREAM_UNSUPPORTED", message: `This server does not offer ${spellingOf(endpoint)}.` };
@@ -117,7 +117,7 @@ const BY_STATUS: Readonly<Record<number, Mapped & { readonly exposes: boolean }>
   504: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", exposes: false },
 };
 
-const isHtml = (response: ErrorResponse) => isPage(response) || response.text.trimStart().startsWith("<");
+const isHtmlError = (response: ErrorResponse) => isHtml(response) || response.text.trimStart().startsWith("<");
 
 /** Longest message of the service that callers see, in characters. */
 const MAX_MESSAGE_LENGTH = 300;
@@ -131,7 +131,7 @@ const MAX_SENTENCE_LEVELS = 8;
  * `{"non_field_errors": […]}`, a list, a string. Returns an empty string when the body is not JSON.
  */
 function upstreamMessage(response: ErrorResponse): string {
-  if (isHtml(response)) return "";
+  if (isHtmlError(response)) return "";
   const body = tryTo(() => parseJson(Buffer.from(response.text)));
   let message = "";
   let count = 0;

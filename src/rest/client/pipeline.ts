@@ -58,7 +58,7 @@ export async function sendAdmitted<Result>(
       if (attempts === 0) consumer.countRequest();
       // Before another response is read.
       requester.reservation.checkLimit();
-      sent = admission.send(admitted);
+      sent = admission.beginSend(admitted);
       attempts++;
       return await attempt(pipeline, call, consume);
     } catch (error) {

@@ -92,7 +92,7 @@ export class RateLimiter {
   checkDeadline(call: UpstreamCall): void {
     if (!this.#isLimiting() || this.#isFree(call.requester)) return;
     const wasLate = this.#late.has(call.requester);
-    if (this.#keepWaiting(call)) return;
+    if (this.#rejectLate(call)) return;
     if (!wasLate) this.#refuseLate();
     throw this.lateFor(call);
   }
@@ -135,7 +135,7 @@ export class RateLimiter {
     this.#isBlocking = false;
     const isFull = this.#inFlight >= this.#concurrency;
     const operationsMs = isFull ? Number.POSITIVE_INFINITY : this.#waitMs(0);
-    // The reserved share is closed to subscriptions only while no operation waits: then both take turns by `OPERATIONS_PER_POLL`.
+    // While operations wait, `OPERATIONS_PER_POLL` gives subscriptions their share. While none waits, subscriptions leave the reserved share free.
     const areReserved = !isFull && this.#waiting("operations") === 0;
     const pollsMs = areReserved ? this.#waitMs(this.#reserved) : operationsMs;
     let nextMs = Number.POSITIVE_INFINITY;
@@ -212,16 +212,16 @@ export class RateLimiter {
     for (const each of all) {
       // Others wait only for their turn.
       const isDelayed = each.waitReason === "RATE_LIMIT" || this.#late.has(each.call.requester);
-      if (isDelayed && !this.#keepWaiting(each.call)) each.leaveQueue(this.lateFor(each.call));
+      if (isDelayed && !this.#rejectLate(each.call)) each.reject(this.lateFor(each.call));
     }
   }
 
   /** Rejects consumers that cannot wait long enough. Returns false if none is left. */
-  #keepWaiting(call: UpstreamCall): boolean {
+  #rejectLate(call: UpstreamCall): boolean {
     const { requester, consumer } = call;
     const ms = this.waitMs(requester.isBackground);
     const msFor = (each: Requester) => (ms > 0 && this.#late.has(each) ? Infinity : ms);
-    if (consumer.keepWaiting(msFor, (each) => this.lateFor(call, each))) return true;
+    if (consumer.rejectLate(msFor, (each) => this.lateFor(call, each))) return true;
     if (!requester.isBackground) this.#late.add(requester);
     return false;
   }

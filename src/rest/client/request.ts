@@ -13,7 +13,7 @@ export interface UpstreamRequest<Answer> {
   readonly secret?: string | null;
   /** The token to send; null for none. Defaults to the caller's. */
   readonly token?: string | null;
-  /** What the journal of its operation says of it; null without one. */
+  /** The trace entry of its operation; null without a trace. */
   readonly traceEntry?: TraceEntry | null;
   /** `Range` and `If-Range` of a download. */
   readonly range?: Readonly<Record<string, string>> | null;

@@ -5,12 +5,12 @@ import { type JsonScan, scanJson } from "../api/json-scan.ts";
 import { parseJson } from "../api/parse-json.ts";
 import type { Reading } from "../api/record.ts";
 import { EMPTY } from "../../callers/collector.ts";
-import { UnsupportedResponseError, readWhole } from "./body.ts";
+import { UnsupportedResponseError, readAll } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 import type { RequestFormat } from "./request.ts";
 import {
-  isPage,
+  isHtml,
   MAX_ERROR_BYTES,
   type StreamedResponse,
   TransportError,
@@ -56,12 +56,12 @@ function stepsOf(
   if (status >= 300) throw mapErrorResponse(call, response, body, requestFormat.secrets);
   const { path, answer: reader } = call.request.endpoint;
   // A sign-in page in front of the upstream service, which then received nothing.
-  if (call.request.endpoint.method !== "GET" && isPage(response) && body.length > 0)
+  if (call.request.endpoint.method !== "GET" && isHtml(response) && body.length > 0)
     throw new GatewayError("UPSTREAM_BAD_RESPONSE", "The service answered with an HTML page.");
   // The body is ignored: the document describes none.
   if (reader.form !== "json") return { next: () => ({ done: true, value: NO_BODY }) };
   const scan = scanJson(body);
-  holdValue(call, scan, body);
+  chargeParsedValue(call, scan, body);
   if (scan.isTooDeep) onMismatch(path, TOO_DEEP);
   return reader.steps(parse(body, scan));
 }
@@ -72,7 +72,7 @@ const NO_BODY = { answer: undefined, mismatches: [] };
 const TOO_DEEP = "(nested too deeply)";
 
 /** Counts the memory that the value of a response will take, where that is more than its bytes stand for. */
-function holdValue({ consumer }: UpstreamCall, { heapBytes }: JsonScan, body: Buffer): void {
+function chargeParsedValue({ consumer }: UpstreamCall, { heapBytes }: JsonScan, body: Buffer): void {
   const excess = Math.ceil(heapBytes / HEAP_BYTES_PER_CHARGED_BYTE) - body.length;
   try {
     if (excess > 0) consumer.chargeMemory(excess);
@@ -100,7 +100,7 @@ export async function checkStream(
   const { status, stream, bodyHeaders, isHandedOver } = response;
   const { range } = call.request;
   if (status >= 300 && !(status === 416 && range)) {
-    const body = await readWhole(stream, MAX_ERROR_BYTES, call.consumer).catch(() => EMPTY);
+    const body = await readAll(stream, MAX_ERROR_BYTES, call.consumer).catch(() => EMPTY);
     throw mapErrorResponse(call, response, body, secrets);
   }
   const isUnrequestedPart = status === 206 && !(range && bodyHeaders["content-range"]);

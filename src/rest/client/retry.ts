@@ -39,7 +39,7 @@ export function createRetries(maxRetries: number) {
     /** Number of retries with backoff since the start. */
     total: () => total,
     /** Counts an attempt of any request. */
-    count: () => {
+    recordAttempt: () => {
       startWindow();
       attempts++;
     },

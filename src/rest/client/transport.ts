@@ -112,7 +112,7 @@ type Done = (
 ) => void;
 
 /** Whether a response is declared to be HTML, as sign-in pages and errors of proxies are. */
-export const isPage = ({ contentType }: ResponseHead): boolean =>
+export const isHtml = ({ contentType }: ResponseHead): boolean =>
   contentType?.startsWith("text/html") ?? false;
 
 /** Collects a response and settles once, whichever callbacks undici calls. */
@@ -147,7 +147,7 @@ class ResponseHandler {
     if (status < 200) return true;
     this.#head = headOf(status, rawHeaders);
     if (status < 300 && this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes, this.#consumer);
-    else if (status >= 300 || isPage(this.#head)) this.#body = new Collector(MAX_ERROR_BYTES, this.#consumer);
+    else if (status >= 300 || isHtml(this.#head)) this.#body = new Collector(MAX_ERROR_BYTES, this.#consumer);
     else {
       this.#succeed({ body: EMPTY, ...this.#head });
       // The ignored body may still arrive, and keeps the connection usable.
@@ -220,13 +220,13 @@ const SHORT_CHUNKS = new GatewayError("UPSTREAM_BAD_RESPONSE", `The service's an
 const IGNORED_BODY_MS = 1_000;
 
 /** The headers that matter, by their names. */
-const FACTS: ReadonlyMap<string, keyof Omit<ResponseHead, "status" | "receivedAt">> = new Map([
+const HEAD_FIELDS: ReadonlyMap<string, keyof Omit<ResponseHead, "status" | "receivedAt">> = new Map([
   ["content-type", "contentType"],
   ["content-encoding", "encoding"],
   ["retry-after", "retryAfter"],
   ["date", "date"],
 ]);
-const LENGTHS = new Set([...FACTS.keys()].map(({ length }) => length));
+const LENGTHS = new Set([...HEAD_FIELDS.keys()].map(({ length }) => length));
 
 /** The head of a response from its names and values. What matters is looked for: to parse all takes as long as a short body. */
 export function headOf(status: number, raw: readonly (string | Buffer)[]): ResponseHead {
@@ -238,12 +238,12 @@ export function headOf(status: number, raw: readonly (string | Buffer)[]): Respo
     date: null,
     receivedAt: Date.now(),
   } as {
-    -readonly [Fact in keyof ResponseHead]: ResponseHead[Fact];
+    -readonly [Field in keyof ResponseHead]: ResponseHead[Field];
   };
   for (let at = 1; at < raw.length; at += 2) {
     const name = raw[at - 1] ?? "";
-    const fact = LENGTHS.has(name.length) && FACTS.get(String(name).toLowerCase());
-    if (fact) head[fact] = head[fact] === null ? String(raw[at]) : `${head[fact]},${String(raw[at])}`;
+    const field = LENGTHS.has(name.length) && HEAD_FIELDS.get(String(name).toLowerCase());
+    if (field) head[field] = head[field] === null ? String(raw[at]) : `${head[field]},${String(raw[at])}`;
   }
   return head;
 }

@@ -138,11 +138,11 @@ export class UpstreamAdmission {
     // At the deadline the limit itself is the reason: the upstream service has rejected nothing.
     const isLate = queued.waitReason === "RATE_LIMIT" && lifetime.ended === "deadline";
     const late = isLate ? this.#rateLimiterOf(queued.call)?.lateFor(queued.call) : null;
-    queued.leaveQueue(late ?? endedError(request.endpoint, lifetime, false));
+    queued.reject(late ?? endedError(request.endpoint, lifetime, false));
   }
 
-  /** Must be called when an admitted call is sent. Throws `GatewayError` if the circuit is open, and for a command that would be rejected. */
-  send({ call }: QueuedCall): SentRequest {
+  /** Must be called before an admitted call is sent. Throws `GatewayError` if the circuit is open, and for a command that would be rejected. */
+  beginSend({ call }: QueuedCall): SentRequest {
     const { breaker, clock } = this.#settings;
     const rateLimiter = this.#rateLimiterOf(call);
     if (call.request.endpoint.method !== "GET") rateLimiter?.checkSpent(call);
@@ -192,7 +192,7 @@ export class UpstreamAdmission {
     return true;
   }
 
-  load() {
+  stats() {
     return {
       running: this.#root.running,
       waiting: this.#waiting,
@@ -203,18 +203,18 @@ export class UpstreamAdmission {
 
   #admit(queued: QueuedCall): void {
     this.#rateLimiterOf(queued.call)?.admit();
-    queued.leaveQueue(null);
+    queued.admit();
   }
 
   #serve(): void {
-    // A call that fails at once is released before the next one is served.
+    // Called again by `release` when an admitted call fails synchronously: the loop below goes on with the next call.
     if (this.#isServing) return;
     this.#isServing = true;
     try {
       while (this.#root.isReady()) {
         const { breaker } = this.#settings;
         const next = breaker.isHalfOpen() && this.#root.peek();
-        if (next) return void breaker.probed(next.call).then(() => this.#serve());
+        if (next) return void breaker.probe(next.call).then(() => this.#serve());
         this.#admit(this.#root.dequeue());
       }
     } finally {

@@ -19,8 +19,8 @@ export interface Lifetime {
 /** Consumes a response: a read that operations share, or one operation. Only shared reads wait for the rate limit. */
 export interface Consumer extends Prioritized {
   readonly lifetime: Lifetime;
-  /** Rejects subscribers whose deadline is earlier than the wait for the rate limit, in milliseconds. Returns false if none is left. */
-  keepWaiting(msFor: (requester: Requester) => number, late: (requester: Requester) => Error): boolean;
+  /** Rejects subscribers whose deadline is earlier than the wait for the rate limit, in milliseconds. Returns whether any is left. */
+  rejectLate(msFor: (requester: Requester) => number, late: (requester: Requester) => Error): boolean;
   /** Counts a request that is about to be sent. Throws `GatewayError` if all consumers have reached their limit. */
   countRequest(): void;
   /** Lends the permits of its operations while it waits for the rate limit. */
@@ -76,7 +76,7 @@ export class Requester implements Consumer {
   }
 
   /** Downloads do not wait for the rate limit. */
-  keepWaiting(): boolean {
+  rejectLate(): boolean {
     return false;
   }
 
@@ -151,17 +151,26 @@ export abstract class QueuedCall implements Prioritized {
     this.call.consumer.pause();
   }
 
-  /** Dispatches it after its admission; refuses it with an error. */
-  leaveQueue(error: Error | null): void {
-    if (error && this.isWaiting) this.queue?.remove(this);
+  /** Dispatches it. */
+  admit(): void {
+    this.#stopWaiting();
+    this.call.request.traceEntry?.add({ kind: "admitted", waitedFor: this.waitReason });
+    this.dispatch();
+  }
+
+  /** Refuses it, because it will not be admitted. */
+  reject(error: Error): void {
+    if (this.isWaiting) this.queue?.remove(this);
+    this.#stopWaiting();
+    this.refuse(error);
+  }
+
+  #stopWaiting(): void {
     if (this.isWaiting && this.#waiting && this.waitReason) {
       this.#waiting[this.waitReason]--;
       if (this.waitReason === "RATE_LIMIT") this.call.consumer.resume();
     }
     this.isWaiting = false;
-    if (error) return this.refuse(error);
-    this.call.request.traceEntry?.add({ kind: "admitted", waitedFor: this.waitReason });
-    this.dispatch();
   }
 }
 

@@ -151,7 +151,7 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
   value: unknown = undefined;
   /** Memory of the response, in bytes. */
   bytes = 0;
-  /** The first subscriber; null after the answer, which may outlast the operation. */
+  /** The first subscriber; null after the response, because a cached response may outlast the operation of its first subscriber. */
   #opener: Read | null;
   #waiting: readonly Read[];
   /** The subscriber that left last. */
@@ -242,7 +242,7 @@ export class SharedRead extends QueuedCall implements Consumer, Lifetime {
     if (this.#isPending) read.context.client.cancel(this);
   }
 
-  keepWaiting(msFor: (requester: Requester) => number, late: (requester: Requester) => Error): boolean {
+  rejectLate(msFor: (requester: Requester) => number, late: (requester: Requester) => Error): boolean {
     const now = Date.now();
     const inTime = this.#waiting.filter(
       (read) => now + msFor(read.requester) < read.requester.lifetime.deadline && !read.findStale(),
