@@ -14,6 +14,7 @@ import "./types/cluster.ts";
 import "./analysis/compare-runs.ts";
 import "./types/experiment.ts";
 import "./types/run-commands.ts";
+import "./types/create-run.ts";
 import "./types/project.ts";
 import "./types/several-runs.ts";
 import "./types/build-job.ts";
@@ -31,7 +32,7 @@ builder.queryType({
 });
 builder.mutationType({
   description:
-    "Mutations. A new run comes from another one, by `restart…`, `resume…` or `copy…`. They run in order, and no write is sent twice. One that fails is null with an error; `extensions.outcome` is `unknown` where it may have taken effect. A record in a payload is read after the command, if more than its address is selected.",
+    "Mutations. A new run comes from a specification, by `create…`, or from another run, by `restart…`, `resume…` or `copy…`. They run in order, and no write is sent twice. One that fails is null with an error; `extensions.outcome` is `unknown` where it may have taken effect. A record in a payload is read after the command, if more than its address is selected.",
 });
 builder.subscriptionType({
   description:

@@ -31,6 +31,7 @@ const MUTATIONS: readonly (readonly [endpoint: RegExp, mutation: string])[] = [
   [/^restoreProject$/, "archiveProject"],
   [/^(?:archive|restore)(?!Project).*/, "archiveRuns"],
   [/^(stop|delete)Experiments$/, "$1Runs"],
+  [/^createBuild$/, "createBuildJob"],
 ];
 
 /** The mutations behind optional endpoints. */

@@ -25,10 +25,12 @@ export const RECORDINGS = [
   "0.4.4-samples",
   "0.4.4-beyond",
   "0.4.4-further",
+  "0.2.0-creates",
+  "0.4.4-creates",
 ] as const;
 
 /** The users of recordings that leave out the headers, and the letter of their tokens. */
-const LETTERS: Readonly<Record<string, string>> = { alice: "b", bob: "c" };
+const LETTERS: Readonly<Record<string, string>> = { alice: "b", bob: "c", erin: "f" };
 
 /** As written: some files leave out the headers, and repeat the name of a case. */
 type Written = Omit<Line, "headers"> & Partial<Pick<Line, "headers">> & { readonly who: string };

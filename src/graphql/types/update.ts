@@ -16,7 +16,7 @@ import type { Context } from "../core/context.ts";
 const SLUG = /^[-\w]+$/;
 
 /** Known servers crash at a name that is taken, but also after a change of a record that they cannot show. */
-const orTaken =
+export const orTaken =
   (name: string | null | undefined) =>
   (error: unknown): never => {
     if (name == null || !(error instanceof GatewayError)) throw error;

@@ -9,7 +9,7 @@ import {
   patch,
   post,
 } from "./endpoint.ts";
-import { bookmarksOf, Bytes, Nothing, type Page, pageOf, Text } from "./reader.ts";
+import { bookmarksOf, Bytes, Nothing, type Page, pageOf, type Reader, Text } from "./reader.ts";
 import type { RecordDecoder } from "./record.ts";
 import * as records from "./records.ts";
 import { EXPERIMENT, type RunAddress, type Spelling } from "./reference.ts";
@@ -24,7 +24,7 @@ import { EXPERIMENT, type RunAddress, type Spelling } from "./reference.ts";
  * endpoint.
  */
 
-/** The body of an update or a restart. The profile says which keys a server takes. */
+/** The body of an update, a restart or a creation. The profile says which keys a server takes. */
 export type Revision = Readonly<Record<string, unknown>>;
 
 /** Endpoints by their names in profiles. */
@@ -72,8 +72,14 @@ export const capital = (name: string): string => name.charAt(0).toUpperCase() + 
 
 const P = "{owner}/{project}";
 
-/** The optional endpoints that all kinds of run have: `jobs`, `bookmarkedJobs`, `archivedJobs`, `archiveJob`, `restoreJob`. */
-const commonOptional = <R>(one: string, many: string, read: RecordDecoder<R>) => ({
+/** The optional endpoints of all kinds of run, such as `jobs`, `createJob`, `bookmarkedJobs`, `archivedJobs`, `archiveJob` and `restoreJob`. */
+const commonOptional = <R>(
+  one: string,
+  many: string,
+  read: RecordDecoder<R>,
+  created: Reader<records.CreatedRecord> = records.Created,
+) => ({
+  create: optional(`create${capital(one)}`, "CREATE_RUNS", post(`${P}/${many}`, created, json<Revision>())),
   list: optional(many, "LISTS", get(`${P}/${many}`, pageOf(read))),
   ...keptOptional(many, read),
   archive: optional(`archive${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/archive`, Nothing)),
@@ -232,7 +238,7 @@ export const runs = {
       unbookmark: del(`${G}/{id}/unbookmark/`, Nothing, { undoes: true }),
     },
     optional: {
-      ...commonOptional("group", "groups", records.readGroup),
+      ...commonOptional("group", "groups", records.readGroup, records.Group),
       metrics: optional("groupMetrics", null, get(`${G}/{id}/metrics`, records.Metrics)),
     },
   },

@@ -157,6 +157,15 @@ const RateLimits = z.array(
 const Inputs = section({
   update: section({ description: bodyKey, name: bodyKey, tags: bodyKey, readme: bodyKey }),
   restart: section({ description: bodyKey, declarations: bodyKey, updateCode: bodyKey }),
+  createExperiment: section({ group: bodyKey }),
+  createJob: section({ tags: bodyKey }),
+  createGroup: section({ experiments: bodyKey }),
+  createBuild: section({
+    section: z
+      .string({ error: "expected a key, or null" })
+      .nullable()
+      .describe("Key of the specification under which the image stands; null: the image is at the top."),
+  }),
 });
 
 /** A complete description of a server: the sections of `WrittenProfile`. */
@@ -216,9 +225,13 @@ export const WrittenProfile = section({
   inputs: section({
     update: Inputs.shape.update.partial().optional(),
     restart: Inputs.shape.restart.partial().optional(),
+    createExperiment: Inputs.shape.createExperiment.partial().optional(),
+    createJob: Inputs.shape.createJob.partial().optional(),
+    createGroup: Inputs.shape.createGroup.partial().optional(),
+    createBuild: Inputs.shape.createBuild.partial().optional(),
   })
     .optional()
-    .describe("What the commands `update` and `restart` take in their bodies."),
+    .describe("The keys of bodies in which commands take their inputs; null where the server ignores one."),
 });
 export type WrittenProfile = z.input<typeof WrittenProfile>;
 

@@ -36,6 +36,10 @@ const document: Profile = {
   inputs: {
     update: { description: "description", name: null, tags: null, readme: null },
     restart: { description: null, declarations: null, updateCode: null },
+    createExperiment: { group: null },
+    createJob: { tags: null },
+    createGroup: { experiments: null },
+    createBuild: { section: null },
   },
 };
 
@@ -48,7 +52,7 @@ const polyaxon02: WrittenProfile = {
     administration: { revoke: "POST superusers/revoke/{username}/" },
     optional: withOptional(
       // It never returns a project of many runs by itself: it joins them all to count them.
-      "projects experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects createProject updateProject deleteProject",
+      "projects experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects createProject updateProject deleteProject createExperiment createJob createBuild createGroup",
     ),
   },
   paging: { by: "offset", parameter: "offset", size: "limit" },
@@ -74,6 +78,7 @@ const polyaxon02: WrittenProfile = {
     update: { name: "name", tags: "tags" },
     // A key `declarations` of the body itself is ignored.
     restart: { description: "description", declarations: "config.declarations", updateCode: "update_code" },
+    createBuild: { section: "build" },
   },
 };
 
@@ -108,7 +113,13 @@ const polyaxon04: WrittenProfile = {
     groups: ["content", "hptuning", "current_iteration", "has_tensorboard", "readme", ...GROUP_COUNTERS],
   },
   omitted: { experiments: [], jobs: [], groups: [], projects: [] },
-  inputs: { update: { readme: "readme" } },
+  inputs: {
+    update: { readme: "readme" },
+    createExperiment: { group: "experiment_group" },
+    createJob: { tags: "tags" },
+    createGroup: { experiments: "experiment_ids" },
+    createBuild: { section: null },
+  },
 };
 
 /** The demo service: such a server that has all endpoints of the document, and no throttle. */

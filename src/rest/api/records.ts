@@ -97,6 +97,28 @@ const ExperimentKeys = {
 };
 export type ExperimentRecord = RecordOf<typeof ExperimentKeys>;
 
+const CreatedKeys = {
+  id,
+  unique_name: text,
+  name: text,
+  description: text,
+  tags: texts,
+  declarations: unstated,
+};
+export type CreatedRecord = RecordOf<typeof CreatedKeys>;
+
+/**
+ * The reduced record of a new run. Only keys that mean the same in the run's own record: known servers send the number of its group, and its
+ * specification before values are filled in.
+ */
+export const Created = json(
+  recordOf(CreatedKeys, (record) => {
+    const keys = keysOf(CreatedKeys).filter((key) => key in record);
+    // Safe: the id is always there.
+    return Object.fromEntries(keys.map((key) => [key, record[key]])) as unknown as CreatedRecord;
+  }),
+);
+
 /** A status of any kind. The key that refers to the run differs by kind and is not read. */
 const StatusKeys = {
   id,

@@ -57,10 +57,21 @@ const MAX_TEXT_LENGTH = 16_384;
 function parse(content: string): ByName | string {
   if (content.length > MAX_TEXT_LENGTH)
     return `at most ${MAX_TEXT_LENGTH} characters of YAML from the service, got ${content.length}`;
-  const raw = valueOf(content);
-  return isObject(raw) && !isDeeper(raw, MAX_NESTING)
-    ? raw
-    : "an object in JSON or YAML from the service, got a text that is none";
+  try {
+    return parseYamlObject(content);
+  } catch {
+    return "an object in JSON or YAML from the service, got a text that is none";
+  }
+}
+
+/** Parses an object in YAML or JSON. Throws an error whose message says what was expected, what came, and where if that is known. */
+export function parseYamlObject(content: string): ByName {
+  if (content.length > MAX_TEXT_LENGTH)
+    throw new RangeError(`expected at most ${MAX_TEXT_LENGTH} characters, got ${content.length}`);
+  const value = valueOf(content);
+  if (!isObject(value)) throw new TypeError("expected an object in YAML, got another value");
+  if (isDeeper(value, MAX_NESTING)) throw new RangeError(`expected at most ${MAX_NESTING} levels, got more`);
+  return value;
 }
 
 const YAML_OPTIONS = {
@@ -74,16 +85,22 @@ const YAML_OPTIONS = {
   logLevel: "error",
 } as const;
 
-/** Parses YAML. Returns null when the text is invalid, contains several documents, or expands too far by aliases. */
+/** Parses YAML. Throws when the text is invalid, contains several documents, or expands too far by aliases. */
 function valueOf(content: string): unknown {
   const { Composer } = yaml();
-  try {
-    const [document, ...others] = new Composer(YAML_OPTIONS).compose(tokensOf(content), true, content.length);
-    const isOne = document && document.errors.length === 0 && others.length === 0;
-    return isOne ? resolve(document.contents) : null;
-  } catch {
-    return null;
-  }
+  const [document, ...others] = new Composer(YAML_OPTIONS).compose(tokensOf(content), true, content.length);
+  if (!document || others.length > 0)
+    throw new SyntaxError(`expected one document, got ${document ? "several" : "none"}`);
+  const [error] = document.errors;
+  if (error) throw invalidAt(content, error.pos[0]);
+  return resolve(document.contents);
+}
+
+/** The error of a text that is no YAML at an offset. The text itself is not quoted: it may contain secrets. */
+function invalidAt(content: string, offset: number): SyntaxError {
+  const lines = content.slice(0, offset).split("\n");
+  const column = (lines.at(-1)?.length ?? 0) + 1;
+  return new SyntaxError(`expected YAML, got a syntax error at line ${lines.length}, column ${column}`);
 }
 
 /** Maximum values of a configuration and characters of its strings, counted with every alias written out. Few have a hundredth. */
@@ -162,10 +179,11 @@ function* tokensOf(content: string): Generator<Yaml.CST.Token, void> {
   const parser = new Parser();
   for (const lexeme of new Lexer().lex(content)) {
     for (const token of parser.next(lexeme)) {
-      if (token.type === "error") throw new SyntaxError(token.message);
+      if (token.type === "error") throw invalidAt(content, token.offset);
       yield token;
     }
-    if (parser.stack.length > MAX_NESTING) throw new SyntaxError("nested too deeply");
+    if (parser.stack.length > MAX_NESTING)
+      throw new SyntaxError(`expected at most ${MAX_NESTING} levels, got more`);
   }
   yield* parser.end();
 }

@@ -47,7 +47,7 @@ export function describeServer(profile: Profile) {
      * The body of a command with each given value where this server takes it. Undefined values are not given. Throws
      * `GatewayError` when it does not take one.
      */
-    bodyOf: (command: keyof Profile["inputs"], given: Revision): Revision =>
+    bodyOf: (command: Exclude<keyof Profile["inputs"], "createBuild">, given: Revision): Revision =>
       Object.entries(given).reduce<Revision>((body, [name, value]) => {
         if (value === undefined) return body;
         const paths: Readonly<Record<string, string | null>> = profile.inputs[command];
@@ -77,6 +77,9 @@ const NEEDS: { readonly [Name in Capability]?: (profile: Profile, has: Has) => b
   UPDATE_README: ({ inputs }) => inputs.update.readme !== null,
   RESTART_DESCRIPTION: ({ inputs }) => inputs.restart.description !== null,
   RESTART_DECLARATIONS: ({ inputs }) => inputs.restart.declarations !== null,
+  CREATE_EXPERIMENT_GROUP: ({ inputs }) => inputs.createExperiment.group !== null,
+  CREATE_GROUP_EXPERIMENTS: ({ inputs }) => inputs.createGroup.experiments !== null,
+  CREATE_JOB_TAGS: ({ inputs }) => inputs.createJob.tags !== null,
   RESTART_UPDATE_CODE: ({ inputs }) => inputs.restart.updateCode !== null,
 };
 

@@ -75,7 +75,12 @@ export function createClient(settings: ClientSettings) {
   /** Opens the upstream requests of a scope within its limits. */
   const open = (scope: RequestScope, bounds: RequestLimits = ALONE): Requester =>
     new Requester(scope, settings.memoryBudget.open(scope), bounds);
-  const probe = createProbe({ attempts: attemptSettings, consume: bufferResponse, open, clock: settings.clock });
+  const probe = createProbe({
+    attempts: attemptSettings,
+    consume: bufferResponse,
+    open,
+    clock: settings.clock,
+  });
   const breaker = createCircuitBreaker({ now: settings.clock.now, probe });
   const admission = new UpstreamAdmission({ ...settings, breaker });
   const pipeline: Pipeline = { ...attemptSettings, admission };

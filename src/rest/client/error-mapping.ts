@@ -117,7 +117,8 @@ const BY_STATUS: Readonly<Record<number, Mapped & { readonly exposes: boolean }>
   504: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", exposes: false },
 };
 
-const isHtmlError = (response: ErrorResponse) => isHtml(response) || response.text.trimStart().startsWith("<");
+const isHtmlError = (response: ErrorResponse) =>
+  isHtml(response) || response.text.trimStart().startsWith("<");
 
 /** Longest message of the service that callers see, in characters. */
 const MAX_MESSAGE_LENGTH = 300;

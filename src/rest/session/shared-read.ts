@@ -12,7 +12,6 @@ import {
   type UpstreamCall,
 } from "../client/upstream-call.ts";
 import type { LargePages } from "./large-pages.ts";
-import type { CallerReadCache } from "./read-cache.ts";
 
 export interface ReadTarget {
   readonly endpoint: Get<never, unknown>;
@@ -28,12 +27,31 @@ export interface ReadTarget {
   readonly key: string;
 }
 
+/** The read cache of one caller. */
+export interface SharedReads {
+  readonly settings: {
+    readonly now: () => number;
+    readonly onShared: (how: "in flight" | "kept" | "stale") => void;
+  };
+  /** The batches whose lists the server rejects, and until when that is believed, in milliseconds since 1970. */
+  readonly refused: Map<BatchRule, number>;
+  /** The login name of the user of the token; null while it is not known. */
+  viewer: string | null;
+  endSharing(): void;
+  find(key: string): SharedRead | undefined;
+  findStale(key: string): SharedRead | undefined;
+  add(sharedRead: SharedRead): void;
+  remove(sharedRead: SharedRead, mayServeStale: boolean): void;
+  keep(sharedRead: SharedRead, value: unknown): void;
+  endAfter(error: unknown): void;
+}
+
 export interface ReadContext {
   readonly client: Pick<Client, "command" | "enqueue" | "cancel" | "read" | "readChunk" | "upstreamTime">;
   readonly requester: Requester;
   readonly token: string | null;
   /** The read cache of the caller; null if the operation shares nothing. */
-  readonly shared: CallerReadCache | null;
+  readonly shared: SharedReads | null;
   /** Whether it ignores earlier requests (`no-cache`). Others do not share its requests, which may have low priority. */
   readonly bypassesCache: boolean;
   readonly largePages: LargePages;
