@@ -80,6 +80,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
     const { use, names, calls } = await start({ MCP: "write" }, { era });
     expect((await names()).filter((name) => !READING.includes(name))).toEqual([
       "Restart",
+      "StartRun",
       "StopRuns",
       "BookmarkRuns",
       "graphql_mutation",
