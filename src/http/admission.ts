@@ -114,13 +114,14 @@ class ConcurrencyLimit {
 
   /** A permit of the address that has the most, if the caller is verified or its address would still have fewer. */
   #unverifiedFor(caller: Caller): Permit | null {
-    const ofAddress = (permit: Permit) => this.quota.of(permit.caller.address);
+    const ofAddress = (permit: Permit) => this.quota.of(permit.caller.addressCaller);
     const areAllTaken = this.quota.isExhausted();
     let most: Permit | null = null;
     for (const permit of this.preemptible.members())
       if (permit.isPreemptible(areAllTaken) && (!most || ofAddress(permit) > ofAddress(most))) most = permit;
     const hasRight =
-      caller.verification === "verified" || (most && ofAddress(most) > this.quota.of(caller.address) + 1);
+      caller.verification === "verified" ||
+      (most && ofAddress(most) > this.quota.of(caller.addressCaller) + 1);
     return hasRight ? most : null;
   }
 }
@@ -202,7 +203,8 @@ export class Permit {
 /** Whether the permit of another caller counts towards the limit that a caller has reached. */
 const IS_AMONG: Readonly<Record<ExceededLimit, (other: Caller, caller: Caller) => boolean>> = {
   caller: (other, caller) => other === caller,
-  address: (other, caller) => other.verification !== "verified" && other.address === caller.address,
+  address: (other, caller) =>
+    other.verification !== "verified" && other.addressCaller === caller.addressCaller,
   unverified: (other) => other.verification !== "verified",
   // A caller without an accepted token cannot take the permit of one who has one.
   gateway: (other, caller) => other.verification !== "verified" || caller.verification === "verified",

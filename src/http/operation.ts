@@ -83,7 +83,7 @@ export function openOperation(
       // Queries of an unverified caller can be preempted. Its mutations cannot: they have permits of their own.
       if (details.type === "mutation") {
         if (scope.caller.verification !== "verified") dependencies.admission.mutation.acquire(scope);
-        scope.pinPermit();
+        scope.forbidPreemption();
       }
       return new OperationContext(dependencies, { request, scope, progress, operationTrace });
     },

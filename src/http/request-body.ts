@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
 import { rejection } from "../engine/errors.ts";
-import { Collector, IN_SHORT_CHUNKS } from "../callers/collector.ts";
+import { BoundedBuffer, IN_SHORT_CHUNKS } from "../callers/bounded-buffer.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
@@ -32,7 +32,7 @@ export function readBody(
     return onBody(given && given.length > maxBytes ? tooLarge() : (given ?? READ_BEFORE));
   }
   if (request.headers["content-encoding"]) return onBody(ENCODED_BODY);
-  const received = new Collector(maxBytes, null);
+  const received = new BoundedBuffer(maxBytes, null);
   let isSettled = false;
   const settle = (body: Buffer | GraphQLError | null) => {
     if (isSettled) return;
@@ -68,7 +68,7 @@ const MAX_DISCARDED_BYTES = 256_000;
 export function discardBody(response: ServerResponse): void {
   response.setHeader("connection", "close");
   const { req: request } = response;
-  const received = new Collector(1, null, "last");
+  const received = new BoundedBuffer(1, null, "last");
   request.on("data", (chunk: Buffer) => {
     received.add(chunk);
     if (received.total > MAX_DISCARDED_BYTES || received.isInShortChunks()) request.socket.destroy();
