@@ -5,7 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { readConfig } from "./config.ts";
 import { createGateway as assemble } from "./gateway.ts";
 import { forWebSockets, refuse, type UpgradeListener } from "./http/server.ts";
-import { readTarget } from "./http/request-target.ts";
+import { normalizeTarget } from "./http/request-target.ts";
 import { createLog, type Log } from "./observability/log.ts";
 import { openUpstream } from "./upstream.ts";
 
@@ -116,7 +116,7 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
   let closed: Promise<void> | null = null;
   return {
     handler: (request, response) => {
-      readTarget(request);
+      normalizeTarget(request);
       if (cutPrefix(request, prefix)) gateway.handle(request, response);
       else if (pathOf(request) === prefix)
         // Relative, as a proxy may serve the server under a path of its own.

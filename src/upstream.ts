@@ -4,12 +4,12 @@ import { version } from "./package-info.ts";
 import { user } from "./rest/api/kinds.ts";
 import { perSeconds } from "./util/sliding-window.ts";
 import type { Profile } from "./rest/api/profile.ts";
-import { describeServer } from "./rest/api/server.ts";
+import { resolveProfile } from "./rest/api/server.ts";
 import type { RequestFormat } from "./rest/client/request.ts";
 
 /** The server with its capabilities, its request format, and the details that callers see. */
-export function describeService(config: Config, fallback: Profile, upstreamUrl: URL) {
-  const server = describeServer(config.UPSTREAM_PROFILE ?? fallback);
+export function toUpstreamConfig(config: Config, fallback: Profile, upstreamUrl: URL) {
+  const server = resolveProfile(config.UPSTREAM_PROFILE ?? fallback);
   const { profile, override, limits } = server;
   const { UPSTREAM_RATE_LIMIT: given } = config;
   const common = profile.rateLimits.find(({ endpoints }) => !endpoints);

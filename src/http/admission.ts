@@ -30,8 +30,8 @@ export function createAdmission(
   let isDraining = false;
   const whileOpen = () =>
     isDraining ? new GatewayError("SERVICE_OVERLOADED", "The gateway shuts down; connect again.") : null;
-  const limitOn = (kind: string, shares: QuotaLimits, closedFor: ClosedReason = () => null) =>
-    new ConcurrencyLimit(kind, callers.quota(shares), closedFor);
+  const limitOn = (kind: string, shares: QuotaLimits, check: AdmissionCheck = () => null) =>
+    new ConcurrencyLimit(kind, callers.quota(shares), check);
   return {
     operation: limitOn(OPERATION_KIND, operations, (caller, paused) =>
       // Operations that wait for a rate limit hold no permit, but memory.
@@ -52,7 +52,7 @@ export function createAdmission(
 export type Admission = ReturnType<typeof createAdmission>;
 
 /** The reason to reject a caller although permits are free; null without one. */
-type ClosedReason = (caller: Caller, paused: number) => GatewayError | null;
+type AdmissionCheck = (caller: Caller, paused: number) => GatewayError | null;
 
 /** Limits how many operations, streams, sockets or downloads run at a time. */
 class ConcurrencyLimit {
@@ -63,12 +63,12 @@ class ConcurrencyLimit {
   paused = 0;
   /** Permits that may be revoked for a new caller, longest preemptible first. */
   readonly preemptible = new LinkedList<Permit>();
-  readonly #closedFor: ClosedReason;
+  readonly #check: AdmissionCheck;
 
-  constructor(kind: string, quota: Quota, closedFor: ClosedReason) {
+  constructor(kind: string, quota: Quota, check: AdmissionCheck) {
     this.kind = kind;
     this.quota = quota;
-    this.#closedFor = closedFor;
+    this.#check = check;
   }
 
   get taken(): number {
@@ -77,8 +77,8 @@ class ConcurrencyLimit {
 
   /** Takes a free or preemptible permit. Returns an error if there is none. */
   tryAcquire(caller: Caller): Permit | GatewayError {
-    const closed = this.#closedFor(caller, this.paused);
-    if (closed) return closed;
+    const reason = this.#check(caller, this.paused);
+    if (reason) return reason;
     for (;;) {
       const exceeded = this.quota.exceededBy(caller);
       if (!exceeded) return new Permit(this, caller);

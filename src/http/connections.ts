@@ -15,9 +15,9 @@ export const isClosed = (response: ServerResponse): boolean =>
   response.destroyed || response.writableFinished || response.req.socket.destroyed;
 
 /** Counts a response among the unanswered requests of its connection until it is over, then calls back. */
-export function watch(response: ServerResponse, callback: () => void): void {
+export function trackResponse(response: ServerResponse, callback: () => void): void {
   const { socket } = response.req;
-  const responses = (socket[RESPONSES] ??= watchConnection(socket));
+  const responses = (socket[RESPONSES] ??= trackConnection(socket));
   const link = responses.add(response);
   onceClosed(response, () => {
     responses.remove(link);
@@ -26,7 +26,7 @@ export function watch(response: ServerResponse, callback: () => void): void {
 }
 
 /** Node emits no event on a response that is queued behind another one (pipelining) when their connection closes. */
-function watchConnection(socket: Socket): LinkedList<ServerResponse> {
+function trackConnection(socket: Socket): LinkedList<ServerResponse> {
   const responses = new LinkedList<ServerResponse>();
   socket.once("close", () => {
     for (const response of responses.members()) if (!response.socket) response.emit("close");

@@ -10,7 +10,7 @@ import { RequestScope } from "../callers/request-scope.ts";
 import { plainPath } from "../rest/api/endpoint.ts";
 import { mapTransportError } from "../rest/client/failure.ts";
 import { abortConnection, onceClosed } from "./connections.ts";
-import { PRIVATE } from "./graphql/encoding.ts";
+import { CACHE_CONTROL_PRIVATE } from "./graphql/encoding.ts";
 import type { GatewayDependencies } from "./operation.ts";
 import { codeOf, reject } from "./rejection.ts";
 
@@ -53,7 +53,7 @@ export function admitDownload({ admission }: GatewayDependencies, scope: Request
 
 /** Serves what can last long: without a deadline, with a download permit, and with a body that never looks complete when it is not. */
 export async function serveDownload(
-  { publicError, identify, responseWriter, telemetry, shared }: GatewayDependencies,
+  { publicError, resolveIdentity, responseWriter, telemetry, shared }: GatewayDependencies,
   request: IncomingMessage,
   response: ServerResponse,
   { what, route, open }: DownloadTask,
@@ -61,7 +61,7 @@ export async function serveDownload(
   if (!METHODS.includes(request.method ?? ""))
     return void response.writeHead(405, { allow: METHODS.join(", ") }).end();
   // Downloads have no deadline: only a disconnect of the caller ends the scope.
-  const scope = new RequestScope(identify(request), Number.POSITIVE_INFINITY);
+  const scope = new RequestScope(resolveIdentity(request), Number.POSITIVE_INFINITY);
   const { requestId, caller } = scope;
   const { headers: received } = request;
   let bytes = 0;
@@ -109,7 +109,7 @@ export async function serveDownload(
 const NO_RENDERING = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox",
-  "cache-control": PRIVATE,
+  "cache-control": CACHE_CONTROL_PRIVATE,
 };
 
 const DOWNLOAD_ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;

@@ -10,13 +10,16 @@ import type { Identity } from "../callers/request-scope.ts";
 const TOKEN = /^(?:token|bearer) +([A-Za-z0-9._~+/=-]+)$/i;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-export type Identify = (request: Identifiable) => Identity;
+export type ResolveIdentity = (request: Identifiable) => Identity;
 
 /**
  * Reads the identity of a request: the token to forward (`token` and `Bearer` are accepted; null when it is missing or
  * malformed), the caller that it belongs to, the request id for responses, errors and logs, and the trace context.
  */
-export function createIdentify(callers: CallerRegistry, { TRUSTED_PROXIES: isTrusted }: Config): Identify {
+export function createIdentityResolver(
+  callers: CallerRegistry,
+  { TRUSTED_PROXIES: isTrusted }: Config,
+): ResolveIdentity {
   return (request) => {
     const { authorization, "x-request-id": requestId } = request.headers;
     const token = TOKEN.exec(authorization?.trim() ?? "")?.[1] ?? null;

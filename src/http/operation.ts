@@ -12,7 +12,7 @@ import type { OpenStream } from "../engine/subscription.ts";
 import type { Clock } from "../util/clock.ts";
 import type { createLive } from "../live/live.ts";
 import type { Client } from "../rest/client/client.ts";
-import { type Identify, isNoCache } from "./identity.ts";
+import { type ResolveIdentity, isNoCache } from "./identity.ts";
 import type { Origins } from "./request-target.ts";
 import { RequestScope } from "../callers/request-scope.ts";
 import type { ResponsePath } from "../engine/field-extensions.ts";
@@ -43,7 +43,7 @@ export interface GatewayDependencies {
   readonly prefix: string;
   /** Origins whose pages may call the gateway, besides its own. */
   readonly origins: Origins;
-  readonly identify: Identify;
+  readonly resolveIdentity: ResolveIdentity;
   readonly admission: Admission;
   readonly memoryBudget: MemoryBudget;
   readonly responseWriter: ResponseWriter;

@@ -3,7 +3,7 @@ import type { GraphQLError, GraphQLErrorExtensions } from "graphql";
 import { withExtensions } from "../engine/errors.ts";
 import { type ErrorCode, isErrorCode } from "../errors.ts";
 import { discardBody } from "./request-body.ts";
-import { headOf, NEWER, toJson } from "./graphql/encoding.ts";
+import { headOf, GRAPHQL_RESPONSE_JSON, toJson } from "./graphql/encoding.ts";
 
 /** The body of an error in each protocol. That of JSON-RPC is about a message whose id is not read. */
 const BODIES = {
@@ -30,8 +30,9 @@ export function reject(
   const request = response.req;
   const error = withExtensions(cause, { requestId });
   // By the newer type the status shows the error. Clients that accept it do not read a non-200 `application/json` as GraphQL.
-  const { status, headers } = headOf({ errors: [error] }, NEWER, requestId);
-  if (!request.headers.accept?.includes(NEWER)) headers["content-type"] = "application/json; charset=utf-8";
+  const { status, headers } = headOf({ errors: [error] }, GRAPHQL_RESPONSE_JSON, requestId);
+  if (!request.headers.accept?.includes(GRAPHQL_RESPONSE_JSON))
+    headers["content-type"] = "application/json; charset=utf-8";
   const { retryAfterSeconds } = error.extensions;
   if (retryAfterSeconds !== undefined) headers["retry-after"] = `${retryAfterSeconds}`;
   if (!request.complete) discardBody(response);

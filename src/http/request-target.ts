@@ -6,7 +6,7 @@ const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/is;
  * Brings a target in absolute form (`http://host/path`), which some proxies send, into origin form (`/path`). Its host
  * replaces the header `Host` (RFC 9112, section 3.2.2).
  */
-export function readTarget(request: IncomingMessage): void {
+export function normalizeTarget(request: IncomingMessage): void {
   const { url = "", headers } = request;
   if (url.startsWith("/")) return;
   const [, host, rest = ""] = ABSOLUTE.exec(url) ?? [];

@@ -27,7 +27,7 @@ const MIN_COMPRESSED_BYTES = 1_024;
 /** Writes responses to callers that may read slowly. */
 export function createResponseWriter(config: Config, callers: CallerRegistry, clock: Clock) {
   const { MAX_WAITING_BYTES, READ_TIMEOUT_MS } = config;
-  const waiting = countWaiting(MAX_WAITING_BYTES, callers);
+  const sendBuffers = createSendBufferBudget(MAX_WAITING_BYTES, callers);
 
   /** Writes a chunk and waits until it is drained. Closes the connection when that takes longer than `READ_TIMEOUT_MS`. */
   const write = async (response: ServerResponse, chunk: Uint8Array): Promise<void> => {
@@ -50,8 +50,8 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
   };
 
   /** Returns a function that counts bytes of a response as waiting until it is over. */
-  const openCount = (response: ServerResponse, caller: Caller): CountWaiting => {
-    const { count, close } = waiting.open(caller, () => abortConnection(response));
+  const openResponseAccount = (response: ServerResponse, caller: Caller): CountBuffered => {
+    const { count, close } = sendBuffers.open(caller, () => abortConnection(response));
     onceClosed(response, close);
     return count;
   };
@@ -60,7 +60,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
   const writeBytes = async (
     response: ServerResponse,
     bytes: Uint8Array,
-    count: CountWaiting,
+    count: CountBuffered,
   ): Promise<void> => {
     for (let from = 0; from < bytes.length; from += WRITTEN_CHUNK_BYTES) {
       const chunk = bytes.subarray(from, from + WRITTEN_CHUNK_BYTES);
@@ -103,7 +103,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     onEncoded: () => void,
   ): Promise<void> => {
     if (isClosed(response)) return onEncoded();
-    const count = openCount(response, caller);
+    const count = openResponseAccount(response, caller);
     const plain = Buffer.from(sent.body);
     // Nothing else keeps the string while its bytes are compressed.
     sent.body = "";
@@ -133,7 +133,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
   ): Promise<void> => {
     // A caller that has disconnected has ended its scope, and with it the body.
     if (isClosed(response)) return;
-    const count = openCount(response, caller);
+    const count = openResponseAccount(response, caller);
     response.writeHead(status, headers);
     // Leaving the loop cancels the source of the body.
     for await (const chunk of body) {
@@ -145,15 +145,21 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     response.end();
   };
 
-  return { send, stream, openCount, openWaiting: waiting.open, waitingBytes: waiting.total };
+  return {
+    send,
+    stream,
+    openResponseAccount,
+    openAccount: sendBuffers.open,
+    waitingBytes: sendBuffers.total,
+  };
 }
 
 export type ResponseWriter = ReturnType<typeof createResponseWriter>;
 
 /** Adds bytes that wait for a reader, or subtracts them. */
-export type CountWaiting = (bytes: number) => void;
+export type CountBuffered = (bytes: number) => void;
 
-interface Waiting {
+interface BufferedReader {
   readonly caller: Caller;
   /** Disconnects the reader. */
   readonly abort: () => void;
@@ -161,18 +167,18 @@ interface Waiting {
 }
 
 /** Counts the bytes of responses and messages that wait for slow readers, and disconnects readers when there are too many. */
-function countWaiting(maxBytes: number, callers: CallerRegistry) {
+function createSendBufferBudget(maxBytes: number, callers: CallerRegistry) {
   const quota = callers.quota({ total: maxBytes, perCaller: maxBytes });
   /** In the order in which they began. */
-  const readers = new LinkedList<Waiting>();
+  const readers = new LinkedList<BufferedReader>();
 
-  const add = (reader: Waiting, bytes: number): void => {
+  const add = (reader: BufferedReader, bytes: number): void => {
     reader.bytes += bytes;
     quota.add(reader.caller, bytes);
   };
 
   /** Disconnects readers until the limit is met: the oldest response of the account with the most waiting bytes first. */
-  const shrink = (): void => {
+  const evictSlowReaders = (): void => {
     while (quota.taken > maxBytes) {
       const largest = quota
         .billedCallers()
@@ -189,10 +195,10 @@ function countWaiting(maxBytes: number, callers: CallerRegistry) {
     /** Counts the waiting bytes of a reader until `close`. `abort` disconnects it. */
     open: (caller: Caller, abort: () => void) => {
       const link = readers.add({ caller, abort, bytes: 0 });
-      const count: CountWaiting = (bytes) => {
+      const count: CountBuffered = (bytes) => {
         if (!readers.has(link)) return;
         add(link.member, bytes);
-        shrink();
+        evictSlowReaders();
       };
       const close = (): void => {
         if (!readers.has(link)) return;

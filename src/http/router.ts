@@ -6,13 +6,13 @@ import { afterPendingIo } from "../engine/scheduler.ts";
 import { type Identity, RequestScope } from "../callers/request-scope.ts";
 import { LinkedList } from "../util/linked-list.ts";
 import { discardBody, hasBody, readBody } from "./request-body.ts";
-import { MAX_PIPELINED_REQUESTS, onceClosed, responsesOn, unanswered, watch } from "./connections.ts";
+import { MAX_PIPELINED_REQUESTS, onceClosed, responsesOn, unanswered, trackResponse } from "./connections.ts";
 import { Permit } from "./admission.ts";
 import { acceptsEvents } from "./graphql/encoding.ts";
 import { codeOf, type Protocol, reject, sendText } from "./rejection.ts";
 import type { GatewayDependencies } from "./operation.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
-import { hasValidUrl, isAmong, isOwnLocalPage, readTarget } from "./request-target.ts";
+import { hasValidUrl, isAmong, isOwnLocalPage, normalizeTarget } from "./request-target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -38,7 +38,7 @@ const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?
 
 /** Routes requests: GraphQL by POST, probes and metrics, downloads, exports, the page, and the rest. Applies CORS, load and body limits. */
 export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, others }: Routes) {
-  const { config, origins, identify, admission, telemetry } = dependencies;
+  const { config, origins, resolveIdentity, admission, telemetry } = dependencies;
   const open = new LinkedList<ServerResponse>();
   let draining = false;
   let onEmpty: (() => void) | null = null;
@@ -93,7 +93,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     };
 
     return (request, response) => {
-      const identity = identify(request);
+      const identity = resolveIdentity(request);
       const permit = permitFor(request, identity);
       if (!(permit instanceof Permit)) return rejectAs(permit, protocol, identity, response);
       if (request.method !== "POST") return run(identity, permit, response, null);
@@ -125,7 +125,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     // Without sessions, MCP has only POST.
     if (request.method !== "POST") response.writeHead(405, { allow: "POST" }).end();
     else if (isKnownPage) serveMessage?.(request, response);
-    else rejectAs(OTHER_ORIGIN, "mcp", identify(request), response);
+    else rejectAs(OTHER_ORIGIN, "mcp", resolveIdentity(request), response);
   };
 
   let collecting: Promise<string> | null = null;
@@ -152,14 +152,14 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     else sendText(response, 404, "not found\n");
   };
 
-  const listen: Listener = (request, response) => {
+  const handleRequest: Listener = (request, response) => {
     const link = open.add(response);
-    watch(response, () => {
+    trackResponse(response, () => {
       open.remove(link);
       if (open.size === 0) onEmpty?.();
     });
     if (unanswered(request.socket) > MAX_PIPELINED_REQUESTS) return void request.socket.destroy();
-    readTarget(request);
+    normalizeTarget(request);
     const isRead = request.method === "POST" && readers.has(pathOf(request));
     if (!isRead && hasBody(request)) discardBody(response);
     // Once Node has declined the offer of another protocol, it drops what follows in the same packet.
@@ -171,7 +171,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
   };
 
   return {
-    listen,
+    handleRequest,
     /** Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. */
     announceEnd: () => {
       if (draining) return;

@@ -9,7 +9,7 @@ import {
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { reset, unanswered } from "./connections.ts";
-import { readTarget } from "./request-target.ts";
+import { normalizeTarget } from "./request-target.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
 export const SOCKET_LIMITS = {
@@ -46,7 +46,7 @@ export const forWebSockets = (listener: UpgradeListener) =>
     // The answers to earlier requests would be lost. No client takes another protocol in between.
     if (unanswered(request.socket) > 0) socket.destroy();
     else if (request.headers.upgrade?.toLowerCase() === "websocket") {
-      readTarget(request);
+      normalizeTarget(request);
       listener(request, socket, head);
     } else if (!(this instanceof Server)) socket.destroy();
     else if (hasReadBody(request, socket)) serveLast(this, request);

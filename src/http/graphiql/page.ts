@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { FOLDER } from "../../package-info.ts";
 import { acceptsGzip, compress } from "../response-writer.ts";
-import { PRIVATE } from "../graphql/encoding.ts";
+import { CACHE_CONTROL_PRIVATE } from "../graphql/encoding.ts";
 import { lazy } from "../lazy.ts";
 import type { GatewayDependencies } from "../operation.ts";
 import { sendText } from "../rejection.ts";
@@ -69,7 +69,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
   const loadDocument = lazy(async () => documentOf(settings(), await loadAssets()));
 
   const sendDocument = async (response: ServerResponse): Promise<void> => {
-    const head = { "content-type": "text/html; charset=utf-8", "cache-control": PRIVATE };
+    const head = { "content-type": "text/html; charset=utf-8", "cache-control": CACHE_CONTROL_PRIVATE };
     const html = await loadDocument();
     response.writeHead(200, { ...SAFE_HEADERS, ...head }).end(html);
   };

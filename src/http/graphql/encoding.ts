@@ -116,12 +116,12 @@ const typeOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 
 /** `Cache-Control` of what is private to a caller. */
-export const PRIVATE = "private, no-store";
+export const CACHE_CONTROL_PRIVATE = "private, no-store";
 
 /** The media type by which the status shows errors. */
-export const NEWER = "application/graphql-response+json";
+export const GRAPHQL_RESPONSE_JSON = "application/graphql-response+json";
 
-export type ResultType = "application/json" | typeof NEWER;
+export type ResultType = "application/json" | typeof GRAPHQL_RESPONSE_JSON;
 
 /** The form of an incremental result, or of events. */
 export interface StreamForm {
@@ -154,7 +154,7 @@ export function resultTypeFor(accept: string | undefined): ResultType | null {
   if (!accept || accept === "*/*" || accept === "application/json") return "application/json";
   for (const range of rangesOf(accept)) {
     const type = OTHER_CHARSET.test(range) ? null : RESULT_RANGE.exec(range)?.[1];
-    if (type) return type.startsWith("graphql") ? NEWER : "application/json";
+    if (type) return type.startsWith("graphql") ? GRAPHQL_RESPONSE_JSON : "application/json";
   }
   return null;
 }
@@ -190,7 +190,7 @@ export function headOf({ errors = [], data }: ExecutionResult, type: ResultType,
     "content-type": `${type}; charset=utf-8`,
     "x-request-id": requestId,
     // Queries may come by GET, and their results are private to the caller.
-    "cache-control": PRIVATE,
+    "cache-control": CACHE_CONTROL_PRIVATE,
   };
   let status = 0;
   for (const error of errors) {
@@ -199,7 +199,7 @@ export function headOf({ errors = [], data }: ExecutionResult, type: ResultType,
     if (http?.status && !(http.spec && type === "application/json")) status = Math.max(status, http.status);
   }
   // Without data the operation was not executed: the newer media type reports that by its status.
-  if (status === 0 && data === undefined && type === NEWER)
+  if (status === 0 && data === undefined && type === GRAPHQL_RESPONSE_JSON)
     status = Math.max(
       ...errors.map(({ extensions: { code } }) => (isErrorCode(code) ? statusOf(code) : 400)),
     );

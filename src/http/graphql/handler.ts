@@ -10,12 +10,12 @@ import {
   headOf,
   type ChargeHeap,
   jsonOf,
-  NEWER,
+  GRAPHQL_RESPONSE_JSON,
   parseParams,
   resultTypeFor,
   streamFormFor,
 } from "./encoding.ts";
-import { converted, messagesOf, only } from "./messages.ts";
+import { mapAsyncIterator, incrementalMessages, singleValue } from "./messages.ts";
 import { createStreams } from "./streams.ts";
 
 interface TransportCapabilities {
@@ -39,7 +39,7 @@ type Outcome = { readonly isStream: boolean } & (
  * Runs an operation by HTTP or WebSocket. Never rejects. Reports it if it has messages, and then calls `onEnd` when they are over;
  * a single result is for its transport to report.
  */
-export async function operate(
+export async function executeRequest(
   dependencies: GatewayDependencies,
   request: IncomingMessage,
   operation: OpenedOperation,
@@ -50,7 +50,7 @@ export async function operate(
   const { engine, memoryBudget, telemetry } = dependencies;
   const { scope, details, extensions, end } = operation;
   const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
-  const whole = (result: ExecutionResult, isStream: boolean) => ({
+  const singleResult = (result: ExecutionResult, isStream: boolean) => ({
     result: engine.finish(result, scope.requestId, extensions),
     isStream,
   });
@@ -62,23 +62,23 @@ export async function operate(
     if (takesEvents && (await engine.typeOf(params, scope)) === "subscription") {
       const open = () => openStream(dependencies, request, scope, reservation);
       const opened = await engine.subscribe({ scope, params, details, openStream: open });
-      if (!("results" in opened)) return whole(opened, true);
+      if (!("results" in opened)) return singleResult(opened, true);
       end(status);
-      const messages = converted(opened.results, (result) => jsonOf(finish(result)), onEnd);
+      const messages = mapAsyncIterator(opened.results, (result) => jsonOf(finish(result)), onEnd);
       return { messages, isStream: true };
     }
     // It may have a permit of another kind, or none.
     dependencies.admission.operation.acquire(scope);
     const limits = { isReadOnly, isIncremental: form !== null };
     const { payloads, ...result } = await engine.run(operation, params, limits);
-    if (!payloads || !form) return whole(result, false);
+    if (!payloads || !form) return singleResult(result, false);
     const over = () => (end(status), onEnd());
     const encoding = { isOlder: form.isOlder, finish, extensions };
-    return { messages: messagesOf(result, payloads, encoding, over), isStream: false };
+    return { messages: incrementalMessages(result, payloads, encoding, over), isStream: false };
   } catch (error) {
     const errors = [dependencies.publicError(error)];
     recordErrors(details, errors);
-    return whole({ errors }, false);
+    return singleResult({ errors }, false);
   }
 }
 
@@ -106,21 +106,31 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
     const [isReadOnly, takesEvents] = [body === null, acceptsEvents(accept)];
     const capabilities = { isReadOnly, takesEvents, payloads: form, status: 200 };
     return operation.run(async () => {
-      const { isStream, ...outcome } = await operate(dependencies, request, operation, read, capabilities);
+      const { isStream, ...outcome } = await executeRequest(
+        dependencies,
+        request,
+        operation,
+        read,
+        capabilities,
+      );
       const streamed = isStream ? "text/event-stream" : (form?.type ?? "multipart/mixed");
       if (outcome.messages) {
         const several = { type: streamed, status: 200, lasts: isStream };
         return streams.write(response, outcome.messages, several, scope);
       }
       const { result } = outcome;
-      const head = headOf(result, isStream ? NEWER : (type ?? "application/json"), scope.requestId);
+      const head = headOf(
+        result,
+        isStream ? GRAPHQL_RESPONSE_JSON : (type ?? "application/json"),
+        scope.requestId,
+      );
       // Clients of event streams try again after these statuses; other errors are for their readers.
       const status = !isStream || head.status === 429 || head.status === 503 ? head.status : 200;
       const json = jsonOf(result);
       if (isStream || !type) {
         // A stream of one message, because the caller accepts no JSON.
         const single = { type: streamed, status, lasts: false, onEncoded: () => operation.end(status) };
-        return streams.write(response, only(json), single, scope);
+        return streams.write(response, singleValue(json), single, scope);
       }
       const sent = { body: JSON.stringify(json), ...head };
       // Until it is encoded, the memory of the result counts and its permit is kept.

@@ -17,7 +17,7 @@ interface Encoding {
 }
 
 /** The messages of an incremental result. `return` stops the operation. Calls back once when there are no more. */
-export function messagesOf(
+export function incrementalMessages(
   { errors, data }: EngineResult,
   payloads: IncrementalPayloads,
   { isOlder, finish, extensions }: Encoding,
@@ -38,11 +38,11 @@ export function messagesOf(
     }
   }
   const messages = make();
-  const end = async () => (payloads.return(), OVER);
-  return converted<object>({ next: () => messages.next(), return: end }, (message) => message, onEnd);
+  const end = async () => (payloads.return(), DONE);
+  return mapAsyncIterator<object>({ next: () => messages.next(), return: end }, (message) => message, onEnd);
 }
 
-const OVER = { done: true, value: undefined } as const;
+const DONE = { done: true, value: undefined } as const;
 
 type ErrorsOf = (errors: readonly GraphQLError[]) => readonly object[];
 
@@ -75,20 +75,20 @@ function olderFormatOf(delivered: readonly IncrementalResult[], errorsOf: Errors
 }
 
 /** One message. */
-export function only(message: object): AsyncIterableIterator<object> {
+export function singleValue(message: object): AsyncIterableIterator<object> {
   const rest = [message];
   const next = async () => {
     const value = rest.shift();
-    return value ? { done: false as const, value } : OVER;
+    return value ? { done: false as const, value } : DONE;
   };
-  return converted<object>({ next }, (value) => value);
+  return mapAsyncIterator<object>({ next }, (value) => value);
 }
 
 /**
  * Messages, each converted. `return` ends them even while the next one is awaited, which a generator cannot. Calls back once
  * when there are no more, or when they are returned.
  */
-export function converted<From>(
+export function mapAsyncIterator<From>(
   { next: nextOf, return: endOf }: Pick<AsyncIterator<From>, "next" | "return">,
   convert: (message: From) => object,
   onEnd = () => {},
@@ -103,12 +103,12 @@ export function converted<From>(
       const next = await nextOf();
       if (!next.done) return { done: false, value: convert(next.value) };
       end();
-      return OVER;
+      return DONE;
     },
     return: async () => {
       end();
       await endOf?.();
-      return OVER;
+      return DONE;
     },
     [Symbol.asyncIterator]: () => iterator,
   };

@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
 import type { RequestScope } from "../../callers/request-scope.ts";
-import { acceptsGzip, compressEach, type CountWaiting } from "../response-writer.ts";
+import { acceptsGzip, compressEach, type CountBuffered } from "../response-writer.ts";
 import { onceClosed } from "../connections.ts";
 import type { GatewayDependencies } from "../operation.ts";
 import { lazy } from "../lazy.ts";
-import { PRIVATE, type StreamForm } from "./encoding.ts";
-import { converted } from "./messages.ts";
+import { CACHE_CONTROL_PRIVATE, type StreamForm } from "./encoding.ts";
+import { mapAsyncIterator } from "./messages.ts";
 
 interface Stream {
   readonly type: StreamForm["type"];
@@ -65,7 +65,7 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
       { type, status, lasts, onEncoded }: Stream,
       { requestId, caller }: RequestScope,
     ): Promise<void> => {
-      const count = responseWriter.openCount(response, caller);
+      const count = responseWriter.openResponseAccount(response, caller);
       const throttled = withBackpressure(messages, count, onEncoded);
       let isEnded = false;
       let plain: Response["body"] = null;
@@ -93,7 +93,7 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
         const headers = {
           "content-type": encoded.headers.get("content-type") ?? type,
           // Proxies that compress would buffer events.
-          "cache-control": isEvents ? `${PRIVATE}, no-transform` : PRIVATE,
+          "cache-control": isEvents ? `${CACHE_CONTROL_PRIVATE}, no-transform` : CACHE_CONTROL_PRIVATE,
           "x-accel-buffering": "no",
           "x-request-id": requestId,
           // A proxy that kept the connection might send a request on it while this process ends it together with the stream.
@@ -122,7 +122,7 @@ type Messages = AsyncIterableIterator<object>;
  * Creates each message when those before are written: Yoga reads ahead, and a client that does not read would release its permit early.
  * `count` counts the bytes of messages before they are compressed.
  */
-function withBackpressure(source: Messages, count: CountWaiting, onEncoded = (): void => {}) {
+function withBackpressure(source: Messages, count: CountBuffered, onEncoded = (): void => {}) {
   let isEncoded = false;
   const endEncoding = (): void => {
     if (!isEncoded) onEncoded();
@@ -146,7 +146,11 @@ function withBackpressure(source: Messages, count: CountWaiting, onEncoded = ():
     // Yoga writes a result by its own function.
     return { stringify: () => text };
   };
-  const messages = converted({ next, return: async () => source.return?.() as never }, encode, endEncoding);
+  const messages = mapAsyncIterator(
+    { next, return: async () => source.return?.() as never },
+    encode,
+    endEncoding,
+  );
   /** Takes what is written, which has frames and comments as well. */
   const take = (bytes: number): void => {
     add(-Math.min(waiting, bytes));

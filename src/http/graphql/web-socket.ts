@@ -12,10 +12,10 @@ import { isAmong, type Origins } from "../request-target.ts";
 import type { Permit } from "../admission.ts";
 import { refuse } from "../server.ts";
 import { heapOf, type ChargeHeap, jsonOf, toJson } from "./encoding.ts";
-import { operate } from "./handler.ts";
+import { executeRequest } from "./handler.ts";
 
 /** Stands for every operation: the engine has read the document when `graphql-ws` reads its type. */
-const READ = parse("subscription { read }");
+const PLACEHOLDER_DOCUMENT = parse("subscription { read }");
 
 /** How often a client is pinged, in milliseconds. One that has not answered until the next ping is disconnected. */
 const PING_INTERVAL_MS = 10_000;
@@ -71,7 +71,7 @@ class Client extends WebSocket {
   #received = 0;
   /** Messages that wait for a time slice. */
   #queued = 0;
-  #waiting!: ReturnType<GatewayDependencies["responseWriter"]["openWaiting"]>;
+  #waiting!: ReturnType<GatewayDependencies["responseWriter"]["openAccount"]>;
   #cancelTimeout = () => {};
   /** Subscriptions, and subscribe messages that are not answered. */
   #used = 0;
@@ -100,7 +100,7 @@ class Client extends WebSocket {
 
   #usePermit(permit: Permit): void {
     this.#permit = permit;
-    this.#waiting = this.#dependencies.responseWriter.openWaiting(permit.caller, () => this.terminate());
+    this.#waiting = this.#dependencies.responseWriter.openAccount(permit.caller, () => this.terminate());
   }
 
   /** Acquires a permit for the caller that `connection_init` names. Closes the connection if there is none. */
@@ -210,7 +210,7 @@ class Client extends WebSocket {
 
 /** Accepts WebSockets at `/graphql`, for subscriptions and queries. `graphql-ws` speaks with their clients. */
 export function createWebSockets(dependencies: GatewayDependencies) {
-  const { schema, publicError, identify, admission, origins, config } = dependencies;
+  const { schema, publicError, resolveIdentity, admission, origins, config } = dependencies;
   const sockets = new WebSocketServer({
     noServer: true,
     WebSocket: Client,
@@ -241,7 +241,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
           return false;
         }
         const { headers, socket } = client.request;
-        const { caller } = identify({ headers: { ...headers, authorization: given }, socket });
+        const { caller } = resolveIdentity({ headers: { ...headers, authorization: given }, socket });
         const { authorization: _, ...others } = headers;
         client.request = {
           // Only the token is kept of what the client has sent.
@@ -263,7 +263,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
         return client.answering(async () => {
           // Safe: only the headers and the socket of a request are read.
           const request = client.request as IncomingMessage;
-          const scope = new RequestScope(identify(request), config.REQUEST_TIMEOUT_MS);
+          const scope = new RequestScope(resolveIdentity(request), config.REQUEST_TIMEOUT_MS);
           const operation = openOperation(dependencies, request, scope);
           const end = client.use();
           // `graphql-ws` returns what stands here when the client completes it or leaves. The results follow.
@@ -275,14 +275,14 @@ export function createWebSockets(dependencies: GatewayDependencies) {
             return given;
           };
           const { messages, result } = await operation.run(() =>
-            operate(dependencies, request, operation, read, TRANSPORT, end),
+            executeRequest(dependencies, request, operation, read, TRANSPORT, end),
           );
-          if (messages) return { schema, document: READ, contextValue: messages };
+          if (messages) return { schema, document: PLACEHOLDER_DOCUMENT, contextValue: messages };
           operation.end(null);
           end();
           return result.data === undefined
             ? (result.errors ?? [])
-            : { schema, document: READ, contextValue: jsonOf(result) };
+            : { schema, document: PLACEHOLDER_DOCUMENT, contextValue: jsonOf(result) };
         });
       },
       // Safe: `onSubscribe` returned it.
@@ -302,7 +302,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
       socket.on("error", () => socket.destroy());
       if (url.split("?", 1)[0] !== "/graphql") return refuse(socket, 404);
       if (!isAllowed(headers.origin, headers.host, origins)) return refuse(socket, 403);
-      const permit = admission.socket.tryAcquire(identify(request).caller);
+      const permit = admission.socket.tryAcquire(resolveIdentity(request).caller);
       if (permit instanceof GatewayError) return refuse(socket, statusOf(permit.code));
       socket.once("close", () => permit.release());
       sockets.handleUpgrade(request, socket, head, (client) => {

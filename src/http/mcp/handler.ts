@@ -18,7 +18,7 @@ import { printPlain, withoutFederation } from "../../graphql/federation/subgraph
 import { version } from "../../package-info.ts";
 import { isObject } from "../../rest/api/record.ts";
 import { estimateHeapBytes } from "../../callers/memory-budget.ts";
-import { parseObject, PRIVATE, resultTypeFor } from "../graphql/encoding.ts";
+import { parseObject, CACHE_CONTROL_PRIVATE, resultTypeFor } from "../graphql/encoding.ts";
 import { openOperation, type GatewayDependencies } from "../operation.ts";
 import { reject } from "../rejection.ts";
 import type { Execute } from "../router.ts";
@@ -104,7 +104,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     return server;
   };
 
-  const resultOf = async (operation: Execution, params: OperationParams, type: ToolType) => {
+  const executeOperation = async (operation: Execution, params: OperationParams, type: ToolType) => {
     const given = await engine.typeOf(params, operation.scope);
     const limits = { isReadOnly: type === "query", maxBytes: MAX_TOOL_BYTES };
     if (given === null || given === type) return engine.run(operation, params, limits);
@@ -120,7 +120,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
       // Strings of JSON are parsed by now.
       dependencies.memoryBudget.charge(scope, estimateHeapBytes(given));
       const operation = openOperation(dependencies, request, scope);
-      const result = await operation.run(() => resultOf(operation, ...given));
+      const result = await operation.run(() => executeOperation(operation, ...given));
       operation.end(200);
       return toToolResult(engine.finish(result, requestId, operation.extensions));
     };
@@ -138,7 +138,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     const headers = {
       ...Object.fromEntries(answer.headers),
       "x-request-id": requestId,
-      "cache-control": PRIVATE,
+      "cache-control": CACHE_CONTROL_PRIVATE,
     };
     const body = await answer.text();
     await dependencies.responseWriter.send(response, { status: answer.status, headers, body }, caller);
