@@ -13,7 +13,7 @@ import { createPage } from "./http/graphiql/page.ts";
 import { createAdmission } from "./http/admission.ts";
 import { lazy } from "./http/lazy.ts";
 import { createIdentityResolver } from "./http/identity.ts";
-import type { GatewayDependencies } from "./http/operation.ts";
+import type { GatewayDependencies } from "./http/dependencies.ts";
 import { createLive } from "./live/live.ts";
 import { LOCAL_PAGES } from "./http/request-target.ts";
 import { createRouter } from "./http/router.ts";

@@ -6,6 +6,7 @@ import {
 } from "graphql";
 import type { MemoryReservation } from "../callers/memory-budget.ts";
 import type { RequestScope } from "../callers/request-scope.ts";
+import { DONE } from "../util/async-iterators.ts";
 import type { OperationParams } from "./documents/persisted.ts";
 import type { TracedContext } from "./field-extensions.ts";
 import type { Meter } from "./meter.ts";
@@ -83,7 +84,7 @@ export async function openResults(
   const finish = async () => {
     scope.end("completed");
     await events.return?.();
-    return { done: true, value: undefined } as const;
+    return DONE;
   };
   const results: Results = {
     next: async () => {

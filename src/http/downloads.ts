@@ -11,8 +11,8 @@ import { plainPath } from "../rest/api/endpoint.ts";
 import { mapTransportError } from "../rest/client/failure.ts";
 import { abortConnection, onceClosed } from "./connections.ts";
 import { CACHE_CONTROL_PRIVATE } from "./graphql/encoding.ts";
-import type { GatewayDependencies } from "./operation.ts";
-import { codeOf, reject } from "./rejection.ts";
+import type { GatewayDependencies } from "./dependencies.ts";
+import { codeOf, reject } from "./error-response.ts";
 
 /** The head, which is known before the body begins, and the body, which is read no faster than the caller reads. */
 export interface OpenedDownload {

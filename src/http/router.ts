@@ -8,9 +8,10 @@ import { LinkedList } from "../util/linked-list.ts";
 import { discardBody, hasBody, readBody } from "./request-body.ts";
 import { MAX_PIPELINED_REQUESTS, onceClosed, responsesOn, unanswered, trackResponse } from "./connections.ts";
 import { Permit } from "./admission.ts";
-import { acceptsEvents } from "./graphql/encoding.ts";
-import { codeOf, type Protocol, reject, sendText } from "./rejection.ts";
-import type { GatewayDependencies } from "./operation.ts";
+import { acceptsEvents } from "./graphql/content-negotiation.ts";
+import { codeOf, type Protocol, reject } from "./error-response.ts";
+import { sendText } from "./text-response.ts";
+import type { GatewayDependencies } from "./dependencies.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
 import { hasValidUrl, isAmong, isOwnLocalPage, normalizeTarget } from "./request-target.ts";
 

@@ -1,3 +1,5 @@
+import { DONE } from "../util/async-iterators.ts";
+
 /** An event for a subscriber: a value, or an error of a poll, after which the stream may continue. */
 export type StreamEvent<Value> = (
   | { readonly value: Value; readonly error?: undefined }
@@ -17,8 +19,6 @@ interface StreamSource<Value> {
 }
 
 type Result<Value> = IteratorResult<StreamEvent<Value>, undefined>;
-
-const DONE = { done: true, value: undefined } as const;
 
 /** From this lateness on an event has it in its `extensions`, in milliseconds. */
 const LATE_MS = 5_000;

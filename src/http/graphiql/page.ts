@@ -5,8 +5,8 @@ import { FOLDER } from "../../package-info.ts";
 import { acceptsGzip, compress } from "../response-writer.ts";
 import { CACHE_CONTROL_PRIVATE } from "../graphql/encoding.ts";
 import { lazy } from "../lazy.ts";
-import type { GatewayDependencies } from "../operation.ts";
-import { sendText } from "../rejection.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
+import { sendText } from "../text-response.ts";
 import { pageOperations, signInOperation } from "../bundled-operations.ts";
 
 /** Mutations that delete, or change permissions of other users. */

@@ -2,20 +2,14 @@ import type { IncomingMessage } from "node:http";
 import type { ExecutionResult } from "graphql";
 import { recordErrors, rejection } from "../../engine/errors.ts";
 import type { MemoryReservation } from "../../callers/memory-budget.ts";
-import { type OpenedOperation, openOperation, openStream, type GatewayDependencies } from "../operation.ts";
+import { type OpenedOperation, openOperation, openStream } from "../operation.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
 import type { Execute } from "../router.ts";
-import {
-  acceptsEvents,
-  checkParams,
-  headOf,
-  type ChargeHeap,
-  jsonOf,
-  GRAPHQL_RESPONSE_JSON,
-  parseParams,
-  resultTypeFor,
-  streamFormFor,
-} from "./encoding.ts";
-import { mapAsyncIterator, incrementalMessages, singleValue } from "./messages.ts";
+import { headOf, jsonOf } from "./encoding.ts";
+import { acceptsEvents, GRAPHQL_RESPONSE_JSON, resultTypeFor, streamFormFor } from "./content-negotiation.ts";
+import { checkParams, type ChargeHeap, parseParams } from "./request-params.ts";
+import { incrementalMessages } from "./incremental-format.ts";
+import { mapAsyncIterator, singleValue } from "../../util/async-iterators.ts";
 import { createStreams } from "./streams.ts";
 
 interface TransportCapabilities {

@@ -2,10 +2,11 @@ import type { ServerResponse } from "node:http";
 import type { RequestScope } from "../../callers/request-scope.ts";
 import { acceptsGzip, compressEach, type CountBuffered } from "../response-writer.ts";
 import { onceClosed } from "../connections.ts";
-import type { GatewayDependencies } from "../operation.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
 import { lazy } from "../lazy.ts";
-import { CACHE_CONTROL_PRIVATE, type StreamForm } from "./encoding.ts";
-import { mapAsyncIterator } from "./messages.ts";
+import { CACHE_CONTROL_PRIVATE } from "./encoding.ts";
+import type { StreamForm } from "./content-negotiation.ts";
+import { mapAsyncIterator } from "../../util/async-iterators.ts";
 
 interface Stream {
   readonly type: StreamForm["type"];

@@ -7,11 +7,13 @@ import type { Caller } from "../../callers/callers.ts";
 import { InputError, statusOf, GatewayError } from "../../errors.ts";
 import { RequestScope } from "../../callers/request-scope.ts";
 import { type JsonScan, scanJson } from "../../rest/api/json-scan.ts";
-import { openOperation, type GatewayDependencies } from "../operation.ts";
+import { openOperation } from "../operation.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
 import { isAmong, type Origins } from "../request-target.ts";
 import type { Permit } from "../admission.ts";
 import { refuse } from "../server.ts";
-import { heapOf, type ChargeHeap, jsonOf, toJson } from "./encoding.ts";
+import { jsonOf, toJson } from "./encoding.ts";
+import { heapOf, type ChargeHeap } from "./request-params.ts";
 import { executeRequest } from "./handler.ts";
 
 /** Stands for every operation: the engine has read the document when `graphql-ws` reads its type. */

@@ -18,9 +18,12 @@ import { printPlain, withoutFederation } from "../../graphql/federation/subgraph
 import { version } from "../../package-info.ts";
 import { isObject } from "../../rest/api/record.ts";
 import { estimateHeapBytes } from "../../callers/memory-budget.ts";
-import { parseObject, CACHE_CONTROL_PRIVATE, resultTypeFor } from "../graphql/encoding.ts";
-import { openOperation, type GatewayDependencies } from "../operation.ts";
-import { reject } from "../rejection.ts";
+import { CACHE_CONTROL_PRIVATE } from "../graphql/encoding.ts";
+import { resultTypeFor } from "../graphql/content-negotiation.ts";
+import { parseObject } from "../graphql/request-params.ts";
+import { openOperation } from "../operation.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
+import { reject } from "../error-response.ts";
 import type { Execute } from "../router.ts";
 import {
   callTool,

@@ -17,8 +17,9 @@ import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { InputError, tryTo } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import { isObject } from "../../rest/api/record.ts";
-import { checkParams, jsonOf } from "../graphql/encoding.ts";
-import type { GatewayDependencies } from "../operation.ts";
+import { jsonOf } from "../graphql/encoding.ts";
+import { checkParams } from "../graphql/request-params.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
 import { commentOf, shippedOperations } from "../bundled-operations.ts";
 import {
   firstSentence,

@@ -1,6 +1,7 @@
 import type { ExecutionResult, GraphQLError } from "graphql";
 import type { EngineResult } from "../../engine/engine.ts";
 import type { IncrementalResult, IncrementalPayloads } from "../../engine/plan/incremental-payloads.ts";
+import { DONE, mapAsyncIterator } from "../../util/async-iterators.ts";
 import { toJson } from "./encoding.ts";
 
 /*
@@ -42,8 +43,6 @@ export function incrementalMessages(
   return mapAsyncIterator<object>({ next: () => messages.next(), return: end }, (message) => message, onEnd);
 }
 
-const DONE = { done: true, value: undefined } as const;
-
 type ErrorsOf = (errors: readonly GraphQLError[]) => readonly object[];
 
 const withErrors = (errors: readonly GraphQLError[] | undefined, errorsOf: ErrorsOf) =>
@@ -72,45 +71,4 @@ function olderFormatOf(delivered: readonly IncrementalResult[], errorsOf: Errors
     return { ...value, ...(label !== undefined && { label }), ...withErrors(errors, errorsOf) };
   });
   return incremental.length > 0 ? { incremental } : {};
-}
-
-/** One message. */
-export function singleValue(message: object): AsyncIterableIterator<object> {
-  const rest = [message];
-  const next = async () => {
-    const value = rest.shift();
-    return value ? { done: false as const, value } : DONE;
-  };
-  return mapAsyncIterator<object>({ next }, (value) => value);
-}
-
-/**
- * Messages, each converted. `return` ends them even while the next one is awaited, which a generator cannot. Calls back once
- * when there are no more, or when they are returned.
- */
-export function mapAsyncIterator<From>(
-  { next: nextOf, return: endOf }: Pick<AsyncIterator<From>, "next" | "return">,
-  convert: (message: From) => object,
-  onEnd = () => {},
-): AsyncIterableIterator<object> {
-  let isOver = false;
-  const end = (): void => {
-    if (!isOver) onEnd();
-    isOver = true;
-  };
-  const iterator: AsyncIterableIterator<object> = {
-    next: async () => {
-      const next = await nextOf();
-      if (!next.done) return { done: false, value: convert(next.value) };
-      end();
-      return DONE;
-    },
-    return: async () => {
-      end();
-      await endOf?.();
-      return DONE;
-    },
-    [Symbol.asyncIterator]: () => iterator,
-  };
-  return iterator;
 }

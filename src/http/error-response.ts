@@ -3,7 +3,8 @@ import type { GraphQLError, GraphQLErrorExtensions } from "graphql";
 import { withExtensions } from "../engine/errors.ts";
 import { type ErrorCode, isErrorCode } from "../errors.ts";
 import { discardBody } from "./request-body.ts";
-import { headOf, GRAPHQL_RESPONSE_JSON, toJson } from "./graphql/encoding.ts";
+import { headOf, toJson } from "./graphql/encoding.ts";
+import { GRAPHQL_RESPONSE_JSON } from "./graphql/content-negotiation.ts";
 
 /** The body of an error in each protocol. That of JSON-RPC is about a message whose id is not read. */
 const BODIES = {
@@ -38,13 +39,4 @@ export function reject(
   if (!request.complete) discardBody(response);
   const { message, extensions = {} } = toJson(error);
   response.writeHead(status, headers).end(JSON.stringify(BODIES[protocol](message, extensions)));
-}
-
-export function sendText(
-  response: ServerResponse,
-  status: number,
-  text: string,
-  contentType = "text/plain; charset=utf-8",
-): void {
-  response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" }).end(text);
 }
