@@ -34,7 +34,7 @@ import {
   withPublicErrors,
 } from "./plan/incremental-payloads.ts";
 import type { Plan } from "./plan/plan.ts";
-import type { ErrorBehavior, RunBehavior } from "./plan/types.ts";
+import type { ErrorBehavior, ExecutionBehavior } from "./plan/types.ts";
 import { mergeErrors, separateNames } from "./merge-errors.ts";
 import { type EventExecution, openResults, type Results, type StreamSource } from "./subscription.ts";
 
@@ -50,7 +50,7 @@ export interface OperationDetails {
 }
 
 /** The operation of one request, independent of its transport. */
-export interface Execution extends EventExecution {
+export interface ExecutionArgs extends EventExecution {
   readonly details: OperationDetails;
   /** The `extensions` of the result that report how it came about; null for none. */
   readonly extensions: (() => object | null) | null;
@@ -110,7 +110,7 @@ export function createEngine(settings: EngineSettings) {
     runScheduled(scope, () => documents.known(text) ?? documents.parse(text));
 
   /** Reads a document that is not cached, in two tasks: one to parse it, and one to validate it, which takes up to 20 ms. */
-  const read = async (
+  const prepareDocument = async (
     text: string,
     params: OperationParams,
     scope: RequestScope,
@@ -160,11 +160,11 @@ export function createEngine(settings: EngineSettings) {
       : memoryBudget.charge(scope, besides + sizeOfSelection(schema, plan, null) * PLANNED_FIELD_BYTES);
 
   /** Runs a plan in a scope until it completes or its meter stops it; that of a subscription for one event. */
-  const resultOf = (
+  const execute = (
     plan: Plan,
     { variables }: OperationParams,
     { scope, openContext }: EventExecution,
-    behavior: RunBehavior,
+    behavior: ExecutionBehavior,
     maxBytes = Number.POSITIVE_INFINITY,
     event?: unknown,
   ): Promise<EngineResult> => {
@@ -177,7 +177,7 @@ export function createEngine(settings: EngineSettings) {
         const errors = result.errors && { errors: meter.withCount(result.errors) };
         resolve({ ...result, ...errors, ...(payloads && { payloads }) });
       };
-      plan.run(variables ?? {}, openContext(meter), meter, event, onResult, behavior);
+      plan.execute(variables ?? {}, openContext(meter), meter, event, onResult, behavior);
     });
   };
 
@@ -194,7 +194,7 @@ export function createEngine(settings: EngineSettings) {
   return {
     /** Runs a request. Never rejects. Its caller ends the scope once the result is encoded; payloads end it themselves. */
     run: async (
-      operation: Execution,
+      operation: ExecutionArgs,
       params: OperationParams,
       { isReadOnly, maxBytes, isIncremental = false }: RunOptions,
     ): Promise<EngineResult> => {
@@ -202,13 +202,13 @@ export function createEngine(settings: EngineSettings) {
       try {
         const text = textOf(params);
         const known = documents.known(text);
-        const document = known ?? (await read(text, params, scope, isReadOnly));
+        const document = known ?? (await prepareDocument(text, params, scope, isReadOnly));
         const { plan, onError } = planOf(document, params, details, isReadOnly);
         chargePlan(scope, plan, known);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
         const behavior = { onError, isIncremental };
-        const { payloads, ...result } = await resultOf(plan, params, operation, behavior, maxBytes);
+        const { payloads, ...result } = await execute(plan, params, operation, behavior, maxBytes);
         const { errors = [], data } = result;
         const [first] = errors;
         if (first) {
@@ -243,13 +243,13 @@ export function createEngine(settings: EngineSettings) {
      * that of the request for it, and ends once it is open. `openStream` is called once its document is valid.
      */
     subscribe: async (
-      request: StreamSource & Omit<Execution, "openContext" | "extensions">,
+      request: StreamSource & Omit<ExecutionArgs, "openContext" | "extensions">,
     ): Promise<{ readonly results: Results } | ExecutionResult> => {
       const { details, params, scope } = request;
       try {
         const text = textOf(params);
         const shared = documents.known(text);
-        const prepared = shared ?? (await read(text, params, scope, true));
+        const prepared = shared ?? (await prepareDocument(text, params, scope, true));
         const { plan, onError } = planOf(prepared, params, details, true);
         const reservation = chargePlan(scope, plan, shared, prepared.bytes());
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
@@ -258,7 +258,7 @@ export function createEngine(settings: EngineSettings) {
           prepared.document,
           { ...request, reservation, hideSuggestions: !settings.isIntrospectable },
           (event, execution) =>
-            resultOf(plan, params, execution, { onError, isIncremental: false }, undefined, event)
+            execute(plan, params, execution, { onError, isIncremental: false }, undefined, event)
               .then(({ errors, ...result }) =>
                 errors ? { ...result, errors: publicErrorsOf({ errors, ...result }, plan) } : result,
               )
@@ -276,7 +276,7 @@ export function createEngine(settings: EngineSettings) {
     finish: <Result extends ExecutionResult>(
       result: Result,
       requestId: string,
-      extensions: Execution["extensions"] = null,
+      extensions: ExecutionArgs["extensions"] = null,
     ): Result => {
       const shown = extensions?.() ?? null;
       const whole = shown ? { ...result, extensions: { ...result.extensions, ...shown } } : result;

@@ -10,7 +10,7 @@ import {
   type ErrorDetails,
   withoutStack,
 } from "../errors.ts";
-import { locationsOf } from "./documents/source.ts";
+import { locationsOf } from "./documents/parse.ts";
 
 /** Receives an unexpected error and the path of the field that failed with it. */
 export type OnUnexpected = (error: unknown, path: GraphQLError["path"]) => void;

@@ -105,5 +105,5 @@ export interface SchemaExtensions {
 /** Metadata in a scalar's `extensions`. */
 export interface ScalarExtensions {
   /** Whether a value needs no serialization. */
-  readonly isAsIs?: (value: unknown) => boolean;
+  readonly isPassThrough?: (value: unknown) => boolean;
 }

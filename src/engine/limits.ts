@@ -17,7 +17,7 @@ import {
   TypeMetaFieldDef,
   type ValueNode,
 } from "graphql";
-import { parseDocument } from "./documents/source.ts";
+import { parseDocument } from "./documents/parse.ts";
 import { documentError, tooLarge } from "./errors.ts";
 import type { FieldExtensions, Variables } from "./field-extensions.ts";
 

@@ -59,7 +59,7 @@ export async function openResults(
   schema: GraphQLSchema,
   document: DocumentNode,
   { params, openStream, reservation, hideSuggestions }: OpenedSource,
-  resultOf: (event: unknown, execution: EventExecution) => Promise<ExecutionResult>,
+  executeEvent: (event: unknown, execution: EventExecution) => Promise<ExecutionResult>,
 ): Promise<{ readonly results: Results } | ExecutionResult> {
   const { scope, context, openEvent } = openStream();
   reservation?.transferTo(scope);
@@ -94,7 +94,7 @@ export async function openResults(
       const leave = () => execution.scope.end("disconnected");
       scope.onEnd(leave);
       try {
-        const result = await resultOf(event, execution);
+        const result = await executeEvent(event, execution);
         return {
           done: false,
           value: event.extensions ? { ...result, extensions: event.extensions } : result,

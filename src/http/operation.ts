@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { MemoryReservation } from "../callers/memory-budget.ts";
 import { RequestScope } from "../callers/request-scope.ts";
-import type { Execution, OperationDetails } from "../engine/engine.ts";
+import type { ExecutionArgs, OperationDetails } from "../engine/engine.ts";
 import type { OpenStream } from "../engine/subscription.ts";
 import { explainer } from "../observability/explain.ts";
 import { openRequestSpan } from "../observability/tracing.ts";
@@ -10,7 +10,7 @@ import type { GatewayDependencies } from "./dependencies.ts";
 import { OperationContext } from "./operation-context.ts";
 
 /** The GraphQL operation of a request. */
-export interface OpenedOperation extends Execution {
+export interface OpenedOperation extends ExecutionArgs {
   readonly run: <Answer>(act: () => Answer) => Answer;
   /** Reports the operation with the HTTP status of its result, null by WebSocket, and ends its scope. */
   readonly end: (status: number | null) => void;

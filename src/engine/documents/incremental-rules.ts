@@ -13,7 +13,7 @@ import {
   visit,
 } from "graphql";
 import { fragmentsOf, rootNodesOf } from "../limits.ts";
-import { textOf } from "./source.ts";
+import { textOf } from "./parse.ts";
 
 /** Whether a directive never has an effect. */
 function isOff({ arguments: given = [] }: DirectiveNode): boolean {
@@ -32,20 +32,20 @@ export const incrementalRule: ValidationRule = (context) => {
   return {
     OperationDefinition(operation) {
       const fragments = fragmentsOf(context.getDocument());
-      if (operation.operation === "mutation" && rootNodesOf(operation, fragments).some(isLater))
+      if (operation.operation === "mutation" && rootNodesOf(operation, fragments).some(isIncremental))
         report(
           "Expected no @defer or @stream at the root of a mutation, only in what it returns.",
           operation,
         );
       if (operation.operation !== "subscription") return;
-      const hasLater = (part: ASTNode): boolean => {
+      const hasIncremental = (part: ASTNode): boolean => {
         let isFound = known.get(part) ?? false;
-        const enter = (node: ASTNode): void => void (isFound ||= "directives" in node && isLater(node));
+        const enter = (node: ASTNode): void => void (isFound ||= "directives" in node && isIncremental(node));
         if (!known.has(part)) visit(part, { enter });
         known.set(part, isFound);
         return isFound;
       };
-      if ([operation, ...context.getRecursivelyReferencedFragments(operation)].some(hasLater))
+      if ([operation, ...context.getRecursivelyReferencedFragments(operation)].some(hasIncremental))
         report("Expected no @defer or @stream in a subscription: each of its results is whole.", operation);
     },
     Directive(node) {
@@ -68,7 +68,7 @@ export const incrementalRule: ValidationRule = (context) => {
 };
 
 /** Whether a node has a `@defer` or `@stream` that may have an effect. */
-const isLater = ({ directives = [] }: { readonly directives?: readonly DirectiveNode[] }): boolean =>
+const isIncremental = ({ directives = [] }: { readonly directives?: readonly DirectiveNode[] }): boolean =>
   directives.some((node) => (node.name.value === "defer" || node.name.value === "stream") && !isOff(node));
 
 const streamOf = ({ directives = [] }: FieldNode): DirectiveNode | undefined =>

@@ -21,20 +21,20 @@ interface Collected {
 export interface CollectSettings {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
-  /** Whether `@skip` or `@include` leaves a node out. */
-  readonly isLeftOut: (node: SelectionNode) => boolean;
-  /** What is delivered later; null for nothing. */
+  /** Whether a node is executed, by its `@skip` and `@include`. */
+  readonly shouldIncludeNode: (node: SelectionNode) => boolean;
+  /** The directives of the parts that are delivered incrementally; null if the whole result is delivered at once. */
   readonly deferral: IncrementalDirectives | null;
 }
 
 /** The selection set of a fragment, for a set that only spreads it. */
 export function withoutSpread(
-  { schema, fragments, isLeftOut, deferral }: CollectSettings,
+  { schema, fragments, shouldIncludeNode, deferral }: CollectSettings,
   type: GraphQLObjectType,
   set: SelectionSetNode,
 ): SelectionSetNode {
   const [only, ...others] = set.selections;
-  if (only?.kind !== Kind.FRAGMENT_SPREAD || others.length > 0 || isLeftOut(only)) return set;
+  if (only?.kind !== Kind.FRAGMENT_SPREAD || others.length > 0 || !shouldIncludeNode(only)) return set;
   if (deferral?.deferredOf(only)) return set;
   const fragment = fragments.get(only.name.value);
   return fragment && appliesTo(schema, fragment.typeCondition.name.value, type) ? fragment.selectionSet : set;
@@ -45,7 +45,7 @@ export const setsOf = (nodes: readonly FieldNode[]) =>
 
 /** The fields that selection sets select on a type (null: on any), by response name. Each fragment counts at its first spread only. */
 export function collectFields(
-  { schema, fragments, isLeftOut, deferral }: CollectSettings,
+  { schema, fragments, shouldIncludeNode, deferral }: CollectSettings,
   type: GraphQLObjectType | null,
   sets: readonly SelectionSetNode[],
 ): Collected {
@@ -54,7 +54,7 @@ export function collectFields(
   const seen = new Set<string>();
   const collect = ({ selections }: SelectionSetNode): void => {
     for (const node of selections) {
-      if (isLeftOut(node)) continue;
+      if (!shouldIncludeNode(node)) continue;
       if (node.kind === Kind.FIELD) {
         const key = (node.alias ?? node.name).value;
         const nodes = nodesByKey.get(key) ?? [];

@@ -15,7 +15,7 @@ import {
   type SelectionSetNode,
   TypeNameMetaFieldDef,
 } from "graphql";
-import { textOf } from "../documents/source.ts";
+import { textOf } from "../documents/parse.ts";
 import type {
   FieldExtensions,
   KeysOf,
@@ -26,7 +26,7 @@ import type {
 import { INTROSPECTION } from "../limits.ts";
 import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
 import { passThroughOf, completerOf } from "./complete.ts";
-import { NO_ARGS } from "./run.ts";
+import { NO_ARGS } from "./execute.ts";
 import type {
   Compilation,
   DeferredFragment,
@@ -74,7 +74,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
       others: fields.filter((_, index) => plain[index] === null),
       isPlain: !isOfRecord && !plain.includes(null),
       isOfRecord,
-      isKept: isOfRecord && !deferral,
+      isMemoizable: isOfRecord && !deferral,
       deferred,
       needs: deferred.length > 0 ? { ...needs, deferred: () => needsOfAll(deferred) } : needs,
       createObject: objectFactory([...nodesByKey.keys()]),
@@ -169,8 +169,8 @@ function plainFieldOf(
   const { property } = extensionsOf(type, name);
   const leaf = definition && getNullableType(definition.type);
   if (property === undefined || definition?.args.length !== 0 || !isLeafType(leaf)) return null;
-  const isAsIs = passThroughOf(leaf);
-  return isAsIs && { key, keyBytes, property, isAsIs, isNullable };
+  const isPassThrough = passThroughOf(leaf);
+  return isPassThrough && { key, keyBytes, property, isPassThrough, isNullable };
 }
 
 /**

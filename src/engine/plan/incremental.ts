@@ -1,6 +1,6 @@
 import type { GraphQLError } from "graphql";
 import { shouldYield } from "../scheduler.ts";
-import { completeFields, completeSelected, objectPosition } from "./complete.ts";
+import { completeFields, prefetchAndComplete, objectPosition } from "./complete.ts";
 import {
   type IncrementalResult,
   openQueue,
@@ -8,13 +8,13 @@ import {
   type Path,
   type IncrementalPayloads,
 } from "./incremental-payloads.ts";
-import { end, isDropped, pathOf, completeAsync } from "./run.ts";
+import { endPending, isDropped, pathOf, completeValue } from "./execute.ts";
 import type {
   Container,
   DeferredFragment,
   DeferredFragments,
   StreamedItems,
-  Run,
+  ExecutionContext,
   ResultSlots,
 } from "./types.ts";
 
@@ -35,7 +35,7 @@ const FIELDS_PER_PART = 4;
 /** Size of `{"id":"10","path":}` and what surrounds it. */
 const BYTES_PER_PART = 90;
 
-/** Heap of a part until the last one is delivered, counted as bytes of JSON: its run, and what waits for it. */
+/** Heap of a part until the last one is delivered, counted as bytes of JSON: its execution, and what waits for it. */
 const PENDING_PART_BYTES = 1_500;
 
 /** Maximum items of a list that are completed together. */
@@ -43,12 +43,12 @@ const GROUP_SIZE = 64;
 
 /** Delivers what the initial result leaves out. `onReady` is called when its parts are created; with null if there are none. */
 export function deliverIncrementally(
-  first: Run,
+  first: ExecutionContext,
   whole: ResultSlots | null,
   onReady: (payloads: IncrementalPayloads | null) => void,
 ): void {
   const { meter } = first;
-  const completed: Run["completed"] = new Map();
+  const completed: ExecutionContext["completed"] = new Map();
   const nullPaths = new NullPaths();
   const queue = openQueue(meter);
   let waiting: Waiting[] = [];
@@ -70,7 +70,10 @@ export function deliverIncrementally(
     onDone();
   };
 
-  const createParts = ({ later }: Run, onCreated: (parts: readonly Waiting[]) => void): void => {
+  const createParts = (
+    { deferredWork }: ExecutionContext,
+    onCreated: (parts: readonly Waiting[]) => void,
+  ): void => {
     const parts: Waiting[] = [];
     const make = (left: DeferredFragments | StreamedItems): void => {
       const { container } = left;
@@ -85,7 +88,7 @@ export function deliverIncrementally(
       if ("items" in left) add(left.label, (part) => beginItems(part, left));
       else for (const each of left.fragments) add(each.label, (part) => beginFragment(part, left, each));
     };
-    inSlices(later ?? [], make, () => onCreated(parts));
+    inSlices(deferredWork ?? [], make, () => onCreated(parts));
   };
 
   /** Begins parts behind those that wait. */
@@ -102,16 +105,18 @@ export function deliverIncrementally(
     });
   };
 
-  const openRun = (onEnd: (errors: GraphQLError[], parts: readonly Waiting[]) => void): Run => {
-    const run: Run = {
+  const openExecution = (
+    onEnd: (errors: GraphQLError[], parts: readonly Waiting[]) => void,
+  ): ExecutionContext => {
+    const execution: ExecutionContext = {
       ...first,
       errors: [],
       completed,
       pending: 1,
-      onEnd: () => createParts(run, (parts) => onEnd(run.errors, parts)),
-      later: [],
+      onEnd: () => createParts(execution, (parts) => onEnd(execution.errors, parts)),
+      deferredWork: [],
     };
-    return run;
+    return execution;
   };
 
   const beginFragment = (
@@ -123,7 +128,7 @@ export function deliverIncrementally(
     const slots: ResultSlots = { [at]: null };
     // An error that would make the object null fails only the part: what is delivered stays.
     const own: Container = { parent, slots, at, isNullable: true, isNulled: false };
-    const run = openRun((errors, parts) => {
+    const execution = openExecution((errors, parts) => {
       // Safe: the slot is that of an object.
       const data = slots[at] as ResultSlots | null;
       nullPaths.enter(errors, data, part.path);
@@ -131,13 +136,13 @@ export function deliverIncrementally(
     });
     const complete = (value: unknown): void => {
       if (field && parent && container.isNullable)
-        completeSelected(objectPosition(selection(), field, true), value, slots, at, parent, run);
-      else completeFields(selection(), value, field, own, run);
+        prefetchAndComplete(objectPosition(selection(), field, true), value, slots, at, parent, execution);
+      else completeFields(selection(), value, field, own, execution);
     };
     if (field && parent)
-      completeAsync(object, { ...field, isNullable: true, complete }, slots, at, parent, run);
+      completeValue(object, { ...field, isNullable: true, complete }, slots, at, parent, execution);
     else complete(object);
-    end(run);
+    endPending(execution);
   };
 
   /** Completes the items of a list side by side, and delivers them in their order. */
@@ -154,7 +159,7 @@ export function deliverIncrementally(
     const beginSome = (start: number): void => {
       const above: Container = { ...container, slots: {}, isNullable: true, isNulled: false };
       let index = start;
-      const run = openRun((errors, parts) => {
+      const execution = openExecution((errors, parts) => {
         complete.set(start, () => {
           nullPaths.enter(errors, values, part.path);
           const some = above.isNulled ? null : values.slice(start, index);
@@ -164,10 +169,10 @@ export function deliverIncrementally(
         });
         for (let ready = complete.get(next); ready; ready = complete.get(next)) next = ready();
       });
-      while (index < Math.min(items.length, start + GROUP_SIZE) && run.pending === 1 && !above.isNulled)
-        completeAsync(items.at(index), item, slots, index++, above, run);
+      while (index < Math.min(items.length, start + GROUP_SIZE) && execution.pending === 1 && !above.isNulled)
+        completeValue(items.at(index), item, slots, index++, above, execution);
       if (index < items.length) beginAll([{ part, begin: () => beginSome(index) }]);
-      end(run);
+      endPending(execution);
     };
     beginSome(from);
   };

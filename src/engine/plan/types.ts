@@ -20,7 +20,7 @@ export interface Selection {
   /** Whether its objects are a `LoadedRecord`. */
   readonly isOfRecord: boolean;
   /** Whether a completed object of a record is reused at other paths. Not with deferred fragments: each path has its own. */
-  readonly isKept: boolean;
+  readonly isMemoizable: boolean;
   /** The fragments that are delivered later; none in most documents. */
   readonly deferred: readonly DeferredFragment[];
   readonly needs: SelectionNeeds;
@@ -38,7 +38,7 @@ export interface DeferredFragment {
 /** A field that returns a key of the object or of its record, of a type whose values are mostly written unchanged. */
 export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
   readonly property: string;
-  readonly isAsIs: (value: unknown) => boolean;
+  readonly isPassThrough: (value: unknown) => boolean;
 }
 
 /** An object of the result that is complete, and what it counts. */
@@ -81,7 +81,7 @@ export type Complete = (
   slots: ResultSlots,
   at: string | number,
   above: Container,
-  run: Run,
+  execution: ExecutionContext,
 ) => void;
 
 /** An object or list of the result while it is completed. */
@@ -100,14 +100,14 @@ export interface Container extends ResponsePath {
  */
 export type ErrorBehavior = "NULL" | "PROPAGATE" | "HALT";
 
-export interface RunBehavior {
+export interface ExecutionBehavior {
   readonly onError: ErrorBehavior;
   /** Whether the result may be delivered incrementally. */
   readonly isIncremental: boolean;
 }
 
 /** One execution, or one root field of a mutation. */
-export interface Run {
+export interface ExecutionContext {
   readonly context: TracedContext;
   readonly variables: Variables;
   readonly meter: Meter;
@@ -121,8 +121,8 @@ export interface Run {
   pending: number;
   /** Called when `pending` is zero. */
   readonly onEnd: () => void;
-  /** Deferred fragments and streamed items of the run; null without incremental delivery. */
-  readonly later: (DeferredFragments | StreamedItems)[] | null;
+  /** Deferred fragments and streamed items of the execution; null without incremental delivery. */
+  readonly deferredWork: (DeferredFragments | StreamedItems)[] | null;
 }
 
 export interface DeferredFragments {

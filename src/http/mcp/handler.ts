@@ -11,7 +11,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { lexicographicSortSchema } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import type { Execution } from "../../engine/engine.ts";
+import type { ExecutionArgs } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
@@ -107,7 +107,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     return server;
   };
 
-  const executeOperation = async (operation: Execution, params: OperationParams, type: ToolType) => {
+  const executeOperation = async (operation: ExecutionArgs, params: OperationParams, type: ToolType) => {
     const given = await engine.typeOf(params, operation.scope);
     const limits = { isReadOnly: type === "query", maxBytes: MAX_TOOL_BYTES };
     if (given === null || given === type) return engine.run(operation, params, limits);
