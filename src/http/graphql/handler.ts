@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { ExecutionResult } from "graphql";
+import { finalizeResult } from "../../engine/engine.ts";
 import { recordErrors, rejection } from "../../engine/errors.ts";
 import type { MemoryReservation } from "../../callers/memory-budget.ts";
 import { type OpenedOperation, openOperation, openStream } from "../operation.ts";
@@ -43,9 +44,9 @@ export async function executeRequest(
 ): Promise<Outcome> {
   const { engine, memoryBudget, telemetry } = dependencies;
   const { scope, details, extensions, end } = operation;
-  const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
+  const finalize = (result: ExecutionResult) => finalizeResult(result, scope.requestId);
   const singleResult = (result: ExecutionResult, isStream: boolean) => ({
-    result: engine.finish(result, scope.requestId, extensions),
+    result: finalizeResult(result, scope.requestId, extensions),
     isStream,
   });
   try {
@@ -53,21 +54,22 @@ export async function executeRequest(
     let reservation: MemoryReservation | null = null;
     const given = read((heapBytes) => void (reservation = memoryBudget.charge(scope, heapBytes)));
     const params = checkParams(given, (names) => telemetry.unknownParameters(scope.requestId, names));
-    if (takesEvents && (await engine.typeOf(params, scope)) === "subscription") {
+    const parsed = takesEvents ? await engine.parse(params, scope) : null;
+    if (parsed?.type === "subscription") {
       const open = () => openStream(dependencies, request, scope, reservation);
-      const opened = await engine.subscribe({ scope, params, details, openStream: open });
+      const opened = await engine.subscribe({ scope, params, details, openStream: open }, parsed);
       if (!("results" in opened)) return singleResult(opened, true);
       end(status);
-      const messages = mapAsyncIterator(opened.results, (result) => jsonOf(finish(result)), onEnd);
+      const messages = mapAsyncIterator(opened.results, (result) => jsonOf(finalize(result)), onEnd);
       return { messages, isStream: true };
     }
     // It may have a permit of another kind, or none.
     dependencies.admission.operation.acquire(scope);
-    const limits = { isReadOnly, isIncremental: form !== null };
+    const limits = { isReadOnly, isIncremental: form !== null, parsed };
     const { payloads, ...result } = await engine.run(operation, params, limits);
     if (!payloads || !form) return singleResult(result, false);
     const over = () => (end(status), onEnd());
-    const encoding = { isOlder: form.isOlder, finish, extensions };
+    const encoding = { isOlder: form.isOlder, finalize, extensions };
     return { messages: incrementalMessages(result, payloads, encoding, over), isStream: false };
   } catch (error) {
     const errors = [dependencies.publicError(error)];

@@ -13,7 +13,7 @@ interface Encoding {
   /** Whether the format is that of August 2022. */
   readonly isOlder: boolean;
   /** Finalizes errors. */
-  readonly finish: (result: ExecutionResult) => ExecutionResult;
+  readonly finalize: (result: ExecutionResult) => ExecutionResult;
   readonly extensions: (() => object | null) | null;
 }
 
@@ -21,10 +21,10 @@ interface Encoding {
 export function incrementalMessages(
   { errors, data }: EngineResult,
   payloads: IncrementalPayloads,
-  { isOlder, finish, extensions }: Encoding,
+  { isOlder, finalize, extensions }: Encoding,
   onEnd = () => {},
 ): AsyncIterableIterator<object> {
-  const errorsOf = (given: readonly GraphQLError[]) => (finish({ errors: given }).errors ?? []).map(toJson);
+  const errorsOf = (given: readonly GraphQLError[]) => (finalize({ errors: given }).errors ?? []).map(toJson);
   const extended = (isIncluded: boolean) => {
     const about = isIncluded ? (extensions?.() ?? null) : null;
     return about && { extensions: about };

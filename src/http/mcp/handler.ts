@@ -11,7 +11,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { lexicographicSortSchema } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import type { ExecutionArgs } from "../../engine/engine.ts";
+import { type ExecutionArgs, finalizeResult } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
@@ -108,12 +108,12 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
   };
 
   const executeOperation = async (operation: ExecutionArgs, params: OperationParams, type: ToolType) => {
-    const given = await engine.typeOf(params, operation.scope);
-    const limits = { isReadOnly: type === "query", maxBytes: MAX_TOOL_BYTES };
-    if (given === null || given === type) return engine.run(operation, params, limits);
-    operation.details.type = given;
+    const parsed = await engine.parse(params, operation.scope);
+    const limits = { isReadOnly: type === "query", maxBytes: MAX_TOOL_BYTES, parsed };
+    if (!parsed || parsed.type === type) return engine.run(operation, params, limits);
+    operation.details.type = parsed.type;
     operation.details.codes = ["BAD_REQUEST"];
-    return { errors: [rejection(`Expected a ${type}, got a ${given}.`, "BAD_REQUEST")] };
+    return { errors: [rejection(`Expected a ${type}, got a ${parsed.type}.`, "BAD_REQUEST")] };
   };
 
   return async (response, received, scope) => {
@@ -125,7 +125,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
       const operation = openOperation(dependencies, request, scope);
       const result = await operation.run(() => executeOperation(operation, ...given));
       operation.end(200);
-      return toToolResult(engine.finish(result, requestId, operation.extensions));
+      return toToolResult(finalizeResult(result, requestId, operation.extensions));
     };
     let answer: Response;
     try {
