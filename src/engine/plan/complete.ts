@@ -40,8 +40,8 @@ export function completerOf(
   return completeAbstract(compilation, present, field, isNullable);
 }
 
-/** Values that need no serialization. Others go through the type's `serialize`. */
 const isText = (value: unknown): boolean => typeof value === "string";
+/** Tests for values of built-in scalars that need no serialization. Other values are converted by the type's `serialize`. */
 const PASS_THROUGH: Readonly<Record<string, (value: unknown) => boolean>> = {
   String: isText,
   ID: isText,
@@ -50,7 +50,7 @@ const PASS_THROUGH: Readonly<Record<string, (value: unknown) => boolean>> = {
   Float: (value) => Number.isFinite(value),
 };
 
-/** The test for values of a type that need no serialization; null where all need it. */
+/** The test for values of a type that need no serialization; null if all values need it. */
 export function passThroughOf(type: GraphQLLeafType): ((value: unknown) => boolean) | null {
   const { isPassThrough }: ScalarExtensions = type.extensions;
   return PASS_THROUGH[type.name] ?? isPassThrough ?? null;
@@ -93,7 +93,7 @@ function completeList(
     }
     const all: ListItems =
       Array.isArray(value) || value instanceof LazyList ? value : [...(value as Iterable<unknown>)];
-    // Items that are delivered later are counted as well.
+    // Items that are streamed later are counted now as well.
     if (!execution.meter.count(all.length, all.length * ITEM_BYTES)) return;
     const count = streamed ? Math.min(streamed.initialCount(execution.variables), all.length) : all.length;
     const list: unknown[] = [];
@@ -101,7 +101,7 @@ function completeList(
     const itemSlots = list as unknown as ResultSlots;
     slots[at] = list;
     const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
-    // Items are awaited later, or never when the operation is stopped: prevents unhandled rejections.
+    // Prevents unhandled rejections: items are awaited later, or never if the operation is stopped.
     if (Array.isArray(all)) for (const each of all) if (each instanceof Promise) each.catch(() => {});
     if (streamed && all.length > count)
       execution.deferredWork?.push({ label: streamed.label, container, items: all, from: count, item });
@@ -162,12 +162,12 @@ function completeAbstract(
   };
 }
 
-/** How the objects of one selection of a field are completed when they are loaded: what waits for them makes nothing of its own. */
+/** The completion of the loaded objects of one selection of a field. All objects share it, so that a pending object allocates nothing. */
 interface ObjectPosition extends ValuePosition, CompletedField {
   readonly selection: Selection;
 }
 
-/** In full: spreading the field takes longer than completing an object. */
+/** Lists all properties, because spreading the field takes longer than completing an object. */
 export const objectPosition = (
   selection: Selection,
   field: CompletedField,
@@ -182,7 +182,7 @@ export const objectPosition = (
     completeFields(selection, object, field, { parent, slots, at, isNullable, isNulled: false }, execution),
 });
 
-/** Prefetches what the fields of an object need, and completes them. */
+/** Prefetches the data that the fields of an object need, and completes the object. */
 export function prefetchAndComplete(
   position: ObjectPosition,
   value: unknown,
@@ -201,7 +201,7 @@ export function prefetchAndComplete(
   completeValue(prefetch(value, needs, context, execution.variables), position, slots, at, parent, execution);
 }
 
-/** Completes the fields of an object that is loaded: of a field, or of the root. */
+/** Completes the fields of a loaded object, or of the root. `field` is null for the root. */
 export function completeFields(
   selection: Selection,
   object: unknown,
@@ -212,7 +212,8 @@ export function completeFields(
   const { meter, completed } = execution;
   const { deferred } = selection;
   if (deferred.length > 0) execution.deferredWork?.push({ fragments: deferred, object, field, container });
-  // A completed object is the same wherever it is selected like this, except in traces. Safe: these selections have loaded records.
+  // A completed object is reused wherever the same selection is completed for the same record, but not in a trace, which has paths.
+  // Safe: memoizable selections have loaded records.
   const record = selection.isMemoizable && !execution.context.at ? (object as LoadedRecord).loaded : null;
   const known = record && completed.get(selection)?.get(record);
   if (known && known.isExact === meter.isExact) {

@@ -12,17 +12,17 @@ import type {
 } from "./types.ts";
 
 /*
- * Runs a plan. Each value is written into its slot of the result, promises when they resolve; a counter of pending
- * values detects completion. Work is divided into time slices, so that a large result does not block the event loop, and
- * ends when the meter stops it.
+ * Executes a plan. Each value is written into its slot of the result; the value of a promise is written when the promise resolves. A
+ * counter of pending values detects completion. Work is divided into time slices, so that a large result does not block the event loop,
+ * and ends when the meter stops the operation.
  */
 
-/** Heap of a read that is started for a field, counted as bytes of JSON: its promise, and what waits for it. */
+/** Memory of a read that is started for a field, counted as bytes of JSON: its promise and the callbacks. */
 export const CHILD_BYTES = 1_500;
 
 export const NO_ARGS = {};
 
-/** Resolves and completes the fields of an object into its slots. */
+/** Resolves the fields of an object and completes them into its slots. */
 export function executeFields(
   selection: Selection,
   parent: unknown,
@@ -43,7 +43,7 @@ function resolveFields(
 ): void {
   let resolved = 0;
   for (const field of fields) {
-    // A value or an argument may be megabytes long, and hundreds of fields may walk it.
+    // A value or an argument may have megabytes, and hundreds of fields may process it.
     if (resolved > 0 && shouldYield())
       return scheduleWork(execution, () => {
         if (!container.isNulled) resolveFields(fields.slice(resolved), parent, container, slots, execution);
@@ -66,7 +66,7 @@ function resolveFields(
   }
 }
 
-/** Writes the plain fields of an object. Returns false when one of them is not loaded or needs more than that. */
+/** Writes the plain fields of an object. Returns false when a field is not loaded or its value needs serialization. */
 export function writeLeafFields(
   { plain, isOfRecord }: Selection,
   parent: unknown,
@@ -74,7 +74,7 @@ export function writeLeafFields(
   { meter }: ExecutionContext,
 ): boolean {
   if (plain.length === 0) return false;
-  // Safe: fields with a property have such parents.
+  // Safe: the parents of plain fields have this shape.
   const source = isOfRecord ? (parent as LoadedRecord).loaded : (parent as LoadedRecord["loaded"]);
   let bytes = 0;
   let counted = 0;
@@ -87,14 +87,14 @@ export function writeLeafFields(
     slots[key] = value;
     bytes += keyBytes + (value === null ? 0 : meter.sizeOf(value));
     if (bytes - counted < UNMEASURED_FIELD_BYTES) continue;
-    // To measure a long text for each of hundreds of fields takes seconds.
+    // Measuring a long string for each of hundreds of fields takes seconds.
     if (!meter.count(0, bytes - counted)) return true;
     counted = bytes;
   }
   return meter.count(plain.length, bytes - counted);
 }
 
-/** Bytes of plain fields that are counted before further ones are measured. */
+/** Bytes of plain fields after which they are counted, before further fields are measured. */
 const UNMEASURED_FIELD_BYTES = 1_000_000;
 
 /** Completes a value, now or when its promise resolves, with the behaviour and messages of graphql-js. */
@@ -118,7 +118,7 @@ export function completeValue(
     }
     return;
   }
-  // Keeps its position among the keys.
+  // Reserves the position of the key among the keys of the object.
   slots[at] = null;
   execution.pending++;
   void value.then(
@@ -134,7 +134,7 @@ export function completeValue(
   );
 }
 
-/** Does pending work in this time slice, or queues it for a later one. */
+/** Does work in this time slice if it is not over, or queues the work for a later slice. */
 function runOrQueue(execution: ExecutionContext, work: () => void): void {
   const { meter } = execution;
   if (meter.isStopped) return;
@@ -142,7 +142,7 @@ function runOrQueue(execution: ExecutionContext, work: () => void): void {
   else meter.queue(work);
 }
 
-/** Adds work for a later time slice to the pending work of the execution. */
+/** Schedules work for a later time slice. The execution is not complete before the work is done. */
 export function scheduleWork(execution: ExecutionContext, work: () => void): void {
   execution.pending++;
   runOrQueue(execution, () => {

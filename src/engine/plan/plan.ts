@@ -34,8 +34,8 @@ export interface Plan {
     meter: Meter,
     event: unknown,
     /**
-     * Called at most once, with the result; with a part of it when the meter has stopped the operation. `payloads` deliver what
-     * `@defer` and `@stream` leave out of it.
+     * Called at most once, with the result, which may be incomplete if the meter has stopped the operation. `payloads` deliver the parts
+     * that `@defer` and `@stream` leave out of the result.
      */
     onResult: (result: ExecutionResult, payloads?: IncrementalPayloads | null) => void,
     behavior: ExecutionBehavior,
@@ -64,7 +64,7 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
   const rootType = schema.getRootType(operation.operation);
 
   const rootFor = (variables: Variables, isIncremental: boolean): Selection => {
-    // Null is a third value: evaluating the condition throws.
+    // Null is a third value of a condition, because its evaluation throws.
     const combination =
       conditions.map((name) => String(variables[name])).join() + (isIncremental ? " later" : "");
     const compiled = roots.get(combination);
@@ -151,15 +151,15 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
   };
 };
 
-/** graphql-js writes the whole value into the message of each, from which it is removed. */
+/** Maximum errors about variables. graphql-js writes the whole value into each message, from which it is removed again. */
 export const MAX_VARIABLE_ERRORS = 5;
 const NO_VARIABLES = { errors: undefined, coerced: {} };
 
-/** The variables in `if` of directives, and whether a document has `@defer` or `@stream`. */
+/** The variables in the `if` arguments of directives, and whether a document contains `@defer` or `@stream`. */
 function directivesOf(document: DocumentNode) {
   const conditions = new Set<string>();
   const found = new Set<string>();
-  // Most documents have no directive. Visiting one takes longer than parsing it.
+  // Most documents have no directive, and visiting a document takes longer than parsing it.
   if (textOf(document)?.includes("@") !== false)
     visit(document, {
       Directive: ({ name, arguments: given = [] }) => {
@@ -184,7 +184,7 @@ function executeSerially(
   if (!field || container.isNulled) return endPending(whole);
   const execution: ExecutionContext = {
     ...whole,
-    // A command may change what was completed before it.
+    // A command may change records whose objects were completed before.
     completed: new Map(),
     pending: 1,
     onEnd: () => executeSerially({ ...root, fields: rest }, data, container, whole),
