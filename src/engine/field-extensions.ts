@@ -63,24 +63,6 @@ export interface LoadedRecord {
   readonly loaded: Readonly<Record<string, unknown>>;
 }
 
-/**
- * A list whose items are created when they are completed. Lists below lists select far more items than an operation may
- * return, and it is stopped before most of them are created.
- */
-export class LazyList<Item> implements Iterable<Item> {
-  readonly length: number;
-  readonly at: (index: number) => Item;
-
-  constructor(length: number, at: (index: number) => Item) {
-    this.length = length;
-    this.at = at;
-  }
-
-  *[Symbol.iterator](): Generator<Item> {
-    for (let index = 0; index < this.length; index++) yield this.at(index);
-  }
-}
-
 export interface FieldExtensions {
   /** Keys of the parent's record that the field needs. The parent is a `LoadedRecord`. */
   readonly keys?: readonly string[];

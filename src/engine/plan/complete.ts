@@ -10,7 +10,8 @@ import {
   isNonNullType,
   isObjectType,
 } from "graphql";
-import { LazyList, type LoadedRecord, type ScalarExtensions } from "../field-extensions.ts";
+import type { LoadedRecord, ScalarExtensions } from "../field-extensions.ts";
+import { LazyList } from "../../util/lazy-list.ts";
 import { shouldYield } from "../scheduler.ts";
 import { CHILD_BYTES, scheduleWork, executeFields, completeValue, writeLeafFields } from "./execute.ts";
 import type {

@@ -1,4 +1,5 @@
-import type { Context, Steps } from "../../graphql/core/context.ts";
+import type { Context } from "../../graphql/core/context.ts";
+import type { Steps } from "../../graphql/core/steps.ts";
 import type { Format } from "./formats.ts";
 import type { ExportedRun, NamedColumn } from "./run-columns.ts";
 

@@ -3,7 +3,7 @@ import type { GraphQLSchema } from "graphql";
 import { tryTo } from "../../errors.ts";
 import { RequestScope } from "../../callers/request-scope.ts";
 import type { Extension } from "../../graphql/types/export-urls.ts";
-import { identifyParent } from "../../graphql/core/ids.ts";
+import { resolveRunsParent } from "../../graphql/core/ids.ts";
 import { acceptsGzip, compressEach } from "../response-writer.ts";
 import { admitDownload, contentDisposition, type OpenedDownload, serveDownload } from "../downloads.ts";
 import { OperationContext } from "../operation-context.ts";
@@ -55,7 +55,7 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
     // Safe: `ROUTE` matches no other words.
     const [what, format] = [given as keyof typeof TABLES, extension as Extension];
     // Clients encode letters such as `ä`.
-    const source = identifyParent("id", tryTo(() => decodeURIComponent(id)) ?? id);
+    const source = resolveRunsParent("id", tryTo(() => decodeURIComponent(id)) ?? id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     const rowsOf = TABLES[what].rowsOf(parameters, dependencies.details);
     admitDownload(dependencies, scope);

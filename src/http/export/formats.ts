@@ -1,4 +1,4 @@
-import type { Steps } from "../../graphql/core/context.ts";
+import type { Steps } from "../../graphql/core/steps.ts";
 import type { Extension } from "../../graphql/types/export-urls.ts";
 
 /** A value of a table: null when there is none; a list or an object as JSON. */

@@ -1,9 +1,10 @@
 import { InputError } from "../../errors.ts";
-import { type Context, forEach, type Steps } from "../../graphql/core/context.ts";
+import type { Context } from "../../graphql/core/context.ts";
+import { forEach, type Steps } from "../../graphql/core/steps.ts";
 import { idOf, quote } from "../../graphql/core/ids.ts";
 import type { Experiment } from "../../graphql/core/refs.ts";
 import { isLoaded, load } from "../../graphql/core/resource.ts";
-import { compareText, firstOf } from "../../graphql/core/steps.ts";
+import { compareText, firstOf } from "../../graphql/core/cooperative-algorithms.ts";
 import { finite } from "../../graphql/types/series.ts";
 import { durationSeconds, STATE, statusOf } from "../../graphql/types/status.ts";
 import { receivedConfig } from "../../rest/api/run-config.ts";
