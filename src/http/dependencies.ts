@@ -27,11 +27,11 @@ export interface GatewayDependencies {
   readonly details: GatewayDetails;
   readonly live: ReturnType<typeof createLive>;
   readonly lookAhead: boolean;
-  /** The gateway's URL for callers; undefined: that of the request. */
+  /** The gateway's URL for callers; undefined if the URL of each request is used. */
   readonly publicUrl: string | undefined;
-  /** Path below which callers reach the gateway, where `publicUrl` is not given. */
+  /** Path below which callers reach the gateway, if `publicUrl` is undefined. */
   readonly prefix: string;
-  /** Origins whose pages may call the gateway, besides its own. */
+  /** Origins whose pages may call the gateway, besides the gateway's own origin. */
   readonly origins: Origins;
   readonly resolveIdentity: ResolveIdentity;
   readonly admission: Admission;

@@ -16,7 +16,7 @@ interface OperationSource {
   readonly scope: RequestScope;
   readonly progress?: OperationProgress;
   readonly onRequest?: () => void;
-  /** Null unless the result reports how it was obtained. */
+  /** The trace of the operation; null unless the result has `extensions.explain` or `extensions.stale`. */
   readonly operationTrace?: OperationTrace | null;
 }
 
@@ -24,13 +24,13 @@ interface OperationState {
   session: Session | null;
   /** Results of `memoized`, by source and arguments. */
   readonly computed: Map<object, Map<string, Promise<unknown>>>;
-  /** The last of the long work; never rejects. */
+  /** The last long computation that was queued; never rejects. */
   work: Promise<unknown>;
 }
 
 const keys = new WeakMap<object, string>();
 
-/** An argument as a short text: a list of names may be as long as a request, and the argument of many fields. */
+/** A short key for an argument. An object is hashed, because a list of names may be as long as a request, and may be passed to many fields. */
 function keyOf(arg: unknown): string {
   if (typeof arg !== "object" || arg === null) return JSON.stringify([arg]);
   const key = keys.get(arg) ?? hash("sha256", JSON.stringify(arg), "base64url");
@@ -39,9 +39,8 @@ function keyOf(arg: unknown): string {
 }
 
 /**
- * The context of one operation; with a trace, at one response path. A class, because the getters of an object literal
- * would give each object a hidden class of its own, which lives until the next full garbage collection, and with it all that
- * the operation has read.
+ * The context of one operation; with a trace, at one response path. It is a class, because each object literal with getters would have a
+ * hidden class of its own, which lives until the next full garbage collection and keeps all records of the operation in memory.
  */
 export class OperationContext implements Context {
   readonly gateway: GatewayDetails;
@@ -77,7 +76,7 @@ export class OperationContext implements Context {
     this.#state = state;
   }
 
-  /** Opened on first use: many operations read nothing. */
+  /** The session, which is opened on first use, because many operations read nothing. */
   get session(): Session {
     const session = (this.#state.session ??= this.#openSession());
     const { operationTrace } = this.#source;
@@ -95,7 +94,7 @@ export class OperationContext implements Context {
     const computed = this.#state.computed.get(source) ?? new Map<string, Promise<unknown>>();
     this.#state.computed.set(source, computed);
     const key = args.map(keyOf).join();
-    // Safe: work of one source with equal arguments has one type of result.
+    // Safe: computations for one source with equal arguments have the same result type.
     const result = (computed.get(key) as Promise<Result> | undefined) ?? this.runCooperatively(steps());
     computed.set(key, result);
     return result;
@@ -111,7 +110,7 @@ export class OperationContext implements Context {
       new Promise((resolve, reject) =>
         this.#dependencies.scheduler.runCooperatively(scope.caller, () => steps, resolve, reject, onStep),
       );
-    // One after the other: many unfinished results take more memory than finished ones.
+    // Computations run one after the other, because many unfinished results take more memory than finished ones.
     const work = this.#state.work.then(begin);
     this.#state.work = work.catch(() => {});
     return work;

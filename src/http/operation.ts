@@ -9,7 +9,7 @@ import { OperationTrace } from "../operation-trace.ts";
 import type { GatewayDependencies } from "./dependencies.ts";
 import { OperationContext } from "./operation-context.ts";
 
-/** The GraphQL operation of a request. */
+/** The open GraphQL operation of a request. */
 export interface OpenedOperation extends ExecutionArgs {
   readonly run: <Answer>(act: () => Answer) => Answer;
   /** Reports the operation with the HTTP status of its result, null by WebSocket, and ends its scope. */
@@ -32,7 +32,7 @@ export function openOperation(
     scope,
     details,
     openContext: (progress) => {
-      // Queries of an unverified caller can be preempted. Its mutations cannot: they have permits of their own.
+      // Queries of an unverified caller can be preempted. Mutations cannot; those of unverified callers need a permit of another kind.
       if (details.type === "mutation") {
         if (scope.caller.verification !== "verified") dependencies.admission.mutation.acquire(scope);
         scope.forbidPreemption();
@@ -48,7 +48,7 @@ export function openOperation(
   };
 }
 
-/** Opens the stream of a subscription, and transfers the permit and the reservation of its request (`requestScope`) to it. */
+/** Opens the stream of a subscription, and transfers the permit and the memory reservation of its request (`requestScope`) to the stream. */
 export function openStream(
   dependencies: GatewayDependencies,
   request: IncomingMessage,

@@ -17,18 +17,21 @@ import { hasValidUrl, isAmong, isOwnLocalPage, normalizeTarget } from "./request
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Executes a request and writes its result; its scope ends before, or with the last chunk. `body` is null unless it is a POST. */
+/**
+ * Executes a request and writes its result. The scope ends once the result is encoded, before it is written, or with the last chunk of a
+ * streamed result. `body` is null unless the request is a POST.
+ */
 export type Execute = (response: ServerResponse, body: Buffer | null, scope: RequestScope) => Promise<void>;
 
 interface Routes {
   readonly graphql: Execute;
   /** Null when `/mcp` is off. */
   readonly mcp: Execute | null;
-  /** Downloads, exports and the page of GraphiQL. Each returns false when the request is none of its own. */
+  /** Downloads, exports and the page of GraphiQL. Each returns false for requests of other routes. */
   readonly others: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[];
 }
 
-/** Longest message of an agent, in bytes. The protocol's package takes 100 times longer to read one than the parser of JSON. */
+/** Maximum size of a message of an agent, in bytes. The MCP SDK takes 100 times longer to read a message than `JSON.parse`. */
 const MAX_MESSAGE_BYTES = 65_536;
 
 const OTHER_ORIGIN = rejection("Expected no Origin or one of CORS_ORIGINS, got another.", "BAD_REQUEST", {
@@ -43,8 +46,8 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
   const open = new LinkedList<ServerResponse>();
   let draining = false;
   let onEmpty: (() => void) | null = null;
-  // Never `*`, and no credentials: tokens are sent in a header that only the page's own code can set. So an allowed page may send
-  // any header: those that monitoring adds have no end.
+  // The origin is never `*`, and credentials are not allowed: tokens are sent in a header that only the code of a page can set. An allowed
+  // page may send any header, because monitoring tools add headers of their own.
   const allow = cors({
     origin: [...origins],
     methods: ["GET", "POST"],
@@ -66,7 +69,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
 
   /** Serves the requests of a protocol: acquires a permit, reads the body, executes the request. */
   const serve = (protocol: Protocol, execute: Execute, maxBytes: number): Listener => {
-    /** A permit for a request, which may be a subscription if it accepts an event stream and a stream is free. */
+    /** A permit for a request: the permit of a stream, if the request accepts event streams and such a permit is free, or of an operation. */
     const permitFor = ({ headers }: IncomingMessage, { caller }: Identity) => {
       const mayLast = protocol === "graphql" && acceptsEvents(headers.accept);
       const permit = mayLast ? admission.stream.tryAcquire(caller) : null;
@@ -78,11 +81,11 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
      * each socket once per tick, so a close that follows the request is visible two ticks later.
      */
     const run = (identity: Identity, permit: Permit, response: ServerResponse, body: Buffer | null): void => {
-      // Before it is scheduled, so that the permit of an unverified caller can be preempted meanwhile.
+      // The scope is opened before the operation is scheduled, so that the permit of an unverified caller can be preempted meanwhile.
       const scope = new RequestScope(identity, config.REQUEST_TIMEOUT_MS);
       scope.holdPermit(permit);
 
-      // A time slice runs the tasks of many requests, in the trace context of the first.
+      // Restores the trace context, because a time slice runs the tasks of many requests in the context of the first.
       const begin = context.bind(context.active(), () => {
         onceClosed(response, () => scope.end("disconnected"));
         execute(response, body, scope).catch((error: unknown) => {
@@ -106,7 +109,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
         permit.release();
         if (body) rejectAs(body, protocol, identity, response);
       });
-      // A body that does not arrive excludes no other caller.
+      // The permit is preemptible until the body has been read, so that a body that never arrives does not keep other callers out.
       afterPendingIo(() => isRead || permit.allowPreemption("idle", () => refuse(request.socket, 408)));
     };
   };
@@ -116,12 +119,12 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
 
   const serveMessage = mcp && serve("mcp", mcp, Math.min(maxBodyBytes, MAX_MESSAGE_BYTES));
 
-  /** Where the body of a POST is read. */
+  /** The paths at which the body of a POST is read. */
   const readers = new Set(serveMessage ? ["/graphql", "/mcp"] : ["/graphql"]);
 
   const serveMcp: Listener = (request, response) => {
     const { origin, host } = request.headers;
-    // A page that no setting names may be one that rebinds DNS.
+    // An unknown page may have reached this gateway by DNS rebinding.
     const isKnownPage = origin === undefined || isAmong(origins, origin) || isOwnLocalPage(origin, host);
     // Without sessions, MCP has only POST.
     if (request.method !== "POST") response.writeHead(405, { allow: "POST" }).end();
@@ -130,7 +133,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
   };
 
   let collecting: Promise<string> | null = null;
-  /** Collects the metrics once for all requests that come meanwhile, such as pipelined ones. */
+  /** Collects the metrics once for all concurrent requests, such as pipelined ones. */
   const collectMetrics = (): Promise<string> =>
     (collecting ??= telemetry.registry.metrics().finally(() => void (collecting = null)));
 
@@ -163,7 +166,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     normalizeTarget(request);
     const isRead = request.method === "POST" && readers.has(pathOf(request));
     if (!isRead && hasBody(request)) discardBody(response);
-    // Once Node has declined the offer of another protocol, it drops what follows in the same packet.
+    // After Node has declined an offer of another protocol, it drops further requests in the same packet.
     if (request.headers.upgrade !== undefined) response.setHeader("connection", "close");
     if (draining) closeAfter(response);
     if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
@@ -197,12 +200,12 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
 }
 
 /**
- * Makes a response the last one of its connection. A download under way does not say so: some clients would take the close
- * for the end of the body, and a truncated log would look complete.
+ * Makes a response the last one of its connection. A download does not announce the close: some clients would take the close for the end of
+ * the body, so that a truncated log would look complete.
  */
 function closeAfter(response: ServerResponse): void {
   const { url = "", socket } = response.req;
-  // Responses behind one that closes would be lost.
+  // Responses after a response that closes the connection would be lost.
   for (const earlier of responsesOn(socket)) if (!earlier.headersSent) earlier.removeHeader("connection");
   if (response.headersSent || /^\/(?:downloads|export)\//.test(url))
     response.once("close", () => afterPoll(QUIET_MS, () => unanswered(socket) || socket.destroySoon()));

@@ -1,24 +1,24 @@
 /* Content negotiation by the `Accept` header of a request. */
 
-/** The media type by which the status shows errors. */
+/** The media type of results whose HTTP status shows request errors. */
 export const GRAPHQL_RESPONSE_JSON = "application/graphql-response+json";
 
 export type ResultType = "application/json" | typeof GRAPHQL_RESPONSE_JSON;
 
-/** The form of an incremental result, or of events. */
+/** The format of an incremental result or of events. */
 export interface StreamForm {
   readonly type: "multipart/mixed" | "text/event-stream";
-  /** Whether the format of incremental results is that of August 2022. */
+  /** Whether incremental results have the format of August 2022. */
   readonly isOlder: boolean;
 }
 
 /** `application/json;q=0.5`; the default weight is 1. */
 const weightOf = (range: string): number => Number(/;q=([\d.]+)/.exec(range)?.[1] ?? 1);
 
-/** Browsers send seven. */
+/** Maximum media ranges that are read. Browsers send seven. */
 const MAX_RANGES = 100;
 
-/** The media ranges of an `accept` header by weight, then by order. Ignores all after the first hundred. */
+/** The media ranges of an `accept` header by weight, then by order. */
 function rangesOf(accept: string): string[] {
   const ranges = accept.replaceAll(/\s/g, "").toLowerCase().split(",", MAX_RANGES);
   return ranges
@@ -31,7 +31,7 @@ function rangesOf(accept: string): string[] {
 const RESULT_RANGE = /^(?:\*|application)\/(\*|json|graphql-response\+json)(?:;|$)/;
 const OTHER_CHARSET = /charset=(?!("?)utf-8\1(?:;|$))/;
 
-/** The media type of a single result, `application/json` where a wildcard accepts both; null when the caller accepts neither. */
+/** The media type of a single result: `application/json` if a wildcard accepts both types; null when the caller accepts neither. */
 export function resultTypeFor(accept: string | undefined): ResultType | null {
   if (!accept || accept === "*/*" || accept === "application/json") return "application/json";
   for (const range of rangesOf(accept)) {
@@ -47,7 +47,7 @@ const KNOWN_SPEC = /;(?:deferspec="?20220824|incrementalspec="?v0\.2)"?(?:;|$)/;
 const isMultipart = (range: string): boolean =>
   range.startsWith("multipart/mixed") && (KNOWN_SPEC.test(range) || !/;\w+spec=/.test(range));
 
-/** The form in which a caller accepts incremental results; null when it accepts none. */
+/** The format in which a caller accepts incremental results; null when the caller accepts none. */
 export function streamFormFor(accept: string | undefined): StreamForm | null {
   if (!accept || !/multipart\/mixed|text\/event-stream/i.test(accept)) return null;
   const multipart = rangesOf(accept).find(isMultipart);

@@ -4,7 +4,7 @@ import { GRAPHQL_RESPONSE_JSON, type ResultType } from "./content-negotiation.ts
 
 /* The encoding of single results, by GraphQL over HTTP. */
 
-/** `Cache-Control` of what is private to a caller. */
+/** `Cache-Control` of responses that are private to a caller. */
 export const CACHE_CONTROL_PRIVATE = "private, no-store";
 
 /** HTTP status and headers of an error, in its `extensions.http`. */
@@ -20,7 +20,7 @@ export function headOf({ errors = [], data }: ExecutionResult, type: ResultType,
   const headers: Record<string, string> = {
     "content-type": `${type}; charset=utf-8`,
     "x-request-id": requestId,
-    // Queries may come by GET, and their results are private to the caller.
+    // The result of a query by GET is private to the caller as well.
     "cache-control": CACHE_CONTROL_PRIVATE,
   };
   let status = 0;
@@ -29,7 +29,7 @@ export function headOf({ errors = [], data }: ExecutionResult, type: ResultType,
     for (const [name, value] of Object.entries(http?.headers ?? {})) headers[name.toLowerCase()] = value;
     if (http?.status && !(http.spec && type === "application/json")) status = Math.max(status, http.status);
   }
-  // Without data the operation was not executed: the newer media type reports that by its status.
+  // Without data the operation was not executed. Results of the newer media type report a request error by the HTTP status.
   if (status === 0 && data === undefined && type === GRAPHQL_RESPONSE_JSON)
     status = Math.max(
       ...errors.map(({ extensions: { code } }) => (isErrorCode(code) ? statusOf(code) : 400)),

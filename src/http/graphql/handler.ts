@@ -16,23 +16,23 @@ import { createStreams } from "./streams.ts";
 interface TransportCapabilities {
   /** Whether mutations are rejected. */
   readonly isReadOnly: boolean;
-  /** Whether it takes the events of subscriptions. */
+  /** Whether the transport can carry the events of subscriptions. */
   readonly takesEvents: boolean;
-  /** The form of incremental results; null where results are whole. */
+  /** The format of incremental results; null if the transport takes only whole results. */
   readonly payloads: { readonly isOlder: boolean } | null;
   /** HTTP status of messages, null by WebSocket. */
   readonly status: number | null;
 }
 
-/** The outcome of an operation: messages, or a single result. `isStream`: of a subscription, even one that could not be opened. */
+/** The outcome of an operation: messages, or a single result. `isStream` is set for subscriptions, even if they could not be opened. */
 type Outcome = { readonly isStream: boolean } & (
   | { readonly messages: AsyncIterableIterator<object>; readonly result?: undefined }
   | { readonly result: ExecutionResult; readonly messages?: undefined }
 );
 
 /**
- * Runs an operation by HTTP or WebSocket. Never rejects. Reports it if it has messages, and then calls `onEnd` when they are over;
- * a single result is for its transport to report.
+ * Executes the operation of a request by HTTP or WebSocket. Never rejects. An operation with messages is reported here, and `onEnd` is
+ * called after its last message. An operation with a single result is reported by the transport.
  */
 export async function executeRequest(
   dependencies: GatewayDependencies,
@@ -50,7 +50,8 @@ export async function executeRequest(
     isStream,
   });
   try {
-    // Before it waits for a time slice, as many others may. In full, because its variables are coerced to as much again.
+    // The memory of the parameters is charged before the operation waits for a time slice, because many operations may wait. The full size
+    // is charged, because the coerced variables take as much memory again.
     let reservation: MemoryReservation | null = null;
     const given = read((heapBytes) => void (reservation = memoryBudget.charge(scope, heapBytes)));
     const params = checkParams(given, (names) => telemetry.unknownParameters(scope.requestId, names));
@@ -63,7 +64,7 @@ export async function executeRequest(
       const messages = mapAsyncIterator(opened.results, (result) => jsonOf(finalize(result)), onEnd);
       return { messages, isStream: true };
     }
-    // It may have a permit of another kind, or none.
+    // The request may hold the permit of a stream, or no permit (WebSocket).
     dependencies.admission.operation.acquire(scope);
     const limits = { isReadOnly, isIncremental: form !== null, parsed };
     const { payloads, ...result } = await engine.run(operation, params, limits);
@@ -120,7 +121,7 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
         isStream ? GRAPHQL_RESPONSE_JSON : (type ?? "application/json"),
         scope.requestId,
       );
-      // Clients of event streams try again after these statuses; other errors are for their readers.
+      // Clients of event streams retry after 429 and 503. Other errors are sent as an event with status 200.
       const status = !isStream || head.status === 429 || head.status === 503 ? head.status : 200;
       const json = jsonOf(result);
       if (isStream || !type) {
@@ -129,7 +130,7 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
         return streams.write(response, singleValue(json), single, scope);
       }
       const sent = { body: JSON.stringify(json), ...head };
-      // Until it is encoded, the memory of the result counts and its permit is kept.
+      // The memory of the result stays charged, and the permit is held, until the result is encoded.
       return dependencies.responseWriter.send(response, sent, scope.caller, () => operation.end(status));
     });
   };

@@ -5,8 +5,8 @@ import { DONE, mapAsyncIterator } from "../../util/async-iterators.ts";
 import { toJson } from "./encoding.ts";
 
 /*
- * Incremental delivery: the format of graphql-js 17 (`pending`, `incremental`, `completed`), or that of August 2022. Own code: Yoga's
- * plugin for them needs graphql-js 17 as the executor.
+ * The formats of incremental delivery: that of graphql-js 17 (`pending`, `incremental`, `completed`), and that of August 2022. Own code:
+ * Yoga's plugin for incremental delivery needs graphql-js 17 as the executor.
  */
 
 interface Encoding {
@@ -17,7 +17,7 @@ interface Encoding {
   readonly extensions: (() => object | null) | null;
 }
 
-/** The messages of an incremental result. `return` stops the operation. Calls back once when there are no more. */
+/** The messages of an incremental result. `return` stops the operation. Calls `onEnd` once, after the last message or on `return`. */
 export function incrementalMessages(
   { errors, data }: EngineResult,
   payloads: IncrementalPayloads,
@@ -63,7 +63,7 @@ function formatOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): 
   return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
 }
 
-/** The format of August 2022: each part with its path and label, null when it failed. */
+/** The format of August 2022: each part with its path and label, with null as the data of a failed part. */
 function olderFormatOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): object {
   const incremental = delivered.flatMap(({ part: { path, label }, data, items, from = 0, errors }) => {
     if (data === undefined && items === undefined) return [];

@@ -26,7 +26,7 @@ const EXPECTED: Record<ParamType, string> = { string: "a string", object: "a JSO
 
 const badRequest = (message: string) => rejection(message, "BAD_REQUEST");
 
-/** Counts the heap that a value will take, in bytes, before it is parsed. Throws `GatewayError` above the limit of the caller. */
+/** Charges the heap size of a value, in bytes, before the value is parsed. Throws `GatewayError` above the limit of the caller. */
 export type ChargeHeap = (heapBytes: number) => void;
 
 /** Parses the parameters of a request: from the body of a POST, or from the query string of a GET. Throws `GraphQLError`. */
@@ -49,8 +49,7 @@ function parseQueryString(text: string, chargeMemory: ChargeHeap): object {
   const given = Object.entries(PARAMS).map(([name, type]) => {
     const [value, ...more] = search.getAll(name);
     if (more.length > 0) throw badRequest(`${name}: expected one value, got ${more.length + 1}`);
-    // An empty parameter counts as absent.
-    // Persisted: a document is kept, and the URL is not.
+    // An empty parameter counts as absent. Other values are copied, because a persisted document must not keep the whole URL in memory.
     return { name, type, value: value ? ownCopy(value) : undefined };
   });
   const objects = given.filter(({ type }) => type === "object");
@@ -66,13 +65,13 @@ function parseQueryString(text: string, chargeMemory: ChargeHeap): object {
   return Object.fromEntries(params);
 }
 
-/** The heap that JSON of a caller takes. Throws `GraphQLError` where it is nested too deeply. */
+/** The heap size of JSON that a caller has sent. Throws `GraphQLError` if the JSON is nested too deeply. */
 export function heapOf({ heapBytes, isTooDeep }: JsonScan): number {
   if (isTooDeep) throw badRequest(`Expected JSON nested at most ${MAX_NESTING} levels deep, got deeper.`);
   return heapBytes;
 }
 
-/** Parses a body that is one JSON object. Throws `GraphQLError`. */
+/** Parses a body, which must be one JSON object. Throws `GraphQLError`. */
 export function parseObject(bytes: Buffer, chargeMemory: ChargeHeap): object {
   const scan = scanJson(bytes);
   chargeMemory(heapOf(scan));
@@ -90,8 +89,8 @@ export function parseObject(bytes: Buffer, chargeMemory: ChargeHeap): object {
 }
 
 /**
- * Checks the types of the parameters, and leaves out unknown ones, whose names `onUnknown` receives: clients add their own, such as
- * the `id` of Relay's. Messages do not repeat the caller's names and values.
+ * Checks the types of the parameters, and removes unknown parameters, whose names `onUnknown` receives: clients add parameters of their own,
+ * such as Relay's `id`. Messages of errors do not repeat the caller's names and values.
  */
 export function checkParams(
   given: object,
