@@ -35,9 +35,9 @@ export interface GatewaySettings {
   readonly log: Log;
   /** Path below which callers reach the gateway, without `PUBLIC_URL`: `/rungraph`. Empty by default. */
   readonly prefix?: string;
-  /** The token that GraphiQL starts with. Only the demo has one. */
+  /** The token with which GraphiQL starts. Only the demo has such a token. */
   readonly exampleToken?: string;
-  /** The profile when the settings name none. The demo sets it. */
+  /** The profile if the settings name none. Set by the demo. */
   readonly profile?: BuiltInName;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead?: boolean;
@@ -179,7 +179,7 @@ export function createGateway(options: GatewaySettings) {
     handle: router.handleRequest,
     /** A listener for `upgrade` of `node:http`. */
     upgrade: webSockets.upgrade,
-    /** Begins to drain: from now on nothing begins that can last, and every response closes its connection. */
+    /** Begins to drain: streams and sockets are no longer admitted, and every response closes its connection. */
     announceEnd,
     /** Ends subscriptions. Resolves when no request is unanswered. */
     drain: () => {
