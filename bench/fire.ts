@@ -8,7 +8,7 @@ export interface Target {
   readonly body: string;
 }
 
-/** What came of one request: data without errors, an answer with errors, a refused connection, no whole answer. */
+/** The outcome of one request: data without errors, a response with errors, a refused connection, or no complete response. */
 type Outcome = "good" | "errors" | "refused" | "failed";
 
 export interface Fired {
@@ -81,7 +81,7 @@ export async function fireAtWidth(target: Target, width: number, until: Promise<
 }
 
 export interface Overload {
-  /** What came within the time of the overload. */
+  /** The responses within the time of the overload. */
   readonly within: Fired;
   /** Requests that were begun a second. */
   readonly offered: number;

@@ -9,8 +9,8 @@ import { conditions, writeResults } from "./results.ts";
 import { row, say } from "./sheet.ts";
 
 /*
- * What sixteen subscribers of one token cost the service behind four replicas in a minute, by how a balancer chooses the
- * replica. Four watch each of four runs, which change with every second.
+ * Measures the upstream requests per minute that sixteen subscribers of one token cause behind four replicas, by how a balancer chooses the
+ * replica. Four subscribers watch each of four runs, which change every second.
  */
 
 const REPLICAS = 4;

@@ -10,8 +10,8 @@ import { operationsOf, type Sized } from "./scaling-operations.ts";
 import { row, say } from "./sheet.ts";
 
 /*
- * What docs/scaling.md calculates with: CPU time and upstream requests of operations, and a minute of dashboards that its results are
- * compared with. The path of an older built checkout as argument adds its figures.
+ * Measures the inputs of docs/scaling.md: CPU time and upstream requests of operations, and a minute of dashboards, with which the calculated
+ * results are compared. With the path of an older built checkout as argument, its figures are added.
  */
 
 const ROUNDS = Number(process.env["SCALING_ROUNDS"] ?? 3);

@@ -155,7 +155,7 @@ const wordOf = (text: string): string =>
   /"code":"(\w+)"/.exec(text)?.[1] ??
   (text.startsWith(`{"data"`) && !text.includes(`"errors":[`) ? "ok" : "no GraphQL");
 
-/** What came of the acts of each actor: how often each word. */
+/** The number of acts of each actor, by outcome. */
 export type Tally = Map<string, Map<string, number>>;
 
 /** Lets all of them act until the signal. */

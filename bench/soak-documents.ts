@@ -33,7 +33,7 @@ const hostile = (shape: string, id: number, selection: string) =>
   `{ experiment(id: "hostile.${shape}.${id}") { ${selection} } }`;
 
 export const recordOf = (shape: string, id = 1) => hostile(shape, id, "status tags description");
-/** What the record of the shape `yaml` is long for is not asked. */
+/** Selects the status only, without the long key of the record of the shape `yaml`. */
 export const statusOf = (shape: string, id = 1) => hostile(shape, id, "status");
 export const logBehind = (byte: number) =>
   hostile("log", 1, `logs(after: "${Buffer.from(`byte:${byte}`).toString("base64url")}") { hasMore }`);

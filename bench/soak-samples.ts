@@ -64,7 +64,7 @@ const median = (values: readonly number[]) => share(values, 0.5);
 const FIGURES = { resident: "RSS", heap: "heap in use", descriptors: "descriptors" } as const;
 type Figure = keyof typeof FIGURES;
 
-/** What a figure may differ by without having grown: a collection more or less, a connection more or less. */
+/** Differences of a figure that do not count as growth: one garbage collection or one connection more or less. */
 const NOISE: Readonly<Record<Figure, number>> = { resident: 30_000_000, heap: 30_000_000, descriptors: 20 };
 
 const formatted = (figure: Figure, value: number) =>

@@ -63,7 +63,7 @@ export function answerOf(shape: Shape, path: string): string | null {
   return null;
 }
 
-/** What is sent: a GraphQL operation, or the path of an export. */
+/** A request: a GraphQL operation, or the path of an export. */
 export type Sent = { readonly query: string; readonly variables: object } | { readonly path: string };
 
 /** Selects the same several times. */

@@ -12,13 +12,13 @@ import {
 } from "./records.ts";
 import type { Build, Experiment, Group, Job, Run, Status, Store } from "./store.ts";
 
-/** What the handlers need to know of a kind of run. */
+/** A kind of run, as the handlers need it. */
 export interface Kind<R extends Run> {
   readonly all: (store: Store) => Map<number, R>;
   /** The full record as one user sees it. */
   readonly record: (store: Store, run: R, viewer: string) => JsonRecord;
   readonly status: (run: R, status: Status) => JsonRecord;
-  /** What error texts of its list call the kind. */
+  /** The name of the kind in error texts of its list. */
   readonly manager: string;
   readonly filterKeys: FilterKeys<R>;
   readonly sortKeys: SortKeys<R>;

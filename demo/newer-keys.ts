@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { Code, Experiment, Project, Run, Status } from "./store.ts";
 
-// What release 0.4.4 sends besides the keys of the service's document.
+// Keys that release 0.4.4 sends besides the keys of the service's document.
 
 /** 32 hexadecimal digits, the same for the same record in every demo service. */
 export function uuid(series: string, id: number): string {
@@ -24,7 +24,7 @@ export const dataRefsOf = ({ name }: Project) => ({ [name]: sha1(`data of ${name
 export const frameworkOf = ({ config }: Experiment): string | null =>
   /^(pytorch|tensorflow)\//.exec(config.image)?.[1] ?? null;
 
-/** What the code of an experiment reports when it starts; null before that. */
+/** The environment that the code of an experiment reports when it starts; null before the start. */
 export function runEnvOf({ config, statuses }: Experiment) {
   if (!statuses.some(({ status }) => status === "running")) return null;
   const installed = config.steps.flatMap((step) => /pip install (.*)/.exec(step)?.[1]?.split(" ") ?? []);
@@ -51,7 +51,7 @@ export function codeReferenceRecord(code: Code | null) {
     : { branch: "", commit: "", head: "", is_dirty: false, git_url: "", repo: null, external_repo: null };
 }
 
-/** What Python prints where a training fails. Other runs fail outside of it. */
+/** The traceback that Python prints when a training fails; null for other runs, which fail outside of Python. */
 export function tracebackOf({ kind }: Pick<Run, "kind">, { status, message }: Status): string | null {
   if (kind !== "experiment" || status !== "failed" || message === null) return null;
   return [

@@ -99,7 +99,7 @@ export const routes: readonly Route[] = [
   del("superusers/revoke/{username}/", accounts.revokeSuperuser),
 ];
 
-/** What release 0.4.4 offers besides the rows of the document, or spells in another way. */
+/** Routes of release 0.4.4 that the document lacks or spells in another way. */
 export const extraRoutes: readonly Route[] = [
   // Before the lists of projects, whose patterns match these paths as well.
   get("bookmarks/{owner}/experiments", keeping.bookmarks(experiments)),

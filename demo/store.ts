@@ -9,9 +9,9 @@ export interface User {
   isActive: boolean;
 }
 
-/** What users bookmark and archive. */
+/** An object that users can bookmark and archive. */
 export interface Keepable {
-  /** Who bookmarked it; of two bookmarks the later one has the greater number. */
+  /** The users who bookmarked the object. Of two bookmarks the later one has the greater number. */
   readonly bookmarkedBy: Map<string, number>;
   /** Whether lists leave it out. */
   isArchived: boolean;
@@ -60,11 +60,11 @@ type Resources = Readonly<Record<"cpu" | "memory" | "gpu", Resource | null>>;
 
 export type Declarations = Readonly<Record<string, string | number | boolean>>;
 
-/** What experiments, jobs, builds and groups have in common. */
+/** The common fields of experiments, jobs, builds and groups. */
 interface Tracked extends Keepable {
   readonly id: number;
   readonly project: Project;
-  /** Who created it; not always the project's owner. */
+  /** The creator, who is not always the owner of the project. */
   readonly user: string;
   name: string | null;
   description: string | null;

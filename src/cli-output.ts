@@ -5,7 +5,7 @@ import { schemaFor } from "./graphql/schema.ts";
 
 const LEVELS = { info: 30, warn: 40, fatal: 60 };
 
-/** Prints a message for operators: `text` for people, otherwise a line like those of the log with the message and `fields`. */
+/** Prints a message for operators: `text` on a terminal, otherwise a JSON line in the format of the log with the message and `fields`. */
 export function printLine(
   level: keyof typeof LEVELS,
   message: string,
@@ -23,7 +23,7 @@ export function printIssues({ message }: ConfigError, isForPeople = process.stdo
   printLine("fatal", summary, { faults: message.split("\n") }, `${summary}:\n${message}`, isForPeople);
 }
 
-/** Prints what `read` makes of the environment. Returns the exit code. */
+/** Prints the string that `read` creates from the environment, or the issues of the settings. Returns the exit code. */
 function printed(read: (environment: NodeJS.ProcessEnv) => string): number {
   try {
     process.stdout.write(read(process.env));
@@ -35,7 +35,7 @@ function printed(read: (environment: NodeJS.ProcessEnv) => string): number {
   }
 }
 
-/** Says whether the gateway would start with the settings of the environment. Returns the exit code. */
+/** Prints whether the gateway would start with the settings of the environment. Returns the exit code. */
 export const checkConfig = (): number =>
   printed((environment) => {
     readConfig(environment);

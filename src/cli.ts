@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { NODE_FLAGS, version } from "./package-info.ts";
 
-// `rungraph --print-schema | head` closes it early.
+// `rungraph --print-schema | head` closes standard output early.
 process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
   if (code !== "EPIPE") process.stderr.write(`Cannot print: ${code}\n`);
   process.exit(1);
@@ -12,7 +12,7 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
 
 const flag = (does: string, short?: string) => ({ does, type: "boolean" as const, ...(short && { short }) });
 
-/** The options of the command `rungraph`, each with what it does. */
+/** The options of the command `rungraph`, each with its description. */
 const CLI_OPTIONS = {
   "check-config": flag(
     "checks the names and values of the settings: exits with 0, or says what is wrong and exits with 1",
@@ -36,7 +36,7 @@ Settings are environment variables, such as UPSTREAM_URL, UPSTREAM_PROFILE, HOST
 defaults: docs/settings.md of the package
 `;
 
-/** The one option that is given; undefined for none. Throws a `TypeError` for anything else. */
+/** The option that is given; undefined without options. Throws a `TypeError` for several or unknown options. */
 function readOption(): string | undefined {
   const [name, ...more] = Object.keys(parseArgs({ options: CLI_OPTIONS }).values);
   if (more.length > 0) throw new TypeError(`Expected one option, got --${name} and --${more.join(", --")}`);
@@ -44,14 +44,14 @@ function readOption(): string | undefined {
 }
 
 /**
- * Runs the gateway in this process. V8 reads the size of its young generation only when a process starts, so one with all
- * flags replaces this one where Node can do that: from 22.15 on, not on Windows. Elsewhere that size is V8's own.
+ * Runs the gateway. V8 reads the size of its young generation only when a process starts, so that a process with all flags replaces this
+ * one if Node supports that: from 22.15 on, except on Windows. Elsewhere the size is V8's default.
  */
 async function start(): Promise<number> {
   if (process.platform !== "win32") {
     const main = fileURLToPath(new URL("main.js", import.meta.url));
     const args = [process.execPath, ...NODE_FLAGS, ...process.execArgv, main];
-    // Not in the types of the oldest Node.
+    // The types of the oldest supported Node lack `execve`.
     const { execve } = process as { readonly execve?: (file: string, args: readonly string[]) => never };
     execve?.call(process, process.execPath, args);
   }

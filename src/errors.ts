@@ -1,23 +1,26 @@
-/** What the outcome of a request shows about the service, for the circuit breaker: `down` counts as an outage, `up` against one. */
+/** The health of the upstream service as the outcome of a request shows it, for the circuit breaker: `down` counts as an outage, `up` against one. */
 export type UpstreamHealth = "up" | "down" | "unknown";
 
 interface ErrorCodeRow {
   /** HTTP status of a response that contains only this error. GraphQL results with `data` are 200. */
   readonly status: number;
-  /** What it shows about the service. When absent, nothing. */
+  /** The health of the upstream service that the error shows; absent if the error shows nothing about it. */
   readonly service?: "up" | "down";
-  /** Whether reads are retried; `after `Retry-After``: after the pauses that the service names, as long as they end before the deadline. Never when absent. */
+  /**
+   * How reads are retried; absent if they are not. `after `Retry-After``: after the pauses that the service requests, as long as they end
+   * before the deadline.
+   */
   readonly retry?: "with backoff" | "after `Retry-After`";
   /**
-   * How a batch continues when its list ends in this error: `refused`, the server does not accept the list's parameters;
-   * `failed`, the single reads may still succeed. When absent, they would fail in the same way.
+   * How a batch continues when its list fails with this error: `refused`, the server does not accept the list's parameters; `failed`, the
+   * single reads may still succeed. Absent if the single reads would fail in the same way.
    */
   readonly batch?: "refused" | "failed";
   /** Whether the same read may succeed later: subscriptions survive it for a while. */
   readonly passes?: true;
 }
 
-/** Every value of `extensions.code`: docs/errors.md has what each means. No other table lists them all. */
+/** Every value of `extensions.code`. docs/errors.md explains each. No other table lists all of them. */
 const TABLE = {
   UNAUTHENTICATED: { status: 401, service: "up" },
   FORBIDDEN: { status: 403, service: "up" },
@@ -59,26 +62,26 @@ export const statusOf = (code: ErrorCode): number => ERROR_CODES[code].status;
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 
-/** Invalid input from the caller. Nothing was sent. The message says what was expected, what came, and where. */
+/** Invalid input from the caller. Nothing was sent upstream. The message names the argument, the expected value and the received value. */
 export class InputError extends RangeError {}
 
 export interface ErrorDetails {
   /** The reference that could not be resolved. */
   readonly reference?: string;
-  /** What the caller asked for may have been done, although it failed. */
+  /** Set if the requested change may have been made although the request failed. */
   readonly outcome?: "unknown";
-  /** The endpoint: `route` is its template, never the filled path. `status` is absent when there was no response. */
+  /** The upstream request: `route` is the template of the path, never the filled path. `status` is absent if there was no response. */
   readonly upstream?: { readonly method: string; readonly route: string; readonly status?: number };
   readonly retryAfterSeconds?: number;
-  /** What became of each of several, in the order of their ids. */
+  /** The outcomes of several commands, in the order of their ids. */
   readonly outcomes?: readonly string[];
   /** Number of requests that were not sent because the operation had reached its limit. */
   readonly unsentRequests?: number;
 }
 
 /**
- * A failure that callers see with its own code: of the service, or of a limit. Its message and facts are safe to expose to them. It has
- * no stack, as errors by `withoutStack`.
+ * A failure that callers see with its own code: a failure of the upstream service, or an exceeded limit. The message and the details are safe
+ * to expose to callers. The error has no stack, like errors by `withoutStack`.
  */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
@@ -99,7 +102,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** The failure of one of several commands. If it ends the operation, it lists the outcomes of all of them. */
+/** The failure of one of several commands. `ofAll` returns the error that lists the outcomes of all commands, if the failure ends the operation. */
 export class BatchItemError extends GatewayError {
   readonly #outcomes: readonly string[];
 
@@ -113,7 +116,7 @@ export class BatchItemError extends GatewayError {
   }
 }
 
-/** A response, or a list in it, that is longer than what is read of one. The same read fails again; one for fewer items may succeed. */
+/** A response, or a list in a response, exceeds its limit. The same read fails again; a read of fewer items may succeed. */
 export class ResponseTooLargeError extends Error {
   constructor(limit: number, unit: "bytes" | "items" = "bytes") {
     super(`longer than ${limit} ${unit}`);
@@ -123,15 +126,15 @@ export class ResponseTooLargeError extends Error {
 export const isTooLarge = (error: unknown): boolean =>
   error instanceof ResponseTooLargeError || (error instanceof GatewayError && isTooLarge(error.cause));
 
-/** The deadline of the caller's request passed, or will pass before it can be sent. It shows nothing about the service. */
+/** The deadline of the caller's request has passed, or would pass before an upstream request can be sent. Shows nothing about the service. */
 export class DeadlineError extends GatewayError {}
 
 /** The caller closed the connection before the response. */
 export class CancelledError extends Error {}
 
 /**
- * Creates an error without a stack. Nobody reads that of one that is sent, and it is nearly all that an error costs: an operation may have
- * thousands.
+ * Creates an error without a stack. The stack of an error that is sent to a caller is never read, but capturing it is nearly the whole cost
+ * of an error, and an operation may have thousands of errors.
  */
 export function withoutStack<Created extends Error>(create: () => Created): Created {
   const { stackTraceLimit } = Error;
@@ -147,7 +150,7 @@ export function withoutStack<Created extends Error>(create: () => Created): Crea
 export const systemCodeOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "unknown";
 
-/** What `act` returns; undefined where it throws, for whatever reason. */
+/** Returns the result of `act`; undefined if it throws any error. */
 export function tryTo<Value>(act: () => Value): Value | undefined {
   try {
     return act();
@@ -162,7 +165,7 @@ export const OVERLOADED = "The gateway is overloaded; try again later.";
 export const isGatewayError = (error: unknown, ...codes: readonly ErrorCode[]): error is GatewayError =>
   error instanceof GatewayError && codes.includes(error.code);
 
-/** Whether an error says that what was asked for may have been done. */
+/** Whether an error says that the requested change may have been made. */
 export const hasOutcome = (error: unknown): boolean =>
   error instanceof GatewayError && error.details.outcome !== undefined;
 
@@ -172,17 +175,17 @@ const rowOf = (error: unknown): ErrorCodeRow | null =>
 export const healthImpliedBy = (error: unknown): UpstreamHealth =>
   (error instanceof DeadlineError ? null : rowOf(error)?.service) ?? "unknown";
 
-/** How a failed read is retried; null when it is not. */
+/** How a failed read is retried; null if it is not retried. */
 export const retryOf = (error: unknown): ErrorCodeRow["retry"] | null => rowOf(error)?.retry ?? null;
 
 /** Whether the same read may succeed later. */
 export const isTransient = (error: unknown): error is GatewayError => rowOf(error)?.passes === true;
 
-/** Whether the service gives no usable response for now, so that the last known one may answer. */
+/** Whether the upstream service has no usable response for now, so that a stale response may be served. */
 export const mayServeStale = (error: unknown): boolean =>
   isTransient(error) && error.code !== "SERVICE_OVERLOADED" && !isTooLarge(error);
 
-/** Whether a failure is the operation's own: its end, or one of its limits. The request may succeed for others. */
+/** Whether a failure is caused by the operation itself: by its end, or by one of its limits. The read may succeed for other operations. */
 export const isCallerSide = (error: unknown): boolean =>
   error instanceof CancelledError || (error instanceof GatewayError && healthImpliedBy(error) === "unknown");
 

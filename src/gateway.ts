@@ -12,8 +12,8 @@ import { createExports } from "./http/export/exports.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { createAdmission } from "./http/admission.ts";
 import { lazy } from "./http/lazy.ts";
-import { createIdentify } from "./http/identity.ts";
-import type { GatewayDependencies } from "./http/operation.ts";
+import { createIdentityResolver } from "./http/identity.ts";
+import type { GatewayDependencies } from "./http/dependencies.ts";
 import { createLive } from "./live/live.ts";
 import { LOCAL_PAGES } from "./http/request-target.ts";
 import { createRouter } from "./http/router.ts";
@@ -25,7 +25,7 @@ import { createClient } from "./rest/client/client.ts";
 import { type BuiltInName, builtInProfile } from "./rest/api/profiles.ts";
 import { ReadCache } from "./rest/session/read-cache.ts";
 import { createEventLog } from "./observability/event-log.ts";
-import { describeService } from "./upstream.ts";
+import { toUpstreamConfig } from "./upstream.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openUpstreamSpan } from "./observability/tracing.ts";
 
@@ -35,9 +35,9 @@ export interface GatewaySettings {
   readonly log: Log;
   /** Path below which callers reach the gateway, without `PUBLIC_URL`: `/rungraph`. Empty by default. */
   readonly prefix?: string;
-  /** The token that GraphiQL starts with. Only the demo has one. */
+  /** The token with which GraphiQL starts. Only the demo has such a token. */
   readonly exampleToken?: string;
-  /** The profile when the settings name none. The demo sets it. */
+  /** The profile if the settings name none. Set by the demo. */
   readonly profile?: BuiltInName;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead?: boolean;
@@ -69,7 +69,7 @@ export function createGateway(options: GatewaySettings) {
   });
   const scheduler = new Scheduler(callers);
   const memoryBudget = new MemoryBudget(config.MAX_UPSTREAM_BYTES, callers);
-  const { details, server, requestFormat } = describeService(config, builtInProfile(profile), upstreamUrl);
+  const { details, server, requestFormat } = toUpstreamConfig(config, builtInProfile(profile), upstreamUrl);
   const client = createClient({
     proxy: config.UPSTREAM_PROXY ?? null,
     tls: { ca: config.UPSTREAM_CA_FILE, cert: config.UPSTREAM_CERT_FILE, key: config.UPSTREAM_KEY_FILE },
@@ -149,7 +149,7 @@ export function createGateway(options: GatewaySettings) {
     publicUrl: config.PUBLIC_URL?.href.replace(/(?<!\/)\/+$/, ""),
     prefix,
     origins: exampleToken === undefined ? config.CORS_ORIGINS : [...config.CORS_ORIGINS, LOCAL_PAGES],
-    identify: createIdentify(callers, config),
+    resolveIdentity: createIdentityResolver(callers, config),
     admission,
     memoryBudget,
     responseWriter,
@@ -176,10 +176,10 @@ export function createGateway(options: GatewaySettings) {
     router.announceEnd();
   };
   return {
-    handle: router.listen,
+    handle: router.handleRequest,
     /** A listener for `upgrade` of `node:http`. */
     upgrade: webSockets.upgrade,
-    /** Begins to drain: from now on nothing begins that can last, and every response closes its connection. */
+    /** Begins to drain: streams and sockets are no longer admitted, and every response closes its connection. */
     announceEnd,
     /** Ends subscriptions. Resolves when no request is unanswered. */
     drain: () => {

@@ -5,7 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { readConfig } from "./config.ts";
 import { createGateway as assemble } from "./gateway.ts";
 import { forWebSockets, refuse, type UpgradeListener } from "./http/server.ts";
-import { readTarget } from "./http/request-target.ts";
+import { normalizeTarget } from "./http/request-target.ts";
 import { createLog, type Log } from "./observability/log.ts";
 import { openUpstream } from "./upstream.ts";
 
@@ -53,15 +53,18 @@ type Name =
   | "LIVE_REQUESTS_PER_MINUTE";
 
 /**
- * Settings of a gateway in a server of one's own, as of the environment variables of these names: see docs/settings.md. Any
- * may come as `NAME_FILE`, the path of a file with its value.
+ * Settings of a gateway that is mounted in another server. The names and values are those of the environment variables: see docs/settings.md.
+ * A setting may also be given as `NAME_FILE`, the path of a file with the value.
  */
 export type Settings = { readonly [_ in Name | `${Name}_FILE`]?: string | number | undefined };
 
 export interface GatewayOptions {
   /** Path below which the server reaches the gateway, such as `/rungraph`. Empty by default: `/graphql`. */
   readonly prefix?: string;
-  /** Takes the log lines of all levels. By default they go to standard output, as JSON unless that is a terminal, from `LOG_LEVEL` on. */
+  /**
+   * Receives the log lines of all levels. By default, lines from `LOG_LEVEL` on are written to standard output, as JSON unless the output is
+   * a terminal.
+   */
   readonly log?: Log;
 }
 
@@ -70,8 +73,8 @@ export interface Gateway {
   /** Answers requests: GraphQL, GraphiQL, downloads, probes and metrics. Answers other paths with 404. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /**
-   * Accepts WebSockets: `server.on("upgrade", gateway.upgrade)`. Leaves those for other paths to further listeners of the
-   * server; if all of those are gateways as well, the first one rejects them with 404.
+   * Accepts WebSockets: `server.on("upgrade", gateway.upgrade)`. WebSockets for other paths are left to further listeners of the server. If
+   * all listeners are gateways, the first one rejects such WebSockets with 404.
    */
   readonly upgrade: (this: unknown, request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /**
@@ -82,8 +85,8 @@ export interface Gateway {
 }
 
 /**
- * Creates a gateway for a server of your own. Without `UPSTREAM_URL` it starts the embedded demo service, in production only
- * with `DEMO: "on"`. Rejects if settings cannot be used; the message has a line for each issue.
+ * Creates a gateway for a server of your own. Without `UPSTREAM_URL`, the embedded demo service is started, in production only with
+ * `DEMO: "on"`. Rejects if settings are invalid; the message has a line for each issue.
  */
 export async function createGateway(settings: Settings = {}, options: GatewayOptions = {}): Promise<Gateway> {
   const { prefix = "" } = options;
@@ -116,10 +119,10 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
   let closed: Promise<void> | null = null;
   return {
     handler: (request, response) => {
-      readTarget(request);
+      normalizeTarget(request);
       if (cutPrefix(request, prefix)) gateway.handle(request, response);
       else if (pathOf(request) === prefix)
-        // Relative, as a proxy may serve the server under a path of its own.
+        // The location is relative, because a proxy may serve the server under a path prefix.
         response.writeHead(307, { location: `${prefix.slice(prefix.lastIndexOf("/") + 1)}/graphql` }).end();
       else response.writeHead(404).end();
     },
@@ -135,8 +138,8 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
 const graphqlPaths = new WeakMap<object, string>();
 
 /**
- * The listener for `upgrade` of a server that answers a request: the gateway with its path, or, so that no socket is left open
- * where all listeners are gateways, the first one.
+ * The listener for `upgrade` that answers a request: the gateway with the path of the request; otherwise the first listener, if all
+ * listeners are gateways, so that the socket does not stay open.
  */
 function answererOf(listeners: readonly object[], request: IncomingMessage): object | undefined {
   const path = pathOf(request);
@@ -144,13 +147,13 @@ function answererOf(listeners: readonly object[], request: IncomingMessage): obj
   return own ?? (listeners.every((each) => graphqlPaths.has(each)) ? listeners[0] : undefined);
 }
 
-/** A request of a server in which the gateway is mounted. Express and Connect keep its whole URL when they cut it. */
+/** A request of the server in which the gateway is mounted. Express and Connect keep the whole URL when they remove a prefix from `url`. */
 type MountedRequest = IncomingMessage & { originalUrl?: string };
 
-/** The path of a mount: `/rungraph`, or an empty text. */
+/** Matches the path of a mount: `/rungraph`, or an empty string. */
 const PREFIX = /^(?:\/[\w.~-]+)*$/;
 
-/** Cuts the prefix off the URL of a request below it, as Express does. Returns false elsewhere. */
+/** Removes the prefix from the URL of a request, as Express does. Returns false if the URL is not below the prefix. */
 function cutPrefix(request: MountedRequest, prefix: string): boolean {
   const url = wholeUrlOf(request);
   if (!url.startsWith(`${prefix}/`)) return false;

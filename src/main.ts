@@ -5,7 +5,7 @@ import { printLine, printIssues, welcome } from "./cli-output.ts";
 import { serve } from "./serve.ts";
 import { openUpstream } from "./upstream.ts";
 
-/** Warns that the service cannot be reached. The gateway starts without it. */
+/** Warns that the upstream service cannot be reached. The gateway starts nevertheless. */
 function warnUnreached(error: unknown): void {
   const cause = systemCodeOf(error);
   const message = `UPSTREAM_URL cannot be reached (${cause}). Until it can, answers are UPSTREAM_UNAVAILABLE.`;
@@ -20,8 +20,8 @@ function onSignal(stop: () => void): void {
 }
 
 /**
- * Calls `stop` when the shell is gone below which npx runs a command. Signals to npx end that shell, and not all shells let
- * the command replace them.
+ * Calls `stop` when the shell in which npx runs the command has ended. Signals to npx end the shell, but reach the command only if the shell
+ * was replaced by the command, which not all shells do.
  */
 function onNpxEnded(stop: () => void): void {
   if (process.env["npm_lifecycle_event"] !== "npx") return;

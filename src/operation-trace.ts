@@ -1,8 +1,8 @@
 import type { ResponsePath } from "./engine/field-extensions.ts";
 
 /**
- * The source of a response: a request of its own, a batch, a request of another operation of the same token, the cache, or a stale response
- * instead of an error (stale-if-error, RFC 5861).
+ * How a read was answered: by a request of its own, by a batch, by a request of another operation with the same token, by the cache, or by a
+ * stale response instead of an error (stale-if-error, RFC 5861).
  */
 export type Served = "request" | "batch" | "joined" | "cache" | "stale";
 
@@ -14,17 +14,17 @@ type What =
   /** A command, sent for a response path. */
   | { readonly kind: "command"; readonly path: ResponsePath | null }
   /**
-   * `open`: a read waits for its response, perhaps after an earlier one that lacked a key. `wait`: it is queued. `settled`: reads that
-   * depend on it may follow.
+   * `open`: a read waits for its response, perhaps after an earlier response that lacked a key. `wait`: the read is queued. `settled`: reads
+   * that depend on the response may follow.
    */
   | { readonly kind: "open" | "wait" | "settled" }
-  /** A response path needs it. `isAhead`: it is prefetched. */
+  /** A response path needs the response. `isAhead`: the response is prefetched. */
   | { readonly kind: "load"; readonly path: ResponsePath; readonly isAhead: boolean }
-  /** It was admitted; null if it did not have to wait. */
+  /** The request was admitted. `waitedFor` is null if the request did not have to wait. */
   | { readonly kind: "admitted"; readonly waitedFor: WaitReason | null }
-  /** It was answered without a request of its own. `list` contains it. */
+  /** The read was answered without a request of its own. `list` is the response of the batch, if any. */
   | { readonly kind: "served"; readonly by: Served; readonly list: TraceEntry | null }
-  /** It was answered by a stale response of this age, in milliseconds. */
+  /** The read was answered by a stale response of this age, in milliseconds. */
   | { readonly kind: "stale"; readonly ageMs: number }
   /** A request was sent. `path` is a template. */
   | { readonly kind: "sent"; readonly method: string; readonly path: string }
@@ -47,7 +47,7 @@ type What =
 
 /** The trace of one operation, for `extensions` of its result. */
 export class OperationTrace {
-  /** `traceEntry` is null for events of no read; `at` is by `performance.now()`. */
+  /** `traceEntry` is null for events without a read; `at` is by `performance.now()`. */
   readonly events: { readonly traceEntry: TraceEntry | null; readonly at: number; readonly what: What }[] =
     [];
   /** The response path whose resolver is running. */
@@ -57,7 +57,7 @@ export class OperationTrace {
     this.events.push({ traceEntry, at: performance.now(), what });
   }
 
-  /** Returns a function that runs `act` for a response path: reads that start meanwhile are attributed to it. */
+  /** Returns a function that runs `act` for a response path: reads that `act` starts are attributed to the path. */
   forPath(path: ResponsePath) {
     return <Value>(act: () => Value, isAhead = false): Value => {
       this.current = { path, isAhead };
@@ -97,7 +97,7 @@ export class TraceEntry {
     response.then(settle, settle);
   }
 
-  /** Records that the current response path needs it. */
+  /** Records that the current response path needs the response. */
   load(): void {
     const { current } = this.#trace;
     if (current) this.add({ kind: "load", ...current });

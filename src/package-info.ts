@@ -6,14 +6,14 @@ const isSource = existsSync(new URL("../package.json", import.meta.url));
 export const FOLDER = new URL(isSource ? "../" : "../../", import.meta.url);
 
 const manifest = readFileSync(new URL("package.json", FOLDER), "utf8");
-// Safe: every package has one.
+// Safe: every package has a version.
 export const { version } = JSON.parse(manifest) as { readonly version: string };
 
 /**
- * Flags of Node with which the gateway runs. Short-lived objects are collected less often, long-lived ones earlier: see
- * docs/operations.md. Without the last but one V8 makes some objects of requests in the old generation, where each keeps what it
- * refers to until the next full collection: collections of the young generation take twice as long. Without the last one it
- * collects that generation when four fifths of its space are used.
+ * Flags of Node with which the gateway runs. Short-lived objects are collected less often, and long-lived objects earlier: see
+ * docs/operations.md. Without `--no-allocation-site-pretenuring`, V8 allocates some objects of requests in the old generation, where they
+ * keep all referenced objects until the next full collection, so that collections of the young generation take twice as long. Without
+ * `--no-minor-gc-task`, V8 collects the young generation as soon as four fifths of its space are used.
  */
 export const NODE_FLAGS: readonly string[] = [
   "--disable-warning=ExperimentalWarning",

@@ -13,27 +13,28 @@ import {
 } from "./http/server.ts";
 
 /*
- * The shutdown begins with refusing connections, which a balancer answers by sending the request elsewhere, whatever its
- * method. What it sends on connections that it has kept is answered with `connection: close`: it would not repeat a POST.
- * Only when it has been refused are idle connections closed, and subscriptions ended, whose clients connect again at once.
+ * The shutdown begins with refusing new connections: a balancer then sends the request elsewhere, whatever the method of the request.
+ * Requests on connections that the balancer has kept open are served, and answered with `connection: close`, because the balancer would not
+ * repeat a POST. Idle connections are closed, and subscriptions are ended, only after new connections have been refused for a while: the
+ * clients of subscriptions connect again immediately, and must reach another replica.
  */
 
-/** Until when requests may arrive, in milliseconds after the signal: a slow sender must not delay the shutdown. */
+/** How long requests may still arrive after the signal, in milliseconds. A slow sender must not delay the shutdown. */
 const ARRIVAL_MS = 2_500;
 
-/** Starts a gateway that listens on `HOST` and `PORT`. Rejects with a system error when it cannot. */
+/** Starts a gateway that listens on `HOST` and `PORT`. Rejects with a system error when it cannot listen. */
 export async function serve(options: GatewaySettings) {
   const { config, log } = options;
   const gateway = createGateway(options);
   const limits = { ...SOCKET_LIMITS, keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS };
   const server = createHttpServer(gateway.handle, limits).on("upgrade", forWebSockets(gateway.upgrade));
   const connections = listConnections(server);
-  // Without an address Node listens on `::`, for IPv4 as well, and on 0.0.0.0 where the kernel has no IPv6.
+  // Without an address Node listens on `::`, which includes IPv4, or on 0.0.0.0 if the kernel has no IPv6.
   server.listen(config.PORT, config.HOST === "::" ? undefined : config.HOST);
   await once(server, "listening");
-  // Later errors are about single connections that could not be accepted.
+  // Later errors concern single connections that could not be accepted.
   server.on("error", (error) => log.error({ code: systemCodeOf(error) }, "a connection was not accepted"));
-  // A server that listens on TCP has an address of this form.
+  // Safe: a server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
 
   /** Stops accepting connections, completes requests in flight, and resolves when none is left. */
@@ -49,13 +50,13 @@ export async function serve(options: GatewaySettings) {
       gateway.refuseUnfinished();
       for (const socket of connections.members()) {
         if (unanswered(socket) > 0) continue;
-        // A WebSocket whose client does not read.
+        // The client of a WebSocket does not read.
         if (socket.writableLength > 0) socket.destroy();
         else refuse(socket, 408);
       }
     });
     setTimeout(() => connections.members().forEach(reset), DRAIN_TIMEOUT_MS).unref();
-    // Connections that are not accepted yet would be reset. Node accepts one in each tick of the event loop.
+    // Closing the server would reset connections that it has not accepted yet. Node accepts one in each tick of the event loop.
     let arrived = 1;
     server.on("connection", () => arrived++);
     for (const until = Date.now() + noticeMs; arrived > 0 && Date.now() < until;) {

@@ -4,12 +4,12 @@ import { version } from "./package-info.ts";
 import { user } from "./rest/api/kinds.ts";
 import { perSeconds } from "./util/sliding-window.ts";
 import type { Profile } from "./rest/api/profile.ts";
-import { describeServer } from "./rest/api/server.ts";
+import { resolveProfile } from "./rest/api/server.ts";
 import type { RequestFormat } from "./rest/client/request.ts";
 
-/** The server with its capabilities, its request format, and the details that callers see. */
-export function describeService(config: Config, fallback: Profile, upstreamUrl: URL) {
-  const server = describeServer(config.UPSTREAM_PROFILE ?? fallback);
+/** The upstream server with its capabilities, the format of its requests, and the details that callers see. */
+export function toUpstreamConfig(config: Config, fallback: Profile, upstreamUrl: URL) {
+  const server = resolveProfile(config.UPSTREAM_PROFILE ?? fallback);
   const { profile, override, limits } = server;
   const { UPSTREAM_RATE_LIMIT: given } = config;
   const common = profile.rateLimits.find(({ endpoints }) => !endpoints);
@@ -36,15 +36,15 @@ export function describeService(config: Config, fallback: Profile, upstreamUrl: 
   return { server, requestFormat, details };
 }
 
-/** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */
+/** Shorter words of a header, in characters, are not treated as secrets, because they occur in messages by chance. */
 const MIN_SECRET_LENGTH = 8;
 
 const secretWordsOf = (value: string): string[] =>
   value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
 
 /**
- * The service behind a gateway: `UPSTREAM_URL`, or the embedded demo, which it starts. `options` are those of a gateway in
- * front of it; `demo` is null with a real service.
+ * Opens the upstream service of a gateway: `UPSTREAM_URL`, or the embedded demo, which is started. `options` are the settings of a gateway
+ * for this service. `demo` is null with a real service.
  */
 export async function openUpstream(config: Config) {
   if (config.UPSTREAM_URL) return { demo: null, options: { config, upstreamUrl: config.UPSTREAM_URL } };

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { commandOf, type Node, PRODUCT } from "../product.ts";
 
 interface StartOptions {
-  /** What it runs on, if it is a program of Node.js. */
+  /** The version of Node on which the contestant runs, if it is a program of Node.js. */
   readonly node: Node;
   readonly port: number;
   /** Base URL of the service. */

@@ -7,7 +7,7 @@ export interface Request {
 
 const TOKENS = 240;
 
-/** So many callers that none comes to the limits of one token. */
+/** The tokens of many callers, so that none reaches the limits of one token. */
 export const authorizationOf = (index: number): string => `token ${String(index % TOKENS).padStart(40, "0")}`;
 
 export async function send(url: string, { body, authorization }: Request) {

@@ -23,7 +23,7 @@ interface Took {
 export async function measureCpu(started: Started, operation: Operation, how: Load): Promise<Took> {
   const before = cpuMs(started.pid);
   const answered = await load(started.url, requestsOf(started, operation), how);
-  // What it does after its last answer belongs to it.
+  // CPU time of the server after its last response counts as well.
   await sleep(50);
   return { cpuMs: (cpuMs(started.pid) - before) / answered, perSecond: answered / how.seconds };
 }

@@ -9,7 +9,7 @@ const NEWEST = fileURLToPath(new URL("../../test/nodes/node_modules/node-26/bin/
 /** `v26.10.0` is 26. */
 export const majorOf = ({ version }: Node): number => Number(/\d+/.exec(version)?.[0]);
 
-/** What servers are compared on: this Node, and the newest one. */
+/** The versions of Node on which servers are compared: this one, and the newest. */
 export function nodes(): readonly Node[] {
   if (!existsSync(NEWEST)) throw new Error("expected Node 26: npm ci --prefix test/nodes");
   const version = execFileSync(NEWEST, ["--version"], { encoding: "utf8" }).trim();

@@ -34,7 +34,7 @@ async function startAll(
 ): Promise<readonly Started[]> {
   const all: Started[] = [];
   for (const contestant of contestants) {
-    // What is no program of Node.js is measured once.
+    // A contestant that does not run on Node.js is measured once.
     if (contestant.isNative && node !== NODES[0]) continue;
     if (ONLY && !ONLY.includes(contestant.name)) continue;
     const started = await start(contestant, service, core, node);

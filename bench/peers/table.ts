@@ -2,7 +2,7 @@ import { megabytes, row } from "../sheet.ts";
 
 const NONE: readonly number[] = [];
 
-/** What one contestant showed. */
+/** The results of one contestant. */
 export interface Shown {
   readonly name: string;
   /** CPU milliseconds for a request, by operation and round. */

@@ -11,7 +11,7 @@ interface Node {
   readonly memory: number;
   /** In cores. */
   readonly cpu: number;
-  /** What its GPUs are called; empty where it has none. */
+  /** The names of the GPUs; empty without GPUs. */
   readonly gpus: readonly string[];
 }
 

@@ -183,7 +183,7 @@ const declared = (given: Readonly<Record<string, unknown>>): Declarations =>
     ),
   );
 
-/** What a new run takes from its source and from the request, whose body may hold another description. */
+/** The fields of a new run, from its source and from the request, whose body may contain another description. */
 function cloneOf(request: DemoRequest, source: Run) {
   const body = request.body();
   const given = isFields(body) ? body["description"] : undefined;

@@ -20,7 +20,7 @@ export const experimentSortKeys: SortKeys<Experiment> = (name) => {
     : sortableTimes.get(name);
 };
 
-/** What real servers read as a sort: they ignore others, such as the metric `train/loss`. */
+/** Matches the sorts that real servers read. They ignore others, such as the metric `train/loss`. */
 const sortable = /^-?[.\p{L}\p{N}_-]+$/u;
 
 /**

@@ -36,7 +36,7 @@ export const setArchived =
     return empty(200);
   };
 
-/** What a body says of a project. All is read before anything is changed. */
+/** The changes of a project that a body contains. The whole body is read before anything is changed. */
 function changesIn(request: DemoRequest): Partial<Project> {
   const { is_public: isPublic, ...fields } = fieldsOf(request.body());
   return {

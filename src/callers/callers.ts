@@ -13,8 +13,8 @@ const CALLER_TTL_MS = 600_000;
 const FORGET_MS = 60_000;
 
 /**
- * Upper bounds on remembered callers, of verified ones and of all others: their number, and the characters of their tokens, which
- * may have 16 kB each. A caller who is forgotten starts over.
+ * Upper bounds on remembered callers, for verified callers and for all others: their number, and the total length of their tokens, each
+ * of which may have 16 kB. A caller that was forgotten starts with empty state.
  */
 const REMEMBERED_CALLERS = {
   max: 10_000,
@@ -22,33 +22,34 @@ const REMEMBERED_CALLERS = {
   sizeCalculation: (_: Caller, key: string) => key.length,
 };
 
-/** A token, or a client address without one. It owns all per-caller state of the gateway, which is forgotten with it. */
+/** A token, or the address of a client without a token. A caller owns all of its per-caller state, which is forgotten with the caller. */
 export class Caller {
-  /** The token to forward; null without one. */
+  /** The token to forward; null for an anonymous caller. */
   readonly token: string | null;
-  /** Identifies the caller: a salted hash of the token, or the address of a caller without one. Logs have its beginning. */
+  /** Identifies the caller: a salted hash of the token, or the address of an anonymous caller. Logs contain the beginning of the key. */
   readonly key: string;
-  /** The caller without a token at the same address; itself without a token. */
-  readonly address: Caller;
+  /** The anonymous caller at the same address: the caller itself if it has no token. */
+  readonly addressCaller: Caller;
   /** Changed by `CallerRegistry.move` alone. */
   verification: Verification;
-  /** Its usage of each quota, and its per-caller state, by index. */
+  /** Usage of each quota, by the index of the quota. */
   readonly counts: number[] = [];
-  readonly perCaller: unknown[] = [];
+  /** Per-caller state of other modules, by slot: see `CallerRegistry.perCaller`. */
+  readonly attachments: unknown[] = [];
   /** Time of its last request, by `performance.now()`. */
   usedAt = 0;
-  /** How often its token stopped being accepted. After that it may belong to another user. */
+  /** How often the upstream service has stopped accepting the token. Afterwards the token may belong to another user. */
   revocations = 0;
   readonly #callers: CallerRegistry;
-  /** Its token counts as accepted until then, by `performance.now()`. */
+  /** The time until which the token counts as accepted, by `performance.now()`. */
   verifiedUntil = 0;
 
   /** Called by `CallerRegistry` alone. */
-  constructor(callers: CallerRegistry, token: string | null, key: string, address: Caller | null) {
+  constructor(callers: CallerRegistry, token: string | null, key: string, addressCaller: Caller | null) {
     this.#callers = callers;
     this.token = token;
     this.key = key;
-    this.address = address ?? this;
+    this.addressCaller = addressCaller ?? this;
     this.verification = token === null ? "anonymous" : "unverified";
   }
 
@@ -57,7 +58,7 @@ export class Caller {
    * invent tokens, so an unverified token must not raise the limits of its address.
    */
   get billedTo(): Caller {
-    return this.verification === "unverified" ? this.address : this;
+    return this.verification === "unverified" ? this.addressCaller : this;
   }
 
   /** Records that the upstream service has accepted the token. */
@@ -71,9 +72,11 @@ export class Caller {
   }
 }
 
+/** State that each caller has for one module. */
 export interface PerCaller<State> {
+  /** Returns the state of a caller, and creates it first if necessary. */
   readonly of: (caller: Caller) => State;
-  /** Returns undefined where there is none yet. */
+  /** Returns the state of a caller, or undefined if it was not created yet. */
   readonly find: (caller: Caller) => State | undefined;
 }
 
@@ -83,7 +86,7 @@ export type ExceededLimit = "caller" | "address" | "unverified" | "gateway";
 export interface QuotaLimits {
   readonly total: number;
   readonly perCaller: number;
-  /** For unverified and anonymous callers: those at one address together, and all of them together. */
+  /** Limits of unverified and anonymous callers: of all such callers at one address, and of all such callers. */
   readonly perAddress?: number;
   readonly unverified?: number;
 }
@@ -107,7 +110,7 @@ export class Quota {
     };
   }
 
-  /** The usage of a caller. That of an anonymous caller includes all unverified callers at its address. */
+  /** The usage of a caller. The usage of an anonymous caller includes all unverified callers at its address. */
   of(caller: Caller): number {
     return caller.counts[this.#index] ?? 0;
   }
@@ -118,7 +121,7 @@ export class Quota {
     const { verification } = caller;
     if (verification !== "anonymous" && this.of(caller) >= perCaller) return "caller";
     if (verification !== "verified") {
-      if (this.of(caller.address) >= perAddress) return "address";
+      if (this.of(caller.addressCaller) >= perAddress) return "address";
       if (this.#unverifiedTotal >= unverified) return "unverified";
     }
     return this.isExhausted() ? "gateway" : null;
@@ -138,7 +141,7 @@ export class Quota {
   /** Counts usage of an unverified caller also for its address. Also called when the verification of a caller changes. */
   addToUnverified(caller: Caller, amount: number): void {
     this.#unverifiedTotal += amount;
-    if (caller.address !== caller) this.#change(caller.address, amount);
+    if (caller.addressCaller !== caller) this.#change(caller.addressCaller, amount);
   }
 
   /** The callers to whom usage is billed. */
@@ -161,10 +164,10 @@ export class CallerRegistry {
   readonly #verified = new LRUCache<string, Caller>(REMEMBERED_CALLERS);
   readonly #unverified = new LRUCache<string, Caller>(REMEMBERED_CALLERS);
   readonly #quotas: Quota[] = [];
-  #keeps = 0;
+  #nextSlot = 0;
   #forgotAt = 0;
 
-  /** With the same salt, callers have the same keys in all processes. By default keys are meaningless outside this process. */
+  /** Processes with the same salt have the same keys for callers. With the default, keys mean nothing outside of this process. */
   constructor(salt = randomBytes(16).toString("hex")) {
     this.#salt = salt;
   }
@@ -190,11 +193,12 @@ export class CallerRegistry {
     return caller;
   }
 
+  /** Adds a slot for state to every caller. `create` is called when the state of a caller is first used. */
   perCaller<State extends {}>(create: (caller: Caller) => State): PerCaller<State> {
-    const index = this.#keeps++;
+    const index = this.#nextSlot++;
     return {
-      of: (caller) => (caller.perCaller[index] ??= create(caller)) as State,
-      find: (caller) => caller.perCaller[index] as State | undefined,
+      of: (caller) => (caller.attachments[index] ??= create(caller)) as State,
+      find: (caller) => caller.attachments[index] as State | undefined,
     };
   }
 
@@ -204,7 +208,7 @@ export class CallerRegistry {
     return quota;
   }
 
-  /** Changes the verification of a caller with a token, and moves its usage into or out of that of unverified callers. */
+  /** Changes the verification of a caller with a token, and adds its usage to, or subtracts it from, the total of unverified callers. */
   move(caller: Caller, verification: "verified" | "unverified"): void {
     caller.verification = verification;
     const sign = verification === "verified" ? -1 : 1;

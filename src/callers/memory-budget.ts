@@ -3,13 +3,13 @@ import type { CallerRegistry, Quota } from "./callers.ts";
 import { GatewayError } from "../errors.ts";
 import type { RequestScope } from "./request-scope.ts";
 
-/** The limit for all callers, as a multiple of the limit for one. Above it, callers that use more than an equal share are rejected. */
+/** The limit for all callers, as a multiple of the limit for one caller. Above it, a caller that uses more than an equal share is rejected. */
 const TOTAL_FACTOR = 4;
 
-/** The budget counts bytes of JSON. A value parsed from ordinary JSON takes at most this many bytes of heap for each of them. */
+/** The budget counts bytes of JSON. A value parsed from ordinary JSON takes at most this many bytes of heap for each byte of JSON. */
 export const HEAP_BYTES_PER_CHARGED_BYTE = 2;
 
-/** Upper bounds for all callers and for one of them, as parts of the heap limit. */
+/** Upper bounds for all callers and for one caller, as parts of the heap limit. */
 const HEAP_SHARES = { total: 1 / 4, caller: 1 / 6 };
 
 /**
@@ -33,7 +33,7 @@ export class MemoryBudget {
     return new MemoryReservation(this, scope);
   }
 
-  /** Charges bytes until the scope ends; returns null, and charges nothing, up to `least` bytes. Throws `GatewayError` above the limit. */
+  /** Charges bytes until the scope ends. Up to `least` bytes it charges nothing and returns null. Throws `GatewayError` above the limit. */
   charge(scope: RequestScope, bytes: number, least = MIN_CHARGED_BYTES): MemoryReservation | null {
     if (bytes <= least) return null;
     const reservation = this.open(scope);
@@ -45,14 +45,14 @@ export class MemoryBudget {
 /** Smaller amounts are not charged, in bytes. */
 const MIN_CHARGED_BYTES = 32_768;
 
-/** Upper bounds of heap, in bytes: of a value without its characters (`{}` in its slot), of a name, and of a name that is an index. */
+/** Upper bounds of heap size, in bytes: a value without its characters (`{}` in its slot), a property name, and a name that is an index. */
 const [VALUE_BYTES, NAME_BYTES, INDEX_BYTES] = [64, 112, 304];
 const WIDE = /[^\0-\u00FF]/;
 const INDEX_NAME = /^\d{1,10}$/;
 
 const bytesOf = (text: string): number => (WIDE.test(text) ? 2 : 1) * text.length;
 
-/** Estimates the heap of a parsed value, in bytes, where its JSON is no longer at hand. */
+/** Estimates the heap size of a parsed value, in bytes, when its JSON is no longer available. */
 export function estimateHeapBytes(value: unknown): number {
   let bytes = 0;
   // Without recursion: values may be nested 200 levels deep.

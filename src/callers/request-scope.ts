@@ -22,7 +22,7 @@ interface HeldPermit {
   resume(): void;
 }
 
-/** Why a scope has ended: the caller disconnected, the deadline passed, its permit was preempted, or the request is complete. */
+/** Why a scope has ended: the caller disconnected, the deadline passed, the permit was preempted, or the request is complete. */
 export type EndReason = "disconnected" | "deadline" | "preempted" | "completed";
 
 /**
@@ -84,7 +84,7 @@ export class RequestScope implements Identity {
   }
 
   /** Protects its permit from preemption. */
-  pinPermit(): void {
+  forbidPreemption(): void {
     this.#permit?.forbidPreemption();
   }
 

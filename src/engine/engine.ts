@@ -34,41 +34,52 @@ import {
   withPublicErrors,
 } from "./plan/incremental-payloads.ts";
 import type { Plan } from "./plan/plan.ts";
-import type { ErrorBehavior, RunBehavior } from "./plan/types.ts";
+import type { ErrorBehavior, ExecutionBehavior } from "./plan/types.ts";
 import { mergeErrors, separateNames } from "./merge-errors.ts";
 import { type EventExecution, openResults, type Results, type StreamSource } from "./subscription.ts";
 
-/** Details of an operation, filled in as it is read. Its type decides on its permit, before its context is opened; the rest is for logs and metrics. */
+/**
+ * Details of an operation, which are filled in while it is prepared. The type decides which permit the operation needs, so that it is set
+ * before the context is opened. The other details are for logs and metrics.
+ */
 export interface OperationDetails {
   type: "query" | "mutation" | "subscription" | "invalid";
   name: string | null;
-  /** SHA-256 of its document, in hexadecimal; null until that is found valid. */
+  /** SHA-256 of the document, in hexadecimal; null until the document is found valid. */
   hash: string | null;
-  /** The distinct codes of its errors. */
+  /** The distinct codes of the errors of the operation. */
   codes: readonly string[];
   readonly failed: FailedPath[];
 }
 
-/** The operation of one request, independent of its transport. */
-export interface Execution extends EventExecution {
+/** The arguments of one execution, independent of the transport of the request. */
+export interface ExecutionArgs extends EventExecution {
   readonly details: OperationDetails;
-  /** The `extensions` of the result that report how it came about; null for none. */
+  /** Returns the `extensions` that report how the result came about, or null; null if nothing is reported. */
   readonly extensions: (() => object | null) | null;
 }
 
 interface RunOptions {
   /** Whether mutations are rejected, as for GET. */
   readonly isReadOnly: boolean;
-  /** Longest result, in bytes, when it is less than for other requests. */
+  /** Maximum size of the result, in bytes, when it is less than for other requests. */
   readonly maxBytes?: number;
-  /** Whether the result may be delivered incrementally; otherwise it is whole, whatever is deferred. */
+  /** Whether the result may be delivered incrementally. By default `@defer` and `@stream` have no effect. */
   readonly isIncremental?: boolean;
+  /** The result of `parse` for the same request, if `parse` was called. */
+  readonly parsed?: ParsedRequest | null;
+}
+
+/** A parsed document, which is not validated yet, and the type of the operation of the request. */
+export interface ParsedRequest {
+  readonly document: PreparedDocument;
+  readonly type: OperationTypeNode;
 }
 
 export type EngineResult = ExecutionResult & { readonly payloads?: IncrementalPayloads };
 
 interface EngineSettings extends DocumentSettings, Omit<MeterSettings, "limits"> {
-  /** The only documents that run; undefined where all do. */
+  /** The only documents that may be executed; undefined if all documents may. */
   readonly trusted: TrustedDocuments | undefined;
   /** `selected`: maximum fields that an operation selects, with its fragments expanded. */
   readonly executionLimits: MeterSettings["limits"] & { readonly selected: number };
@@ -80,19 +91,22 @@ export type Engine = ReturnType<typeof createEngine>;
 /** Longest operation name in logs, in characters: callers choose the names. */
 const MAX_OPERATION_NAME_LENGTH = 100;
 
-/** A known document, as others may share it, counts only if it takes more, in bytes: the longest in `schema/operations` takes 250 kB. */
+/**
+ * A cached document is charged to an operation only if it takes more memory than this, in bytes, because other operations may share it.
+ * The longest document in `schema/operations` takes 250 kB.
+ */
 const SHARED_BYTES = 300_000;
 
-/** Runs GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
+/** Executes GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
 export function createEngine(settings: EngineSettings) {
   const { schema, executionLimits, scheduler, memoryBudget, publicError } = settings;
   const documents = createDocuments(settings);
   const textOf = settings.trusted
     ? trustedDocuments(settings.trusted)
-    : // The texts of persisted queries beside the parsed documents.
+    : // A quarter of the cache size is added for the texts of persisted queries.
       persistedDocuments(Math.ceil(settings.cacheBytes / 4));
 
-  /** Runs work of a request when the caller's task is scheduled, unless the request has ended by then. */
+  /** Runs work of a request in a time slice of its caller. Rejects if the request has ended by then. */
   const runScheduled = <Value>(scope: RequestScope, work: () => Value): Promise<Value> =>
     new Promise((resolve, reject) =>
       scheduler.run(scope.caller, () => {
@@ -109,31 +123,33 @@ export function createEngine(settings: EngineSettings) {
   const parse = (text: string, scope: RequestScope): Promise<PreparedDocument> =>
     runScheduled(scope, () => documents.known(text) ?? documents.parse(text));
 
-  /** Reads a document that is not cached, in two tasks: one to parse it, and one to validate it, which takes up to 20 ms. */
-  const read = async (
+  /** Parses and validates a document that is not cached, in two scheduled tasks: validation takes up to 20 ms. */
+  const prepareDocument = async (
     text: string,
     params: OperationParams,
     scope: RequestScope,
-    isReadOnly: boolean,
+    { isReadOnly, parsed = null }: Pick<RunOptions, "isReadOnly" | "parsed">,
   ): Promise<PreparedDocument> => {
-    const parsed = await parse(text, scope);
-    memoryBudget.charge(scope, parsed.bytes());
-    selectPlan(parsed, params, isReadOnly);
+    const document = parsed?.document ?? (await parse(text, scope));
+    memoryBudget.charge(scope, document.bytes());
+    // An operation that cannot be executed is rejected before the validation.
+    document.planOf(params.operationName, isReadOnly);
     return runScheduled(scope, () => {
-      // The same document may have been read meanwhile.
+      // Another request may have validated the same document meanwhile.
       const known = documents.known(text);
-      if (!known) documents.validate(text, parsed);
-      return known ?? parsed;
+      if (!known) documents.validate(text, document);
+      return known ?? document;
     });
   };
 
-  const planOf = (
+  /** Selects the plan of a request's operation, and records the details of the operation. Throws when the operation is too large. */
+  const selectPlan = (
     document: PreparedDocument,
     params: OperationParams,
     details: OperationDetails,
     isReadOnly: boolean,
   ): { readonly plan: Plan; readonly onError: ErrorBehavior } => {
-    const plan = selectPlan(document, params, isReadOnly);
+    const plan = document.planOf(params.operationName, isReadOnly);
     const { operation: type, name } = plan.operation;
     details.type = type;
     // Counters and spans outlive the document.
@@ -148,7 +164,10 @@ export function createEngine(settings: EngineSettings) {
     return { plan, onError: params.onError == null ? "PROPAGATE" : errorBehaviorOf(params.onError) };
   };
 
-  /** Counts what a plan takes at most, and `besides`; of a document that is known, what it takes where that is much. */
+  /**
+   * Charges the memory of a plan to its caller: for a cached document, the actual size if it is above `SHARED_BYTES`; otherwise an upper
+   * bound for the plan, plus `besides` bytes.
+   */
   const chargePlan = (
     scope: RequestScope,
     plan: Plan,
@@ -159,12 +178,12 @@ export function createEngine(settings: EngineSettings) {
       ? memoryBudget.charge(scope, known.bytes(), SHARED_BYTES)
       : memoryBudget.charge(scope, besides + sizeOfSelection(schema, plan, null) * PLANNED_FIELD_BYTES);
 
-  /** Runs a plan in a scope until it completes or its meter stops it; that of a subscription for one event. */
-  const resultOf = (
+  /** Executes a plan in a scope until the result is complete or the meter stops it. The plan of a subscription is executed for one event. */
+  const execute = (
     plan: Plan,
     { variables }: OperationParams,
     { scope, openContext }: EventExecution,
-    behavior: RunBehavior,
+    behavior: ExecutionBehavior,
     maxBytes = Number.POSITIVE_INFINITY,
     event?: unknown,
   ): Promise<EngineResult> => {
@@ -177,7 +196,7 @@ export function createEngine(settings: EngineSettings) {
         const errors = result.errors && { errors: meter.withCount(result.errors) };
         resolve({ ...result, ...errors, ...(payloads && { payloads }) });
       };
-      plan.run(variables ?? {}, openContext(meter), meter, event, onResult, behavior);
+      plan.execute(variables ?? {}, openContext(meter), meter, event, onResult, behavior);
     });
   };
 
@@ -185,30 +204,33 @@ export function createEngine(settings: EngineSettings) {
     mergeErrors(result, separateNames(schema, plan)).map(publicError);
 
   const failed = (error: unknown, details: OperationDetails): ExecutionResult => {
-    // Safe: those of an invalid document are its own.
+    // Safe: the errors of an invalid document are GraphQL errors.
     const errors = error instanceof InvalidDocument ? (error.errors as GraphQLError[]) : [publicError(error)];
     recordErrors(details, errors);
     return { errors };
   };
 
   return {
-    /** Runs a request. Never rejects. Its caller ends the scope once the result is encoded; payloads end it themselves. */
+    /**
+     * Executes a query or mutation. Never rejects. The caller of `run` ends the scope once the result is encoded; incremental payloads end
+     * the scope themselves.
+     */
     run: async (
-      operation: Execution,
+      operation: ExecutionArgs,
       params: OperationParams,
-      { isReadOnly, maxBytes, isIncremental = false }: RunOptions,
+      { isReadOnly, maxBytes, isIncremental = false, parsed = null }: RunOptions,
     ): Promise<EngineResult> => {
       const { details, scope } = operation;
       try {
         const text = textOf(params);
         const known = documents.known(text);
-        const document = known ?? (await read(text, params, scope, isReadOnly));
-        const { plan, onError } = planOf(document, params, details, isReadOnly);
+        const document = known ?? (await prepareDocument(text, params, scope, { isReadOnly, parsed }));
+        const { plan, onError } = selectPlan(document, params, details, isReadOnly);
         chargePlan(scope, plan, known);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
         const behavior = { onError, isIncremental };
-        const { payloads, ...result } = await resultOf(plan, params, operation, behavior, maxBytes);
+        const { payloads, ...result } = await execute(plan, params, operation, behavior, maxBytes);
         const { errors = [], data } = result;
         const [first] = errors;
         if (first) {
@@ -228,29 +250,33 @@ export function createEngine(settings: EngineSettings) {
         return failed(error, details);
       }
     },
-    /** The type of a request's operation; null when its document cannot be read. */
-    typeOf: async (params: OperationParams, scope: RequestScope): Promise<OperationTypeNode | null> => {
+    /**
+     * Parses the document of a request that is handled by the type of its operation. Returns null when there is no such operation; then
+     * `run` reports the error.
+     */
+    parse: async (params: OperationParams, scope: RequestScope): Promise<ParsedRequest | null> => {
       try {
         const text = textOf(params);
         const document = documents.known(text) ?? (await parse(text, scope));
-        return selectPlan(document, params, false).operation.operation;
+        return { document, type: document.planOf(params.operationName, false).operation.operation };
       } catch {
         return null;
       }
     },
     /**
-     * Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. `scope` is
-     * that of the request for it, and ends once it is open. `openStream` is called once its document is valid.
+     * Opens the results of a subscription. Resolves with a single result when the subscription cannot be opened. Never rejects. `scope` is
+     * the scope of the request, which ends once the subscription is open. `openStream` is called once the document is valid.
      */
     subscribe: async (
-      request: StreamSource & Omit<Execution, "openContext" | "extensions">,
+      request: StreamSource & Omit<ExecutionArgs, "openContext" | "extensions">,
+      parsed: ParsedRequest | null = null,
     ): Promise<{ readonly results: Results } | ExecutionResult> => {
       const { details, params, scope } = request;
       try {
         const text = textOf(params);
         const shared = documents.known(text);
-        const prepared = shared ?? (await read(text, params, scope, true));
-        const { plan, onError } = planOf(prepared, params, details, true);
+        const prepared = shared ?? (await prepareDocument(text, params, scope, { isReadOnly: true, parsed }));
+        const { plan, onError } = selectPlan(prepared, params, details, true);
         const reservation = chargePlan(scope, plan, shared, prepared.bytes());
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults(
@@ -258,7 +284,7 @@ export function createEngine(settings: EngineSettings) {
           prepared.document,
           { ...request, reservation, hideSuggestions: !settings.isIntrospectable },
           (event, execution) =>
-            resultOf(plan, params, execution, { onError, isIncremental: false }, undefined, event)
+            execute(plan, params, execution, { onError, isIncremental: false }, undefined, event)
               .then(({ errors, ...result }) =>
                 errors ? { ...result, errors: publicErrorsOf({ errors, ...result }, plan) } : result,
               )
@@ -272,18 +298,19 @@ export function createEngine(settings: EngineSettings) {
         return failed(error, details);
       }
     },
-    /** Finalizes a result: adds the request id to its errors, and `extensions`. */
-    finish: <Result extends ExecutionResult>(
-      result: Result,
-      requestId: string,
-      extensions: Execution["extensions"] = null,
-    ): Result => {
-      const shown = extensions?.() ?? null;
-      const whole = shown ? { ...result, extensions: { ...result.extensions, ...shown } } : result;
-      if (!result.errors) return whole;
-      return { ...whole, errors: result.errors.map((error) => withExtensions(error, { requestId })) };
-    },
   };
+}
+
+/** Finalizes a result for its caller: adds the request id to the errors, and `extensions`. */
+export function finalizeResult<Result extends ExecutionResult>(
+  result: Result,
+  requestId: string,
+  extensions: ExecutionArgs["extensions"] = null,
+): Result {
+  const shown = extensions?.() ?? null;
+  const whole = shown ? { ...result, extensions: { ...result.extensions, ...shown } } : result;
+  if (!result.errors) return whole;
+  return { ...whole, errors: result.errors.map((error) => withExtensions(error, { requestId })) };
 }
 
 const ONLY_SUBSCRIPTIONS =
@@ -300,17 +327,7 @@ function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult 
     : { errors: [error] };
 }
 
-/** The plan of a request's operation. Throws when there is none, or when it is a mutation and the request only reads. */
-function selectPlan(document: PreparedDocument, params: OperationParams, isReadOnly: boolean): Plan {
-  const plan = document.planOf(params.operationName);
-  if (!isReadOnly || plan.operation.operation !== "mutation") return plan;
-  throw rejection("Can only perform a mutation operation from a POST request.", "BAD_REQUEST", {
-    status: 405,
-    headers: { Allow: "POST" },
-  });
-}
-
-/** The error behavior by `onError` of a request. Throws when that is something else. */
+/** The error behavior by the parameter `onError` of a request. Throws when the parameter has another value. */
 function errorBehaviorOf(onError: string): ErrorBehavior {
   if (onError === "NULL" || onError === "PROPAGATE" || onError === "HALT") return onError;
   throw rejection("onError: expected one of NULL, PROPAGATE, HALT", "BAD_REQUEST");

@@ -10,7 +10,7 @@ import {
   type ErrorDetails,
   withoutStack,
 } from "../errors.ts";
-import { locationsOf } from "./documents/source.ts";
+import { locationsOf } from "./documents/parse.ts";
 
 /** Receives an unexpected error and the path of the field that failed with it. */
 export type OnUnexpected = (error: unknown, path: GraphQLError["path"]) => void;
@@ -49,16 +49,16 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
   return convert("Something went wrong in the gateway.", { code: "INTERNAL_SERVER_ERROR" });
 }
 
-/** Longest start and end of a message that callers see, in characters: names and values in between have any length. */
+/** Maximum length of the beginning and of the end of a message, in characters. The names and values in between may have any length. */
 const MAX_END = 1_000;
 
 const withoutMiddle = (message: string): string =>
   message.length <= 2 * MAX_END ? message : `${message.slice(0, MAX_END)} … ${message.slice(-MAX_END)}`;
 
 /**
- * Removes values from GraphQL's own messages, which repeat invalid input, even a password. Keeps the location and the
- * expected type, and the value when a number was expected and given. Values of variables have any length and content, so they
- * are found by what surrounds them, without an expression.
+ * Removes values from GraphQL's own messages, which repeat invalid input, even a password. Keeps the location and the expected type, and
+ * also the value if a number was expected and given. The value of a variable may have any length and content, so it is found by the text
+ * around it, without a regular expression.
  */
 function withoutValues({ message, originalError }: GraphQLError): string {
   const reason = originalError?.message;
@@ -74,7 +74,7 @@ function withoutValues({ message, originalError }: GraphQLError): string {
 
 const GOT = " got invalid value ";
 
-/** Beginnings of messages that repeat a value behind them. */
+/** Beginnings of messages that repeat a value after the beginning. */
 const BEFORE_VALUES = [
   /^String cannot represent a non string value(?=:)/,
   /^(?:Enum "\w+"|\w+) cannot represent [^:]*(?=: *["{[])/,
@@ -95,7 +95,7 @@ function withoutValue(whole: string): string {
 const FORWARD =
   "Lists go forward: for the last items, turn the `direction` of `order` where a list has it; a log has `tailLines`.";
 
-/** The error of a document as callers see it, with a code and its status unless it has its own. */
+/** The error of a document as callers see it, with the given code and its status unless the error has its own. */
 export const documentError = (error: GraphQLError, code: ErrorCode): GraphQLError =>
   at(error, withoutValues(error), {
     code,
@@ -103,7 +103,7 @@ export const documentError = (error: GraphQLError, code: ErrorCode): GraphQLErro
     ...error.extensions,
   });
 
-/** Whether graphql-js raised the error: syntax, validation, coercion of variables and scalars. They quote only the request. */
+/** Whether graphql-js raised the error: syntax, validation, coercion of variables and scalars. Such errors quote only the request. */
 function isOfGraphQL(cause: unknown): boolean {
   return cause == null || (cause instanceof GraphQLError && isOfGraphQL(cause.originalError));
 }
@@ -121,9 +121,9 @@ function at(
 
 /** A failure in an operation, for logs. */
 export interface FailedPath {
-  /** `GET {owner}/{project}/experiments/{id}/`: a template, never the path itself. For a bug of the gateway, the field. */
+  /** `GET {owner}/{project}/experiments/{id}/`: the template of the upstream path. For a bug of the gateway, the path of the field. */
   readonly at: string;
-  /** HTTP status of the service; the code where that is none of a failure. */
+  /** HTTP status of the upstream response; the error code if that status is no failure. */
   readonly outcome: string;
   count: number;
 }
@@ -148,7 +148,7 @@ export function addPaths(paths: FailedPath[], errors: readonly GraphQLError[]): 
   }
 }
 
-/** Records the errors of an operation for its line in the log. */
+/** Records the errors of an operation for the log line of the operation. */
 export function recordErrors(
   details: { codes: readonly string[]; readonly failed: FailedPath[] },
   errors: readonly GraphQLError[],
@@ -159,8 +159,8 @@ export function recordErrors(
 }
 
 /**
- * The errors of a mutation that HALT has ended, as callers see them. `first` is the same before: inside the result of a root
- * field, whose command was done, and no result says so.
+ * The errors of a mutation that HALT has ended, as callers see them. `first` is the first error before its conversion. If it is inside the
+ * result of a root field, the command of that field was executed although the result does not show it: then the outcome is unknown.
  */
 export const withOutcome = (errors: readonly GraphQLError[], first: GraphQLError): GraphQLError[] =>
   errors.map((error) =>
@@ -169,17 +169,17 @@ export const withOutcome = (errors: readonly GraphQLError[], first: GraphQLError
       : withExtensions(error, { outcome: "unknown" }),
   );
 
-/** Creates the error of a request that is not executed. Its HTTP status is that of the code, unless `http` has another. */
+/** Creates the error of a request that is not executed. The HTTP status follows from the code, unless `http` has another status. */
 export const rejection = (message: string, code: ErrorCode, http: object = {}): GraphQLError =>
   new GraphQLError(message, { extensions: { code, http: { status: statusOf(code), ...http } } });
 
-/** Creates the error of an operation that exceeds a limit. As `application/json` it is sent with status 200. */
+/** Creates the error of an operation that exceeds a limit. The HTTP status is 200 with `application/json`. */
 export const tooLarge = (
   message: string,
   code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",
 ): GraphQLError => rejection(message, code, { spec: true });
 
-/** The error of an operation that its meter has stopped. */
+/** The error of an operation that was stopped by its meter. */
 export const stopError = (reason: unknown): GraphQLError =>
   reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });
 

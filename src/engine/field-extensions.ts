@@ -18,15 +18,15 @@ export interface ResponsePath {
   readonly at: string | number;
 }
 
-/** The context of resolvers. Only that of a traced operation has its path in the result. */
+/** The context of resolvers. The context has a response path only in a traced operation. */
 export interface TracedContext {
-  /** The path for which a resolver has this context; null outside of the result and without a trace. */
+  /** The response path of the field that is resolved; null outside of the result and without a trace. */
   readonly path: ResponsePath | null;
   /** The context for another path; null without a trace. */
   readonly at: ((path: ResponsePath) => TracedContext) | null;
 }
 
-/** Starts a field's own reads. They need only the parent's address, so they can start before its record is loaded. */
+/** Starts a field's own reads, which need only the address of the parent and can start before the parent's record is loaded. */
 type StartChild = (
   parent: never,
   args: never,
@@ -41,7 +41,7 @@ export interface SelectionNeeds {
   readonly keys: readonly string[];
   /** Reads that need only the parent's address. */
   readonly children: readonly ChildRead[];
-  /** The needs of its deferred fragments; absent without them. */
+  /** The needs of the deferred fragments in the selection; absent without deferred fragments. */
   readonly deferred?: () => SelectionNeeds;
 }
 
@@ -58,52 +58,34 @@ export type Prefetch = (
   variables: Variables,
 ) => unknown;
 
-/** An object of which a record, or a part of it, is loaded. */
+/** An object whose record is loaded, at least partly. */
 export interface LoadedRecord {
   readonly loaded: Readonly<Record<string, unknown>>;
 }
 
-/**
- * A list whose items are created when they are completed. Lists below lists select far more items than an operation may
- * return, and it is stopped before most of them are created.
- */
-export class LazyList<Item> implements Iterable<Item> {
-  readonly length: number;
-  readonly at: (index: number) => Item;
-
-  constructor(length: number, at: (index: number) => Item) {
-    this.length = length;
-    this.at = at;
-  }
-
-  *[Symbol.iterator](): Generator<Item> {
-    for (let index = 0; index < this.length; index++) yield this.at(index);
-  }
-}
-
 export interface FieldExtensions {
-  /** Keys of the parent's record that the field needs. Its parents are a `LoadedRecord`. */
+  /** Keys of the parent's record that the field needs. The parent is a `LoadedRecord`. */
   readonly keys?: readonly string[];
-  /** The key whose value the field returns unchanged: of the parent's record with `keys`, otherwise of the parent itself. */
+  /** The key whose value the field returns unchanged: a key of the parent's record if `keys` is set, otherwise of the parent itself. */
   readonly property?: string;
   readonly child?: { readonly start: StartChild; readonly proves: (read: never) => boolean };
   readonly prefetch?: Prefetch;
   /** The list argument whose length is the number of items in the field. */
   readonly itemsOf?: string;
-  /** How often an operation may select the field at its root. */
+  /** How often the root of an operation may select the field. */
   readonly maxPerOperation?: number;
-  /** Whether a failure that several items of the root field share is an error for each of them. */
+  /** Whether a failure that several items of the root field share is reported as one error per item. */
   readonly errorsStaySeparate?: boolean;
 }
 
 /** Metadata in the schema's `extensions`. */
 export interface SchemaExtensions {
-  /** The schema that introspection shows, where that is another one. */
+  /** Returns the schema that introspection shows, if it is another schema. */
   readonly introspected?: () => object;
 }
 
 /** Metadata in a scalar's `extensions`. */
 export interface ScalarExtensions {
   /** Whether a value needs no serialization. */
-  readonly isAsIs?: (value: unknown) => boolean;
+  readonly isPassThrough?: (value: unknown) => boolean;
 }

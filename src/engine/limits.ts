@@ -17,7 +17,7 @@ import {
   TypeMetaFieldDef,
   type ValueNode,
 } from "graphql";
-import { parseDocument } from "./documents/source.ts";
+import { parseDocument } from "./documents/parse.ts";
 import { documentError, tooLarge } from "./errors.ts";
 import type { FieldExtensions, Variables } from "./field-extensions.ts";
 
@@ -35,7 +35,7 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Fragments =>
     ),
   );
 
-/** The nodes at the root of an operation. Those of a fragment count once: spread again, it adds the same fields. */
+/** The nodes at the root of an operation. The nodes of a fragment count once, because a second spread adds the same fields. */
 export function rootNodesOf(
   { selectionSet }: OperationDefinitionNode,
   fragments: Fragments,
@@ -66,7 +66,7 @@ export function appliesTo(
 }
 
 export interface OperationLimits {
-  /** Maximum nesting; introspection is exempt. */
+  /** Maximum depth of fields; introspection is exempt. */
   readonly depth: number;
   readonly tokens: number;
   readonly mutationFields: number;
@@ -80,18 +80,18 @@ export interface OperationLimits {
 /** Maximum fields with the same response name that have arguments or selections. */
 const MAX_REPEATS = 150;
 
-/** Maximum names of fragments, whether defined or spread, and maximum operations: each may use all fragments. */
+/** Maximum names of fragments, whether defined or spread, and maximum operations, because each operation may use all fragments. */
 const MAX_FRAGMENTS = 100;
 const MAX_OPERATIONS = 100;
 
-/** Parses a document. Throws `GraphQLError` when it is larger than allowed or too costly to validate. */
+/** Parses a document. Throws `GraphQLError` when the document is larger than allowed or too costly to validate. */
 export function parseBounded(text: string, schema: GraphQLSchema, limits: OperationLimits): DocumentNode {
   try {
     const document = parseDocument(text, limits.tokens);
     checkDocument(document, schema, limits);
     return document;
   } catch (error) {
-    // A stack overflow: the parser recurses for each bracket.
+    // The parser recurses for each bracket, so that deep nesting overflows the stack.
     if (error instanceof RangeError)
       throw tooLarge("Expected a document that is nested less deeply.", "OPERATION_TOO_DEEP");
     if (!(error instanceof GraphQLError)) throw error;
@@ -157,7 +157,7 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
   }
 }
 
-/** Checks the fields at the root of an operation: how many, how often each, and that a subscription has its own. */
+/** Checks the fields at the root of an operation: their number, the number of selections of each, and conditions in a subscription. */
 function checkRoot(
   operation: OperationDefinitionNode,
   fragments: Fragments,
@@ -166,7 +166,7 @@ function checkRoot(
 ): void {
   const { operation: type } = operation;
   const nodes = rootNodesOf(operation, fragments);
-  // As the specification of September 2025 has it. The validation of graphql-js 16 fails by it.
+  // A rule of the specification of September 2025. The validation of graphql-js 16 throws on such a document.
   if (type === "subscription" && nodes.some(isConditional))
     throw new GraphQLError("Expected no @skip or @include at the root of a subscription.", {
       nodes: operation,
@@ -177,7 +177,7 @@ function checkRoot(
     throw tooLarge(
       `Expected at most ${mutationFields} fields at the root of a mutation, got ${names.length}.`,
     );
-  // Fields of the schema, not of the document: it may have thousands of names that differ.
+  // The loop is over the fields of the schema, because the document may have thousands of different names.
   for (const { name, extensions } of Object.values(schema.getRootType(type)?.getFields() ?? {})) {
     const { maxPerOperation = Infinity }: FieldExtensions = extensions;
     const count = maxPerOperation === Infinity ? 0 : names.filter((each) => each === name).length;
@@ -196,9 +196,10 @@ const sizes = new WeakMap<OperationDefinitionNode, number>();
 
 /**
  * Counts the fields that an operation selects with its fragments expanded, each multiplied by the length of the list arguments
- * above it. A fragment with `@defer` counts one more. Fields with `@skip` or `@include` count, and so does introspection. The lengths of
- * lists from the service are unknown and do not count. Without variables: the fields of its plan, for all types. Own code: cost packages
- * (graphql-cost-analysis, graphql-armor-cost-limit) walk a fragment again at each spread, which is exactly the attack.
+ * above the field. A fragment with `@defer` counts one more. Fields with `@skip` or `@include` count, and so do fields of introspection.
+ * The lengths of upstream lists are unknown and do not count. With `variables: null` it counts the fields of the plan, for all possible
+ * types. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a fragment again at each spread, which is exactly
+ * the attack.
  */
 export function sizeOfSelection(
   schema: GraphQLSchema,
@@ -238,16 +239,16 @@ export function sizeOfSelection(
     if (!selectionSet || !field) return 1;
     const named = getNamedType(field.type);
     const types = isAbstractType(named) ? schema.getPossibleTypes(named) : isObjectType(named) ? [named] : [];
-    // An item has one of the possible types, so the most expensive one counts; a plan may be for all.
+    // An item has one of the possible types, so that the most expensive type counts. A plan may be compiled for all types.
     const all = types.map((type) => sizeOfSet(selectionSet, type));
     const largest = variables ? Math.max(0, ...all) : all.reduce((sum, each) => sum + each, 0);
     const items = itemsOf(node, field);
     return 1 + (items === null ? largest : items * (1 + largest));
   };
 
-  /** The number of items by the `itemsOf` argument; null without one. */
+  /** The number of items by the `itemsOf` argument; null without such an argument. */
   const itemsOf = (node: FieldNode, field: GraphQLField<unknown, unknown>): number | null => {
-    // Written where the field is declared.
+    // Safe: the declaration of the field has written its extensions.
     const { itemsOf: name } = field.extensions as FieldExtensions;
     const value = variables && node.arguments?.find((argument) => argument.name.value === name)?.value;
     // At least one: zero times the infinite size of a recursive fragment would be NaN.

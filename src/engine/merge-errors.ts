@@ -27,8 +27,9 @@ export function separateNames(schema: GraphQLSchema, { operation, fragments }: P
 }
 
 /**
- * Merges the errors of one failure into one error, however many positions of the result are null because of it, except
- * below the root fields `separate`. Its path is the first of them; with several, `extensions.paths` lists all.
+ * Merges the errors of one failure into one error, however many positions of the result are null because of the failure. Errors below the
+ * root fields `separate` are not merged. The path of a merged error is the first of the positions; `extensions.paths` lists all of them if
+ * there are several.
  */
 export function mergeErrors(
   { errors, data }: { readonly errors: readonly GraphQLError[]; readonly data?: unknown },
@@ -46,7 +47,7 @@ export function mergeErrors(
     const { code, details } = originalError;
     const { reference } = details;
     const isSeparate = separate.has(String(path[0]));
-    // A missing record fails again for each field that refers to it.
+    // Each field that refers to a missing record fails again.
     const common = code === "NOT_FOUND" && reference !== undefined ? reference : failure;
     const key = isSeparate ? `${path[0]} ${path[1]} ${code} ${reference}` : common;
     const existing = groups.get(key);
@@ -92,18 +93,18 @@ function compare(a: readonly number[], b: readonly number[]): number {
   return index === -1 ? a.length - b.length : (a[index] ?? 0) - (b[index] ?? 0);
 }
 
-/** The path of the null in the result: a non-null field propagates null to its parent. */
+/** The path of the null value in the result, because a non-null field propagates null to its parent. */
 function nullAt(data: unknown, path: Path): Path {
   let value = data;
   for (const [index, key] of path.entries()) {
-    // Where the whole result is null, the path is that of the field.
+    // If the whole result is null, the path of the field is used.
     if (value === null || value === undefined) return path.slice(0, Math.max(1, index));
     value = (value as Readonly<Record<string | number, unknown>>)[key];
   }
   return path;
 }
 
-/** The failure itself: fields share it, and each reference wraps the same error object. */
+/** The original failure, which fields share: each reference wraps the same error object. */
 const rootOf = (error: GatewayError): GatewayError =>
   error.cause instanceof GatewayError ? rootOf(error.cause) : error;
 

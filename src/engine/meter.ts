@@ -8,33 +8,33 @@ import type { TaskQueue, Scheduler } from "./scheduler.ts";
 interface ResultLimits {
   /** Maximum fields and list items. */
   readonly fields: number;
-  /** Maximum bytes as JSON. What short strings add by escapes is not counted in the first eighth. */
+  /** Maximum size as JSON, in bytes. Escapes in short strings are counted only above an eighth of the limit. */
   readonly bytes: number;
 }
 
 export interface MeterSettings {
   readonly limits: ResultLimits;
   readonly scheduler: Scheduler;
-  /** Counts the memory that the operation takes until it has ended. */
+  /** The budget to which the memory of the operation is charged until its scope ends. */
   readonly memoryBudget: MemoryBudget;
 }
 
 /**
- * Maximum errors of one result: one per item of the longest page. Each costs as much as hundreds of fields. Further fields that
- * fail are null without an error.
+ * Maximum errors of one result: one per item of the longest page. An error costs as much as hundreds of fields. Further failed fields are
+ * null without an error.
  */
 const MAX_ERRORS = 500;
 
-/** A number, a boolean or null. */
+/** Assumed size of a number, a boolean or null as JSON. */
 const BYTES_PER_VALUE = 12;
 
 /** Length of a short string, in characters. */
 const SHORT_STRING_LENGTH = 100;
 
-/** A character of a string that takes more than a byte in JSON: a control character six. */
+/** Matches a character that takes more than one byte in JSON. A control character takes six. */
 const LONGER_IN_JSON = /[^ !#-[\]-~]/;
 
-/** Size of a value as JSON, in bytes; about that of numbers. */
+/** Size of a value as JSON, in bytes. The size of numbers is approximate. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string")
     return LONGER_IN_JSON.test(value) ? Buffer.byteLength(JSON.stringify(value)) : value.length + 2;
@@ -45,20 +45,20 @@ function sizeOf(value: unknown): number {
   return size;
 }
 
-/** Heap of a field or list item until the result is sent, counted as bytes of JSON. Measured: 60 to 80 bytes. */
+/** Memory of a field or list item until the result is sent, counted as bytes of JSON. Measured heap size: 60 to 80 bytes. */
 const RESULT_FIELD_BYTES = 35;
-/** Memory of a byte of the result while it is encoded: a string of one or two bytes a character, and its UTF-8. */
+/** Memory per byte of the result while the result is encoded: a string of one or two bytes per character, and its UTF-8. */
 const ENCODED_COPIES = 2;
-/** Fields, and bytes, between two counts of their memory: most operations have fewer and count none. */
+/** Number of fields, and of bytes, after which the memory of the result is charged again. Most results are smaller and are never charged. */
 const FIELDS_PER_CHARGE = 2_000;
 const BYTES_PER_CHARGE = 262_144;
 
 /** Time that an operation may still compute after its deadline, in milliseconds. */
 const COMPUTING_MS = 5_000;
 
-/** Measures the result of one operation while it is completed, stops it above the limits and divides it into time slices. */
+/** Measures the result of one operation while it is completed, stops the operation above the limits, and divides its work into time slices. */
 export class Meter {
-  /** Fields and list items, bytes as JSON, and failed fields so far. Only the meter changes them. */
+  /** Number of fields and list items, size as JSON in bytes, and number of failed fields so far. Only the meter changes them. */
   fields = 0;
   bytes = 0;
   errors = 0;
@@ -68,13 +68,13 @@ export class Meter {
   readonly #memoryBudget: MemoryBudget;
   readonly #queue: TaskQueue;
   #reservation: MemoryReservation | null = null;
-  /** The fields and bytes whose memory is counted. */
+  /** The fields and bytes whose memory is charged. */
   #chargedFields = 0;
   #chargedBytes = 0;
-  /** The last string that was measured by its JSON, of which a result may have many. */
+  /** The last long string that was measured, because a result may contain the same string many times. */
   #measured = "";
   #measuredBytes = 0;
-  /** How many errors there were when that was last reported. */
+  /** The number of errors that was last reported. */
   #reported = 0;
   #reason: unknown;
   #onStop: (reason: unknown) => void = () => {};
@@ -92,7 +92,7 @@ export class Meter {
     });
   }
 
-  /** After the deadline nothing more is read, and the result must be computed soon. */
+  /** Stops the operation if it still computes some time after its deadline, when no more reads are possible. */
   #stopComputing(): void {
     if (this.isWaiting()) this.stop(tooLarge("Expected a result that is computed in time, got more."));
   }
@@ -116,8 +116,8 @@ export class Meter {
   }
 
   /**
-   * Whether sizes include the escapes of short strings: finding them takes longer than completing the strings. Escapes multiply a
-   * size by six at most, so that a result below an eighth of the limit is below the limit with all of them.
+   * Whether sizes include the escapes of short strings. Finding the escapes of a string takes longer than completing it. Escapes multiply
+   * a size by six at most, so that a result below an eighth of the limit is below the limit with its escapes as well.
    */
   get isExact(): boolean {
     return this.bytes > this.#limits.bytes / 8;
@@ -135,14 +135,14 @@ export class Meter {
   }
 
   /**
-   * Counts names of the request that the answer repeats beside its data: the keys of a path, and a label. Aliases and labels can be as
+   * Counts names of the request that the response repeats beside its data: the keys of a path, and a label. Aliases and labels can be as
    * long as the document. Returns false when the operation is stopped.
    */
   countNames(path: readonly (string | number)[], label: string | null = null): boolean {
     return this.count(0, sizeOf(path) + (label === null ? 0 : sizeOf(label)));
   }
 
-  /** Counts memory for what the operation makes besides fields of its result. Returns false when it is stopped. */
+  /** Charges memory of the operation besides the fields of its result. Returns false when the operation is stopped. */
   chargeMemory(bytes: number): boolean {
     if (this.isStopped) return false;
     try {
@@ -162,12 +162,12 @@ export class Meter {
     return this.chargeMemory(fields * RESULT_FIELD_BYTES + bytes * ENCODED_COPIES);
   }
 
-  /** Counts a failed field. Returns false when its error is above the limit. */
+  /** Counts a failed field. Returns false when there are too many errors to add another. */
   countError(): boolean {
     return ++this.errors <= MAX_ERRORS;
   }
 
-  /** The errors of a result, or of a part of it, and how many there are when some are left out. */
+  /** The errors of a result or payload. If some were left out, a further error reports their total number. */
   withCount(errors: readonly GraphQLError[]): GraphQLError[] {
     if (this.errors <= Math.max(MAX_ERRORS, this.#reported)) return [...errors];
     this.#reported = this.errors;
@@ -175,12 +175,12 @@ export class Meter {
     return [...errors, tooLarge(message)];
   }
 
-  /** Does the work in a time slice. Never does it after the operation is stopped, so no more work or errors follow. */
+  /** Runs the work in a later time slice, unless the operation is stopped by then. */
   queue(work: () => void): void {
     if (!this.isStopped) this.#queue.add(work);
   }
 
-  /** Whether work is queued. More reads may follow from it. */
+  /** Whether work is queued, from which more reads may follow. */
   isWaiting(): boolean {
     return !this.#queue.isEmpty();
   }
@@ -199,7 +199,7 @@ export class Meter {
     this.#onStop(reason);
   }
 
-  /** Calls back when the operation is stopped, immediately if it is. */
+  /** Calls back when the operation is stopped, immediately if it is stopped already. */
   onStop(callback: (reason: unknown) => void): void {
     if (this.isStopped) callback(this.#reason);
     else this.#onStop = callback;

@@ -9,15 +9,16 @@ import { LinkedList } from "../util/linked-list.ts";
  * Own code: packages that yield (p-event-loop and similar) yield on every call, or are not fair.
  */
 
-/** How long the event loop may be blocked, in milliseconds. */
+/** Maximum time for which tasks block the event loop, in milliseconds. */
 const SLICE_MS = 3;
 
-/** How long one queue is served, in milliseconds. Switching between queues costs as much as parsing a short response. */
+/** Time for which one queue is served, in milliseconds. Switching to another queue costs as much as parsing a short response. */
 const QUEUE_SLICE_MS = 0.25;
 
 /** When the current slice ends; null until the first check in this tick of the event loop. */
 let sliceEnd: number | null = null;
 
+/** Whether the current time slice is over, so that a task should continue in a later one. */
 export function shouldYield(): boolean {
   const now = performance.now();
   if (sliceEnd !== null) return now >= sliceEnd;
@@ -53,13 +54,13 @@ export function afterPendingIo(task: Task): void {
 }
 
 /**
- * Schedules the tasks of a gateway fairly over its callers, and over the task queues of each caller: neither a long queue nor a caller with
- * many queues delays the others.
+ * Schedules the tasks of a gateway fairly over its callers, and over the task queues of each caller. Neither a long queue nor a caller with
+ * many queues delays other callers.
  */
 export class Scheduler {
   readonly #queues = new FairQueue<TaskQueue>(null);
   readonly #callerQueues: CallerQueues<TaskQueue>;
-  /** Tasks of a caller outside its operations: parsing of responses, start of operations. */
+  /** The tasks of each caller outside of its operations: parsing of responses, start of operations. */
   readonly #own: PerCaller<TaskQueue>;
   #isServing = false;
 
@@ -75,8 +76,8 @@ export class Scheduler {
   };
 
   /**
-   * Runs an iterator, which `open` creates, in time slices. Other tasks run between its steps. It stops when `onStep` returns false: then
-   * neither `resolve` nor `reject` is called. What `resolve` throws is passed to `reject`.
+   * Runs an iterator, which `open` creates, in time slices. Other tasks run between the steps of the iterator. If `onStep` returns false,
+   * the iterator is dropped, and neither `resolve` nor `reject` is called. An error that `resolve` throws is passed to `reject`.
    */
   readonly runCooperatively = <Step, Result>(
     caller: Caller,
@@ -128,7 +129,7 @@ export class Scheduler {
    */
   #serve(): void {
     void Promise.resolve().then(() => process.nextTick(() => this.#serveRest()));
-    // Begins the slice. One queue is served even if another gateway has used up the slice.
+    // Begins the slice. One queue is served even if another gateway of the process has used up the slice.
     shouldYield();
     if (this.isWaiting()) this.#queues.dequeue().serveNext();
   }
@@ -145,7 +146,7 @@ export class TaskQueue {
   readonly priority = 1;
   readonly #scheduler: Scheduler;
   readonly #caller: Caller;
-  /** The queues of its caller; null while nothing waits. */
+  /** The fair queue of the caller, in which this queue waits; null while no task waits. */
   #callerQueue: FairQueue<TaskQueue> | null = null;
   #waiting = new LinkedList<Task>();
   #onEmpty: Task[] = [];
@@ -179,7 +180,7 @@ export class TaskQueue {
     this.#onEmpty = [];
   }
 
-  /** Runs tasks for `QUEUE_SLICE_MS`. The other queues of the caller go first after that. */
+  /** Runs tasks for `QUEUE_SLICE_MS`. Afterwards the other queues of the caller go first. */
   serveNext(): void {
     const callerQueue = this.#callerQueue;
     callerQueue?.release();

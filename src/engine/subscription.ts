@@ -6,6 +6,7 @@ import {
 } from "graphql";
 import type { MemoryReservation } from "../callers/memory-budget.ts";
 import type { RequestScope } from "../callers/request-scope.ts";
+import { DONE } from "../util/async-iterators.ts";
 import type { OperationParams } from "./documents/persisted.ts";
 import type { TracedContext } from "./field-extensions.ts";
 import type { Meter } from "./meter.ts";
@@ -14,18 +15,18 @@ import { MAX_VARIABLE_ERRORS } from "./plan/plan.ts";
 /** The scope and context in which one event is executed. */
 export interface EventExecution {
   readonly scope: RequestScope;
-  /** Creates the context for its resolvers. Throws where it gets no permit. */
+  /** Creates the context of the resolvers. Throws when the operation gets no permit. */
   readonly openContext: (meter: Meter) => TracedContext;
 }
 
 export interface StreamSource {
   readonly params: OperationParams;
-  /** Opens the stream once its document is valid. Throws when there are too many. */
+  /** Opens the stream, once the document is valid. Throws when there are too many streams. */
   readonly openStream: () => OpenStream;
 }
 
 interface OpenedSource extends StreamSource {
-  /** The memory that its document takes; null where that is shared. */
+  /** The reservation for the memory of the document; null if other operations share the document. */
   readonly reservation: MemoryReservation | null;
   /** Whether errors suggest no names of the schema. */
   readonly hideSuggestions: boolean;
@@ -33,7 +34,7 @@ interface OpenedSource extends StreamSource {
 
 /** A running subscription of a caller. */
 export interface OpenStream {
-  /** Ends with the stream. */
+  /** The scope that ends with the stream. */
   readonly scope: RequestScope;
   /** The context in which the subscription begins. */
   readonly context: unknown;
@@ -41,7 +42,7 @@ export interface OpenStream {
   readonly openEvent: () => EventExecution;
 }
 
-/** An event of a source. Its `extensions` become those of its result. */
+/** An event of a source. The `extensions` of the event become the `extensions` of its result. */
 interface SourceEvent {
   readonly extensions: Record<string, unknown> | null;
 }
@@ -58,7 +59,7 @@ export async function openResults(
   schema: GraphQLSchema,
   document: DocumentNode,
   { params, openStream, reservation, hideSuggestions }: OpenedSource,
-  resultOf: (event: unknown, execution: EventExecution) => Promise<ExecutionResult>,
+  executeEvent: (event: unknown, execution: EventExecution) => Promise<ExecutionResult>,
 ): Promise<{ readonly results: Results } | ExecutionResult> {
   const { scope, context, openEvent } = openStream();
   reservation?.transferTo(scope);
@@ -78,12 +79,12 @@ export async function openResults(
     scope.end("completed");
     return source;
   }
-  // Safe: the subscription fields of the schema have such sources.
+  // Safe: the sources of all subscription fields yield such events.
   const events = source[Symbol.asyncIterator]() as AsyncIterator<SourceEvent>;
   const finish = async () => {
     scope.end("completed");
     await events.return?.();
-    return { done: true, value: undefined } as const;
+    return DONE;
   };
   const results: Results = {
     next: async () => {
@@ -93,7 +94,7 @@ export async function openResults(
       const leave = () => execution.scope.end("disconnected");
       scope.onEnd(leave);
       try {
-        const result = await resultOf(event, execution);
+        const result = await executeEvent(event, execution);
         return {
           done: false,
           value: event.extensions ? { ...result, extensions: event.extensions } : result,

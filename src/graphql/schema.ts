@@ -7,13 +7,15 @@ import { rename, renameDocument, type Renames, wordsOf } from "./federation/rena
 // Each file adds its types and fields to the builder. Without its line here they do not exist. Root fields stand in this order,
 // and so do they where GraphiQL completes them: it compares their numbers as texts, so that `experiment` (10) comes before
 // `experimentJob` (8), and `project` (14) before `projects` (4).
-import "./types/run.ts";
+import "./types/interfaces.ts";
+import "./types/entity.ts";
 import "./types/user.ts";
 import "./types/gateway-info.ts";
 import "./types/cluster.ts";
 import "./analysis/compare-runs.ts";
 import "./types/experiment.ts";
-import "./types/run-commands.ts";
+import "./types/run-lookups.ts";
+import "./types/run-mutations.ts";
 import "./types/create-run.ts";
 import "./types/project.ts";
 import "./types/several-runs.ts";

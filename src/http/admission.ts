@@ -30,17 +30,17 @@ export function createAdmission(
   let isDraining = false;
   const whileOpen = () =>
     isDraining ? new GatewayError("SERVICE_OVERLOADED", "The gateway shuts down; connect again.") : null;
-  const limitOn = (kind: string, shares: QuotaLimits, closedFor: ClosedReason = () => null) =>
-    new ConcurrencyLimit(kind, callers.quota(shares), closedFor);
+  const limitOn = (kind: string, shares: QuotaLimits, check: AdmissionCheck = () => null) =>
+    new ConcurrencyLimit(kind, callers.quota(shares), check);
   return {
     operation: limitOn(OPERATION_KIND, operations, (caller, paused) =>
-      // Operations that wait for a rate limit hold no permit, but memory.
+      // Operations that wait for a rate limit hold no permit, but they hold memory.
       paused >= 4 * all || shedLoad(caller) ? overloaded() : null,
     ),
     stream: limitOn("subscriptions", streams, whileOpen),
     socket: limitOn("WebSockets", streams, whileOpen),
     download: limitOn("downloads under way", downloads),
-    // Of unverified and anonymous callers.
+    // Limits only the mutations of unverified and anonymous callers.
     mutation: limitOn("mutations under way", unverifiedMutations),
     /** Stops admitting streams and sockets. */
     drain: (): void => {
@@ -51,34 +51,34 @@ export function createAdmission(
 
 export type Admission = ReturnType<typeof createAdmission>;
 
-/** The reason to reject a caller although permits are free; null without one. */
-type ClosedReason = (caller: Caller, paused: number) => GatewayError | null;
+/** Returns an error if a caller is rejected although permits are free; otherwise null. `paused` is the number of paused permits. */
+type AdmissionCheck = (caller: Caller, paused: number) => GatewayError | null;
 
 /** Limits how many operations, streams, sockets or downloads run at a time. */
 class ConcurrencyLimit {
-  /** The name of what is limited, for messages. */
+  /** The plural name of the limited things, for messages. */
   readonly kind: string;
   readonly quota: Quota;
-  /** Number of paused permits, which others use meanwhile. */
+  /** Number of paused permits, which other callers use meanwhile. */
   paused = 0;
   /** Permits that may be revoked for a new caller, longest preemptible first. */
   readonly preemptible = new LinkedList<Permit>();
-  readonly #closedFor: ClosedReason;
+  readonly #check: AdmissionCheck;
 
-  constructor(kind: string, quota: Quota, closedFor: ClosedReason) {
+  constructor(kind: string, quota: Quota, check: AdmissionCheck) {
     this.kind = kind;
     this.quota = quota;
-    this.#closedFor = closedFor;
+    this.#check = check;
   }
 
   get taken(): number {
     return this.quota.taken + this.paused;
   }
 
-  /** Takes a free or preemptible permit. Returns an error if there is none. */
+  /** Takes a free or preemptible permit. Returns an error if there is no such permit. */
   tryAcquire(caller: Caller): Permit | GatewayError {
-    const closed = this.#closedFor(caller, this.paused);
-    if (closed) return closed;
+    const reason = this.#check(caller, this.paused);
+    if (reason) return reason;
     for (;;) {
       const exceeded = this.quota.exceededBy(caller);
       if (!exceeded) return new Permit(this, caller);
@@ -88,7 +88,7 @@ class ConcurrencyLimit {
     }
   }
 
-  /** Acquires a permit for a scope, which releases its permit of another kind. Throws `GatewayError` if there is none. */
+  /** Acquires a permit for a scope, which releases its permit of another kind. Throws `GatewayError` if no permit is available. */
   acquire(scope: RequestScope): void {
     if (scope.permitKind === this.kind) return;
     const permit = this.tryAcquire(scope.caller);
@@ -101,7 +101,7 @@ class ConcurrencyLimit {
     this.quota.taken -= change;
   }
 
-  /** The permit to preempt when a limit is reached; null without one. */
+  /** The permit to preempt when a limit is reached; null if no permit can be preempted. */
   #preemptibleFor(exceeded: ExceededLimit, caller: Caller): Permit | null {
     const isPreemptible = (permit: Permit) => permit.isIdle && IS_AMONG[exceeded](permit.caller, caller);
     const idle = this.preemptible.members().filter(isPreemptible);
@@ -112,27 +112,28 @@ class ConcurrencyLimit {
     return unverified ?? idle[0] ?? null;
   }
 
-  /** A permit of the address that has the most, if the caller is verified or its address would still have fewer. */
+  /** A permit of the address with the most permits, if the caller is verified or its own address would still have fewer permits. */
   #unverifiedFor(caller: Caller): Permit | null {
-    const ofAddress = (permit: Permit) => this.quota.of(permit.caller.address);
+    const ofAddress = (permit: Permit) => this.quota.of(permit.caller.addressCaller);
     const areAllTaken = this.quota.isExhausted();
     let most: Permit | null = null;
     for (const permit of this.preemptible.members())
       if (permit.isPreemptible(areAllTaken) && (!most || ofAddress(permit) > ofAddress(most))) most = permit;
     const hasRight =
-      caller.verification === "verified" || (most && ofAddress(most) > this.quota.of(caller.address) + 1);
+      caller.verification === "verified" ||
+      (most && ofAddress(most) > this.quota.of(caller.addressCaller) + 1);
     return hasRight ? most : null;
   }
 }
 
-/** `idle`: any new caller may preempt it. `unverified`: verified callers may, and those at an address with fewer permits. */
+/** `idle`: any new caller may preempt the permit. `unverified`: verified callers and callers at an address with fewer permits may. */
 type PreemptionReason = "idle" | "unverified";
 
 export class Permit {
   readonly kind: string;
   readonly caller: Caller;
   readonly #limit: ConcurrencyLimit;
-  /** Why it may be preempted, its entry in the list, and the callback that ends its holder; null while it may not. */
+  /** Why the permit may be preempted, its link in the list, and the callback that ends its holder; null while it may not be preempted. */
   #preemption: {
     readonly reason: PreemptionReason;
     readonly link: Link<Permit>;
@@ -157,7 +158,7 @@ export class Permit {
     this.#limit.quota.add(this.caller, -1);
   }
 
-  /** Lends the permit to other callers. It still counts for its own caller. */
+  /** Lends the permit to other callers. The permit still counts for its own caller. */
   pause(): void {
     this.#isPaused = true;
     this.#limit.pause(1);
@@ -170,7 +171,7 @@ export class Permit {
     this.#limit.pause(-1);
   }
 
-  /** Allows preemption, which calls `end`. Of unverified callers, only operations can be preempted. */
+  /** Allows preemption, which calls `end`. With the reason `unverified`, only operations of unverified callers can be preempted. */
   allowPreemption(reason: PreemptionReason, end: () => void): void {
     const isUnverifiedOperation = this.kind === OPERATION_KIND && this.caller.verification !== "verified";
     if (this.#isReleased || this.#preemption || (reason === "unverified" && !isUnverifiedOperation)) return;
@@ -186,7 +187,7 @@ export class Permit {
     return this.#preemption?.reason === "idle";
   }
 
-  /** Whether its caller is still unverified. A paused permit frees nothing if all permits are taken. */
+  /** Whether the caller is still unverified, and preemption would free a permit: a paused permit frees none if all permits are taken. */
   isPreemptible(areAllTaken: boolean): boolean {
     return this.caller.verification !== "verified" && !(this.#isPaused && areAllTaken);
   }
@@ -202,9 +203,10 @@ export class Permit {
 /** Whether the permit of another caller counts towards the limit that a caller has reached. */
 const IS_AMONG: Readonly<Record<ExceededLimit, (other: Caller, caller: Caller) => boolean>> = {
   caller: (other, caller) => other === caller,
-  address: (other, caller) => other.verification !== "verified" && other.address === caller.address,
+  address: (other, caller) =>
+    other.verification !== "verified" && other.addressCaller === caller.addressCaller,
   unverified: (other) => other.verification !== "verified",
-  // A caller without an accepted token cannot take the permit of one who has one.
+  // A caller without an accepted token cannot take the permit of a verified caller.
   gateway: (other, caller) => other.verification !== "verified" || caller.verification === "verified",
 };
 

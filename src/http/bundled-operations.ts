@@ -27,7 +27,7 @@ export const shippedOperations = (rename: Rename) =>
 
 const readText = (file: string): string => readFileSync(new URL(file, OPERATIONS_FOLDER), "utf8");
 
-/** The comment in front of an operation, as one line. */
+/** The comment before an operation, as one line. */
 export function commentOf({ loc }: OperationDefinitionNode): string {
   const lines: string[] = [];
   let token: Token | null = loc?.startToken.prev ?? null;
@@ -36,8 +36,8 @@ export function commentOf({ loc }: OperationDefinitionNode): string {
 }
 
 /**
- * All shipped operations except the sign-in, for which the page has a form. With the demo the variables name its records;
- * otherwise they are blank.
+ * All shipped operations except the sign-in, for which the page has a form. With the demo, the variables refer to records of the demo;
+ * otherwise the variables are blank.
  */
 export function pageOperations(rename: Rename, { isDemo }: { readonly isDemo: boolean }) {
   const demoVariables = isDemo

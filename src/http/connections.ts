@@ -2,9 +2,9 @@ import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { LinkedList } from "../util/linked-list.ts";
 
-const RESPONSES = Symbol("the responses of a connection that are not over");
+const RESPONSES = Symbol("the open responses of a connection");
 
-// Properties, because entries of a `WeakMap` survive collections of the young generation together with their keys.
+// A property of the socket, because an entry of a `WeakMap` survives collections of the young generation together with its key.
 declare module "node:net" {
   interface Socket {
     [RESPONSES]?: LinkedList<ServerResponse>;
@@ -14,10 +14,10 @@ declare module "node:net" {
 export const isClosed = (response: ServerResponse): boolean =>
   response.destroyed || response.writableFinished || response.req.socket.destroyed;
 
-/** Counts a response among the unanswered requests of its connection until it is over, then calls back. */
-export function watch(response: ServerResponse, callback: () => void): void {
+/** Counts a response among the unanswered requests of its connection until the response is closed, then calls back. */
+export function trackResponse(response: ServerResponse, callback: () => void): void {
   const { socket } = response.req;
-  const responses = (socket[RESPONSES] ??= watchConnection(socket));
+  const responses = (socket[RESPONSES] ??= trackConnection(socket));
   const link = responses.add(response);
   onceClosed(response, () => {
     responses.remove(link);
@@ -25,8 +25,8 @@ export function watch(response: ServerResponse, callback: () => void): void {
   });
 }
 
-/** Node emits no event on a response that is queued behind another one (pipelining) when their connection closes. */
-function watchConnection(socket: Socket): LinkedList<ServerResponse> {
+/** Emits `close` on responses that are queued behind another one (pipelining) when their connection closes: Node emits no event on them. */
+function trackConnection(socket: Socket): LinkedList<ServerResponse> {
   const responses = new LinkedList<ServerResponse>();
   socket.once("close", () => {
     for (const response of responses.members()) if (!response.socket) response.emit("close");
@@ -34,15 +34,15 @@ function watchConnection(socket: Socket): LinkedList<ServerResponse> {
   return responses;
 }
 
-/** Calls back once when a response, which is watched, is sent or left. */
+/** Calls back once when a tracked response was sent or its client has disconnected. */
 export function onceClosed(response: ServerResponse, callback: () => void): void {
   if (isClosed(response)) callback();
   else response.once("close", callback);
 }
 
 /**
- * Closes the connection of a response that is not complete. By HTTP/1.0 a body without a length ends with its connection: only
- * a reset shows that it is not whole. Any other body shows it, and what was written of it still arrives.
+ * Closes the connection of an incomplete response. In HTTP/1.0 the end of the connection ends a body without a length, so that only a
+ * reset shows that the body is incomplete. Clients recognize any other incomplete body, and still receive the bytes written before.
  */
 export function abortConnection({ req: { httpVersion, socket } }: ServerResponse): void {
   if (httpVersion === "1.0") reset(socket);
@@ -54,22 +54,23 @@ export function reset(socket: Socket): void {
   try {
     socket.resetAndDestroy();
   } catch {
-    // Sockets of other servers may not be TCP, which alone has a reset.
+    // The socket of another server may not be a TCP socket, and only TCP has a reset.
     socket.destroy();
   }
 }
 
-/** The watched responses of a connection that are not over, and how many. */
+/** The open responses of a connection. */
 export const responsesOn = (socket: Socket): readonly ServerResponse[] => socket[RESPONSES]?.members() ?? [];
+/** Number of open responses of a connection. */
 export const unanswered = (socket: Socket): number => socket[RESPONSES]?.size ?? 0;
 
 /**
- * Maximum unanswered requests of one connection. Clients that pipeline at all send a few. Node stops reading from a
- * connection whose responses pile up, and would not notice that it closed.
+ * Maximum unanswered requests of one connection. Clients that use pipelining send a few. Node stops reading from a connection with many
+ * unanswered requests, and would not notice that the connection is closed.
  */
 export const MAX_PIPELINED_REQUESTS = 32;
 
-/** Lists the open connections of a server, those that became WebSockets included. */
+/** Returns a list of the open connections of a server, including WebSockets, which is kept up to date. */
 export function listConnections(server: Server): LinkedList<Socket> {
   const connections = new LinkedList<Socket>();
   server.on("connection", (socket: Socket) => {

@@ -10,16 +10,16 @@ import { RequestScope } from "../callers/request-scope.ts";
 import { plainPath } from "../rest/api/endpoint.ts";
 import { mapTransportError } from "../rest/client/failure.ts";
 import { abortConnection, onceClosed } from "./connections.ts";
-import { PRIVATE } from "./graphql/encoding.ts";
-import type { GatewayDependencies } from "./operation.ts";
-import { codeOf, reject } from "./rejection.ts";
+import { CACHE_CONTROL_PRIVATE } from "./graphql/encoding.ts";
+import type { GatewayDependencies } from "./dependencies.ts";
+import { codeOf, reject } from "./error-response.ts";
 
-/** The head, which is known before the body begins, and the body, which is read no faster than the caller reads. */
+/** A download that can be sent: its status and headers, and its body, which is read no faster than the caller reads. */
 export interface OpenedDownload {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Converts the error that ended the body early: to one for callers, or a bug of the gateway. */
+  /** Converts an error that ended the body early to a `GatewayError`; other errors are bugs of the gateway. */
   readonly failureOf: (error: unknown) => unknown;
 }
 
@@ -31,7 +31,7 @@ interface DownloadTask {
   readonly open: (scope: RequestScope) => Promise<OpenedDownload>;
 }
 
-/** Names a file: in ASCII, and as it is where that is not the same (RFC 6266). */
+/** The header that names a file: in ASCII, and also in UTF-8 if the name has other characters (RFC 6266). */
 export function contentDisposition(disposition: "inline" | "attachment", name: string) {
   const plain = name.replaceAll(/[^\w.-]/g, "_");
   const exact = encodeURIComponent(name).replaceAll(
@@ -44,16 +44,16 @@ export function contentDisposition(disposition: "inline" | "attachment", name: s
 
 const METHODS = ["GET", "HEAD"];
 
-/** Acquires a permit for a download. Throws `GatewayError` without a token, and when there is none. */
+/** Acquires a permit for a download. Throws `GatewayError` without a token, and when no permit is available. */
 export function admitDownload({ admission }: GatewayDependencies, scope: RequestScope): void {
   if (scope.token === null)
     throw new GatewayError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
   admission.download.acquire(scope);
 }
 
-/** Serves what can last long: without a deadline, with a download permit, and with a body that never looks complete when it is not. */
+/** Serves a download: without a deadline, with a download permit, and with a body that never looks complete when it is incomplete. */
 export async function serveDownload(
-  { publicError, identify, responseWriter, telemetry, shared }: GatewayDependencies,
+  { publicError, resolveIdentity, responseWriter, telemetry, shared }: GatewayDependencies,
   request: IncomingMessage,
   response: ServerResponse,
   { what, route, open }: DownloadTask,
@@ -61,7 +61,7 @@ export async function serveDownload(
   if (!METHODS.includes(request.method ?? ""))
     return void response.writeHead(405, { allow: METHODS.join(", ") }).end();
   // Downloads have no deadline: only a disconnect of the caller ends the scope.
-  const scope = new RequestScope(identify(request), Number.POSITIVE_INFINITY);
+  const scope = new RequestScope(resolveIdentity(request), Number.POSITIVE_INFINITY);
   const { requestId, caller } = scope;
   const { headers: received } = request;
   let bytes = 0;
@@ -79,7 +79,7 @@ export async function serveDownload(
     const { status, headers, body, failureOf } = await span.run(() => open(scope));
     /** The error that ended the body early; null when the caller disconnects. */
     let failure: unknown = null;
-    // The end of the response ends the scope, and with it what is not read.
+    // The end of the response ends the scope, which cancels the unread body.
     if (request.method === "HEAD") response.writeHead(status, headers).end();
     else {
       const sent = { status, headers, body };
@@ -109,7 +109,7 @@ export async function serveDownload(
 const NO_RENDERING = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox",
-  "cache-control": PRIVATE,
+  "cache-control": CACHE_CONTROL_PRIVATE,
 };
 
 const DOWNLOAD_ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
@@ -157,7 +157,7 @@ export function createDownloads(dependencies: GatewayDependencies) {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const [, id, what] = DOWNLOAD_ROUTE.exec(request.url ?? "") ?? [];
     if (!id || !what) return false;
-    // Safe: `ROUTE` matches no other words.
+    // Safe: `DOWNLOAD_ROUTE` matches no other words.
     const file = { id, what: what as Download };
     void serveDownload(dependencies, request, response, {
       what: file.what,
@@ -168,7 +168,7 @@ export function createDownloads(dependencies: GatewayDependencies) {
   };
 }
 
-/** The path that the query of a URL names. Throws `InputError` unless it names one plain path. */
+/** The query parameter `path` of a URL. Throws `InputError` unless there is exactly one, with a plain path. */
 function pathOf(url: string): string {
   const [path, ...others] = new URLSearchParams(url.slice(url.indexOf("?"))).getAll("path");
   if (path !== undefined && others.length === 0) return plainPath("path", path);
@@ -192,7 +192,7 @@ const HEADERS: Record<Download, (name: string) => Record<string, string>> = {
   }),
 };
 
-/** A single range. Others are ignored, as RFC 9110 allows: the response is the whole file. */
+/** A single range. Other ranges are ignored, as RFC 9110 allows: then the response is the whole file. */
 const RANGE = /^bytes=(?:\d{1,15}-\d{0,15}|-\d{1,15})$/;
 
 /** The `Range` and `If-Range` headers to forward; null when the whole file is requested. */

@@ -6,17 +6,20 @@ import type { Config } from "../config.ts";
 import { traceContextIn } from "../observability/tracing.ts";
 import type { Identity } from "../callers/request-scope.ts";
 
-/** Of any length: headers have one. */
+/** Matches tokens of any length, because Node limits the length of headers. */
 const TOKEN = /^(?:token|bearer) +([A-Za-z0-9._~+/=-]+)$/i;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-export type Identify = (request: Identifiable) => Identity;
+export type ResolveIdentity = (request: Identifiable) => Identity;
 
 /**
- * Reads the identity of a request: the token to forward (`token` and `Bearer` are accepted; null when it is missing or
- * malformed), the caller that it belongs to, the request id for responses, errors and logs, and the trace context.
+ * Returns a function that resolves the identity of a request: its caller, by the token (`token` and `Bearer` are accepted) or, if the token
+ * is missing or malformed, by the client address; the request id for responses, errors and logs; and the trace context.
  */
-export function createIdentify(callers: CallerRegistry, { TRUSTED_PROXIES: isTrusted }: Config): Identify {
+export function createIdentityResolver(
+  callers: CallerRegistry,
+  { TRUSTED_PROXIES: isTrusted }: Config,
+): ResolveIdentity {
   return (request) => {
     const { authorization, "x-request-id": requestId } = request.headers;
     const token = TOKEN.exec(authorization?.trim() ?? "")?.[1] ?? null;
@@ -28,22 +31,19 @@ export function createIdentify(callers: CallerRegistry, { TRUSTED_PROXIES: isTru
   };
 }
 
-/** Whether the caller accepts no response that is kept or was requested for another of its operations. */
+/** Whether the caller accepts no cached response, nor a response that was requested for another of its operations. */
 export const isNoCache = ({ headers }: IncomingMessage): boolean =>
   /(?:^|[\s,])(?:no-cache|no-store)(?:$|[\s,])/i.test(headers["cache-control"] ?? "");
 
-/*
- * The address of a client behind proxies. Own code: `proxy-addr` reads only `X-Forwarded-For`, and accepts text that is
- * not an address.
- */
+/* The address of a client behind proxies. Own code: `proxy-addr` reads only `X-Forwarded-For`, and accepts strings that are not addresses. */
 
-/** The parts of a request that show where it comes from. */
+/** The parts of a request from which its identity is resolved. */
 export type Identifiable = Pick<IncomingMessage, "headers" | "socket">;
 
 /**
- * The address of the client: that of the connection or, behind trusted proxies, the first one from the right in
- * `Forwarded` or `X-Forwarded-For` that is not a trusted proxy. A proxy that names none is itself the client. Of an
- * IPv6 address only the network counts (64 bits): one client has all of its addresses.
+ * The address of the client: the address of the connection or, behind trusted proxies, the last address in `Forwarded` or
+ * `X-Forwarded-For` that is not a trusted proxy. A proxy that names no address is itself the client. An IPv6 address is reduced to its
+ * network (64 bits), because one client has all addresses of the network.
  */
 export function clientAddress(
   { headers, socket }: Identifiable,
@@ -61,8 +61,8 @@ export function clientAddress(
 }
 
 /**
- * The addresses that proxies have named, the nearest last. A client can send either header through a proxy that writes
- * only the other: if they disagree, both are ignored.
+ * The addresses that proxies have named, the nearest last. If both headers are present and disagree, both are ignored, because a client can
+ * send one header through a proxy that writes only the other.
  */
 function namedBy({ forwarded, "x-forwarded-for": list }: Identifiable["headers"]): string[] {
   const standard = forwarded === undefined ? null : forwarded.split(",").map((hop) => plain(forOf(hop)));
@@ -74,7 +74,7 @@ function namedBy({ forwarded, "x-forwarded-for": list }: Identifiable["headers"]
 /** The value of `for` in `for="[2001:db8::1]:4711";proto=http`. */
 const forOf = (hop: string): string => /(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]*)/i.exec(hop)?.[1] ?? "";
 
-/** An address without quotes, brackets, port and zone. IPv4 that is written as IPv6 becomes IPv4. */
+/** An address without quotes, brackets, port and zone. An IPv4-mapped IPv6 address becomes an IPv4 address. */
 function plain(text: string): string {
   const bare = text.trim().replaceAll('"', "");
   const [, bracketed, dotted] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/.exec(bare) ?? [];
@@ -84,7 +84,7 @@ function plain(text: string): string {
 
 function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
-  // A URL has it in its shortest form, without an IPv4 tail.
+  // `URL` normalizes the address to its shortest form, without an IPv4 tail.
   const { hostname } = new URL(`http://[${address}]`);
   const [before = [], after = []] = hostname.slice(1, -1).split("::").map(groupsOf);
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => "0");

@@ -1,64 +1,16 @@
-import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { GraphQLError, GraphQLSchema } from "graphql";
-import type { Engine, Execution, OperationDetails } from "../engine/engine.ts";
-import type { Config } from "../config.ts";
-import { OperationTrace } from "../operation-trace.ts";
-import { explainer } from "../observability/explain.ts";
-import type { MemoryReservation, MemoryBudget } from "../callers/memory-budget.ts";
-import type { Telemetry } from "../observability/telemetry.ts";
-import { openRequestSpan } from "../observability/tracing.ts";
-import type { OpenStream } from "../engine/subscription.ts";
-import type { Clock } from "../util/clock.ts";
-import type { createLive } from "../live/live.ts";
-import type { Client } from "../rest/client/client.ts";
-import { type Identify, isNoCache } from "./identity.ts";
-import type { Origins } from "./request-target.ts";
+import type { MemoryReservation } from "../callers/memory-budget.ts";
 import { RequestScope } from "../callers/request-scope.ts";
-import type { ResponsePath } from "../engine/field-extensions.ts";
-import type { Scheduler } from "../engine/scheduler.ts";
-import type { Context, GatewayDetails, Steps } from "../graphql/core/context.ts";
-import { type OperationProgress, UNTRACKED } from "../rest/session/batch-loader.ts";
-import { openSession, type Session, sessionFor, type SharedSettings } from "../rest/session/session.ts";
-import type { Server } from "../rest/api/server.ts";
-import type { ResponseWriter } from "./response-writer.ts";
-import type { Admission } from "./admission.ts";
+import type { ExecutionArgs, OperationDetails } from "../engine/engine.ts";
+import type { OpenStream } from "../engine/subscription.ts";
+import { explainer } from "../observability/explain.ts";
+import { openRequestSpan } from "../observability/tracing.ts";
+import { OperationTrace } from "../operation-trace.ts";
+import type { GatewayDependencies } from "./dependencies.ts";
+import { OperationContext } from "./operation-context.ts";
 
-/** Dependencies shared by all request handlers. */
-export interface GatewayDependencies {
-  readonly config: Config;
-  readonly clock: Clock;
-  /** The schema with the served names of types. */
-  readonly schema: GraphQLSchema;
-  readonly rename: (text: string) => string;
-  readonly engine: Engine;
-  readonly client: Client;
-  readonly shared: SharedSettings;
-  readonly details: GatewayDetails;
-  readonly live: ReturnType<typeof createLive>;
-  readonly lookAhead: boolean;
-  /** The gateway's URL for callers; undefined: that of the request. */
-  readonly publicUrl: string | undefined;
-  /** Path below which callers reach the gateway, where `publicUrl` is not given. */
-  readonly prefix: string;
-  /** Origins whose pages may call the gateway, besides its own. */
-  readonly origins: Origins;
-  readonly identify: Identify;
-  readonly admission: Admission;
-  readonly memoryBudget: MemoryBudget;
-  readonly responseWriter: ResponseWriter;
-  readonly telemetry: Telemetry;
-  /** Whether callers may request `extensions.explain`. */
-  readonly isExplainable: boolean;
-  readonly scheduler: Scheduler;
-  /** Converts any error to the one that callers see. */
-  readonly publicError: (error: unknown) => GraphQLError;
-  /** Receives unexpected errors of requests. */
-  readonly onError: (error: unknown) => void;
-}
-
-/** The GraphQL operation of a request. */
-export interface OpenedOperation extends Execution {
+/** The open GraphQL operation of a request. */
+export interface OpenedOperation extends ExecutionArgs {
   readonly run: <Answer>(act: () => Answer) => Answer;
   /** Reports the operation with the HTTP status of its result, null by WebSocket, and ends its scope. */
   readonly end: (status: number | null) => void;
@@ -80,10 +32,10 @@ export function openOperation(
     scope,
     details,
     openContext: (progress) => {
-      // Queries of an unverified caller can be preempted. Its mutations cannot: they have permits of their own.
+      // Queries of an unverified caller can be preempted. Mutations cannot; those of unverified callers need a permit of another kind.
       if (details.type === "mutation") {
         if (scope.caller.verification !== "verified") dependencies.admission.mutation.acquire(scope);
-        scope.pinPermit();
+        scope.forbidPreemption();
       }
       return new OperationContext(dependencies, { request, scope, progress, operationTrace });
     },
@@ -96,123 +48,7 @@ export function openOperation(
   };
 }
 
-interface OperationSource {
-  readonly request: IncomingMessage;
-  readonly scope: RequestScope;
-  readonly progress?: OperationProgress;
-  readonly onRequest?: () => void;
-  /** Null unless the result reports how it was obtained. */
-  readonly operationTrace?: OperationTrace | null;
-}
-
-interface OperationState {
-  session: Session | null;
-  /** Results of `memoized`, by source and arguments. */
-  readonly computed: Map<object, Map<string, Promise<unknown>>>;
-  /** The last of the long work; never rejects. */
-  work: Promise<unknown>;
-}
-
-const keys = new WeakMap<object, string>();
-
-/** An argument as a short text: a list of names may be as long as a request, and the argument of many fields. */
-function keyOf(arg: unknown): string {
-  if (typeof arg !== "object" || arg === null) return JSON.stringify([arg]);
-  const key = keys.get(arg) ?? hash("sha256", JSON.stringify(arg), "base64url");
-  keys.set(arg, key);
-  return key;
-}
-
-/**
- * The context of one operation; with a trace, at one response path. A class, because the getters of an object literal
- * would give each object a hidden class of its own, which lives until the next full garbage collection, and with it all that
- * the operation has read.
- */
-export class OperationContext implements Context {
-  readonly gateway: GatewayDetails;
-  readonly server: Server;
-  readonly lookAhead: boolean;
-  readonly onFree: Context["onFree"];
-  readonly onScan: Context["onScan"];
-  readonly path: ResponsePath | null;
-  readonly at: Context["at"];
-  readonly #dependencies: GatewayDependencies;
-  readonly #source: OperationSource;
-  readonly #state: OperationState;
-
-  constructor(
-    dependencies: GatewayDependencies,
-    source: OperationSource,
-    path: ResponsePath | null = null,
-    state: OperationState = { session: null, computed: new Map(), work: Promise.resolve() },
-  ) {
-    const { operationTrace = null } = source;
-    this.gateway = dependencies.details;
-    this.server = dependencies.shared.server;
-    this.lookAhead = dependencies.lookAhead;
-    this.onFree = operationTrace && path && (() => operationTrace.add(null, { kind: "free", path }));
-    this.onScan =
-      operationTrace &&
-      path &&
-      ((compared, rows) => operationTrace.add(null, { kind: "scan", path, compared, rows }));
-    this.path = path;
-    this.at = operationTrace && ((below) => new OperationContext(dependencies, source, below, state));
-    this.#dependencies = dependencies;
-    this.#source = source;
-    this.#state = state;
-  }
-
-  /** Opened on first use: many operations read nothing. */
-  get session(): Session {
-    const session = (this.#state.session ??= this.#openSession());
-    const { operationTrace } = this.#source;
-    return operationTrace && this.path ? sessionFor(session, operationTrace.forPath(this.path)) : session;
-  }
-
-  get publicUrl(): string {
-    const { socket, headers } = this.#source.request;
-    const scheme = "encrypted" in socket ? "https" : "http";
-    const { publicUrl, prefix } = this.#dependencies;
-    return publicUrl ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin + prefix;
-  }
-
-  memoized<Result>(source: object, args: readonly unknown[], steps: () => Steps<Result>): Promise<Result> {
-    const computed = this.#state.computed.get(source) ?? new Map<string, Promise<unknown>>();
-    this.#state.computed.set(source, computed);
-    const key = args.map(keyOf).join();
-    // Safe: work of one source with equal arguments has one type of result.
-    const result = (computed.get(key) as Promise<Result> | undefined) ?? this.runCooperatively(steps());
-    computed.set(key, result);
-    return result;
-  }
-
-  runCooperatively<Result>(steps: Steps<Result>): Promise<Result> {
-    const { scope, progress = UNTRACKED } = this.#source;
-    const onStep = (bytes: number | undefined): boolean => {
-      if (bytes) progress.chargeMemory(bytes);
-      return !progress.isStopped;
-    };
-    const begin = (): Promise<Result> =>
-      new Promise((resolve, reject) =>
-        this.#dependencies.scheduler.runCooperatively(scope.caller, () => steps, resolve, reject, onStep),
-      );
-    // One after the other: many unfinished results take more memory than finished ones.
-    const work = this.#state.work.then(begin);
-    this.#state.work = work.catch(() => {});
-    return work;
-  }
-
-  #openSession(): Session {
-    const { request, scope, progress = UNTRACKED, onRequest, operationTrace = null } = this.#source;
-    const { client, shared, config } = this.#dependencies;
-    const bypassesCache = isNoCache(request);
-    const { MAX_UPSTREAM_WIDTH: concurrency, MAX_UPSTREAM_REQUESTS: requests } = config;
-    const bounds = { concurrency, requests, isBackground: false, ...(onRequest && { onRequest }) };
-    return openSession(client, scope, { shared, bounds, bypassesCache, progress, operationTrace });
-  }
-}
-
-/** Opens the stream of a subscription, and transfers the permit and the reservation of its request (`requestScope`) to it. */
+/** Opens the stream of a subscription, and transfers the permit and the memory reservation of its request (`requestScope`) to the stream. */
 export function openStream(
   dependencies: GatewayDependencies,
   request: IncomingMessage,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
 import { rejection } from "../engine/errors.ts";
-import { Collector, IN_SHORT_CHUNKS } from "../callers/collector.ts";
+import { BoundedBuffer, IN_SHORT_CHUNKS } from "../callers/bounded-buffer.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
@@ -13,9 +13,9 @@ const READ_BEFORE = rejection(
 );
 
 /**
- * Reads the body of a request. Calls back once with it, with why it is rejected, or with null when the caller disconnects before
- * it is complete. A body is JSON (a page of another origin can send forms and text without a CORS preflight, but not JSON), and
- * not longer than `maxBytes`, nor in short chunks.
+ * Reads the body of a request. Calls back once: with the body, with the error for which it is rejected, or with null when the caller
+ * disconnects before the body is complete. A body must be JSON, because a page of another origin can send forms and text without a CORS
+ * preflight, but not JSON. It must have at most `maxBytes` bytes, and must not come in many short chunks.
  */
 export function readBody(
   request: IncomingMessage,
@@ -32,7 +32,7 @@ export function readBody(
     return onBody(given && given.length > maxBytes ? tooLarge() : (given ?? READ_BEFORE));
   }
   if (request.headers["content-encoding"]) return onBody(ENCODED_BODY);
-  const received = new Collector(maxBytes, null);
+  const received = new BoundedBuffer(maxBytes, null);
   let isSettled = false;
   const settle = (body: Buffer | GraphQLError | null) => {
     if (isSettled) return;
@@ -49,26 +49,26 @@ export function readBody(
   request.once("end", () => settle(received.bytes()));
   request.once("close", () => settle(null));
   request.on("error", () => {});
-  // A middleware in front may have paused it.
+  // Middleware of an embedding server may have paused the request.
   request.resume();
 }
 
-/** Whether a body has been announced that is not read yet. */
+/** Whether a request has a body that was not read yet. */
 export const hasBody = ({ headers, readableEnded }: IncomingMessage): boolean =>
   !readableEnded &&
   (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 
-/** Maximum bytes of a body that are discarded before its connection ends. */
+/** Maximum bytes of a body that are discarded before its connection is closed. */
 const MAX_DISCARDED_BYTES = 256_000;
 
 /**
- * Closes the connection of a request behind its response, for which the rest of its body is not needed. What comes of that meanwhile is
- * discarded, because a connection that closes with unread bytes may lose the response. Too much of it ends the connection at once.
+ * Closes the connection after a response that does not need the rest of the request's body. The rest of the body is read and discarded,
+ * because closing a connection with unread bytes may lose the response. If the rest is too long, the connection is closed immediately.
  */
 export function discardBody(response: ServerResponse): void {
   response.setHeader("connection", "close");
   const { req: request } = response;
-  const received = new Collector(1, null, "last");
+  const received = new BoundedBuffer(1, null, "last");
   request.on("data", (chunk: Buffer) => {
     received.add(chunk);
     if (received.total > MAX_DISCARDED_BYTES || received.isInShortChunks()) request.socket.destroy();
@@ -76,7 +76,7 @@ export function discardBody(response: ServerResponse): void {
   request.on("error", () => {});
 }
 
-/** The body that a parser in front of the gateway has read, such as `express.json()`: it leaves the value at `body`. */
+/** The body that a parser of an embedding server has read, such as `express.json()`, which stores the value as `body`. */
 function readBefore({ body }: IncomingMessage & { readonly body?: unknown }): Buffer | null {
   if (body === undefined || Buffer.isBuffer(body)) return body ?? null;
   return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));

@@ -18,7 +18,10 @@ interface Sent<Body> {
 /** Responses are written in chunks, so that the read timeout applies to each chunk. */
 const WRITTEN_CHUNK_BYTES = 65_536;
 
-/** Longer responses, in characters, are written at once: all that are ready would wait for their readers together. */
+/**
+ * Longer responses, in characters, are written immediately. Shorter responses are written together after the pending I/O; long responses
+ * would then wait for their readers all at the same time.
+ */
 const SHORT_BODY_BYTES = 16_384;
 
 /** Shorter responses fit into one packet: compressing them saves nothing. */
@@ -27,7 +30,7 @@ const MIN_COMPRESSED_BYTES = 1_024;
 /** Writes responses to callers that may read slowly. */
 export function createResponseWriter(config: Config, callers: CallerRegistry, clock: Clock) {
   const { MAX_WAITING_BYTES, READ_TIMEOUT_MS } = config;
-  const waiting = countWaiting(MAX_WAITING_BYTES, callers);
+  const sendBuffers = createSendBufferBudget(MAX_WAITING_BYTES, callers);
 
   /** Writes a chunk and waits until it is drained. Closes the connection when that takes longer than `READ_TIMEOUT_MS`. */
   const write = async (response: ServerResponse, chunk: Uint8Array): Promise<void> => {
@@ -37,7 +40,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
       const watch = () => {
         cancel = clock.after(READ_TIMEOUT_MS, () => abortConnection(response));
       };
-      // Without a socket the response is queued behind another one of its connection: its reader is not to blame.
+      // Without a socket the response is queued behind another response of its connection, so that its reader is not slow.
       if (response.socket) watch();
       else response.once("socket", watch);
       const onDrained = () => {
@@ -49,18 +52,18 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     });
   };
 
-  /** Returns a function that counts bytes of a response as waiting until it is over. */
-  const openCount = (response: ServerResponse, caller: Caller): CountWaiting => {
-    const { count, close } = waiting.open(caller, () => abortConnection(response));
+  /** Returns a function that counts buffered bytes of a response until the response is closed. */
+  const openResponseAccount = (response: ServerResponse, caller: Caller): CountBuffered => {
+    const { count, close } = sendBuffers.open(caller, () => abortConnection(response));
     onceClosed(response, close);
     return count;
   };
 
-  /** Writes bytes of a body, which count until they are read. */
+  /** Writes bytes of a body. Each chunk counts as buffered until it is written. */
   const writeBytes = async (
     response: ServerResponse,
     bytes: Uint8Array,
-    count: CountWaiting,
+    count: CountBuffered,
   ): Promise<void> => {
     for (let from = 0; from < bytes.length; from += WRITTEN_CHUNK_BYTES) {
       const chunk = bytes.subarray(from, from + WRITTEN_CHUNK_BYTES);
@@ -70,9 +73,9 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
   };
 
   /**
-   * Sends a complete response, compressed when the caller accepts gzip. The length of a compressed response can leak
-   * secrets to a page that makes the browser request its own text beside them (BREACH). That does not apply here:
-   * browsers never send tokens by themselves. Calls `onEncoded` once, when the response takes no memory but what counts as waiting.
+   * Sends a complete response, compressed when the caller accepts gzip. In general, the length of a compressed response can leak secrets to
+   * a page that makes the browser send requests with text of the page (BREACH). That attack is not possible here, because browsers never
+   * add tokens by themselves. Calls `onEncoded` once, when the only memory of the response is counted as buffered.
    */
   const send = async (
     response: ServerResponse,
@@ -83,10 +86,10 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     const { status, headers, body: text } = sent;
     if (text.length > SHORT_BODY_BYTES) return sendLong(response, sent, caller, onEncoded);
     onEncoded();
-    // Short responses are written together: after the first write the reader is awake, and the others cost half as much.
+    // Short responses are written together. The first write wakes up the reading process, and further writes cost half as much.
     await new Promise<void>(afterPendingIo);
     if (isClosed(response)) return;
-    // Where the connection has nothing left to write, a short response need not be counted.
+    // A short response is not counted if the connection has nothing else to write.
     if (text.length < MIN_COMPRESSED_BYTES && response.socket?.writableLength === 0) {
       response.writeHead(status, { "content-length": Buffer.byteLength(text), ...headers });
       response.end(text);
@@ -95,7 +98,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     await sendLong(response, sent, caller, () => {});
   };
 
-  /** Sends a response whose bytes count as waiting, in chunks. Its body is compressed first if the caller accepts that. */
+  /** Sends a response in chunks, and counts its bytes as buffered. The body is compressed first if the caller accepts gzip. */
   const sendLong = async (
     response: ServerResponse,
     sent: { -readonly [Key in keyof Sent<string>]: Sent<string>[Key] },
@@ -103,13 +106,13 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     onEncoded: () => void,
   ): Promise<void> => {
     if (isClosed(response)) return onEncoded();
-    const count = openCount(response, caller);
+    const count = openResponseAccount(response, caller);
     const plain = Buffer.from(sent.body);
-    // Nothing else keeps the string while its bytes are compressed.
+    // Releases the string, which would otherwise stay in memory while its bytes are compressed.
     sent.body = "";
     // The body counts while it is being compressed as well.
     count(plain.length);
-    // It may have been the one response too many.
+    // Counting the body may have disconnected this reader.
     if (isClosed(response)) return onEncoded();
     const isLong = plain.length >= MIN_COMPRESSED_BYTES;
     const isCompressed = isLong && acceptsGzip(response.req.headers["accept-encoding"]);
@@ -133,7 +136,7 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
   ): Promise<void> => {
     // A caller that has disconnected has ended its scope, and with it the body.
     if (isClosed(response)) return;
-    const count = openCount(response, caller);
+    const count = openResponseAccount(response, caller);
     response.writeHead(status, headers);
     // Leaving the loop cancels the source of the body.
     for await (const chunk of body) {
@@ -145,34 +148,40 @@ export function createResponseWriter(config: Config, callers: CallerRegistry, cl
     response.end();
   };
 
-  return { send, stream, openCount, openWaiting: waiting.open, waitingBytes: waiting.total };
+  return {
+    send,
+    stream,
+    openResponseAccount,
+    openAccount: sendBuffers.open,
+    waitingBytes: sendBuffers.total,
+  };
 }
 
 export type ResponseWriter = ReturnType<typeof createResponseWriter>;
 
-/** Adds bytes that wait for a reader, or subtracts them. */
-export type CountWaiting = (bytes: number) => void;
+/** Adds bytes to the buffered bytes of a reader; a negative number subtracts them. */
+export type CountBuffered = (bytes: number) => void;
 
-interface Waiting {
+interface BufferedReader {
   readonly caller: Caller;
   /** Disconnects the reader. */
   readonly abort: () => void;
   bytes: number;
 }
 
-/** Counts the bytes of responses and messages that wait for slow readers, and disconnects readers when there are too many. */
-function countWaiting(maxBytes: number, callers: CallerRegistry) {
+/** Counts the bytes of responses and messages that are buffered for slow readers, and disconnects readers when there are too many. */
+function createSendBufferBudget(maxBytes: number, callers: CallerRegistry) {
   const quota = callers.quota({ total: maxBytes, perCaller: maxBytes });
-  /** In the order in which they began. */
-  const readers = new LinkedList<Waiting>();
+  /** The readers, in the order in which their responses began. */
+  const readers = new LinkedList<BufferedReader>();
 
-  const add = (reader: Waiting, bytes: number): void => {
+  const add = (reader: BufferedReader, bytes: number): void => {
     reader.bytes += bytes;
     quota.add(reader.caller, bytes);
   };
 
-  /** Disconnects readers until the limit is met: the oldest response of the account with the most waiting bytes first. */
-  const shrink = (): void => {
+  /** Disconnects readers until the limit is met: first the oldest response of the caller with the most buffered bytes. */
+  const evictSlowReaders = (): void => {
     while (quota.taken > maxBytes) {
       const largest = quota
         .billedCallers()
@@ -186,13 +195,13 @@ function countWaiting(maxBytes: number, callers: CallerRegistry) {
 
   return {
     total: () => quota.taken,
-    /** Counts the waiting bytes of a reader until `close`. `abort` disconnects it. */
+    /** Opens the account of a reader: `count` counts its buffered bytes until `close`. `abort` disconnects the reader. */
     open: (caller: Caller, abort: () => void) => {
       const link = readers.add({ caller, abort, bytes: 0 });
-      const count: CountWaiting = (bytes) => {
+      const count: CountBuffered = (bytes) => {
         if (!readers.has(link)) return;
         add(link.member, bytes);
-        shrink();
+        evictSlowReaders();
       };
       const close = (): void => {
         if (!readers.has(link)) return;
@@ -207,17 +216,17 @@ function countWaiting(maxBytes: number, callers: CallerRegistry) {
 /** Compresses in the thread pool, without blocking the event loop. */
 export const compress: (bytes: Uint8Array | string) => Promise<Buffer> = promisify(gzip);
 
-/** Compresses a response; a short one at once, as proxies do: it would take longer to reach the thread pool. */
+/** Compresses a response. A short one is compressed synchronously, as proxies do, because the thread pool would take longer. */
 const compressOnce = (bytes: Uint8Array): Buffer | Promise<Buffer> =>
   bytes.length <= WRITTEN_CHUNK_BYTES ? gzipSync(bytes, { level: 1 }) : compress(bytes);
 
-/** Compresses a body as it is read, each part so that it can be read when it arrives. Breaks off when the body does. */
+/** Compresses a body chunk by chunk, and flushes after each, so that the reader can decode every chunk. Fails when the body fails. */
 export async function* compressEach(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  // Its error also destroys the stream that is read here.
+  // An error of the body also destroys the stream that is read here.
   yield* pipeline(body, createGzip({ flush: constants.Z_SYNC_FLUSH }), () => {});
 }
 
-/** Whether an `accept-encoding` header accepts gzip: only a weight of zero refuses what it names. */
+/** Whether an `accept-encoding` header accepts gzip. A coding is accepted unless its weight is zero. */
 export function acceptsGzip(header = ""): boolean {
   const codings = header.toLowerCase().split(",");
   const named = (coding: RegExp) => codings.find((each) => coding.test(each));

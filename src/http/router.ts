@@ -6,28 +6,32 @@ import { afterPendingIo } from "../engine/scheduler.ts";
 import { type Identity, RequestScope } from "../callers/request-scope.ts";
 import { LinkedList } from "../util/linked-list.ts";
 import { discardBody, hasBody, readBody } from "./request-body.ts";
-import { MAX_PIPELINED_REQUESTS, onceClosed, responsesOn, unanswered, watch } from "./connections.ts";
+import { MAX_PIPELINED_REQUESTS, onceClosed, responsesOn, unanswered, trackResponse } from "./connections.ts";
 import { Permit } from "./admission.ts";
-import { acceptsEvents } from "./graphql/encoding.ts";
-import { codeOf, type Protocol, reject, sendText } from "./rejection.ts";
-import type { GatewayDependencies } from "./operation.ts";
+import { acceptsEvents } from "./graphql/content-negotiation.ts";
+import { codeOf, type Protocol, reject } from "./error-response.ts";
+import { sendText } from "./text-response.ts";
+import type { GatewayDependencies } from "./dependencies.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
-import { hasValidUrl, isAmong, isOwnLocalPage, readTarget } from "./request-target.ts";
+import { hasValidUrl, isAmong, isOwnLocalPage, normalizeTarget } from "./request-target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Executes a request and writes its result; its scope ends before, or with the last chunk. `body` is null unless it is a POST. */
+/**
+ * Executes a request and writes its result. The scope ends once the result is encoded, before it is written, or with the last chunk of a
+ * streamed result. `body` is null unless the request is a POST.
+ */
 export type Execute = (response: ServerResponse, body: Buffer | null, scope: RequestScope) => Promise<void>;
 
 interface Routes {
   readonly graphql: Execute;
   /** Null when `/mcp` is off. */
   readonly mcp: Execute | null;
-  /** Downloads, exports and the page of GraphiQL. Each returns false when the request is none of its own. */
+  /** Downloads, exports and the page of GraphiQL. Each returns false for requests of other routes. */
   readonly others: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[];
 }
 
-/** Longest message of an agent, in bytes. The protocol's package takes 100 times longer to read one than the parser of JSON. */
+/** Maximum size of a message of an agent, in bytes. The MCP SDK takes 100 times longer to read a message than `JSON.parse`. */
 const MAX_MESSAGE_BYTES = 65_536;
 
 const OTHER_ORIGIN = rejection("Expected no Origin or one of CORS_ORIGINS, got another.", "BAD_REQUEST", {
@@ -38,12 +42,12 @@ const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?
 
 /** Routes requests: GraphQL by POST, probes and metrics, downloads, exports, the page, and the rest. Applies CORS, load and body limits. */
 export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, others }: Routes) {
-  const { config, origins, identify, admission, telemetry } = dependencies;
+  const { config, origins, resolveIdentity, admission, telemetry } = dependencies;
   const open = new LinkedList<ServerResponse>();
   let draining = false;
   let onEmpty: (() => void) | null = null;
-  // Never `*`, and no credentials: tokens are sent in a header that only the page's own code can set. So an allowed page may send
-  // any header: those that monitoring adds have no end.
+  // The origin is never `*`, and credentials are not allowed: tokens are sent in a header that only the code of a page can set. An allowed
+  // page may send any header, because monitoring tools add headers of their own.
   const allow = cors({
     origin: [...origins],
     methods: ["GET", "POST"],
@@ -65,7 +69,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
 
   /** Serves the requests of a protocol: acquires a permit, reads the body, executes the request. */
   const serve = (protocol: Protocol, execute: Execute, maxBytes: number): Listener => {
-    /** A permit for a request, which may be a subscription if it accepts an event stream and a stream is free. */
+    /** A permit for a request: the permit of a stream, if the request accepts event streams and such a permit is free, or of an operation. */
     const permitFor = ({ headers }: IncomingMessage, { caller }: Identity) => {
       const mayLast = protocol === "graphql" && acceptsEvents(headers.accept);
       const permit = mayLast ? admission.stream.tryAcquire(caller) : null;
@@ -77,11 +81,11 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
      * each socket once per tick, so a close that follows the request is visible two ticks later.
      */
     const run = (identity: Identity, permit: Permit, response: ServerResponse, body: Buffer | null): void => {
-      // Before it is scheduled, so that the permit of an unverified caller can be preempted meanwhile.
+      // The scope is opened before the operation is scheduled, so that the permit of an unverified caller can be preempted meanwhile.
       const scope = new RequestScope(identity, config.REQUEST_TIMEOUT_MS);
       scope.holdPermit(permit);
 
-      // A time slice runs the tasks of many requests, in the trace context of the first.
+      // Restores the trace context, because a time slice runs the tasks of many requests in the context of the first.
       const begin = context.bind(context.active(), () => {
         onceClosed(response, () => scope.end("disconnected"));
         execute(response, body, scope).catch((error: unknown) => {
@@ -93,7 +97,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     };
 
     return (request, response) => {
-      const identity = identify(request);
+      const identity = resolveIdentity(request);
       const permit = permitFor(request, identity);
       if (!(permit instanceof Permit)) return rejectAs(permit, protocol, identity, response);
       if (request.method !== "POST") return run(identity, permit, response, null);
@@ -105,7 +109,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
         permit.release();
         if (body) rejectAs(body, protocol, identity, response);
       });
-      // A body that does not arrive excludes no other caller.
+      // The permit is preemptible until the body has been read, so that a body that never arrives does not keep other callers out.
       afterPendingIo(() => isRead || permit.allowPreemption("idle", () => refuse(request.socket, 408)));
     };
   };
@@ -115,21 +119,21 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
 
   const serveMessage = mcp && serve("mcp", mcp, Math.min(maxBodyBytes, MAX_MESSAGE_BYTES));
 
-  /** Where the body of a POST is read. */
+  /** The paths at which the body of a POST is read. */
   const readers = new Set(serveMessage ? ["/graphql", "/mcp"] : ["/graphql"]);
 
   const serveMcp: Listener = (request, response) => {
     const { origin, host } = request.headers;
-    // A page that no setting names may be one that rebinds DNS.
+    // An unknown page may have reached this gateway by DNS rebinding.
     const isKnownPage = origin === undefined || isAmong(origins, origin) || isOwnLocalPage(origin, host);
     // Without sessions, MCP has only POST.
     if (request.method !== "POST") response.writeHead(405, { allow: "POST" }).end();
     else if (isKnownPage) serveMessage?.(request, response);
-    else rejectAs(OTHER_ORIGIN, "mcp", identify(request), response);
+    else rejectAs(OTHER_ORIGIN, "mcp", resolveIdentity(request), response);
   };
 
   let collecting: Promise<string> | null = null;
-  /** Collects the metrics once for all requests that come meanwhile, such as pipelined ones. */
+  /** Collects the metrics once for all concurrent requests, such as pipelined ones. */
   const collectMetrics = (): Promise<string> =>
     (collecting ??= telemetry.registry.metrics().finally(() => void (collecting = null)));
 
@@ -152,17 +156,17 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
     else sendText(response, 404, "not found\n");
   };
 
-  const listen: Listener = (request, response) => {
+  const handleRequest: Listener = (request, response) => {
     const link = open.add(response);
-    watch(response, () => {
+    trackResponse(response, () => {
       open.remove(link);
       if (open.size === 0) onEmpty?.();
     });
     if (unanswered(request.socket) > MAX_PIPELINED_REQUESTS) return void request.socket.destroy();
-    readTarget(request);
+    normalizeTarget(request);
     const isRead = request.method === "POST" && readers.has(pathOf(request));
     if (!isRead && hasBody(request)) discardBody(response);
-    // Once Node has declined the offer of another protocol, it drops what follows in the same packet.
+    // After Node has declined an offer of another protocol, it drops further requests in the same packet.
     if (request.headers.upgrade !== undefined) response.setHeader("connection", "close");
     if (draining) closeAfter(response);
     if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
@@ -171,7 +175,7 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
   };
 
   return {
-    listen,
+    handleRequest,
     /** Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. */
     announceEnd: () => {
       if (draining) return;
@@ -196,12 +200,12 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
 }
 
 /**
- * Makes a response the last one of its connection. A download under way does not say so: some clients would take the close
- * for the end of the body, and a truncated log would look complete.
+ * Makes a response the last one of its connection. A download does not announce the close: some clients would take the close for the end of
+ * the body, so that a truncated log would look complete.
  */
 function closeAfter(response: ServerResponse): void {
   const { url = "", socket } = response.req;
-  // Responses behind one that closes would be lost.
+  // Responses after a response that closes the connection would be lost.
   for (const earlier of responsesOn(socket)) if (!earlier.headersSent) earlier.removeHeader("connection");
   if (response.headersSent || /^\/(?:downloads|export)\//.test(url))
     response.once("close", () => afterPoll(QUIET_MS, () => unanswered(socket) || socket.destroySoon()));

@@ -9,7 +9,7 @@ import {
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { reset, unanswered } from "./connections.ts";
-import { readTarget } from "./request-target.ts";
+import { normalizeTarget } from "./request-target.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
 export const SOCKET_LIMITS = {
@@ -20,7 +20,7 @@ export const SOCKET_LIMITS = {
   connectionsCheckingInterval: 1_000,
   /** Maximum time without any activity on the socket while a response is written. */
   timeout: 30_000,
-  /** Time that a connection waits for its next request. Node sends it in `Keep-Alive`, and waits a second longer itself. */
+  /** Time for which a connection waits for its next request. Node sends the time in `Keep-Alive`, and itself waits a second longer. */
   keepAliveTimeout: 75_000,
 };
 
@@ -38,15 +38,15 @@ export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMI
 }
 
 /**
- * Makes a listener for `upgrade` that calls `listener` for WebSockets. A server's requests that offer another protocol, such
- * as `h2c`, are served as without the offer.
+ * Creates a listener for `upgrade` that calls `listener` for WebSockets. Requests that offer another protocol, such as `h2c`, are served as
+ * if they had not offered it.
  */
 export const forWebSockets = (listener: UpgradeListener) =>
   function (this: unknown, ...[request, socket, head]: Parameters<UpgradeListener>): void {
-    // The answers to earlier requests would be lost. No client takes another protocol in between.
+    // The responses to earlier requests would be lost. No client upgrades while it waits for responses.
     if (unanswered(request.socket) > 0) socket.destroy();
     else if (request.headers.upgrade?.toLowerCase() === "websocket") {
-      readTarget(request);
+      normalizeTarget(request);
       listener(request, socket, head);
     } else if (!(this instanceof Server)) socket.destroy();
     else if (hasReadBody(request, socket)) serveLast(this, request);
@@ -55,10 +55,10 @@ export const forWebSockets = (listener: UpgradeListener) =>
 
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** Rejects with a status what has no response: a WebSocket, or a request that does not arrive. */
+/** Rejects, with a status, a socket without a response object: a WebSocket, or a request that does not arrive. */
 export function refuse(socket: Duplex, status: number): void {
   socket.on("error", () => socket.destroy());
-  // Clients that leave their side open would keep the socket, which nothing else times out or closes on shutdown.
+  // Destroys the socket even if the client leaves its side open, because nothing else would close the socket, not even the shutdown.
   socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
@@ -67,9 +67,9 @@ export function refuse(socket: Duplex, status: number): void {
 const OFFER = new Set(["connection", "upgrade", "http2-settings"]);
 
 /**
- * Serves a request as if it had offered no other protocol. Java's `HttpClient` and `curl --http2` offer `h2c` with their
- * first request. A server with a listener for `upgrade` gets them all as upgrades: so the connection begins again, with a
- * head that lacks the offer.
+ * Serves a request as if it had offered no other protocol. Java's `HttpClient` and `curl --http2` offer `h2c` with their first request. A
+ * server with a listener for `upgrade` receives every offer as an upgrade, so that the head is written back to the socket without the
+ * offer, and the socket is passed to the server as a new connection.
  */
 function serveWithoutUpgrade(
   server: Server,
@@ -86,11 +86,11 @@ function serveWithoutUpgrade(
   server.emit("connection", socket);
 }
 
-/** Whether Node reads the body of an upgrade, as 26 does. Until all of it has come, another stream stands for the socket. */
+/** Whether Node itself reads the body of an upgrade request, as Node 26 does, and passes another stream instead of the socket meanwhile. */
 const hasReadBody = (request: IncomingMessage, socket: Duplex): boolean =>
   socket !== request.socket || request.readableLength > 0;
 
-/** Serves a request whose body Node reads. Nothing else is read from its connection, which closes after the response. */
+/** Serves an upgrade request whose body Node reads. The connection serves no further request, and is closed after the response. */
 function serveLast(server: Server, request: IncomingMessage): void {
   const { socket } = request;
   socket.on("error", () => socket.destroy());
@@ -105,8 +105,8 @@ function serveLast(server: Server, request: IncomingMessage): void {
 export const QUIET_MS = 1_000;
 
 /**
- * Calls back after some milliseconds, when the sockets have just been read: one that looks idle then has no request that
- * waits in the buffers of the system. Does not keep the process running.
+ * Calls back after some milliseconds, directly after the sockets were read, so that no idle connection has an unread request in the buffers
+ * of the operating system. Does not keep the process running.
  */
 export const afterPoll = (ms: number, callback: () => void): void =>
   void setTimeout(() => setImmediate(callback), ms).unref();

@@ -20,18 +20,18 @@ import { createTailPoll, type TailSource } from "./tail-poll.ts";
 export interface LiveSettings {
   readonly callers: CallerRegistry;
   readonly clock: Clock;
-  /** Maximum upstream requests of one token's subscriptions in a minute, of those that upstream counts together. */
+  /** Maximum upstream requests per minute of one token's subscriptions, for each upstream rate limit. */
   readonly requestsPerMinute: number;
-  /** The upstream rate limit that counts requests to an endpoint of this server; null when it is not known. */
+  /** The upstream rate limit that applies to an endpoint of this server; null when it is unknown. */
   readonly limitOf: (endpoint: AnyEndpoint) => RateLimit | null;
-  /** The limit of all endpoints without one of their own. */
+  /** The rate limit of all endpoints without a limit of their own. */
   readonly commonLimit: RateLimit | null;
   readonly client: SessionClient;
   readonly shared: SharedSettings;
   readonly memoryBudget: MemoryBudget;
-  /** Maximum concurrent upstream requests of the polls that begin together. */
+  /** Maximum concurrent upstream requests of polls that are read together. */
   readonly concurrency: number;
-  /** Longest time of a poll without its waits for the rate limit, in milliseconds. */
+  /** Maximum duration of a poll, in milliseconds. Waits for the rate limit do not count. */
   readonly timeoutMs: number;
 }
 
@@ -43,11 +43,11 @@ interface SharedPoll {
   subscribers: number;
 }
 
-/** State of one token, also after its last subscription: connecting again renews no rate limit. */
+/** State of one token. It outlives the last subscription, so that connecting again does not reset the rate limit. */
 interface CallerPolls {
-  /** By the rate limits that upstream has for them. */
+  /** Schedulers by the upstream rate limit of their polls. */
   readonly schedulers: Map<RateLimit | null, PollScheduler>;
-  /** By the keys of their sources. */
+  /** Polls by the keys of their sources. */
   readonly polls: Map<string, SharedPoll>;
   readonly identity: Identity;
   readonly reservation: MemoryReservation;
@@ -55,10 +55,10 @@ interface CallerPolls {
 
 const MINUTE_MS = 60_000;
 
-/** The share of an upstream rate limit that subscriptions may use, whatever the settings say. The other half is left to operations. */
+/** The share of an upstream rate limit that subscriptions may use, whatever the settings say. Operations have the rest. */
 const LIMIT_SHARE = 0.5;
 
-/** The share of a minute's requests that may be sent at once. The fewer, the more evenly the others are spread over the minute. */
+/** The share of a minute's requests that may be sent as a burst. The smaller the burst, the more evenly the other requests are spread. */
 const POLL_BURST_SHARE = 1 / 6;
 
 /** Polls the upstream service for the subscriptions of all tokens. Tokens share nothing. */
@@ -66,7 +66,7 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
   const { requestsPerMinute, limitOf, commonLimit, concurrency, timeoutMs } = settings;
   let count = 0;
   const callerPolls = callers.perCaller((caller): CallerPolls => {
-    // Subscribers with the same token share the requests, so none of their own ids is right.
+    // Subscribers with the same token share the requests, so that the polls have a request id of their own.
     const identity: Identity = { caller, requestId: randomUUID(), trace: null };
     const reservation = memoryBudget.open(new RequestScope(identity, Number.POSITIVE_INFINITY));
     return { schedulers: new Map(), polls: new Map(), identity, reservation };
@@ -97,7 +97,7 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
     return scheduler;
   };
 
-  /** Joins the poll of a source since the token was accepted. `leave` removes it with its last user. */
+  /** Joins the poll of a source, or adds it. After the token was revoked, a new poll is added. `leave` removes the poll with its last user. */
   const join = <Shared extends Poll>(
     caller: Caller,
     { key: source, endpoint }: Source,
@@ -143,7 +143,7 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
         timing.wake();
         return stream;
       },
-      /** Subscribes to what is appended from a position on. The poll of its run shows when that has ended. */
+      /** Subscribes to items that are appended after a position. The poll of the run shows when the run has ended. */
       tail: <Position, Item>(source: TailSource<Position, Item>, position: Position) => {
         const run = joinState(caller, source.run);
         const { poll, timing, leave } = join(caller, source, (chargeRetained, own) =>
@@ -162,7 +162,7 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
             if (isOver) timing.readFirst();
             else timing.wake();
           },
-          // Its own poll reports an outage of the whole upstream service.
+          // The poll of the items itself reports an outage of the whole upstream service.
           fail: (error, isLast) => {
             if (isLast || !timing.isFailing()) stream.fail(error, isLast);
           },
@@ -171,13 +171,13 @@ export function createLive({ callers, clock, client, shared, memoryBudget, ...se
         return stream;
       },
     }),
-    /** Counts an upstream request that an event of the caller causes. */
+    /** Counts an upstream request that was sent for an event of the caller. */
     recordSent: (caller: Caller) => callerPolls.find(caller)?.schedulers.get(commonLimit)?.recordSent(),
     polls: (): number => count,
   };
 }
 
-/** Charges the memory that one poll keeps to its caller. */
+/** Returns a function that charges the retained memory of one poll to its caller. */
 function chargeIn(reservation: MemoryReservation): ChargeRetained {
   let charged = 0;
   return (bytes) => {

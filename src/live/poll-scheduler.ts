@@ -4,19 +4,19 @@ import type { SlidingWindow } from "../util/sliding-window.ts";
 import type { Session } from "../rest/session/session.ts";
 import type { LiveStream } from "./stream.ts";
 
-/** Something that is read again and again for its subscribers. */
+/** A read that is repeated for its subscribers. */
 export interface Poll {
-  /** Polls with an equal key can be read by one upstream request, and are read together when they are due. */
+  /** Polls with the same key can be read by one upstream request, and are read together when they are due. */
   readonly batchKey?: string | null | undefined;
   /** Whether a subscriber needs a read. */
   readonly isWanted: () => boolean;
-  /** Whether its subscribers only take what was read last. Later ones have a poll of their own: runs are resumed. */
+  /** Whether the last read was final. Later subscribers get a new poll, because a run can be resumed. */
   readonly isOver: () => boolean;
   /**
    * Reads once. Resolves with whether anything has changed. `latenessMs` returns how long ago the read was due, in milliseconds.
    */
   readonly read: (session: Session, latenessMs: () => number) => Promise<boolean>;
-  /** The streams that its errors concern. */
+  /** The streams that receive the errors of the poll. */
   readonly streams: () => Iterable<Pick<LiveStream<unknown>, "fail">>;
 }
 
@@ -28,20 +28,20 @@ export type OpenSession = (acquire: (send: () => void) => void) => {
   readonly end: () => void;
 };
 
-/** The interval after a change, and the longest one, in milliseconds. It doubles while nothing changes. */
+/** The interval after a change, and the maximum interval, in milliseconds. The interval doubles while nothing changes. */
 const FIRST_INTERVAL_MS = 1_000;
 const MAX_INTERVAL_MS = 5_000;
 
-/** The shortest pause between two reads, where the first one was late, in milliseconds. */
+/** The minimum pause between two reads if the first read was late, in milliseconds. */
 const MIN_PAUSE_MS = 500;
 
-/** The longest interval while reads fail, in milliseconds. */
+/** The maximum interval while reads fail, in milliseconds. */
 const MAX_BACKOFF_MS = 15_000;
 
-/** How long a new poll waits for others to join its request, in milliseconds: a page subscribes to many runs at once. */
+/** How long a new poll waits for others to join its request, in milliseconds, because a page subscribes to many runs at once. */
 const GATHER_MS = 20;
 
-/** How long reads may fail until subscribers receive the error, in milliseconds. */
+/** How long reads may fail before subscribers receive the error, in milliseconds. */
 const SURVIVED_MS = 60_000;
 
 /** Reads that fail, or do not begin because upstream requested a pause. */
@@ -52,14 +52,14 @@ interface Outage {
 
 interface ScheduledPoll {
   readonly poll: Poll;
-  /** When the next read is due; infinite while one is under way, unless another one is needed after it. */
+  /** When the next read is due; infinite while a read is in flight, unless another read is needed afterwards. */
   dueAt: number;
   isReading: boolean;
   intervalMs: number;
-  /** Whether it is read before all others that are due. */
+  /** Whether the poll is read before all other due polls. */
   isUrgent: boolean;
   outage: Outage | null;
-  /** Whether the subscribers have received the error of the present outage. */
+  /** Whether the subscribers have received the error of the current outage. */
   isReported: boolean;
 }
 
@@ -71,10 +71,10 @@ interface QueuedRequest {
 }
 
 /**
- * Reads the polls of one token that upstream counts by one rate limit. A poll begins when it is due and the sliding window
- * has room for a request; the one that has been due longest goes first, whatever became of its last read. Further requests of
- * polls that have begun wait in a queue, which goes before polls that have not. So nothing is read twice because the limit is reached.
- * Intervals end on multiples of their length since the start: polls with the same interval are due together.
+ * Reads the polls of one token that share an upstream rate limit. A poll begins when it is due and the sliding window has room for a request.
+ * The poll that has been due longest goes first, whether or not its last read succeeded. Further requests of polls that have begun wait in a
+ * queue, which is served before polls that have not begun, so that no read is interrupted and repeated because the limit is reached.
+ * Intervals end on multiples of their length since the start, so that polls with the same interval are due together.
  */
 export class PollScheduler {
   readonly #clock: Clock;
@@ -83,9 +83,9 @@ export class PollScheduler {
   readonly #polls = new Set<ScheduledPoll>();
   readonly #queue: QueuedRequest[] = [];
   readonly #start: number;
-  /** No poll begins before: upstream requested a pause. */
+  /** The time before which no poll begins, because the upstream service requested a pause. */
   #pausedUntil: number;
-  /** Since when upstream has requested pauses and no read has succeeded. */
+  /** The outage since the upstream service began to request pauses, while no read succeeds. */
   #pause: Outage | null = null;
   #cancelTimer = (): void => {};
 
@@ -101,7 +101,7 @@ export class PollScheduler {
     this.#rate.record(this.#clock.now());
   }
 
-  /** Adds a poll, which is read soon. */
+  /** Adds a poll, which is first read after `GATHER_MS`. */
   add(poll: Poll) {
     const scheduled: ScheduledPoll = {
       poll,
@@ -126,9 +126,9 @@ export class PollScheduler {
       readSoon: () => readSoon(false),
       /** Makes the poll due now, before all others. */
       readFirst: () => readSoon(true),
-      /** Whether its last read has failed. */
+      /** Whether the last read has failed. */
       isFailing: () => scheduled.outage !== null,
-      /** Whether it has failed for good or is over: no subscriber can join it any more. */
+      /** Whether the poll has failed permanently or is over, so that no subscriber can join it. */
       isOver: () => !this.#polls.has(scheduled) || poll.isOver(),
       remove: () => {
         this.#polls.delete(scheduled);
@@ -176,7 +176,7 @@ export class PollScheduler {
     if (!next) return false;
     const key = next.poll.batchKey;
     const batch = due.filter((each) => each === next || (key != null && each.poll.batchKey === key));
-    // For its first request.
+    // Counts the first request of the batch.
     this.#rate.record(now);
     let isPaid = true;
     const { session, end } = this.#open((send) => {
@@ -210,30 +210,30 @@ export class PollScheduler {
     const interval = (scheduled.intervalMs = Math.min(ms, maxMs));
     const elapsed = this.#clock.now() - this.#start;
     const dueAt = this.#start + (Math.floor((elapsed + MIN_PAUSE_MS) / interval) + 1) * interval;
-    // It may have been made due meanwhile.
+    // The poll may have been made due during the read.
     scheduled.dueAt = Math.min(scheduled.dueAt, dueAt);
   }
 
   #fail(scheduled: ScheduledPoll, wasDueAt: number, error: unknown): void {
-    // The memory of a caller is also used up by other operations, for a while.
+    // An exceeded memory limit is transient, because other operations of the caller use the same memory for a while.
     if (!isTransient(error) && !isGatewayError(error, "REQUEST_LIMIT_EXCEEDED"))
       return this.#end(scheduled, error);
     const now = this.#clock.now();
     scheduled.outage ??= { since: now, error };
-    // An upstream service that is down names the time when it may be back, which is no request to pause.
+    // `Retry-After` of an upstream service that is down is the time when it may be back, not a request to pause.
     const { retryAfterSeconds = 0, upstream } = error.code === "RATE_LIMITED" ? error.details : {};
-    // A rate limit that is reached without a rejection lasts for a moment.
+    // A rate limit of the gateway itself, without an upstream status, is exceeded only for a moment.
     const pauseMs = Math.min(retryAfterSeconds * 1_000, upstream?.status ? Infinity : MAX_BACKOFF_MS);
     if (pauseMs > 0) {
       this.#pause ??= { since: now, error };
       this.#pausedUntil = Math.max(this.#pausedUntil, now + pauseMs);
     }
-    // After a pause it keeps its age.
+    // A paused poll keeps its due time, and thereby its position among the due polls.
     if (this.#pausedUntil > now) scheduled.dueAt = wasDueAt;
     else this.#setInterval(scheduled, 2 * scheduled.intervalMs, MAX_BACKOFF_MS);
   }
 
-  /** Reports each outage once it lasts for a minute to the subscribers of a poll. Returns when the next report is due. */
+  /** Reports each outage to the subscribers of its poll once it has lasted for a minute. Returns when the next report is due. */
   #reportOutages(now: number): number {
     const isPaused = now < this.#pausedUntil;
     let nextAt = Number.POSITIVE_INFINITY;

@@ -4,20 +4,20 @@ import type { Poll } from "./poll-scheduler.ts";
 import { LiveStream } from "./stream.ts";
 
 export interface Source {
-  /** Identifies what is polled: subscribers with the same token and key share a poll. */
+  /** The key of the poll: subscribers with the same token and key share it. */
   readonly key: string;
-  /** The endpoint that it mostly reads: its upstream rate limit counts the reads. */
+  /** The endpoint of most reads of the poll, whose upstream rate limit counts all of them. */
   readonly endpoint: AnyEndpoint;
 }
 
 /**
- * A value of the upstream service that subscribers watch. Functions that take a state are methods, which are bivariant: a poll of a log
- * follows a run of any type.
+ * A value of the upstream service that subscribers watch. Functions that take a state are methods, which are bivariant, because the poll of a
+ * log follows a run of any type.
  */
 export interface StateSource<State extends object> extends Source, Pick<Poll, "batchKey"> {
   /**
-   * Reads the value. Returns the same object as before when nothing has changed. `isSeen`: whether all subscribers have taken
-   * every event of the state before.
+   * Reads the value. Returns the object `before` when nothing has changed. `isSeen`: whether all subscribers have taken every event of the
+   * state `before`.
    */
   read(session: Session, before: State | null, isSeen: boolean): Promise<State>;
   isFinal(state: State): boolean;
@@ -26,23 +26,23 @@ export interface StateSource<State extends object> extends Source, Pick<Poll, "b
 }
 
 /**
- * Charges the bytes that a poll keeps between its reads, instead of those that were charged before. Throws `GatewayError` above the
+ * Sets the number of bytes that a poll retains between its reads, which replaces the number charged before. Throws `GatewayError` above the
  * limit of the caller.
  */
 export type ChargeRetained = (bytes: number) => void;
 
-/** Next event of a state for one subscriber; null when it has seen it all. `version` is another number for each state. */
+/** Returns the next event of a state for one subscriber; null when the subscriber has received all. `version` differs for each state. */
 export type NextEvent<State, Event> = (state: State, version: number) => Event | null;
 
 /** A subscriber, or another poll that needs the state. */
 interface Follower extends Pick<LiveStream<unknown>, "fail"> {
-  /** Whether it has taken every event of the present state. */
+  /** Whether the follower has taken every event of the current state. */
   readonly hasSeen?: () => boolean;
   /** Called after each read, successful or not. */
   readonly onRead: (isFinal: boolean) => void;
 }
 
-/** Creates the poll of a value. It keeps only the latest state, so that a slow subscriber costs no memory. */
+/** Creates the poll of a value. The poll keeps only the latest state, so that a slow subscriber costs no memory. */
 export function createStatePoll<State extends object>(
   source: StateSource<State>,
   chargeRetained: ChargeRetained,
@@ -83,7 +83,7 @@ export function createStatePoll<State extends object>(
     return stream;
   };
 
-  /** Calls `onRead` after each read, and now if there was one. Returns a function that ends that. */
+  /** Adds a follower, whose `onRead` is called after each read, and immediately if there was a read. Returns a function that removes it. */
   const follow = (follower: Follower): (() => void) => {
     followers.add(follower);
     if (wasRead) follower.onRead(isDone);
@@ -92,7 +92,7 @@ export function createStatePoll<State extends object>(
 
   const poll: Poll = {
     batchKey: source.batchKey,
-    // Subscribers may take their time to read the final state.
+    // A final state is not read again, even if subscribers have not taken it yet.
     isWanted: () => followers.size > 0 && !isDone,
     isOver: () => isDone,
     read: async (session, latenessNow) => {
@@ -101,7 +101,7 @@ export function createStatePoll<State extends object>(
         const isSeen = [...followers].every(({ hasSeen }) => hasSeen?.() ?? true);
         const now = await source.read(session, before, isSeen);
         latenessMs = latenessNow();
-        // The last follower may have left meanwhile: nothing would give back what is charged.
+        // If the last follower has left meanwhile, nothing is charged, because nothing would release the bytes.
         if (now === before || followers.size === 0) return false;
         chargeRetained(source.bytesOf(now));
         state = now;

@@ -1,14 +1,16 @@
+import { DONE } from "../util/async-iterators.ts";
+
 /** An event for a subscriber: a value, or an error of a poll, after which the stream may continue. */
 export type StreamEvent<Value> = (
   | { readonly value: Value; readonly error?: undefined }
   | { readonly value?: undefined; readonly error: unknown }
 ) & {
-  /** The `extensions` of its result; null for none. */
+  /** The `extensions` of the result; null without extensions. */
   readonly extensions: { readonly live: { readonly lateBySeconds: number } } | null;
 };
 
 interface StreamSource<Value> {
-  /** Returns the next value; null when there is none yet. */
+  /** Returns the next value; null when no value is available yet. */
   readonly take: () => Value | null;
   /** How late the last read was, in milliseconds. */
   readonly latenessMs: () => number;
@@ -18,20 +20,18 @@ interface StreamSource<Value> {
 
 type Result<Value> = IteratorResult<StreamEvent<Value>, undefined>;
 
-const DONE = { done: true, value: undefined } as const;
-
-/** From this lateness on an event has it in its `extensions`, in milliseconds. */
+/** The lateness from which on the `extensions` of an event report it, in milliseconds. */
 const LATE_MS = 5_000;
 
 const lateness = (ms: number) => (ms < LATE_MS ? null : { live: { lateBySeconds: Math.floor(ms / 1_000) } });
 
 /**
- * The events of one subscriber, pulled at its own speed: none is buffered, each is taken from the source when the subscriber pulls it. Own code:
- * an async generator that waits cannot be ended from outside until it wakes.
+ * The events of one subscriber. No event is buffered: each is taken from the source when the subscriber pulls it. Own code: an async generator
+ * that awaits a promise cannot be ended before the promise settles.
  */
 export class LiveStream<Value> implements AsyncIterableIterator<StreamEvent<Value>, undefined> {
   readonly #source: StreamSource<Value>;
-  /** The subscriber that waits for an event. A method, so that streams of all values have one type. */
+  /** The pending `next` of the subscriber. `resolve` is a method, so that streams of all values have one type. */
   #waiting: { resolve(result: Result<Value>): void } | null = null;
   #failure: StreamEvent<Value> | null = null;
   #isEnding = false;
@@ -45,7 +45,7 @@ export class LiveStream<Value> implements AsyncIterableIterator<StreamEvent<Valu
     return this.#waiting !== null;
   }
 
-  /** Delivers an event to a waiting subscriber, if there is one. */
+  /** Delivers an event if the subscriber waits and an event is available. */
   wake(): void {
     const waiting = this.#waiting;
     const next = waiting && this.#take();
@@ -54,7 +54,7 @@ export class LiveStream<Value> implements AsyncIterableIterator<StreamEvent<Valu
     waiting.resolve(next);
   }
 
-  /** Ends the stream after the events that the source still has. */
+  /** Ends the stream after the remaining events of the source. */
   end(): void {
     this.#isEnding = true;
     this.wake();
@@ -87,7 +87,7 @@ export class LiveStream<Value> implements AsyncIterableIterator<StreamEvent<Valu
     return this;
   }
 
-  /** The result for the subscriber; null when it has to wait. */
+  /** The next result for the subscriber; null when it has to wait. */
   #take(): Result<Value> | null {
     if (this.#isOver) return DONE;
     const value = this.#source.take();

@@ -7,13 +7,13 @@ import { LiveStream } from "./stream.ts";
 /** The result of one read from a position on. */
 export interface Appended<Position, Item> {
   readonly items: readonly Item[];
-  /** About how much memory the items take, in bytes. */
+  /** Estimated memory of the items, in bytes. */
   readonly bytes: number;
-  /** The position behind the items. */
+  /** The position after the items. */
   readonly position: Position;
-  /** Whether there is more behind that position already. */
+  /** Whether more items are already available after that position. */
   readonly hasMore: boolean;
-  /** The open response in which that follows; null or absent when it takes another request. */
+  /** The open response that contains the further items; null or absent if they need another request. */
   readonly rest?: Rest<Appended<Position, Item>> | null;
 }
 
@@ -26,32 +26,32 @@ interface Rest<Chunk> {
 
 /** A list of a run to which items are only appended: a log, metrics. */
 export interface TailSource<Position, Item> extends Source {
-  /** Reads what is behind a position. Equal reads of one session share a request. */
+  /** Reads the items after a position. Equal reads of one session share a request. */
   readonly read: (session: Session, position: Position) => Promise<Appended<Position, Item>>;
-  /** The run: nothing is appended after its final state. */
+  /** The run to which the list belongs. No item is appended after its final state. */
   readonly run: StateSource<object>;
 }
 
-/** The items of one read, which several subscribers take, each at its own speed. */
+/** The items of one read, which several subscribers consume, each at its own speed. */
 interface Batch<Item> {
   readonly items: readonly Item[];
   readonly bytes: number;
   readonly latenessMs: number;
-  /** Number of subscribers that have not taken all of them. */
+  /** Number of subscribers that have not consumed all items. */
   readers: number;
 }
 
-/** A subscriber and its position: it loses nothing, however slowly it reads. */
+/** A subscriber and its position. A subscriber loses no item, however slowly it reads. */
 interface Member<Position, Item> {
   position: Position;
-  /** Null when all that was read is taken. */
+  /** The batch that the subscriber consumes; null when it has consumed all items that were read. */
   batch: Batch<Item> | null;
-  /** Number of items of the batch that it has taken. */
+  /** Number of items of the batch that the subscriber has consumed. */
   taken: number;
   latenessMs: number;
-  /** Whether there is more behind the position already. */
+  /** Whether more items are already available after the position. */
   hasMore: boolean;
-  /** The open response from which it reads on; null when it is read by the poll. */
+  /** The open response that the subscriber continues to read; null if the poll reads for the subscriber. */
   rest: {
     readonly wait: (member: Member<Position, Item>) => void;
     readonly leave: (member: Member<Position, Item>) => void;
@@ -59,12 +59,12 @@ interface Member<Position, Item> {
   readonly stream: LiveStream<Item>;
 }
 
-/** How long the others wait for a subscriber that does not read, in milliseconds. It then reads on by itself. */
+/** How long other subscribers wait for a subscriber that does not read, in milliseconds. Afterwards the poll reads for it separately. */
 const MAX_LAG_MS = 5_000;
 
 /**
- * Creates the poll of something that is appended to. It reads for waiting subscribers, each from its own position, once its
- * run was read. `onWait` is called when one waits; `isDue`: for what is there already, or for the end.
+ * Creates the poll of an append-only list. Once the run has been read, the poll reads for waiting subscribers, each from its own position.
+ * `onWait` is called when a subscriber waits; `isDue` is set if items, or the end of the list, are already available.
  */
 export function createTailPoll<Position, Item>(
   read: TailSource<Position, Item>["read"],
@@ -75,12 +75,12 @@ export function createTailPoll<Position, Item>(
   type Subscriber = Member<Position, Item>;
   const members = new Set<Subscriber>();
   let retainedBytes = 0;
-  /** Whether the run has ended; null before it was read. */
+  /** Whether the run has ended; null before the first read of the run. */
   let isRunOver: boolean | null = null;
 
   const isWaiting = ({ rest, stream }: Subscriber): boolean => !rest && stream.isWaiting();
 
-  /** The subscribers that wait for the poll, together where their positions are equal. */
+  /** The subscribers that wait for the poll, grouped by equal positions. */
   const waiting = (): Subscriber[][] => {
     const groups = new Map<string, Subscriber[]>();
     for (const member of [...members].filter(isWaiting)) {
@@ -92,7 +92,7 @@ export function createTailPoll<Position, Item>(
     return [...groups.values()];
   };
 
-  /** Passes what was read to the subscribers that are still there. `isLast`: whether its end is the end of all. */
+  /** Passes read items to the subscribers that are still connected. `isLast`: whether no items will be appended later. */
   const deliver = (
     group: readonly Subscriber[],
     { items, bytes, position, hasMore, rest = null }: Appended<Position, Item>,
@@ -117,7 +117,7 @@ export function createTailPoll<Position, Item>(
     }
   };
 
-  /** Records that a subscriber takes no more items of its batch. */
+  /** Records that a subscriber consumes no more items of its batch. */
   const release = (member: Subscriber): void => {
     const { batch } = member;
     member.batch = null;
@@ -130,8 +130,8 @@ export function createTailPoll<Position, Item>(
   };
 
   /**
-   * Lets several subscribers read on together in an open response. Its next chunk is read when all of them have taken the
-   * last one, so that it is sent once and only one chunk is in memory. A subscriber that does not read keeps it open only for a while.
+   * Lets several subscribers continue to read an open response together. The next chunk is read when all of them have consumed the last one,
+   * so that each chunk is sent once and only one chunk is in memory. A subscriber that does not read is removed after `MAX_LAG_MS`.
    */
   const shareRest = (
     rest: Rest<Appended<Position, Item>>,
@@ -145,7 +145,7 @@ export function createTailPoll<Position, Item>(
       if (isReading || ready.size < reading.size) return;
       isReading = true;
       cancelTimer();
-      // The poll reads on from there, and reports what keeps failing.
+      // If the response fails, the poll continues from the same position, and reports an error that persists.
       rest
         .next()
         .then(passOn)
@@ -210,25 +210,25 @@ export function createTailPoll<Position, Item>(
     isWanted: () => isRunOver !== null && [...members].some(isWaiting),
     isOver: () => isRunOver === true,
     read: async (session, latenessMs) => {
-      // After the run has ended it is read to its end: something may have been added before.
+      // After the run has ended, the list is read to its end, because items may have been appended before.
       const isLast = isRunOver === true;
       const readFor = async (group: Subscriber[]): Promise<boolean> => {
         const [first] = group;
         if (!first) return false;
         const appended = await read(session, first.position);
         deliver(group, appended, isLast, latenessMs());
-        // One request at a time: other polls, which have been due longer, go first.
+        // One request at a time, because other polls, which have been due longer, go first.
         if (appended.items.length === 0 && appended.hasMore) onWait(true);
         return appended.items.length > 0 || appended.hasMore;
       };
-      // One group after the other, because each may get all items: those of the first count before the second is read for.
+      // Groups are read one after the other, because each may get all items, whose memory is charged before the next group is read for.
       let hasGained = false;
       let failure: { readonly reason: unknown } | null = null;
       for (const group of waiting()) {
         try {
           hasGained = (await readFor(group)) || hasGained;
         } catch (reason) {
-          // Items that were read for some are delivered where reads for others fail.
+          // A failed read for one group does not prevent the reads for the others.
           failure ??= { reason };
         }
       }

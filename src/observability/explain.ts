@@ -1,7 +1,7 @@
 import type { ResponsePath } from "../engine/field-extensions.ts";
 import type { OperationTrace, TraceEntry, Served, WaitReason } from "../operation-trace.ts";
 
-/** A path of the result, one object for all that is loaded there: the names of all paths would take too much memory. */
+/** A path of the result, as a tree node with the loads at the path: the names of all paths would take too much memory. */
 class PathCost {
   /** Null at the root. */
   readonly parent: PathCost | null;
@@ -19,15 +19,15 @@ class PathCost {
   }
 }
 
-/** A response of the service, or a command. */
+/** An upstream response, or a command. */
 class Load {
   readonly paths = new Set<PathCost>();
-  /** Paths that will probably load it. */
+  /** Paths for which the response was prefetched. */
   readonly ahead = new Set<PathCost>();
-  /** The reads that this list answers. */
+  /** The reads that are answered by this list. */
   readonly members: Load[] = [];
   list: Load | null = null;
-  /** The round of its own request; 0 while nothing loads it. */
+  /** The round of the load's own request; 0 while no path loads it. */
   ownRound = 0;
   attempts: Shown[] = [];
   waitsSince = 0;
@@ -41,13 +41,13 @@ class Load {
     return this.list?.round ?? this.ownRound;
   }
 
-  /** The age of the earlier response that answers instead of the service, in milliseconds; null when none does. */
+  /** The age of the stale response that was served, in milliseconds; null without a stale response. */
   get staleMs(): number | null {
     return this.ownStaleMs ?? this.list?.staleMs ?? null;
   }
 }
 
-/** The report of an upstream request. It has no end when the operation was complete before the response. */
+/** The report of an upstream request. The end is missing if the operation was complete before the response. */
 const shownOf = (
   { attempts, round }: { readonly attempts: readonly object[]; readonly round: number },
   { method, path }: { readonly method: string; readonly path: string },
@@ -56,15 +56,15 @@ const shownOf = (
 ) => ({
   method,
   template: path,
-  /** From 2 on it is a retry. */
+  /** Number of the attempt. From 2 on it is a retry. */
   attempt: attempts.length + 1,
   status: null as number | null,
   error: null as string | null,
-  /** One more than the number of requests, one after the other, that led to it. */
+  /** One more than the number of consecutive requests on which this request depended. */
   round,
   startMs: tenths(startMs),
   waitedMs: tenths(waitedMs),
-  /** Why it waited; null below a millisecond, which is the time until the requests of a tick are ordered. */
+  /** Why the request waited; null below a millisecond, because the requests of a tick are ordered before they are sent. */
   waitedFor: waitedMs < 1 ? null : waitedFor,
   durationMs: null as number | null,
   bytes: 0,
@@ -95,7 +95,7 @@ function replay({ events }: OperationTrace, began: number) {
     return path;
   };
 
-  /** The round after the settled ones of a path and of the paths above it, which have led to it. */
+  /** The round of a new load at a path: the round after the settled loads of the path and of the paths above it. */
   const roundOf = (path: PathCost): number => {
     let before = mutation.rounds;
     for (let above: PathCost | null = path; above; above = above.parent)
@@ -130,7 +130,7 @@ function replay({ events }: OperationTrace, began: number) {
       (what.isAhead ? load.ahead : load.paths).add(path);
     } else if (what.kind === "served") {
       const list = what.list && loadOf(what.list);
-      // A record that the list lacks is requested after the list.
+      // A record that is missing from the list is requested after the list.
       if (load.list && !list) load.ownRound = load.list.round + 1;
       load.served = what.by;
       load.list = list;
@@ -142,7 +142,7 @@ function replay({ events }: OperationTrace, began: number) {
     } else if (what.kind === "wait") load.waitsSince = at;
     else if (what.kind === "admitted") load.waitedFor = what.waitedFor;
     else if (what.kind === "sent") {
-      // The operation whose request it had joined may have left.
+      // The load may have joined a request of another operation, which has ended meanwhile.
       load.served = "request";
       const shown = shownOf(load, what, at - began, {
         waitedMs: at - load.waitsSince,
@@ -166,8 +166,8 @@ const roundsOf = (attempts: readonly { readonly shown: Shown }[]): number =>
   Math.max(0, ...attempts.map(({ shown }) => shown.round));
 
 /**
- * Reports how a result came about: `extensions.explain` when the caller asked for it, and `extensions.stale` where a stale response was used;
- * null without either. `began` is by `performance.now()`.
+ * Returns a function that reports how a result came about: `extensions.explain` when the caller requested it, and `extensions.stale` if a
+ * stale response was used; null without either. `began` is by `performance.now()`.
  */
 export function explainer(
   operationTrace: OperationTrace,
@@ -201,21 +201,21 @@ function explained(
     withoutRungraph += paths.size;
     if (paths.size === 0) continue;
     reads[served]++;
-    // Another path loaded it first.
+    // All paths but the first share the load of another path.
     reads.shared += paths.size - 1;
   }
   const requests = attempts.map(({ load, shown }, index) => ({
     ...shown,
     ...causesOf(load),
-    // It began after the initial result of an operation with `@defer` or `@stream`.
+    // The request began after the initial result of an operation with `@defer` or `@stream`.
     ...(index >= atOnce && { isDeferred: true }),
   }));
   return {
     requests,
     reads,
-    // Links that cost no request: what is selected of them is part of the reference.
+    // Links that cost no request, because the selected fields are part of the reference.
     free: { links: free.size, ...firstOf(free) },
-    // Rows that the gateway compared, and the arguments that the service could not filter by.
+    // Rows that the gateway compared, and the arguments by which the upstream service could not filter.
     ...(scans.size > 0 && {
       scans: [...scans].map(([path, scan]) => ({ ...firstOf(new Set([path])), ...scan })),
     }),
@@ -224,7 +224,7 @@ function explained(
       rounds: roundsOf(attempts),
       bytes: requests.reduce((sum, { bytes }) => sum + bytes, 0),
       durationMs: tenths(performance.now() - began),
-      // Requests of a client that follows each reference by itself.
+      // Number of requests of a client that follows each reference by itself.
       withoutRungraph,
     },
   };
@@ -244,7 +244,7 @@ const tenths = (ms: number): number => Math.round(ms * 10) / 10;
 
 /** Maximum paths that are named. */
 const MAX_NAMED = 3;
-/** Longest name, in characters: names consist of aliases, which callers choose. */
+/** Maximum length of a name, in characters: names consist of aliases, which callers choose. */
 const MAX_PATH_NAME_LENGTH = 200;
 
 /** The names of some paths, such as `group.experiments.nodes.0.buildJob`, and how many more there are. */
@@ -256,7 +256,7 @@ function firstOf(paths: ReadonlySet<PathCost>) {
   return { fields, moreFields: paths.size - fields.length };
 }
 
-/** Maximum paths that are reported, and maximum characters of all of them: aliases can be as long as the document. */
+/** Maximum paths that are reported, and maximum total length of the paths, because aliases can be as long as the document. */
 const MAX_STALE = 500;
 const MAX_CHARACTERS = 100_000;
 
@@ -265,7 +265,7 @@ function stalePaths(loads: readonly Load[]): readonly object[] {
   const ages = new Map<PathCost, number>();
   for (const { paths, staleMs } of loads) {
     if (staleMs === null) continue;
-    // Several fields of an object load its record.
+    // Several loads may serve one path, because several fields of an object load its record.
     for (const path of paths) ages.set(path, Math.max(ages.get(path) ?? 0, Math.ceil(staleMs / 1000)));
   }
   const reported: object[] = [];

@@ -2,7 +2,7 @@ import pino from "pino";
 
 type Write = (fields: object, message: string) => void;
 
-/** Takes log lines: a logger of pino, such as `app.log` of Fastify, or anything with these functions. */
+/** Receives log lines: a logger of pino, such as `app.log` of Fastify, or another object with these functions. */
 export interface Log {
   readonly debug: Write;
   readonly info: Write;
@@ -17,15 +17,16 @@ export interface Log {
 const BUFFER = { minLength: 4_096, periodicFlush: 200, maxLength: 1_048_576 };
 
 /**
- * Creates the log on standard output: JSON, or on a terminal lines for people. `close` writes what is buffered; later lines
- * are dropped. Buffered, because unbuffered writes take a tenth of a short operation. The reader of the log may stop: then a write
- * fails at once, as Node does not let a pipe block, and is tried again with the next flush. Nothing waits for it, not even the end.
+ * Creates the log on standard output: JSON, or readable lines on a terminal. Lines are buffered, because unbuffered writes take a tenth of the
+ * time of a short operation. `close` writes the buffered lines; later lines are dropped. If the reader of the log stops reading, a write
+ * fails immediately, because pipes do not block in Node, and is repeated with the next flush. Nothing waits for the reader, not even the
+ * end of the process.
  */
 export function createLog(level: string): { readonly log: Log; readonly close: () => void } {
   const isWhole = /debug|trace/.test(level);
   const { isTTY } = process.stdout;
   const output = pino.destination({ ...BUFFER, sync: true, retryEAGAIN: () => false });
-  // A full disk or a closed pipe takes nothing.
+  // Errors such as a full disk or a closed pipe must not end the process.
   output.on("error", () => {});
   const flush = (): void => output.flush();
   process.on("exit", flush);
@@ -46,8 +47,8 @@ const SHOWN = ["status", "type", "what", "name", "ms", "upstreamRequests", "byte
 const UNITS: Readonly<Record<string, string>> = { ms: " ms", upstreamRequests: " upstream", bytes: " bytes" };
 
 /**
- * A line for people, without what is null or empty. That of a request is short, so that it does not wrap at 100 columns, unless
- * all is wanted: `12:00:00 200 query Page 12 ms 3 upstream NOT_FOUND`.
+ * A readable line without null or empty fields. The line of a request is short, so that it does not wrap at 100 columns, unless `isWhole` is
+ * set: `12:00:00 200 query Page 12 ms 3 upstream NOT_FOUND`.
  */
 function readableOf(line: string, isWhole: boolean): string {
   // Safe: pino has written it.
@@ -56,7 +57,7 @@ function readableOf(line: string, isWhole: boolean): string {
   const words = (isShort ? SHOWN : Object.keys(fields)).flatMap((name) => {
     const text = `${fields[name] ?? ""}`;
     if (text === "") return [];
-    // In quotes, because a terminal takes some characters for commands.
+    // The value is quoted, because a terminal interprets some characters as commands.
     return isShort ? `${text.slice(0, 30)}${UNITS[name] ?? ""}` : `${name}=${JSON.stringify(fields[name])}`;
   });
   const clock = new Date(Number(time)).toTimeString().slice(0, 8);

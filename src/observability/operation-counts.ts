@@ -8,10 +8,10 @@ export interface ClientName {
   readonly version: string;
 }
 
-/** Names that are counted as they are. */
+/** Matches names that are counted as they are. */
 const CLIENT_NAME = /^[\w@](?:[\w .@/:+-]{0,62}[\w+])?$/;
 
-/** The client of a request by the headers of Apollo's and of other clients: `other` if its name could be anything; null without one. */
+/** The client of a request by the headers of Apollo's and of other clients: `other` for an unusual name; null without a name. */
 export function clientOf(headers: IncomingHttpHeaders): ClientName | null {
   const prefix = "apollographql-client-name" in headers ? "apollographql" : "graphql";
   const { [`${prefix}-client-name`]: name, [`${prefix}-client-version`]: given = "unknown" } = headers;
@@ -28,13 +28,13 @@ type Summed = "operations" | "failed" | "seconds";
 /** The counts of one pair of names. */
 interface Counts extends Record<Summed, number> {
   readonly labels: Readonly<Record<string, string>>;
-  /** Infinite for names that stay. */
+  /** Time of the last use; infinite for names that are never evicted. */
   usedAt: number;
 }
 
 /**
- * A name may be evicted for a new one when it was unused for this time, in milliseconds. So a process adds at most `max` names in this
- * time, however many there are.
+ * Time for which a name must be unused before it may be evicted for a new name, in milliseconds. A process therefore adds at most `max` names
+ * in this time, however many names callers send.
  */
 const UNUSED_MS = 600_000;
 
@@ -45,7 +45,7 @@ interface NameSettings {
   readonly metrics: readonly (readonly [name: string, help: string, key: Summed])[];
 }
 
-/** Creates counters by pairs of names. They are filled when they are read: counting is one look-up. */
+/** Creates counters by pairs of names. The counters are filled when the metrics are read, so that counting is a single look-up. */
 function createNamedCounts(
   { labelNames, max, metrics }: NameSettings,
   registers: Registry[],
@@ -64,7 +64,7 @@ function createNamedCounts(
       },
     });
 
-  // No header and no name has a line break.
+  // A line break separates the names in a key, because no header and no name contains one.
   const add = (first: string, second: string, usedAt: number): Counts => {
     const labels = { [labelNames[0]]: first, [labelNames[1]]: second };
     const counts = { labels, operations: 0, failed: 0, seconds: 0, usedAt };
@@ -83,10 +83,10 @@ function createNamedCounts(
   };
 
   return {
-    /** The counts of names that the gateway chooses: there are few, and they stay. */
+    /** The counts of names that the gateway chooses. They are few, and are never evicted. */
     fixed: (first: string, second: string): Counts =>
       all.get(`${first}\n${second}`) ?? add(first, second, Infinity),
-    /** The counts of names that a caller chose; null if they are not counted by name. Only `isTrusted` brings new ones. */
+    /** The counts of names that a caller chose; null if they are not counted by name. New names are added only if `isTrusted` is set. */
     chosen: (first: string, second: string, isTrusted: boolean): Counts | null => {
       const isName = isTrusted && CLIENT_NAME.test(first) && CLIENT_NAME.test(second);
       const counts =
@@ -120,7 +120,7 @@ const NAMES: NameSettings = {
   ],
 };
 
-/** Creates the counters of operations by their names and by client. Callers choose these names: only `isTrusted` brings new ones. */
+/** Creates the counters of operations by name and by client. Callers choose these names, so that new ones are added only with `isTrusted`. */
 export function createOperationCounts(registers: Registry[], now: () => number) {
   const clients = createNamedCounts(CLIENTS, registers, now);
   const unknownClient = clients.fixed("unknown", "unknown");

@@ -13,13 +13,13 @@ import { endOperationSpan, type RequestSpan, traceIdOf } from "./tracing.ts";
 interface Reported {
   readonly scope: RequestScope;
   readonly span: RequestSpan;
-  /** They may name its client. */
+  /** The headers of the request, which may name its client. */
   readonly headers: IncomingHttpHeaders;
 }
 
 export interface DownloadDetails {
   readonly what: "logs" | "outputs" | "files" | "runs" | "metrics";
-  /** `OK`, or the code of its error, even of one after the response started. */
+  /** `OK`, or the code of the error, even if the error occurred after the response started. */
   readonly code: string;
   /** Bytes of the file that were sent to the caller. */
   readonly bytes: number;
@@ -28,7 +28,7 @@ export interface DownloadDetails {
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600, 1800];
 
-/** The bounds of a histogram of durations that may be as long as a deadline, which is the last of them. */
+/** The buckets of a histogram of durations up to a deadline, which is the last bound. */
 const bucketsUpTo = (deadlineMs: number): number[] => {
   const deadline = deadlineMs / 1000;
   return [...SECONDS.filter((seconds) => seconds < deadline), deadline];
@@ -66,7 +66,7 @@ const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>>
   waitingBytes: ["rungraph_waiting_bytes", "Bytes of responses that wait for their readers."],
 };
 
-/** The metrics of the process. All its gateways share them, because nothing ends what collects them. */
+/** The metrics of the process. All gateways of the process share them, because their collectors cannot be stopped. */
 let ofProcess: Registry | null = null;
 
 function processMetrics(): Registry {
@@ -81,7 +81,7 @@ interface Settings {
   readonly load: () => Load;
   /** Milliseconds since any fixed point. */
   readonly now: () => number;
-  /** The longest durations of operations and of upstream requests, in milliseconds. */
+  /** Maximum durations of operations and of upstream requests, in milliseconds. */
   readonly deadlines: { readonly operation: number; readonly upstream: number };
 }
 
@@ -111,7 +111,7 @@ export function createTelemetry({ log, load, now, deadlines }: Settings) {
     "GraphQL operations, each by its most severe code.",
     ["type", "code"],
   );
-  // `increase` in alerts does not see the first one of a series that begins with 1.
+  // The series of alerts begin with 0, because `increase` does not see the first increment of a series that begins with 1.
   for (const type of ["query", "mutation", "subscription", "invalid", "unread"])
     for (const code of ["INTERNAL_SERVER_ERROR", "SERVICE_OVERLOADED"]) operations.inc({ type, code }, 0);
   const operationSeconds = histogram(
@@ -196,7 +196,7 @@ export function createTelemetry({ log, load, now, deadlines }: Settings) {
       const about = { what, code, bytes, ms: Math.round(ms) };
       log.info(lineOf(request, clientOf(request.headers), failed, about), "download");
     },
-    /** Logs the parameters that a request has beside those of GraphQL over HTTP. */
+    /** Logs the names of parameters that GraphQL over HTTP does not define. */
     unknownParameters: (requestId: string, names: readonly string[]): void => {
       const parameters = names.filter((name) => PLAIN_NAME.test(name)).slice(0, MAX_LOGGED_NAMES);
       log.debug({ requestId, parameters, count: names.length }, "unknown parameters were ignored");
@@ -209,18 +209,18 @@ export function createTelemetry({ log, load, now, deadlines }: Settings) {
 
 export type Telemetry = ReturnType<typeof createTelemetry>;
 
-/** The first code that is not the caller's own doing, otherwise the first. */
+/** The first code with a status of 500 or above, otherwise the first code. */
 const mostSevereOf = (codes: readonly string[]): string =>
   codes.find((code) => isErrorCode(code) && statusOf(code) >= 500) ?? codes[0] ?? "OK";
 
-/** The unknown parameters that a log line names: no text, and no more than a client has of its own. */
+/** Matches the unknown parameters that a log line names, and limits their number. */
 const PLAIN_NAME = /^\w{1,30}$/;
 const MAX_LOGGED_NAMES = 5;
 
-/** Characters of a caller's key that logs have: too few to try tokens by them. */
+/** Number of characters of a caller's key in logs: too few to verify guessed tokens with them. */
 const SHORT_KEY_LENGTH = 8;
 
-/** A line of the log: the caller, and the outcome. Not by spreads: with two of them a line takes five times as long. */
+/** The fields of a log line: the caller, and the outcome. `Object.assign` is five times as fast here as two spreads. */
 const lineOf = (
   { scope: { requestId, trace, token, caller }, span }: Reported,
   client: ClientName | null,
@@ -231,7 +231,7 @@ const lineOf = (
     {
       requestId,
       traceId: span.traceId ?? traceIdOf(trace),
-      // Callers without a token are not distinguished.
+      // Anonymous callers are not distinguished.
       caller: token === null ? "anonymous" : caller.key.slice(0, SHORT_KEY_LENGTH),
       client: client && client.client,
       clientVersion: client && client.version,

@@ -17,15 +17,15 @@ import type { Identity, RequestScope } from "../callers/request-scope.ts";
 import type { UpstreamSpan } from "../rest/client/attempt.ts";
 import type { OperationDetails } from "../engine/engine.ts";
 
-/** Creates spans by the SDK that the process has registered, even later. Without one it makes none that count. */
+/** Creates spans with the SDK that the process registers, even if it does so later. Without an SDK the spans have no ids. */
 const tracer = trace.getTracer("rungraph");
 
 /** The outcome at the end of a span. Attributes contain only values that are safe to log. */
 interface Ending {
-  /** A more specific name that was unknown at the start. */
+  /** A more specific name of the span, which was unknown at its start. */
   readonly name?: string;
   readonly attributes?: Attributes;
-  /** The code or status of its failure; null when it succeeded. */
+  /** The code or status of the failure; null on success. */
   readonly error: string | null;
 }
 
@@ -44,8 +44,8 @@ const NO_SPAN = {
 };
 
 /**
- * Opens the span of a caller's request. Below the span of an instrumentation of `node:http` it is INTERNAL. Without
- * one it is the SERVER span, and the caller's trace headers name its parent. Upstream spans of the scope are its children.
+ * Opens the span of a caller's request. If `node:http` is instrumented, the span is an INTERNAL child of the instrumentation's span.
+ * Otherwise it is the SERVER span, and the caller's trace headers name its parent. Upstream spans of the scope are its children.
  */
 export function openRequestSpan(
   name: string,
@@ -63,8 +63,8 @@ export function openRequestSpan(
 }
 
 /**
- * Ends the span of a GraphQL request, which is named by the operation type. The operation name is only an attribute, because
- * callers choose it and span names should have low cardinality.
+ * Ends the span of a GraphQL request. The span is named by the operation type. The operation name is only an attribute, because callers choose
+ * it and span names should have low cardinality.
  */
 export function endOperationSpan(
   span: RequestSpan,
@@ -84,8 +84,8 @@ export function endOperationSpan(
 }
 
 /**
- * Opens the CLIENT span of one upstream request. Instrumentations of `node:http` and undici make no span within it:
- * theirs would contain the filled path, and undici's would append a second `traceparent` to the header.
+ * Opens the CLIENT span of one upstream request. Tracing is suppressed within the span, because spans of instrumentations of `node:http` and
+ * undici would contain the filled path, and undici's instrumentation would append a second `traceparent` to the header.
  */
 export function openUpstreamSpan(
   method: string,
@@ -120,7 +120,7 @@ const SETTER: TextMapSetter<Record<string, string>> = {
 /** The context key with which `@opentelemetry/core` suppresses tracing. Keys with the same name are equal. */
 const SUPPRESS_TRACING = "OpenTelemetry SDK Context Key SUPPRESS_TRACING";
 
-/** Whether an SDK made the span, recorded or not. Without one it has no ids. */
+/** Whether an SDK created the span, recorded or not. Without an SDK a span has no ids. */
 const isTraced = (span: Span): boolean => isSpanContextValid(span.spanContext());
 
 function opened(span: Span, own: Context): RequestSpan {
@@ -141,10 +141,10 @@ function opened(span: Span, own: Context): RequestSpan {
 
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** Longer ones need not be passed on, says the specification. */
+/** Matches a `tracestate` that is passed on. By the specification, longer values need not be. */
 const TRACESTATE = /^[\t -~]{1,512}$/;
 
-/** The caller's trace context as the headers that pass it on unchanged; null without a valid `traceparent`. */
+/** The headers that pass the caller's trace context on unchanged; null without a valid `traceparent`. */
 export function traceContextIn({ traceparent, tracestate }: IncomingHttpHeaders): Identity["trace"] {
   if (typeof traceparent !== "string" || !TRACEPARENT.test(traceparent)) return null;
   return typeof tracestate === "string" && TRACESTATE.test(tracestate)

@@ -1,6 +1,6 @@
 /**
- * The clock of what lasts longer than a request: polls, rate limits, the circuit breaker, slow readers, idle sockets. Tests replace it and
- * advance it by hand. Deadlines and retries have Node's own timers.
+ * The clock of processes that last longer than a request: polls, rate limits, the circuit breaker, slow readers, idle sockets. Tests replace
+ * the clock and advance it by hand. Deadlines and retries use Node's own timers.
  */
 export interface Clock {
   /** Milliseconds since any fixed point; never goes back. */
@@ -9,13 +9,13 @@ export interface Clock {
   readonly after: (ms: number, callback: () => void) => () => void;
 }
 
-/** Longer pauses overflow: the timer would call back at once. */
+/** Maximum delay of a timer: Node calls back immediately after a longer delay. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => performance.now(),
   after: (ms, callback) => {
-    // Servers keep the process alive, not timers.
+    // Only servers keep the process running, so that the timer is unreferenced.
     const timer = setTimeout(callback, Math.min(ms, MAX_TIMER_MS)).unref();
     return () => clearTimeout(timer);
   },

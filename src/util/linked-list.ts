@@ -1,37 +1,9 @@
 /*
- * Collections whose members come and go with requests. Own code: V8 links each table of a `Map` or `Set` to the one that
- * replaces it. Once a table is in the old generation, all later ones are reachable from it until the next full collection,
- * with the members that they had. So one `Set` of open requests moves every request into the old generation, and the
- * garbage collector takes twenty times as long.
+ * A list for members that come and go with requests. Own code: V8 links each table of a `Map` or `Set` to the table that replaces it. Once
+ * a table is in the old generation, all later tables are reachable from it until the next full collection, together with their former
+ * members. A `Set` of open requests would therefore move every request into the old generation, and garbage collection would take twenty
+ * times as long.
  */
-
-/** Deleted keys stay until there are more than this, and more than other keys: then a new map replaces the old one. */
-const MAX_DELETED = 1_000;
-
-/** A map with string keys. A key that is deleted and set again keeps its position. */
-export class CompactingMap<Value extends {}> {
-  #members = new Map<string, Value | undefined>();
-  size = 0;
-
-  get(key: string): Value | undefined {
-    return this.#members.get(key);
-  }
-
-  set(key: string, value: Value): void {
-    if (this.#members.get(key) === undefined) this.size++;
-    this.#members.set(key, value);
-  }
-
-  delete(key: string): void {
-    if (this.#members.get(key) === undefined) return;
-    this.#members.set(key, undefined);
-    this.size--;
-    const deleted = this.#members.size - this.size;
-    if (this.size === 0) this.#members = new Map();
-    else if (deleted > MAX_DELETED && deleted > this.size)
-      this.#members = new Map([...this.#members].filter(([, value]) => value !== undefined));
-  }
-}
 
 /** A member of a list with its neighbours. */
 export interface Link<Member> {

@@ -7,25 +7,25 @@ export interface RateLimit {
 export const perSeconds = (requests: number, seconds: number) => ({ requests, periodMs: seconds * 1_000 });
 
 /**
- * The requests of one token in the last period. Some of them may be sent at once, as when a page opens; what is left is
- * spread over the time until the oldest request leaves the period, so that there is always something left soon.
+ * A sliding-window counter of the requests of one token. A share of the limit may be used as a burst, for example when a page opens. The
+ * remaining requests are spread over the time until the oldest request leaves the window, so that a request is always possible soon.
  */
 export class SlidingWindow {
   readonly #limit: RateLimit;
   readonly #atOnce: number;
-  /** The times of the requests of the last period, oldest first, behind those that have left it. */
+  /** The times of requests, oldest first. The first `#left` times have left the window. */
   #times: number[] = [];
   #left = 0;
 
-  /** `atOnce` is the share of the requests that may be sent at once. */
+  /** `atOnce` is the share of the limit that may be used as a burst. */
   constructor(limit: RateLimit, atOnce: number) {
     this.#limit = limit;
     this.#atOnce = Math.ceil(limit.requests * atOnce);
   }
 
   /**
-   * The earliest time for a request, behind others that wait for theirs (`ahead`), and others that are sent from now on
-   * (`unsent`).
+   * The earliest time for a request, after `ahead` requests that wait before it, and `unsent` requests that were admitted but are not
+   * recorded yet.
    */
   nextAt(now: number, ahead = 0, unsent = 0): number {
     const used = this.countAt(now) + unsent;
@@ -41,7 +41,7 @@ export class SlidingWindow {
     return (this.#times[this.#left + (excess % requests)] ?? now) + periods * periodMs;
   }
 
-  /** The earliest time at which fewer requests than `limit` are in the period before it, which is not longer than that of the window. */
+  /** The earliest time at which a request would not exceed another limit, whose period must not be longer than that of the window. */
   freeAt(now: number, { requests, periodMs }: RateLimit): number {
     const oldest = this.#times.at(-requests);
     return oldest === undefined ? now : Math.max(now, oldest + periodMs);

@@ -78,9 +78,9 @@ function compilationOf({ schema, fragments, variableValues }: GraphQLResolveInfo
     fragments: new Map(Object.entries(fragments)),
     onCompiled: () => {},
     deferral: null,
-    isLeftOut: (node: SelectionNode) =>
-      getDirectiveValues(GraphQLSkipDirective, node, variableValues)?.["if"] === true ||
-      getDirectiveValues(GraphQLIncludeDirective, node, variableValues)?.["if"] === false,
+    shouldIncludeNode: (node: SelectionNode) =>
+      getDirectiveValues(GraphQLSkipDirective, node, variableValues)?.["if"] !== true &&
+      getDirectiveValues(GraphQLIncludeDirective, node, variableValues)?.["if"] !== false,
   });
 }
 
@@ -110,7 +110,7 @@ export const referencePlanner: Planner = (schema, document, operation) => {
   return {
     operation,
     fragments: fragmentsOf(document),
-    run: (variableValues, contextValue, _meter, _event, onResult) =>
+    execute: (variableValues, contextValue, _meter, _event, onResult) =>
       void Promise.resolve(
         execute({
           schema: reference,

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CallerRegistry } from "../../src/callers/callers.ts";
 import { Scheduler } from "../../src/engine/scheduler.ts";
-import { LinkedList, CompactingMap } from "../../src/util/linked-list.ts";
+import { LinkedList } from "../../src/util/linked-list.ts";
+import { CompactingMap } from "../../src/util/compacting-map.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 
 setFlagsFromString("--expose-gc");

@@ -14,7 +14,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: [],
   },
   util: {
-    contains: "general data structures and functions: clock, linked list, sliding window",
+    contains: "general data structures and functions: clock, lists, sliding window, async iterators",
     imports: [],
   },
   callers: {
@@ -57,7 +57,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "graphql/core": {
     contains: "schema builder, kinds, ids, resources, field sources, commands, prefetching",
-    imports: ["errors.ts", "engine/field-extensions.ts", "rest/api", "rest/session", "live"],
+    imports: ["util", "errors.ts", "engine/field-extensions.ts", "rest/api", "rest/session", "live"],
   },
   "graphql/types": {
     contains: "object types: the fields, lists and commands of each kind",

@@ -47,7 +47,7 @@ const processesFor = (refreshesPerMinute: number): string =>
 
 const REFRESHES = 60 / REFRESH_SECONDS;
 
-/** So many dashboards and what they need. */
+/** Numbers of dashboards, and the resources that they need. */
 export const scale = (): string =>
   table(
     ["Open dashboards", "Upstream requests a second", "Cores in use", "Processes"],
@@ -69,7 +69,7 @@ const LINKED = 8;
 const LIVE_BUDGET = 60;
 const QUIET_TICKS = 12;
 
-/** What changes the load of 100,000 dashboards. */
+/** Circumstances that change the load of 100,000 dashboards. */
 export function scaleOfChanges(): string {
   const { requests } = dashboard();
   const page = costOf("page of a run").requests;

@@ -3,7 +3,7 @@ import { checkSync } from "recheck";
 /** The same on a fast and on a slow machine: the steps of its search are counted. The slowest expression takes 2 to 8 s. */
 const PARAMETERS = { timeout: 600_000, attackTimeout: null, incubationTimeout: null };
 
-/** What is wrong with an expression of this source and these flags; null when it is linear. */
+/** The fault of a regular expression with this source and these flags; null when matching takes linear time. */
 function faultOf({ pattern, flags }) {
   const { status, complexity, attack } = checkSync(pattern, flags, PARAMETERS);
   if (status === "safe") return null;

@@ -5,8 +5,8 @@ import { Agent, interceptors } from "undici";
 import { cached, type Get, getBy } from "./service.ts";
 
 /*
- * What servers have when they are operated, and Rungraph always has: a line of log and metrics of each request, metrics of
- * upstream requests, timeouts and retries upstream. The depth of operations is limited where they are parsed.
+ * Features of servers in production, which Rungraph always has: a log line and metrics for each request, metrics of upstream requests,
+ * upstream timeouts and retries. The depth of operations is limited where they are parsed.
  */
 
 export const MAX_DEPTH = 12;

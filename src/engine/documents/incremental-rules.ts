@@ -13,7 +13,7 @@ import {
   visit,
 } from "graphql";
 import { fragmentsOf, rootNodesOf } from "../limits.ts";
-import { textOf } from "./source.ts";
+import { textOf } from "./parse.ts";
 
 /** Whether a directive never has an effect. */
 function isOff({ arguments: given = [] }: DirectiveNode): boolean {
@@ -24,7 +24,7 @@ function isOff({ arguments: given = [] }: DirectiveNode): boolean {
 /** Validates the locations and labels of `@defer` and `@stream`, as in the draft of the specification. Own code until graphql-js 17. */
 export const incrementalRule: ValidationRule = (context) => {
   const labels = new Set<string>();
-  /** Whether a fragment has one: several operations may spread it. */
+  /** Whether an operation or fragment contains `@defer` or `@stream`, because several operations may spread the same fragment. */
   const known = new Map<ASTNode, boolean>();
   const report = (message: string, nodes: ASTNode): void =>
     context.reportError(new GraphQLError(message, { nodes }));
@@ -32,20 +32,20 @@ export const incrementalRule: ValidationRule = (context) => {
   return {
     OperationDefinition(operation) {
       const fragments = fragmentsOf(context.getDocument());
-      if (operation.operation === "mutation" && rootNodesOf(operation, fragments).some(isLater))
+      if (operation.operation === "mutation" && rootNodesOf(operation, fragments).some(isIncremental))
         report(
           "Expected no @defer or @stream at the root of a mutation, only in what it returns.",
           operation,
         );
       if (operation.operation !== "subscription") return;
-      const hasLater = (part: ASTNode): boolean => {
+      const hasIncremental = (part: ASTNode): boolean => {
         let isFound = known.get(part) ?? false;
-        const enter = (node: ASTNode): void => void (isFound ||= "directives" in node && isLater(node));
+        const enter = (node: ASTNode): void => void (isFound ||= "directives" in node && isIncremental(node));
         if (!known.has(part)) visit(part, { enter });
         known.set(part, isFound);
         return isFound;
       };
-      if ([operation, ...context.getRecursivelyReferencedFragments(operation)].some(hasLater))
+      if ([operation, ...context.getRecursivelyReferencedFragments(operation)].some(hasIncremental))
         report("Expected no @defer or @stream in a subscription: each of its results is whole.", operation);
     },
     Directive(node) {
@@ -68,13 +68,13 @@ export const incrementalRule: ValidationRule = (context) => {
 };
 
 /** Whether a node has a `@defer` or `@stream` that may have an effect. */
-const isLater = ({ directives = [] }: { readonly directives?: readonly DirectiveNode[] }): boolean =>
+const isIncremental = ({ directives = [] }: { readonly directives?: readonly DirectiveNode[] }): boolean =>
   directives.some((node) => (node.name.value === "defer" || node.name.value === "stream") && !isOff(node));
 
 const streamOf = ({ directives = [] }: FieldNode): DirectiveNode | undefined =>
   directives.find((directive) => directive.name.value === "stream" && !isOff(directive));
 
-/** An argument that no other field has, and no argument of a schema its name. */
+/** An argument that no other field has. Its name is not a valid name, so that no argument of a schema has it. */
 const numbered = (number: number): ArgumentNode => ({
   kind: Kind.ARGUMENT,
   name: { kind: Kind.NAME, value: "@stream" },
@@ -82,13 +82,13 @@ const numbered = (number: number): ArgumentNode => ({
 });
 
 /**
- * Requires that a field with `@stream` is not selected again, deferred or not, as graphql-js 17 does: its items would come
- * twice, or without their fields. The rule of graphql-js 16 for fields that are merged compares arguments, so each such field
- * is given one of its own.
+ * Requires that a field with `@stream` is not selected again, deferred or not, as graphql-js 17 does: its items would be delivered twice,
+ * or without some of their fields. The rule of graphql-js 16 for merged fields compares arguments, so that each field with `@stream` is
+ * given an argument of its own.
  */
 export const streamedOnceRule: ValidationRule = (context) => ({
   Document(document) {
-    // As in the plan: most documents have no directive.
+    // Most documents have no directive.
     if (textOf(document)?.includes("@") === false) return;
     let streams = 0;
     const changed = visit(document, {

@@ -32,10 +32,10 @@ export interface OperationParams {
   readonly onError?: string | null | undefined;
 }
 
-/** Returns the text of a request's document. Throws `GraphQLError` when there is none or it is not allowed. */
+/** Returns the text of the document of a request. Throws `GraphQLError` when the request has no document, or one that is not allowed. */
 type DocumentStore = (params: OperationParams) => string;
 
-/** The hash is `extensions.persistedQuery.sha256Hash` or `documentId`. */
+/** Allows only the given documents. A request names its document by a hash: `extensions.persistedQuery.sha256Hash` or `documentId`. */
 export const trustedDocuments =
   (documents: TrustedDocuments): DocumentStore =>
   ({ extensions, documentId, query }) => {
@@ -50,10 +50,10 @@ export const trustedDocuments =
     throw rejection("Expected the hash of a trusted document, got another.", "PERSISTED_QUERY_NOT_IN_LIST");
   };
 
-/** As `application/json` it is sent with status 200, which clients expect. */
+/** The HTTP status is 200 with `application/json`, as clients expect. */
 const notFound = (message: string) => rejection(message, "PERSISTED_QUERY_NOT_FOUND", { spec: true });
 
-/** Heap size of a character of text. */
+/** Upper bound of the heap size of a character of a document, in bytes. */
 export const DOCUMENT_CHARACTER_BYTES = 2;
 
 /**

@@ -11,6 +11,7 @@ import {
   NoSchemaIntrospectionCustomRule,
   NoUndefinedVariablesRule,
   NoUnusedVariablesRule,
+  OperationTypeNode,
   specifiedRules,
   UniqueDirectivesPerLocationRule,
   UniqueVariableNamesRule,
@@ -31,12 +32,15 @@ export class InvalidDocument extends AggregateError {}
 
 export interface PreparedDocument {
   readonly document: DocumentNode;
-  /** SHA-256 of its text, in hexadecimal. */
+  /** SHA-256 of the text, in hexadecimal. */
   readonly hash: string;
-  /** Estimated heap size with its plans, which grow while they run. */
+  /** Estimated heap size of the document and its plans, which grow while they are executed. */
   readonly bytes: () => number;
-  /** The plan of an operation. Throws when no operation has that name, or the name is missing and there are several. */
-  readonly planOf: (operationName: OperationName) => Plan;
+  /**
+   * The plan of an operation. Throws when no operation has that name, when the name is missing and there are several operations, and when
+   * the operation is a mutation although `isReadOnly` is set.
+   */
+  readonly planOf: (operationName: OperationName, isReadOnly: boolean) => Plan;
 }
 
 type OperationName = OperationParams["operationName"];
@@ -53,7 +57,7 @@ export interface DocumentSettings {
 /** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the text. */
 const BYTES_PER_TOKEN = 480;
 
-/** Wrong values have the code that they have as variables. */
+/** Reports invalid literals with the code that invalid variables have. */
 const valuesRule: ValidationRule = (context) =>
   ValuesOfCorrectTypeRule(
     Object.create(context, {
@@ -65,8 +69,9 @@ const valuesRule: ValidationRule = (context) =>
   );
 
 /**
- * The rules of variables and of directives. A document without their sign cannot break one: each rule sees every node, and those
- * of variables visit a document once more for each of its operations and fragments.
+ * The rules about variables and about directives, by the character that both need. A document without the character cannot break the
+ * rules, so that they are skipped: each rule visits every node, and the rules about variables visit a document again for each of its
+ * operations and fragments.
  */
 const RULES_OF: ReadonlyMap<string, readonly ValidationRule[]> = new Map([
   [
@@ -85,7 +90,7 @@ const RULES_OF: ReadonlyMap<string, readonly ValidationRule[]> = new Map([
 /** Maximum errors of an invalid document. Each takes as long as the validation of 20 fields. */
 const MAX_VALIDATION_ERRORS = 20;
 
-/** How many documents are known to have been read once. */
+/** Maximum hashes of valid documents that are remembered before the documents are cached. */
 const MAX_READ_ONCE = 1_000;
 
 /**
@@ -112,8 +117,8 @@ export function createDocuments({
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),
   ];
   const rulesFor = (text: string): ValidationRule[] => {
-    const left = [...RULES_OF].flatMap(([sign, ofSign]) => (text.includes(sign) ? [] : ofSign));
-    return left.length === 0 ? rules : rules.filter((rule) => !left.includes(rule));
+    const skipped = [...RULES_OF].flatMap(([sign, ofSign]) => (text.includes(sign) ? [] : ofSign));
+    return skipped.length === 0 ? rules : rules.filter((rule) => !skipped.includes(rule));
   };
 
   const parse = (text: string): PreparedDocument => {
@@ -131,9 +136,10 @@ export function createDocuments({
       document,
       hash: hash("sha256", text),
       bytes: () => bytes,
-      planOf: (operationName) => {
+      planOf: (operationName, isReadOnly) => {
         const operation = getOperationAST(document, operationName);
         if (!operation) throw missingOperation(document, operationName);
+        if (isReadOnly && operation.operation === OperationTypeNode.MUTATION) throw READ_ONLY;
         const name = operation.name?.value ?? "";
         const plan = plans.get(name) ?? planner(schema, document, operation, grow, !isIntrospectable);
         plans.set(name, plan);
@@ -144,11 +150,11 @@ export function createDocuments({
   };
 
   return {
-    /** The document of a text when it is known to be valid, otherwise null. */
+    /** Returns the cached document of a text, which is valid; null if it is not cached. */
     known: (text: string): PreparedDocument | null => cache.get(text) ?? null,
-    /** Parses a text. Throws `GraphQLError` when it is no document, or one that is too costly to validate. */
+    /** Parses a text. Throws `GraphQLError` when the text is not a document, or when the document is too costly to validate. */
     parse,
-    /** Validates a document and caches it if it is sent again. Throws `InvalidDocument`. */
+    /** Validates a document, and caches it from the second time on. Throws `InvalidDocument`. */
     validate: (text: string, prepared: PreparedDocument): void => {
       const options = { maxErrors: MAX_VALIDATION_ERRORS, hideSuggestions: !isIntrospectable };
       const { document } = prepared;
@@ -162,17 +168,22 @@ export function createDocuments({
       );
       if (errors.length > 0)
         throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
-      // Some clients write each document differently: they would evict documents that are sent again.
+      // Some clients send a different document each time. Those documents must not evict the documents that are sent again.
       if (readOnce.has(prepared.hash)) cache.set(text, prepared);
       else readOnce.set(prepared.hash, true);
     },
   };
 }
 
-/** Of how many operations an error lists the names. */
+const READ_ONLY = rejection("Can only perform a mutation operation from a POST request.", "BAD_REQUEST", {
+  status: 405,
+  headers: { Allow: "POST" },
+});
+
+/** Maximum operation names in the message of an error. */
 const MAX_LISTED_OPERATIONS = 10;
 
-/** The error of a document that lacks the requested operation. Its suggestion says what the document has. */
+/** The error of a document that lacks the requested operation. The message suggests the operations of the document. */
 function missingOperation({ definitions }: DocumentNode, operationName: OperationName): GraphQLError {
   const names = definitions.flatMap((definition) =>
     definition.kind === Kind.OPERATION_DEFINITION ? [definition.name?.value ?? null] : [],
@@ -187,7 +198,7 @@ function problemOf(operations: number, operationName: OperationName): string {
   if (operations === 0) return "Expected an operation, got a document without one.";
   if (operationName == null)
     return `Expected operationName, because the document has ${operations} operations.`;
-  // A text that is no name says nothing that helps.
+  // A string that is not a GraphQL name does not help the reader of the message.
   const got = /^\w{1,100}$/.test(operationName) ? `"${operationName}"` : "a text that is no name";
   return `Expected operationName to be the name of an operation of the document, got ${got}.`;
 }

@@ -21,20 +21,20 @@ interface Collected {
 export interface CollectSettings {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
-  /** Whether `@skip` or `@include` leaves a node out. */
-  readonly isLeftOut: (node: SelectionNode) => boolean;
-  /** What is delivered later; null for nothing. */
+  /** Whether a node is executed, by its `@skip` and `@include`. */
+  readonly shouldIncludeNode: (node: SelectionNode) => boolean;
+  /** The directives of the parts that are delivered incrementally; null if the whole result is delivered at once. */
   readonly deferral: IncrementalDirectives | null;
 }
 
-/** The selection set of a fragment, for a set that only spreads it. */
+/** For a selection set that only spreads one fragment, the selection set of the fragment; otherwise the set itself. */
 export function withoutSpread(
-  { schema, fragments, isLeftOut, deferral }: CollectSettings,
+  { schema, fragments, shouldIncludeNode, deferral }: CollectSettings,
   type: GraphQLObjectType,
   set: SelectionSetNode,
 ): SelectionSetNode {
   const [only, ...others] = set.selections;
-  if (only?.kind !== Kind.FRAGMENT_SPREAD || others.length > 0 || isLeftOut(only)) return set;
+  if (only?.kind !== Kind.FRAGMENT_SPREAD || others.length > 0 || !shouldIncludeNode(only)) return set;
   if (deferral?.deferredOf(only)) return set;
   const fragment = fragments.get(only.name.value);
   return fragment && appliesTo(schema, fragment.typeCondition.name.value, type) ? fragment.selectionSet : set;
@@ -45,7 +45,7 @@ export const setsOf = (nodes: readonly FieldNode[]) =>
 
 /** The fields that selection sets select on a type (null: on any), by response name. Each fragment counts at its first spread only. */
 export function collectFields(
-  { schema, fragments, isLeftOut, deferral }: CollectSettings,
+  { schema, fragments, shouldIncludeNode, deferral }: CollectSettings,
   type: GraphQLObjectType | null,
   sets: readonly SelectionSetNode[],
 ): Collected {
@@ -54,7 +54,7 @@ export function collectFields(
   const seen = new Set<string>();
   const collect = ({ selections }: SelectionSetNode): void => {
     for (const node of selections) {
-      if (isLeftOut(node)) continue;
+      if (!shouldIncludeNode(node)) continue;
       if (node.kind === Kind.FIELD) {
         const key = (node.alias ?? node.name).value;
         const nodes = nodesByKey.get(key) ?? [];
@@ -65,7 +65,7 @@ export function collectFields(
       const part = isSpread ? fragments.get(node.name.value) : node;
       if (!part || (type && !appliesTo(schema, part.typeCondition?.name.value, type))) continue;
       const deferred = deferral?.deferredOf(node);
-      // No two have one label. Spread again, a fragment would only be delivered twice.
+      // Labels are unique. Without a label the fragment is the key, because a second spread would deliver the same data again.
       if (deferred) begun.set(deferred.label ?? part, { label: deferred.label, set: part.selectionSet });
       else if (!isSpread || !seen.has(node.name.value)) {
         if (isSpread) seen.add(node.name.value);
@@ -77,7 +77,7 @@ export function collectFields(
   return { nodesByKey, begun: [...begun.values()] };
 }
 
-/** The fields that are selected below a field, deferred or not. Ignores type conditions: no two types here use one name for different things. */
+/** Tests which fields are selected below a field, deferred or not. Ignores type conditions, because equal names mean equal things in this schema. */
 export function selectedBelow(settings: CollectSettings, nodes: readonly FieldNode[]): IsSelected {
   const whole = { ...settings, deferral: null };
   const isSelected = (sets: readonly SelectionSetNode[], [name, ...rest]: readonly string[]): boolean => {
@@ -110,15 +110,15 @@ export function createIncrementalDirectives(
     return values?.["if"] === false ? null : (values ?? null);
   };
 
-  // A fragment that is spread again may be deferred at the same path. Its list would then be delivered twice.
+  // A fragment that is spread again may be deferred at the same path. A list in the fragment would then be streamed twice.
   const again = spreadAgain(selectionSet, fragments);
   return {
-    /** The arguments of `@defer` on a fragment; null when it is not deferred. */
+    /** The arguments of `@defer` on a fragment; null when the fragment is not deferred. */
     deferredOf: (node: SelectionNode) => {
       const values = valuesOf(defer, node);
       return values && { label: labelOf(values) };
     },
-    /** The arguments of `@stream` on a list: `initialCount` is the number of items that are delivered with it. */
+    /** The arguments of `@stream` on a list; null when the list is not streamed. `initialCount` items are delivered with the list itself. */
     streamedOf: ([node]: readonly FieldNode[]) => {
       const values = node && !again.has(node) ? valuesOf(stream, node) : null;
       if (!stream || !node || !values) return null;

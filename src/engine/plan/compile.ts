@@ -15,7 +15,7 @@ import {
   type SelectionSetNode,
   TypeNameMetaFieldDef,
 } from "graphql";
-import { textOf } from "../documents/source.ts";
+import { textOf } from "../documents/parse.ts";
 import type {
   FieldExtensions,
   KeysOf,
@@ -26,7 +26,7 @@ import type {
 import { INTROSPECTION } from "../limits.ts";
 import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
 import { passThroughOf, completerOf } from "./complete.ts";
-import { NO_ARGS } from "./run.ts";
+import { NO_ARGS } from "./execute.ts";
 import type {
   Compilation,
   DeferredFragment,
@@ -41,7 +41,7 @@ interface CompileSettings extends CollectSettings {
   readonly onCompiled: (bytes: number) => void;
 }
 
-/** Measured heap size of a planned field, and per character of its arguments. */
+/** Measured heap size of a planned field, and of each character of its arguments, in bytes. */
 export const PLANNED_FIELD_BYTES = 1_400;
 const PLANNED_CHARACTER_BYTES = 16;
 
@@ -64,7 +64,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
     const characters = fields.reduce((sum, { nodes }) => sum + argumentsText(nodes).length, 0);
     settings.onCompiled((fields.length + 1) * PLANNED_FIELD_BYTES + characters * PLANNED_CHARACTER_BYTES);
     const deferred = begun.map(({ label, set }) => ({ label, selection: () => compiled(type, set, [set]) }));
-    // Objects of which a part is deferred are not written in one loop, which would pass over it.
+    // An object with a deferred part is not written in one loop, because the loop would skip the deferred part.
     const plain = fields.map((field) => (deferred.length > 0 ? null : plainFieldOf(type, field)));
     const isOfRecord = fields.some(({ name }) => extensionsOf(type, name).keys !== undefined);
     const needs = needsOf(type, fields);
@@ -74,7 +74,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
       others: fields.filter((_, index) => plain[index] === null),
       isPlain: !isOfRecord && !plain.includes(null),
       isOfRecord,
-      isKept: isOfRecord && !deferral,
+      isMemoizable: isOfRecord && !deferral,
       deferred,
       needs: deferred.length > 0 ? { ...needs, deferred: () => needsOfAll(deferred) } : needs,
       createObject: objectFactory([...nodesByKey.keys()]),
@@ -85,7 +85,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
     // Every response name has at least one node.
     const [node] = nodes as [FieldNode];
     const name = node.name.value;
-    // The document is valid, so the field is the type's own, or of introspection.
+    // The document is valid, so that the field belongs to the type or to introspection.
     const definition = parent.getFields()[name] ?? INTROSPECTION.get(name) ?? TypeNameMetaFieldDef;
     const { prefetch, child: reads }: FieldExtensions = definition.extensions;
     // Safe: the engine calls it with parents of the field's type and with its coerced arguments.
@@ -96,7 +96,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
       ? (object, args, context) => start(object, args, context, isSelected, keysOf)
       : null;
     const coordinate = `${parent.name}.${name}`;
-    // In full: spreading objects here took a third of the time to plan a document.
+    // All properties are listed, because spreading objects here took a third of the time to plan a document.
     return {
       name,
       coordinate,
@@ -118,7 +118,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
     selectionOf: (type, nodes) => {
       const sets = setsOf(nodes);
       const [only] = sets;
-      // Merged sets are identified by their nodes; the others are shared by all fields that spread the same fragment.
+      // Merged selection sets are identified by their nodes. A single set is shared by all fields that spread the same fragment.
       const key = only && sets.length === 1 ? withoutSpread(settings, type, only) : nodes;
       return compiled(type, key, sets);
     },
@@ -133,7 +133,7 @@ function keysBelow(
   nodes: readonly FieldNode[],
   [name, ...rest]: readonly string[],
 ): readonly string[] {
-  // It is not kept.
+  // A compilation of its own, whose selections are discarded afterwards.
   const { selectionOf } = createCompilation({ ...settings, deferral: null, onCompiled: () => {} });
   const named = getNamedType(type);
   const types = isAbstractType(named) ? settings.schema.getPossibleTypes(named) : [named];
@@ -151,7 +151,7 @@ function keysBelow(
 const extensionsOf = (type: GraphQLObjectType, name: string): FieldExtensions =>
   type.getFields()[name]?.extensions ?? {};
 
-/** The needs of deferred fragments, with those within them. */
+/** The needs of deferred fragments, and of the deferred fragments within them. */
 function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
   // A set, because nested spreads can grow exponentially.
   const reached = new Set(deferred.map(({ selection }) => selection()));
@@ -160,7 +160,7 @@ function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
   return { keys: all.flatMap(({ keys }) => keys), children: all.flatMap(({ children }) => children) };
 }
 
-/** A field as one that shows a key of the record as it is; null for others. */
+/** The plain form of a field that returns a key of the object or its record unchanged; null for other fields. */
 function plainFieldOf(
   type: GraphQLObjectType,
   { name, key, keyBytes, isNullable }: PlannedField,
@@ -169,20 +169,20 @@ function plainFieldOf(
   const { property } = extensionsOf(type, name);
   const leaf = definition && getNullableType(definition.type);
   if (property === undefined || definition?.args.length !== 0 || !isLeafType(leaf)) return null;
-  const isAsIs = passThroughOf(leaf);
-  return isAsIs && { key, keyBytes, property, isAsIs, isNullable };
+  const isPassThrough = passThroughOf(leaf);
+  return isPassThrough && { key, keyBytes, property, isPassThrough, isNullable };
 }
 
 /**
- * Creates the function that creates the objects of one selection. A copy of a parsed object keeps the fast properties of V8,
- * however many it has: `JSON.stringify` is several times slower for results that contain an object without.
+ * Returns a function that creates the objects of one selection. A copy of a parsed object keeps V8's fast properties, however many
+ * properties it has. `JSON.stringify` is several times slower for a result that contains an object with slow properties.
  */
 function objectFactory(keys: readonly string[]): () => ResultSlots {
   const template = JSON.parse(`{${keys.map((key) => `"${key}":null`).join()}}`) as ResultSlots;
   return () => ({ ...template });
 }
 
-/** The arguments of the first of the nodes, as they are written. */
+/** The source text of the arguments of the first node. */
 function argumentsText([node]: readonly FieldNode[]): string {
   const given = node?.arguments ?? [];
   return textOf(node)?.slice(given[0]?.loc?.start ?? 0, given.at(-1)?.loc?.end ?? 0) ?? "";
@@ -216,15 +216,15 @@ function resolverOf(
   { name, resolve }: GraphQLField<unknown, unknown>,
 ): PlannedField["resolve"] {
   if (!resolve) return (parent) => (parent as Readonly<Record<string, unknown>>)[name];
-  // Safe: it has no fourth parameter.
+  // Safe: the resolver has no fourth parameter.
   if (resolve.length < 4) return resolve as PlannedField["resolve"];
-  // Safe: only the resolvers of introspection have one, and they read nothing else of it.
+  // Safe: only the resolvers of introspection have a fourth parameter, and they read nothing else of it.
   const { introspected }: SchemaExtensions = schema.extensions;
   const info = { schema: introspected?.() ?? schema, parentType } as GraphQLResolveInfo;
   return (parent, args, context) => resolve(parent, args, context, info);
 }
 
-/** Returns a function that coerces a field's arguments: once when they contain no variable. */
+/** Returns a function that coerces the arguments of a field, only once if they contain no variable; null without arguments. */
 function argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode): PlannedField["argsFor"] {
   if (definition.args.length === 0) return null;
   const argsFor = (variables: Variables): object => getArgumentValues(definition, node, variables);

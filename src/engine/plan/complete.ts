@@ -10,9 +10,10 @@ import {
   isNonNullType,
   isObjectType,
 } from "graphql";
-import { LazyList, type LoadedRecord, type ScalarExtensions } from "../field-extensions.ts";
+import type { LoadedRecord, ScalarExtensions } from "../field-extensions.ts";
+import { LazyList } from "../../util/lazy-list.ts";
 import { shouldYield } from "../scheduler.ts";
-import { CHILD_BYTES, defer, runFields, completeAsync, writeLeafFields } from "./run.ts";
+import { CHILD_BYTES, scheduleWork, executeFields, completeValue, writeLeafFields } from "./execute.ts";
 import type {
   Compilation,
   Complete,
@@ -20,7 +21,7 @@ import type {
   CompletedObject,
   Container,
   ListItems,
-  Run,
+  ExecutionContext,
   Selection,
   ValuePosition,
   ResultSlots,
@@ -40,9 +41,9 @@ export function completerOf(
   return completeAbstract(compilation, present, field, isNullable);
 }
 
-/** Values that need no serialization. Others go through the type's `serialize`. */
 const isText = (value: unknown): boolean => typeof value === "string";
-const AS_IS: Readonly<Record<string, (value: unknown) => boolean>> = {
+/** Tests for values of built-in scalars that need no serialization. Other values are converted by the type's `serialize`. */
+const PASS_THROUGH: Readonly<Record<string, (value: unknown) => boolean>> = {
   String: isText,
   ID: isText,
   Boolean: (value) => typeof value === "boolean",
@@ -50,23 +51,23 @@ const AS_IS: Readonly<Record<string, (value: unknown) => boolean>> = {
   Float: (value) => Number.isFinite(value),
 };
 
-/** The test for values of a type that need no serialization; null where all need it. */
+/** The test for values of a type that need no serialization; null if all values need it. */
 export function passThroughOf(type: GraphQLLeafType): ((value: unknown) => boolean) | null {
-  const { isAsIs }: ScalarExtensions = type.extensions;
-  return AS_IS[type.name] ?? isAsIs ?? null;
+  const { isPassThrough }: ScalarExtensions = type.extensions;
+  return PASS_THROUGH[type.name] ?? isPassThrough ?? null;
 }
 
 function completeLeaf(type: GraphQLLeafType): Complete {
-  const isAsIs = passThroughOf(type);
-  return (value, slots, at, _, run) => {
-    const written: unknown = isAsIs?.(value) ? value : type.serialize(value);
+  const isPassThrough = passThroughOf(type);
+  return (value, slots, at, _, execution) => {
+    const written: unknown = isPassThrough?.(value) ? value : type.serialize(value);
     if (written === null || written === undefined) {
       throw new Error(
         `Expected \`${type.name}.serialize\` to return non-nullable value, returned: ${written}`,
       );
     }
     slots[at] = written;
-    run.meter.count(0, run.meter.sizeOf(written));
+    execution.meter.count(0, execution.meter.sizeOf(written));
   };
 }
 
@@ -87,32 +88,32 @@ function completeList(
     complete: completerOf(compilation, itemType, field),
   };
   const streamed = compilation.deferral?.streamedOf(field.nodes);
-  return (value, slots, at, above, run) => {
+  return (value, slots, at, above, execution) => {
     if (typeof value !== "object" || value === null || !(Symbol.iterator in value)) {
       throw new GraphQLError(`Expected Iterable, but did not find one for field "${field.coordinate}".`);
     }
     const all: ListItems =
       Array.isArray(value) || value instanceof LazyList ? value : [...(value as Iterable<unknown>)];
-    // Items that are delivered later are counted as well.
-    if (!run.meter.count(all.length, all.length * ITEM_BYTES)) return;
-    const count = streamed ? Math.min(streamed.initialCount(run.variables), all.length) : all.length;
+    // Items that are streamed later are counted now as well.
+    if (!execution.meter.count(all.length, all.length * ITEM_BYTES)) return;
+    const count = streamed ? Math.min(streamed.initialCount(execution.variables), all.length) : all.length;
     const list: unknown[] = [];
     // Safe: an array's items are keyed by their index.
     const itemSlots = list as unknown as ResultSlots;
     slots[at] = list;
     const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
-    // Items are awaited later, or never when the operation is stopped: prevents unhandled rejections.
+    // Prevents unhandled rejections: items are awaited later, or never if the operation is stopped.
     if (Array.isArray(all)) for (const each of all) if (each instanceof Promise) each.catch(() => {});
     if (streamed && all.length > count)
-      run.later?.push({ label: streamed.label, container, items: all, from: count, item });
+      execution.deferredWork?.push({ label: streamed.label, container, items: all, from: count, item });
     const completeFrom = (first: number): void => {
       for (let index = first; index < count; index++) {
         if (index > first && index % COMPLETION_STRIDE === 0 && shouldYield()) {
-          defer(run, () => completeFrom(index));
+          scheduleWork(execution, () => completeFrom(index));
           return;
         }
-        completeAsync(all.at(index), item, itemSlots, index, container, run);
-        if (container.isNulled || run.meter.isStopped) return;
+        completeValue(all.at(index), item, itemSlots, index, container, execution);
+        if (container.isNulled || execution.meter.isStopped) return;
       }
     };
     completeFrom(0);
@@ -126,15 +127,15 @@ function completeObject(
   isNullable: boolean,
 ): Complete {
   let position: ObjectPosition | null = null;
-  return (value, slots, at, above, run) => {
+  return (value, slots, at, above, execution) => {
     position ??= objectPosition(compilation.selectionOf(type, field.nodes), field, isNullable);
     const { selection } = position;
     if (selection.isPlain) {
       const values = selection.createObject();
       slots[at] = values;
-      if (writeLeafFields(selection, value, values, run)) return;
+      if (writeLeafFields(selection, value, values, execution)) return;
     }
-    completeSelected(position, value, slots, at, above, run);
+    prefetchAndComplete(position, value, slots, at, above, execution);
   };
 }
 
@@ -155,19 +156,19 @@ function completeAbstract(
     positions.set(name, position);
     return position;
   };
-  return (value, slots, at, above, run) => {
+  return (value, slots, at, above, execution) => {
     // Our `resolveType` functions read only the value and the context.
-    const name: unknown = type.resolveType?.(value, run.context, null as never, type);
-    completeSelected(positions.get(name) ?? select(name), value, slots, at, above, run);
+    const name: unknown = type.resolveType?.(value, execution.context, null as never, type);
+    prefetchAndComplete(positions.get(name) ?? select(name), value, slots, at, above, execution);
   };
 }
 
-/** How the objects of one selection of a field are completed when they are loaded: what waits for them makes nothing of its own. */
+/** The completion of the loaded objects of one selection of a field. All objects share it, so that a pending object allocates nothing. */
 interface ObjectPosition extends ValuePosition, CompletedField {
   readonly selection: Selection;
 }
 
-/** In full: spreading the field takes longer than completing an object. */
+/** Lists all properties, because spreading the field takes longer than completing an object. */
 export const objectPosition = (
   selection: Selection,
   field: CompletedField,
@@ -178,41 +179,43 @@ export const objectPosition = (
   prefetch: field.prefetch,
   isNullable,
   selection,
-  complete: (object, slots, at, parent, run) =>
-    completeFields(selection, object, field, { parent, slots, at, isNullable, isNulled: false }, run),
+  complete: (object, slots, at, parent, execution) =>
+    completeFields(selection, object, field, { parent, slots, at, isNullable, isNulled: false }, execution),
 });
 
-/** Prefetches what the fields of an object need, and completes them. */
-export function completeSelected(
+/** Prefetches the data that the fields of an object need, and completes the object. */
+export function prefetchAndComplete(
   position: ObjectPosition,
   value: unknown,
   slots: ResultSlots,
   at: string | number,
   parent: Container,
-  run: Run,
+  execution: ExecutionContext,
 ): void {
-  if (!position.prefetch || !position.isNullable) return position.complete(value, slots, at, parent, run);
+  if (!position.prefetch || !position.isNullable)
+    return position.complete(value, slots, at, parent, execution);
   const { needs } = position.selection;
-  if (needs.children.length > 0 && !run.meter.chargeMemory(needs.children.length * CHILD_BYTES)) return;
+  if (needs.children.length > 0 && !execution.meter.chargeMemory(needs.children.length * CHILD_BYTES)) return;
   // Safe: the field's declaration matches the prefetch with its objects and context.
   const prefetch = position.prefetch as (...given: readonly unknown[]) => unknown;
-  const context = run.context.at?.({ parent, at }) ?? run.context;
-  completeAsync(prefetch(value, needs, context, run.variables), position, slots, at, parent, run);
+  const context = execution.context.at?.({ parent, at }) ?? execution.context;
+  completeValue(prefetch(value, needs, context, execution.variables), position, slots, at, parent, execution);
 }
 
-/** Completes the fields of an object that is loaded: of a field, or of the root. */
+/** Completes the fields of a loaded object, or of the root. `field` is null for the root. */
 export function completeFields(
   selection: Selection,
   object: unknown,
   field: CompletedField | null,
   container: Container,
-  run: Run,
+  execution: ExecutionContext,
 ): void {
-  const { meter, completed } = run;
+  const { meter, completed } = execution;
   const { deferred } = selection;
-  if (deferred.length > 0) run.later?.push({ fragments: deferred, object, field, container });
-  // A completed object is the same wherever it is selected like this, except in traces. Safe: these selections have loaded records.
-  const record = selection.isKept && !run.context.at ? (object as LoadedRecord).loaded : null;
+  if (deferred.length > 0) execution.deferredWork?.push({ fragments: deferred, object, field, container });
+  // A completed object is reused wherever the same selection is completed for the same record, but not in a trace, which has paths.
+  // Safe: memoizable selections have loaded records.
+  const record = selection.isMemoizable && !execution.context.at ? (object as LoadedRecord).loaded : null;
   const known = record && completed.get(selection)?.get(record);
   if (known && known.isExact === meter.isExact) {
     if (meter.count(known.fields, known.bytes)) container.slots[container.at] = known.values;
@@ -220,13 +223,14 @@ export function completeFields(
   }
   const values = selection.createObject();
   container.slots[container.at] = values;
-  if (shouldYield()) return defer(run, () => runFields(selection, object, container, values, run));
-  const { pending } = run;
+  if (shouldYield())
+    return scheduleWork(execution, () => executeFields(selection, object, container, values, execution));
+  const { pending } = execution;
   const fields = meter.fields;
   const bytes = meter.bytes;
   const { errors, isExact } = meter;
-  runFields(selection, object, container, values, run);
-  const isWhole = run.pending === pending && meter.errors === errors;
+  executeFields(selection, object, container, values, execution);
+  const isWhole = execution.pending === pending && meter.errors === errors;
   if (!record || !isWhole || meter.isStopped) return;
   const bySelection = completed.get(selection) ?? new Map<object, CompletedObject>();
   completed.set(selection, bySelection);

@@ -14,7 +14,7 @@ export interface PendingPart {
   readonly label?: string;
 }
 
-/** A delivery of a part: the fields of its fragment or the next items of its list; neither when nothing more follows. */
+/** A delivery of a part: the fields of the fragment or the next items of the list; neither if the part ends without further data. */
 export interface IncrementalResult {
   readonly part: PendingPart;
   /** Null when an error has made the object null. */
@@ -24,9 +24,9 @@ export interface IncrementalResult {
   /** Index of the first of the items. */
   readonly from?: number;
   readonly errors: GraphQLError[];
-  /** The parts that it leaves out. */
+  /** Pending parts that were found in this result and are delivered later. */
   readonly pending: PendingPart[];
-  /** Whether nothing more of the part follows. */
+  /** Whether this is the last delivery of the part. */
   isLast: boolean;
 }
 
@@ -35,11 +35,11 @@ export interface IncrementalPayload {
   readonly hasNext: boolean;
 }
 
-/** The payloads after the initial result. Must be read to the end, or returned. */
+/** The payloads after the initial result. They must be read to the end, or returned. */
 export interface IncrementalPayloads {
-  /** The parts that the initial result leaves out. */
+  /** The pending parts of the initial result. */
   readonly pending: () => readonly PendingPart[];
-  /** Resolves with null after the last. Never rejects. */
+  /** Resolves with null after the last payload. Never rejects. */
   readonly next: () => Promise<IncrementalPayload | null>;
   /** Stops the operation. */
   readonly return: () => void;
@@ -48,8 +48,9 @@ export interface IncrementalPayloads {
 /** Maximum results in one payload, so that its errors are converted in a few milliseconds. */
 const MAX_DELIVERED = 500;
 
+/** Collects the deliveries of pending parts, and returns them as payloads. */
 export function openQueue(meter: Meter) {
-  /** The parts of which something follows. */
+  /** The parts of which more will be delivered. */
   const open = new Set<PendingPart>();
   let first: readonly PendingPart[] = [];
   let delivered: IncrementalResult[] = [];
@@ -63,11 +64,11 @@ export function openQueue(meter: Meter) {
     for (const part of next.pending) open.add(part);
     const last = delivered.at(-1);
     if (!last?.items || !next.items || last.part !== next.part) {
-      // The older format repeats the path and the label for each result; those of the last are counted where the part is created.
+      // The older format repeats the path and the label in each result. The names of the last result are counted when the part is created.
       if (!next.isLast && !meter.countNames(next.part.path, next.part.label)) return;
       delivered.push(next);
     } else {
-      // Pushed: what is copied for each item takes seconds for a long list.
+      // The arrays are extended, because copying them for each item would take seconds for a long list.
       last.items.push(...next.items);
       last.errors.push(...next.errors);
       last.pending.push(...next.pending);
@@ -101,7 +102,7 @@ export function openQueue(meter: Meter) {
           wake = resolve;
         });
       }
-      // Results that are complete in the same tick are sent together.
+      // Results that complete in the same tick are delivered together.
       await yieldToEventLoop();
       return take();
     },
@@ -116,7 +117,7 @@ export function openQueue(meter: Meter) {
     payloads,
     deliver,
     isOpen: (part: PendingPart) => open.has(part),
-    /** Opens it with the parts that the initial result leaves out, which `onBegin` begins when that has been read. */
+    /** Opens the queue with the pending parts of the initial result. `onBegin` begins the parts, once the initial result has been read. */
     open: (parts: readonly PendingPart[], onBegin: () => void) => {
       first = parts;
       for (const part of parts) open.add(part);
@@ -125,13 +126,13 @@ export function openQueue(meter: Meter) {
   };
 }
 
-/** Converts the errors of a part of a result, given as a whole result that contains only this part. */
+/** Converts the errors of a part. The part is passed as a whole result that contains nothing else. */
 export type PublicErrors = (part: {
   readonly errors: GraphQLError[];
   readonly data: unknown;
 }) => GraphQLError[];
 
-/** The payloads with errors that callers may see. Calls `onEnd` after the last one, and when they are returned. */
+/** Converts the errors of payloads to errors that callers may see. Calls `onEnd` after the last payload, and when they are returned. */
 export function withPublicErrors(
   payloads: IncrementalPayloads,
   convert: PublicErrors,

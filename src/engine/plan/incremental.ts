@@ -1,6 +1,6 @@
 import type { GraphQLError } from "graphql";
 import { shouldYield } from "../scheduler.ts";
-import { completeFields, completeSelected, objectPosition } from "./complete.ts";
+import { completeFields, prefetchAndComplete, objectPosition } from "./complete.ts";
 import {
   type IncrementalResult,
   openQueue,
@@ -8,20 +8,20 @@ import {
   type Path,
   type IncrementalPayloads,
 } from "./incremental-payloads.ts";
-import { end, isDropped, pathOf, completeAsync } from "./run.ts";
+import { endPending, isDropped, pathOf, completeValue } from "./execute.ts";
 import type {
   Container,
   DeferredFragment,
   DeferredFragments,
   StreamedItems,
-  Run,
+  ExecutionContext,
   ResultSlots,
 } from "./types.ts";
 
 /*
- * Runs what `@defer` and `@stream` leave out of the initial result. A part begins when the result that it belongs to is
- * complete, so that the reads of that go first; below a null none begins. A deferred fragment delivers all
- * that it selects, also what was delivered before: clients merge it.
+ * Executes the parts that `@defer` and `@stream` leave out of the initial result. A part begins when the result that contains it is
+ * complete, so that the reads of the containing result go first. No part begins below a null. A deferred fragment delivers all fields that
+ * it selects, including fields that were delivered before: clients merge them.
  */
 
 /** A part that has not begun. */
@@ -30,32 +30,32 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** Fields of a result that take as much memory as a part. */
+/** Number of result fields that take as much memory as a part. */
 const FIELDS_PER_PART = 4;
-/** Size of `{"id":"10","path":}` and what surrounds it. */
+/** Size of `{"id":"10","path":}` and the characters around it, in bytes. */
 const BYTES_PER_PART = 90;
 
-/** Heap of a part until the last one is delivered, counted as bytes of JSON: its run, and what waits for it. */
+/** Memory of a part until the last part is delivered, counted as bytes of JSON: the execution of the part and its callbacks. */
 const PENDING_PART_BYTES = 1_500;
 
 /** Maximum items of a list that are completed together. */
 const GROUP_SIZE = 64;
 
-/** Delivers what the initial result leaves out. `onReady` is called when its parts are created; with null if there are none. */
+/** Delivers the pending parts of a result. `onReady` is called when the parts are created, with null if there are none. */
 export function deliverIncrementally(
-  first: Run,
+  first: ExecutionContext,
   whole: ResultSlots | null,
   onReady: (payloads: IncrementalPayloads | null) => void,
 ): void {
   const { meter } = first;
-  const completed: Run["completed"] = new Map();
+  const completed: ExecutionContext["completed"] = new Map();
   const nullPaths = new NullPaths();
   const queue = openQueue(meter);
   let waiting: Waiting[] = [];
   let isBeginning = false;
   let count = 0;
 
-  /** Does work on a list, to which it may add, in time slices. */
+  /** Processes a list in time slices. The work may append to the list. */
   const inSlices = <Each>(
     all: readonly Each[],
     work: (each: Each) => void,
@@ -70,7 +70,10 @@ export function deliverIncrementally(
     onDone();
   };
 
-  const createParts = ({ later }: Run, onCreated: (parts: readonly Waiting[]) => void): void => {
+  const createParts = (
+    { deferredWork }: ExecutionContext,
+    onCreated: (parts: readonly Waiting[]) => void,
+  ): void => {
     const parts: Waiting[] = [];
     const make = (left: DeferredFragments | StreamedItems): void => {
       const { container } = left;
@@ -85,10 +88,10 @@ export function deliverIncrementally(
       if ("items" in left) add(left.label, (part) => beginItems(part, left));
       else for (const each of left.fragments) add(each.label, (part) => beginFragment(part, left, each));
     };
-    inSlices(later ?? [], make, () => onCreated(parts));
+    inSlices(deferredWork ?? [], make, () => onCreated(parts));
   };
 
-  /** Begins parts behind those that wait. */
+  /** Begins parts, after the parts that already wait. */
   const beginAll = (parts: readonly Waiting[]): void => {
     for (const part of parts) waiting.push(part);
     if (isBeginning) return;
@@ -102,16 +105,18 @@ export function deliverIncrementally(
     });
   };
 
-  const openRun = (onEnd: (errors: GraphQLError[], parts: readonly Waiting[]) => void): Run => {
-    const run: Run = {
+  const openExecution = (
+    onEnd: (errors: GraphQLError[], parts: readonly Waiting[]) => void,
+  ): ExecutionContext => {
+    const execution: ExecutionContext = {
       ...first,
       errors: [],
       completed,
       pending: 1,
-      onEnd: () => createParts(run, (parts) => onEnd(run.errors, parts)),
-      later: [],
+      onEnd: () => createParts(execution, (parts) => onEnd(execution.errors, parts)),
+      deferredWork: [],
     };
-    return run;
+    return execution;
   };
 
   const beginFragment = (
@@ -121,40 +126,40 @@ export function deliverIncrementally(
   ): void => {
     const { parent, at } = container;
     const slots: ResultSlots = { [at]: null };
-    // An error that would make the object null fails only the part: what is delivered stays.
+    // An error that would make the object null fails only the part, because the object has already been delivered.
     const own: Container = { parent, slots, at, isNullable: true, isNulled: false };
-    const run = openRun((errors, parts) => {
-      // Safe: the slot is that of an object.
+    const execution = openExecution((errors, parts) => {
+      // Safe: the slot contains an object or null.
       const data = slots[at] as ResultSlots | null;
       nullPaths.enter(errors, data, part.path);
       deliver({ part, data, errors, isLast: true }, parts);
     });
     const complete = (value: unknown): void => {
       if (field && parent && container.isNullable)
-        completeSelected(objectPosition(selection(), field, true), value, slots, at, parent, run);
-      else completeFields(selection(), value, field, own, run);
+        prefetchAndComplete(objectPosition(selection(), field, true), value, slots, at, parent, execution);
+      else completeFields(selection(), value, field, own, execution);
     };
     if (field && parent)
-      completeAsync(object, { ...field, isNullable: true, complete }, slots, at, parent, run);
+      completeValue(object, { ...field, isNullable: true, complete }, slots, at, parent, execution);
     else complete(object);
-    end(run);
+    endPending(execution);
   };
 
-  /** Completes the items of a list side by side, and delivers them in their order. */
+  /** Completes the items of a list concurrently, and delivers them in their order. */
   const beginItems = (part: PendingPart, list: StreamedItems): void => {
     const { container, items, from, item } = list;
     const values: unknown[] = Array.from({ length: items.length }, () => null);
     // Safe: an array's items are keyed by their index.
     const slots = values as unknown as ResultSlots;
-    /** Functions that deliver completed items, by the index of the first. */
+    /** Functions that deliver completed items and return the next index, by the index of the first item. */
     const complete = new Map<number, () => number>();
     let next = from;
 
-    /** Begins items up to the first that is not complete at once. */
+    /** Begins a group of items, which ends after the first item that does not complete immediately. */
     const beginSome = (start: number): void => {
       const above: Container = { ...container, slots: {}, isNullable: true, isNulled: false };
       let index = start;
-      const run = openRun((errors, parts) => {
+      const execution = openExecution((errors, parts) => {
         complete.set(start, () => {
           nullPaths.enter(errors, values, part.path);
           const some = above.isNulled ? null : values.slice(start, index);
@@ -164,10 +169,10 @@ export function deliverIncrementally(
         });
         for (let ready = complete.get(next); ready; ready = complete.get(next)) next = ready();
       });
-      while (index < Math.min(items.length, start + GROUP_SIZE) && run.pending === 1 && !above.isNulled)
-        completeAsync(items.at(index), item, slots, index++, above, run);
+      while (index < Math.min(items.length, start + GROUP_SIZE) && execution.pending === 1 && !above.isNulled)
+        completeValue(items.at(index), item, slots, index++, above, execution);
       if (index < items.length) beginAll([{ part, begin: () => beginSome(index) }]);
-      end(run);
+      endPending(execution);
     };
     beginSome(from);
   };
@@ -193,22 +198,22 @@ export function deliverIncrementally(
   });
 }
 
-/** Only what it has itself: response names may be those of what every object inherits, which belongs to the process. */
+/** Reads own properties only: a response name may be the name of an inherited property, such as `__proto__`. */
 const below = (value: unknown, key: string | number): unknown =>
   Object.hasOwn(Object(value), key) ? Reflect.get(Object(value), key) : undefined;
 
-/** A key of the paths to nulls. */
+/** A node in the tree of the paths to null values. */
 interface NullPathNode {
   /** Whether the value there is null. */
   isNull: boolean;
   readonly below: Map<string | number, NullPathNode>;
 }
 
-/** The paths at which an error has made a value null. It stays null, whatever other parts have there. */
+/** The paths at which an error has made a value null. The value stays null, whatever other parts deliver at the same path. */
 class NullPaths {
   readonly #root: NullPathNode = { isNull: false, below: new Map() };
 
-  /** Adds the nulls of an object or list at a path, and applies the known ones to it. */
+  /** Adds the null values of an object or list at a path, and sets its values at known paths to null. */
   enter(errors: readonly GraphQLError[], container: unknown, at: Path): void {
     for (const { path } of errors) {
       if (!path) continue;
@@ -221,7 +226,7 @@ class NullPaths {
     if (node) setNulls(node, container);
   }
 
-  /** Whether a path leads through a null. */
+  /** Whether a path leads through a null value. */
   cover(path: Path): boolean {
     let node: NullPathNode | undefined = this.#root;
     for (const key of path) {

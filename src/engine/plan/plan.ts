@@ -12,7 +12,7 @@ import {
   type SelectionNode,
   visit,
 } from "graphql";
-import { textOf } from "../documents/source.ts";
+import { textOf } from "../documents/parse.ts";
 import type { TracedContext, Variables } from "../field-extensions.ts";
 import { type Fragments, fragmentsOf } from "../limits.ts";
 import type { Meter } from "../meter.ts";
@@ -20,25 +20,25 @@ import { createCompilation } from "./compile.ts";
 import { createIncrementalDirectives } from "./collect.ts";
 import { deliverIncrementally } from "./incremental.ts";
 import type { IncrementalPayloads } from "./incremental-payloads.ts";
-import { end, runFields } from "./run.ts";
-import type { Container, Run, RunBehavior, Selection, ResultSlots } from "./types.ts";
+import { endPending, executeFields } from "./execute.ts";
+import type { Container, ExecutionContext, ExecutionBehavior, Selection, ResultSlots } from "./types.ts";
 
 /** An executable operation. Its selections are compiled on first use. */
 export interface Plan {
   readonly operation: OperationDefinitionNode;
   readonly fragments: Fragments;
   /** `event` is the parent of the root fields: the event of a subscription. */
-  readonly run: (
+  readonly execute: (
     given: Variables,
     context: TracedContext,
     meter: Meter,
     event: unknown,
     /**
-     * Called at most once, with the result; with a part of it when the meter has stopped the operation. `payloads` deliver what
-     * `@defer` and `@stream` leave out of it.
+     * Called at most once, with the result, which may be incomplete if the meter has stopped the operation. `payloads` deliver the parts
+     * that `@defer` and `@stream` leave out of the result.
      */
     onResult: (result: ExecutionResult, payloads?: IncrementalPayloads | null) => void,
-    behavior: RunBehavior,
+    behavior: ExecutionBehavior,
   ) => void;
 }
 
@@ -58,24 +58,33 @@ export type Planner = (
  */
 export const createPlan: Planner = (schema, document, operation, onCompiled, hideSuggestions) => {
   const fragments = fragmentsOf(document);
-  const { conditions, hasLater } = directivesOf(document);
+  const { conditions, hasIncremental } = directivesOf(document);
   /** Root selections by combination of the variables of directives. */
   const roots = new Map<string, Selection>();
   const rootType = schema.getRootType(operation.operation);
 
-  const rootFor = (variables: Variables, isLater: boolean): Selection => {
-    // Null is a third value: evaluating the condition throws.
-    const combination = conditions.map((name) => String(variables[name])).join() + (isLater ? " later" : "");
+  const rootFor = (variables: Variables, isIncremental: boolean): Selection => {
+    // Null is a third value of a condition, because its evaluation throws.
+    const combination =
+      conditions.map((name) => String(variables[name])).join() + (isIncremental ? " later" : "");
     const compiled = roots.get(combination);
     if (compiled) return compiled;
     if (!rootType)
       throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
-    const isLeftOut = (node: SelectionNode): boolean =>
-      Boolean(node.directives?.length) &&
-      (getDirectiveValues(GraphQLSkipDirective, node, variables)?.["if"] === true ||
-        getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] === false);
-    const deferral = isLater ? createIncrementalDirectives(schema, fragments, variables, operation) : null;
-    const { compiled: compile } = createCompilation({ schema, fragments, isLeftOut, deferral, onCompiled });
+    const shouldIncludeNode = (node: SelectionNode): boolean =>
+      !node.directives?.length ||
+      (getDirectiveValues(GraphQLSkipDirective, node, variables)?.["if"] !== true &&
+        getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] !== false);
+    const deferral = isIncremental
+      ? createIncrementalDirectives(schema, fragments, variables, operation)
+      : null;
+    const { compiled: compile } = createCompilation({
+      schema,
+      fragments,
+      shouldIncludeNode,
+      deferral,
+      onCompiled,
+    });
     const { selectionSet } = operation;
     const root = compile(rootType, selectionSet, [selectionSet]);
     roots.set(combination, root);
@@ -85,8 +94,8 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
   return {
     operation,
     fragments,
-    run: (given, context, meter, event, onResult, { onError, isIncremental }) => {
-      const isLater = isIncremental && hasLater;
+    execute: (given, context, meter, event, onResult, { onError, isIncremental }) => {
+      const deliversIncrementally = isIncremental && hasIncremental;
       const definitions = operation.variableDefinitions ?? [];
       const { errors, coerced } =
         definitions.length > 0
@@ -95,7 +104,7 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
       if (errors) return onResult({ errors });
       let root: Selection;
       try {
-        root = rootFor(coerced, isLater);
+        root = rootFor(coerced, deliversIncrementally);
       } catch (error) {
         if (!(error instanceof GraphQLError)) throw error;
         return onResult({ errors: [error], data: null });
@@ -114,13 +123,13 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
         onResult({ errors: [error], data: null });
         meter.stop(error);
       };
-      const later: Run["later"] = isLater ? [] : null;
+      const deferredWork: ExecutionContext["deferredWork"] = deliversIncrementally ? [] : null;
       const onEnd = () => {
         const whole = failures.length === 0 ? result : { errors: failures, ...result };
-        if (!later || later.length === 0) return onResult(whole);
-        deliverIncrementally(run, result.data, (payloads) => onResult(whole, payloads));
+        if (!deferredWork || deferredWork.length === 0) return onResult(whole);
+        deliverIncrementally(execution, result.data, (payloads) => onResult(whole, payloads));
       };
-      const run: Run = {
+      const execution: ExecutionContext = {
         context,
         variables: coerced,
         meter,
@@ -130,26 +139,27 @@ export const createPlan: Planner = (schema, document, operation, onCompiled, hid
         completed: new Map(),
         pending: 1,
         onEnd,
-        later,
+        deferredWork,
       };
       const { deferred } = root;
-      if (deferred.length > 0) later?.push({ fragments: deferred, object: event, field: null, container });
-      if (operation.operation === "mutation") return runSerially(root, data, container, run);
-      runFields(root, event, container, data, run);
-      end(run);
+      if (deferred.length > 0)
+        deferredWork?.push({ fragments: deferred, object: event, field: null, container });
+      if (operation.operation === "mutation") return executeSerially(root, data, container, execution);
+      executeFields(root, event, container, data, execution);
+      endPending(execution);
     },
   };
 };
 
-/** graphql-js writes the whole value into the message of each, from which it is removed. */
+/** Maximum errors about variables. graphql-js writes the whole value into each message, from which it is removed again. */
 export const MAX_VARIABLE_ERRORS = 5;
 const NO_VARIABLES = { errors: undefined, coerced: {} };
 
-/** The variables in `if` of directives, and whether a document has `@defer` or `@stream`. */
+/** The variables in the `if` arguments of directives, and whether a document contains `@defer` or `@stream`. */
 function directivesOf(document: DocumentNode) {
   const conditions = new Set<string>();
   const found = new Set<string>();
-  // Most documents have no directive. Visiting one takes longer than parsing it.
+  // Most documents have no directive, and visiting a document takes longer than parsing it.
   if (textOf(document)?.includes("@") !== false)
     visit(document, {
       Directive: ({ name, arguments: given = [] }) => {
@@ -159,26 +169,26 @@ function directivesOf(document: DocumentNode) {
           if (argument.value === "if" && value.kind === Kind.VARIABLE) conditions.add(value.name.value);
       },
     });
-  return { conditions: [...conditions], hasLater: found.has("defer") || found.has("stream") };
+  return { conditions: [...conditions], hasIncremental: found.has("defer") || found.has("stream") };
 }
 
 const CONDITIONAL = new Set(["skip", "include", "defer", "stream"]);
 
-function runSerially(
+function executeSerially(
   { fields, ...root }: Selection,
   data: ResultSlots,
   container: Container,
-  whole: Run,
+  whole: ExecutionContext,
 ): void {
   const [field, ...rest] = fields;
-  if (!field || container.isNulled) return end(whole);
-  const run: Run = {
+  if (!field || container.isNulled) return endPending(whole);
+  const execution: ExecutionContext = {
     ...whole,
-    // A command may change what was completed before it.
+    // A command may change records whose objects were completed before.
     completed: new Map(),
     pending: 1,
-    onEnd: () => runSerially({ ...root, fields: rest }, data, container, whole),
+    onEnd: () => executeSerially({ ...root, fields: rest }, data, container, whole),
   };
-  runFields({ ...root, fields: [field] }, undefined, container, data, run);
-  end(run);
+  executeFields({ ...root, fields: [field] }, undefined, container, data, execution);
+  endPending(execution);
 }

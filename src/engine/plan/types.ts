@@ -15,42 +15,42 @@ export interface Selection {
   /** The fields that return a key of the object or of its record unchanged. */
   readonly plain: readonly PlainField[];
   readonly others: readonly PlannedField[];
-  /** Whether its objects are written in one loop. Those of records are not: completed objects are reused. */
+  /** Whether the objects are written in one loop. Objects of records are not, because their completed objects are reused. */
   readonly isPlain: boolean;
-  /** Whether its objects are a `LoadedRecord`. */
+  /** Whether the objects are a `LoadedRecord`. */
   readonly isOfRecord: boolean;
-  /** Whether a completed object of a record is reused at other paths. Not with deferred fragments: each path has its own. */
-  readonly isKept: boolean;
+  /** Whether a completed object of a record is reused at other paths. Not with deferred fragments, because each path has parts of its own. */
+  readonly isMemoizable: boolean;
   /** The fragments that are delivered later; none in most documents. */
   readonly deferred: readonly DeferredFragment[];
   readonly needs: SelectionNeeds;
-  /** Creates the object for the values, all null: without a prototype when a response name is `__proto__`. */
+  /** Creates the object for the values, all of which are null. A response name may be `__proto__`. */
   readonly createObject: () => ResultSlots;
 }
 
 /** A fragment with `@defer` on one object type. */
 export interface DeferredFragment {
   readonly label: string | null;
-  /** All that it selects, whether something else selects it as well. Compiled on first use. */
+  /** All fields that the fragment selects, even if they are also selected elsewhere. Compiled on first use. */
   readonly selection: () => Selection;
 }
 
 /** A field that returns a key of the object or of its record, of a type whose values are mostly written unchanged. */
 export interface PlainField extends Pick<PlannedField, "key" | "keyBytes" | "isNullable"> {
   readonly property: string;
-  readonly isAsIs: (value: unknown) => boolean;
+  readonly isPassThrough: (value: unknown) => boolean;
 }
 
-/** An object of the result that is complete, and what it counts. */
+/** A complete object of the result, and the amounts that the meter counted for it. */
 export interface CompletedObject {
   readonly values: ResultSlots;
-  /** Whether its bytes include the escapes of short strings. */
+  /** Whether `bytes` includes the escapes of short strings. */
   readonly isExact: boolean;
   readonly fields: number;
   readonly bytes: number;
 }
 
-/** How values at one position of a document are completed, and the nodes that locate their errors. */
+/** One position of a document: the completion of its values, and the nodes that locate errors. */
 export interface ValuePosition {
   /** `Type.field`, for messages. */
   readonly coordinate: string;
@@ -68,20 +68,20 @@ export interface PlannedField extends ValuePosition {
   readonly resolve: (parent: unknown, args: object, context: TracedContext) => unknown;
   /** Null for a field without arguments. */
   readonly argsFor: ((variables: Variables) => object) | null;
-  /** Starts the field's own reads, which need only the address of the parent; null when it has none. */
+  /** Starts the field's own reads, which need only the address of the parent; null when the field has no reads of its own. */
   readonly child: ((parent: unknown, args: object, context: TracedContext) => Promise<unknown>) | null;
 }
 
 /** The values of an object or list of the result. */
 export type ResultSlots = Record<string | number, unknown>;
 
-/** Completes a value of one type, which is not null, and writes it into its slot. Throws when the value is invalid. */
+/** Completes a non-null value of one type and writes it into its slot. Throws when the value is invalid. */
 export type Complete = (
   value: unknown,
   slots: ResultSlots,
   at: string | number,
   above: Container,
-  run: Run,
+  execution: ExecutionContext,
 ) => void;
 
 /** An object or list of the result while it is completed. */
@@ -90,24 +90,24 @@ export interface Container extends ResponsePath {
   /** The values of the object or list above it. */
   readonly slots: ResultSlots;
   readonly isNullable: boolean;
-  /** Whether an error below has made it null. Later values are dropped. */
+  /** Whether an error below has made this object or list null. Later values are dropped. */
   isNulled: boolean;
 }
 
 /**
- * The error behavior, as in the draft of the specification: `PROPAGATE` makes the nearest nullable value above it null,
- * `NULL` only the value itself, and `HALT` ends the operation without data.
+ * The error behavior, as in the draft of the specification: `PROPAGATE` makes the nearest nullable value above the error null, `NULL` makes
+ * only the failed value null, and `HALT` ends the operation without data.
  */
 export type ErrorBehavior = "NULL" | "PROPAGATE" | "HALT";
 
-export interface RunBehavior {
+export interface ExecutionBehavior {
   readonly onError: ErrorBehavior;
   /** Whether the result may be delivered incrementally. */
   readonly isIncremental: boolean;
 }
 
-/** One execution, or one root field of a mutation. */
-export interface Run {
+/** The state of one execution, of one root field of a mutation, or of one incremental part. */
+export interface ExecutionContext {
   readonly context: TracedContext;
   readonly variables: Variables;
   readonly meter: Meter;
@@ -115,32 +115,32 @@ export interface Run {
   readonly onError: ErrorBehavior;
   /** Ends the operation with one error and without data. */
   readonly halt: (error: GraphQLError) => void;
-  /** Complete objects by selection and record: many objects of a page refer to the same record. */
+  /** Completed objects by selection and record, because many objects of a page refer to the same record. */
   readonly completed: Map<Selection, Map<object, CompletedObject>>;
-  /** Number of pending values, plus one until the start is complete. */
+  /** Number of pending values, plus one until all root values have been started. */
   pending: number;
   /** Called when `pending` is zero. */
   readonly onEnd: () => void;
-  /** Deferred fragments and streamed items of the run; null without incremental delivery. */
-  readonly later: (DeferredFragments | StreamedItems)[] | null;
+  /** Deferred fragments and streamed items of the execution; null without incremental delivery. */
+  readonly deferredWork: (DeferredFragments | StreamedItems)[] | null;
 }
 
 export interface DeferredFragments {
   readonly fragments: readonly DeferredFragment[];
   readonly object: unknown;
-  /** The field whose object it is; null for the root. */
+  /** The field that returned the object; null for the root. */
   readonly field: CompletedField | null;
   readonly container: Container;
 }
 
-/** The items of a list: an array, or `MadeItems`. */
+/** The items of a list: an array, or a `LazyList`. */
 export type ListItems = Pick<readonly unknown[], "length" | "at">;
 
 export interface StreamedItems {
   readonly label: string | null;
   readonly container: Container;
   readonly items: ListItems;
-  /** Index of the first that is delivered later. */
+  /** Index of the first item that is delivered later. */
   readonly from: number;
   readonly item: ValuePosition;
 }
@@ -150,12 +150,12 @@ export interface CompletedField extends Pick<ValuePosition, "coordinate" | "node
   readonly prefetch: Prefetch | undefined;
 }
 
-/** The compiled selections of a plan, for completing values. Each is compiled on first use. */
+/** The compiled selections of a plan. Each selection is compiled on first use. */
 export interface Compilation {
   readonly schema: GraphQLSchema;
-  /** What is delivered later; null for nothing. */
+  /** The directives of the parts that are delivered incrementally; null if the whole result is delivered at once. */
   readonly deferral: IncrementalDirectives | null;
-  /** The selection of sets on a type. `key` identifies it among those on that type. */
+  /** Compiles selection sets on a type, once for each `key` of the type. */
   readonly compiled: (type: GraphQLObjectType, key: object, sets: readonly SelectionSetNode[]) => Selection;
   readonly selectionOf: (type: GraphQLObjectType, nodes: readonly FieldNode[]) => Selection;
 }

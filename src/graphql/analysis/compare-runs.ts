@@ -2,11 +2,12 @@ import { InputError, GatewayError } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { arg, builder, flag, root, exposed } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
-import { type Context, type ResultOf, makeEach } from "../core/context.ts";
-import { identify } from "../core/ids.ts";
+import type { Context } from "../core/context.ts";
+import { type ResultOf, makeEach } from "../core/steps.ts";
+import { resolveId } from "../core/ids.ts";
 import { Experiment, type ExperimentResource } from "../core/refs.ts";
-import { load, nullIfNotFound, unverified } from "../core/resource.ts";
-import { isEqual, isSameScalar } from "../core/steps.ts";
+import { load, nullIfNotFound, requireVerification } from "../core/resource.ts";
+import { isEqual, isSameScalar } from "../core/cooperative-algorithms.ts";
 import { finite } from "../types/series.ts";
 import { type Column, columnsOf, type Row } from "./run-figures.ts";
 
@@ -98,14 +99,14 @@ const originOf = (all: readonly Row[]): Column[] =>
 
 /** Reads one of the runs; null if it does not exist. An error says which, as `extensions.reference`. */
 const loadNamed = (run: ExperimentResource, session: Context["session"]) =>
-  load(unverified(run), COMPARED_KEYS, session)
+  load(requireVerification(run), COMPARED_KEYS, session)
     .catch(nullIfNotFound)
     .catch((error: unknown) => {
       throw error instanceof GatewayError ? error.of(Experiment.kind.formatName(run.address)) : error;
     });
 
 async function compare(ids: readonly string[], onlyDifferences: boolean, context: Context) {
-  const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id));
+  const named = ids.map((id, index) => resolveId(Experiment.kind, `ids[${index}]`, id));
   const { size } = new Set(named.map(({ address }) => Experiment.kind.formatName(address)));
   if (size < 2 || ids.length > MAX_IDS)
     throw new InputError(`ids: expected 2 to ${MAX_IDS} different runs, got ${size}`);

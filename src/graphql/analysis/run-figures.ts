@@ -1,7 +1,8 @@
 import { entriesOf, valueAt } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
-import { type Context, forEach, makeEach, type Steps } from "../core/context.ts";
-import { byName, sorted } from "../core/steps.ts";
+import type { Context } from "../core/context.ts";
+import { forEach, makeEach, type Steps } from "../core/steps.ts";
+import { byName, sorted } from "../core/cooperative-algorithms.ts";
 import { isNamedIn } from "../types/metrics.ts";
 import { finite } from "../types/series.ts";
 import { type RunStatus, statusOf } from "../types/status.ts";

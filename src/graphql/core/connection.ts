@@ -1,5 +1,5 @@
 import type { InputShapeFromFields, InterfaceRef, ObjectRef } from "@pothos/core";
-import { LazyList } from "../../engine/field-extensions.ts";
+import { LazyList } from "../../util/lazy-list.ts";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { type Scan, type Slice, readSlice } from "../../rest/session/pagination.ts";

@@ -2,7 +2,7 @@ import { type AnyEndpoint, segment } from "../../rest/api/endpoint.ts";
 import { fromBase64url, isNumber, type RunAddress, toBase64url } from "../../rest/api/reference.ts";
 import { InputError, GatewayError } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
-import { type Address, type Kind, type Resource, toResource, unverified } from "./resource.ts";
+import { type Address, type Kind, type Resource, toResource, requireVerification } from "./resource.ts";
 import { kinds, kindsByName, type ProjectAddress } from "./kinds.ts";
 import { arg, computedFrom, type PothosTypes } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";
@@ -44,7 +44,7 @@ export function decodeId(
     throw notAnId(argument, id, expected.kinds);
   const address: Record<string, string> = {};
   for (const [index, value] of values.entries()) address[kind.parameters[index] ?? ""] = value;
-  const resource = toResource(kind, checked(argument, address));
+  const resource = toResource(kind, validateAddress(argument, address));
   if (expected.kinds.length === 0 || expected.kinds.some((each) => each.name === name)) return resource;
   throw new InputError(`${argument}: expected the id of ${a(expected.one)}, got the id of ${a(name)}`);
 }
@@ -80,12 +80,12 @@ export interface Candidates {
 }
 
 /** Finds a resource of one kind by global id or dotted name. Throws `InputError`. */
-export function identify<R extends object, At extends Address>(
+export function resolveId<R extends object, At extends Address>(
   kind: Kind<R, At>,
   argument: string,
   id: string,
 ): Resource<R, At> {
-  if (id.includes(".")) return named(kind, argument, id);
+  if (id.includes(".")) return resolveName(kind, argument, id);
   // Safe: kinds are equal when their names are.
   return decodeId(argument, id, { kinds: [kind], one: kind.name }) as Resource<R, At>;
 }
@@ -94,14 +94,14 @@ export function identify<R extends object, At extends Address>(
  * Finds a resource of one kind by a name from the caller. Only the address is taken from it, not the resource's name,
  * because its group or role may be wrong: then the record is read, and is not found under another name. Throws `InputError`.
  */
-export function named<R extends object, At extends Address>(
+export function resolveName<R extends object, At extends Address>(
   kind: Kind<R, At>,
   argument: string,
   name: string,
 ): Resource<R, At> {
   const parsed = name.length > MAX_GLOBAL_ID_LENGTH ? null : kind.parseName(name);
   if (!parsed) throw notAnId(argument, name, [kind]);
-  const address = checked(argument, parsed);
+  const address = validateAddress(argument, parsed);
   const saysMore = name !== kind.formatName(address) && name !== kind.plainName?.(address);
   return toResource(saysMore && kind.nameField === "uniqueName" ? withName(kind, name) : kind, address);
 }
@@ -124,7 +124,7 @@ function withName<R extends object, At extends Address>(kind: Kind<R, At>, name:
 const withoutGroup = (name: string): string => name.split(".").toSpliced(2, 1).join(".");
 
 /** Finds a resource of some kinds by global id or unique name. Throws `InputError`. */
-export function identifyAmong(candidates: Candidates, argument: string, id: string): Resource {
+export function resolveIdAmong(candidates: Candidates, argument: string, id: string): Resource {
   if (!id.includes(".")) return decodeId(argument, id, candidates);
   const fitting = candidates.kinds.filter(
     (kind) =>
@@ -132,7 +132,7 @@ export function identifyAmong(candidates: Candidates, argument: string, id: stri
   );
   const [kind, ...others] = fitting;
   if (!kind) throw notAnId(argument, id, candidates.kinds);
-  if (others.length === 0) return named(kind, argument, id);
+  if (others.length === 0) return resolveName(kind, argument, id);
   const plain = fitting.flatMap((each) => {
     const address = each.parseName(id);
     return (address && each.plainName?.(address)) ?? [];
@@ -154,8 +154,8 @@ export interface RunsParent {
 const PARENTS: Candidates = { kinds: [kinds.Project, kinds.Group], one: "Group or Project" };
 
 /** Finds what has lists of runs, by its global id or unique name. Throws `InputError`. */
-export function identifyParent(argument: string, id: string): RunsParent {
-  const { kind, address } = identifyAmong(PARENTS, argument, id);
+export function resolveRunsParent(argument: string, id: string): RunsParent {
+  const { kind, address } = resolveIdAmong(PARENTS, argument, id);
   const name = kind.formatName(address);
   // Safe: addresses have the parameters of their kind. The same applies below.
   if (kind.name === kinds.Project.name) return { address: address as ProjectAddress, group: null, name };
@@ -165,12 +165,12 @@ export function identifyParent(argument: string, id: string): RunsParent {
 
 const RUNS: Candidates = { kinds: ALL.kinds.filter(({ run }) => run), one: "run" };
 
-export const identifyRun = (argument: string, id: string) =>
+export const resolveRunId = (argument: string, id: string) =>
   // Safe: these kinds have such records and addresses.
-  identifyAmong(RUNS, argument, id) as Resource<RunnableRecord, RunAddress>;
+  resolveIdAmong(RUNS, argument, id) as Resource<RunnableRecord, RunAddress>;
 
 /** Checks that each segment of an address is valid in a path and that its ids are integers. Throws `InputError`. */
-export function checked<At extends Address>(argument: string, address: At): At {
+export function validateAddress<At extends Address>(argument: string, address: At): At {
   for (const [name, value] of Object.entries(address)) {
     if (name === "id" || name === "experiment") integerId(argument, value);
     else segment(argument, value);
@@ -208,7 +208,7 @@ export const lookUp = <R extends object, At extends Address>(
   description,
   args: withId(target),
   resolve: (_: object, { id }: { id: string }): Resource<R, At> =>
-    unverified(identify(target.kind, "id", id)),
+    requireVerification(resolveId(target.kind, "id", id)),
 });
 
 /** The fields `id` and `internalId` of a record below a resource, which has no name or endpoint of its own. */

@@ -43,7 +43,7 @@ async function rowInstead<R extends records.RunnableRecord>(
   return row as R;
 }
 
-const runKind = <R extends records.RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
+const toKind = <R extends records.RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
   const { name, reference, example, endpoints, optional } = run;
   const { alias } = reference;
   const dotted = (address: RunAddress) => formatReference(address, reference);
@@ -260,7 +260,7 @@ type RecordOf<Run> = Run extends { readonly endpoints: { readonly read: Get<RunA
   : never;
 
 // Safe: each kind is that of its row.
-const runKinds = Object.fromEntries(Object.values<RunKind>(runs).map((run) => [run.name, runKind(run)])) as {
+const runKinds = Object.fromEntries(Object.values<RunKind>(runs).map((run) => [run.name, toKind(run)])) as {
   readonly [Each in keyof Runs as Runs[Each]["name"]]: Kind<RecordOf<Runs[Each]>, RunAddress>;
 };
 

@@ -14,7 +14,7 @@ import {
 } from "./builder.ts";
 import type { Context } from "./context.ts";
 import type { ResourceRef } from "./fields.ts";
-import { identify, idOf, requires, withId } from "./ids.ts";
+import { resolveId, idOf, requires, withId } from "./ids.ts";
 import { kindsByName } from "./kinds.ts";
 import {
   type Address,
@@ -68,7 +68,7 @@ export async function targetOf<R extends object, At extends Address>(
   id: string,
   { session }: Pick<Context, "session">,
 ): Promise<Resource<R, At>> {
-  const named = identify(kind, "id", id);
+  const named = resolveId(kind, "id", id);
   if (isNamedInFull(named)) await load(named, ["unique_name"], session);
   return toResource(kind, named.address);
 }

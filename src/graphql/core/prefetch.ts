@@ -44,23 +44,23 @@ function loadSelected(
   context: Context,
   variables: Variables,
 ): Resource | Promise<Resource> {
-  const { kind, isUnverified } = resource;
+  const { kind, needsVerification } = resource;
   const { lookAhead, server } = context;
   const needs = lookAhead ? selected : NO_NEEDS;
   const isEnough = isLoaded(resource, needs.keys, server);
-  if (isUnverified) context.session.requireToken();
-  const isVerified = isUnverified && kind.verifiedBy !== null;
-  if (isEnough && !isVerified) {
+  if (needsVerification) context.session.requireToken();
+  const mustVerify = needsVerification && kind.verifiedBy !== null;
+  if (isEnough && !mustVerify) {
     context.onFree?.();
     return resource;
   }
   const wanted: Wanted = { resource, context, variables };
-  if (!isVerified || !isEnough || kind.verifiedBy === "record") return read(wanted, needs, isVerified);
+  if (!mustVerify || !isEnough || kind.verifiedBy === "record") return fetchWanted(wanted, needs, mustVerify);
   // Deferred reads verify it where nothing is read now: no request is sent only to verify.
   const later = needs.children.length === 0 ? needs.deferred?.() : undefined;
   const proofs = later && isLoaded(resource, later.keys, server) ? later : needs;
-  return isUnverifiedAfter(startAll(wanted, proofs)).then((unverified) =>
-    unverified ? read(wanted, proofs, true) : { ...resource, isUnverified: false },
+  return isUnprovenAfter(startAll(wanted, proofs)).then((isUnproven) =>
+    isUnproven ? fetchWanted(wanted, proofs, true) : { ...resource, needsVerification: false },
   );
 }
 
@@ -73,16 +73,16 @@ interface Wanted {
 const startAll = ({ resource, context, variables }: Wanted, { children }: SelectionNeeds) =>
   children.map(async ({ start, proves }) => proves(await start(resource, context, variables)));
 
-function read(wanted: Wanted, needs: SelectionNeeds, isVerified: boolean): Promise<Resource> {
+function fetchWanted(wanted: Wanted, needs: SelectionNeeds, mustVerify: boolean): Promise<Resource> {
   const { resource, context } = wanted;
-  const record = fetchMore(resource, needs.keys, context.session, isVerified);
+  const record = fetchMore(resource, needs.keys, context.session, mustVerify);
   // The fields load their reads again, share the results, and report the errors at their own paths.
   for (const child of startAll(wanted, needs)) child.catch(() => {});
   return record;
 }
 
 /** Whether no read has verified that a resource exists. Rejects when one shows that it does not. */
-async function isUnverifiedAfter(proofs: readonly Promise<boolean>[]): Promise<boolean> {
+async function isUnprovenAfter(proofs: readonly Promise<boolean>[]): Promise<boolean> {
   if (proofs.length === 0) return true;
   try {
     await Promise.any(proofs.map(async (proof) => (await proof) || Promise.reject(new NoProof())));

@@ -69,7 +69,7 @@ export interface Resource<out R extends object = object, At extends Address = Ad
   /** The group in whose list it stands; null elsewhere. */
   readonly listedIn: RunAddress | null;
   /** Whether a caller named it, so that a read must verify that it exists. */
-  readonly isUnverified: boolean;
+  readonly needsVerification: boolean;
 }
 
 export const toResource = <R extends object, At extends Address>(
@@ -83,11 +83,14 @@ export const toResource = <R extends object, At extends Address>(
   loaded: withDefaults(loaded, kind.fromAddress(address, null)),
   reference: null,
   listedIn,
-  isUnverified: false,
+  needsVerification: false,
 });
 
 /** Marks a resource that a caller named. It is null with an error when the service does not have it. */
-export const unverified = <Of extends Resource>(resource: Of): Of => ({ ...resource, isUnverified: true });
+export const requireVerification = <Of extends Resource>(resource: Of): Of => ({
+  ...resource,
+  needsVerification: true,
+});
 
 /** Characters of a reference that an error shows. */
 const SHOWN_REFERENCE_LENGTH = 60;
@@ -106,7 +109,7 @@ export function resolveReference<R extends object, At extends Address>(
       reference: reference.slice(0, SHOWN_REFERENCE_LENGTH),
     });
   const loaded = kind.fromAddress(address, reference);
-  return { kind, address, loaded, reference, listedIn: null, isUnverified: false };
+  return { kind, address, loaded, reference, listedIn: null, needsVerification: false };
 }
 
 /** Whether these keys need no fetch: they are loaded, or no record of this server has them. */
@@ -134,15 +137,22 @@ export const fetchMore = <R extends object, At extends Address>(
   resource: Resource<R, At>,
   keys: readonly PropertyKey[],
   session: Session,
-  isVerified = true,
+  mustVerify = true,
 ): Promise<Resource<R, At>> =>
   resource.kind.fetch(resource, keys, session).then(
     (more) => {
       const { kind, address, loaded, reference, listedIn } = resource;
-      return { kind, address, loaded: withLoaded(more, loaded), reference, listedIn, isUnverified: false };
+      return {
+        kind,
+        address,
+        loaded: withLoaded(more, loaded),
+        reference,
+        listedIn,
+        needsVerification: false,
+      };
     },
     (error: unknown) => {
-      if (!isVerified && error instanceof GatewayError && error.code !== "NOT_FOUND") return resource;
+      if (!mustVerify && error instanceof GatewayError && error.code !== "NOT_FOUND") return resource;
       const { reference } = resource;
       throw error instanceof GatewayError && reference !== null ? error.of(reference) : error;
     },

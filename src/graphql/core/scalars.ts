@@ -1,4 +1,5 @@
 import { GraphQLError, valueFromASTUntyped, type ValueNode, visit } from "graphql";
+import type { ScalarExtensions } from "../../engine/field-extensions.ts";
 import { MAX_NESTING } from "../../rest/api/json-scan.ts";
 import { roundedOf } from "../../rest/api/reader.ts";
 import { isDeeper } from "../../rest/api/parse-json.ts";
@@ -9,7 +10,7 @@ builder.scalarType("DateTime", {
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339",
   description: "ISO 8601 timestamp with UTC offset and fraction, as the tracking service sent it.",
   serialize: (value) => value,
-  extensions: { isAsIs: (value: unknown) => typeof value === "string" },
+  extensions: { isPassThrough: (value) => typeof value === "string" } satisfies ScalarExtensions,
 });
 
 function checkNesting(value: unknown): unknown {

@@ -10,7 +10,7 @@ import type { FieldExtensions, SchemaExtensions } from "../../engine/field-exten
 import { InputError } from "../../errors.ts";
 import { builder, exposedOrNull } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
-import { identify, identifyRun, named } from "../core/ids.ts";
+import { resolveId, resolveRunId, resolveName } from "../core/ids.ts";
 import { resourceRefs, Run } from "../core/refs.ts";
 import type { Kind, Resource } from "../core/resource.ts";
 
@@ -28,14 +28,14 @@ type Keys = Readonly<Record<string, (text: string) => Resource>>;
 const ENTITIES: readonly (readonly [type: string, keys: Keys])[] = [
   ...Object.values(resourceRefs).map(({ name, kind }) => [name, keysOf(kind)] as const),
   // An entity interface: another subgraph adds fields to runs of all kinds by `type Run @interfaceObject`.
-  [Run.name, { id: (text) => identifyRun("id", text) }],
+  [Run.name, { id: (text) => resolveRunId("id", text) }],
 ];
 
 function keysOf(kind: Kind): Keys {
   const { nameField } = kind;
   return {
-    id: (id) => identify(kind, "id", id),
-    ...(nameField && { [nameField]: (name: string) => named(kind, nameField, name) }),
+    id: (id) => resolveId(kind, "id", id),
+    ...(nameField && { [nameField]: (name: string) => resolveName(kind, nameField, name) }),
   };
 }
 

@@ -7,7 +7,7 @@ import { parseCursor } from "../../rest/session/list-position.ts";
 import { listFingerprint } from "../../rest/session/page-reader.ts";
 import { arg, root } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
-import { identify, recordIdIn, withId, keyOf } from "../core/ids.ts";
+import { resolveId, recordIdIn, withId, keyOf } from "../core/ids.ts";
 import { Experiment, MetricRecord } from "../core/refs.ts";
 import { METRICS_PAGE } from "../types/metrics.ts";
 import { eventsOf, runSource, type TailArgs } from "./events.ts";
@@ -22,7 +22,7 @@ interface Position {
 }
 
 function tailMetrics({ id, after = null }: TailArgs, { live, server, gateway }: StreamContext) {
-  const run = identify(Experiment.kind, "id", id);
+  const run = resolveId(Experiment.kind, "id", id);
   const { metrics: endpoint } = runs.experiment.endpoints;
   const list = { endpoint, address: run.address, sortedBy: ["created_at"] };
   const maxSize = gateway.maxPageSize;

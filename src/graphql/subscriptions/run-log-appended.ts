@@ -3,7 +3,7 @@ import type { Appended } from "../../live/tail-poll.ts";
 import type { LogWindow } from "../../rest/session/log-window.ts";
 import { arg, root } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
-import { ALL, type Candidates, identifyAmong, keyOf } from "../core/ids.ts";
+import { ALL, type Candidates, resolveIdAmong, keyOf } from "../core/ids.ts";
 import { nullIfNotFound, type Resource } from "../core/resource.ts";
 import { LogChunk, parseCursor } from "../types/logs.ts";
 import { eventsOf, runSource, type TailArgs } from "./events.ts";
@@ -21,7 +21,7 @@ const LOGGED: Candidates = { kinds: ALL.kinds.filter(({ logs }) => logs), one: "
 
 function tailLog({ id, after }: TailArgs, { live, server, gateway }: StreamContext) {
   // Safe: what has a log has a status.
-  const run = identifyAmong(LOGGED, "id", id) as Resource<TrackedRecord>;
+  const run = resolveIdAmong(LOGGED, "id", id) as Resource<TrackedRecord>;
   const { kind, address } = run;
   const { logs } = kind;
   if (!logs) throw new TypeError(`expected a kind with a log, got ${kind.name}`);

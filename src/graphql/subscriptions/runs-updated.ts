@@ -8,7 +8,7 @@ import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { arg, root } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
-import { ANY_KIND, identifyParent, identifyRun, keyOf } from "../core/ids.ts";
+import { ANY_KIND, resolveRunsParent, resolveRunId, keyOf } from "../core/ids.ts";
 import { toResource } from "../core/resource.ts";
 import { findMatching, type IsMatch } from "../types/scan.ts";
 import { checkGroups, divide, RunFilterInput } from "../types/run-filter.ts";
@@ -19,7 +19,7 @@ import { bytesOfList, createReporter, type FirstPage, type ListState, readList }
 /* The changes of one run, and of the runs of a list. */
 
 function watchRun({ id }: { readonly id: string }, { live, server }: StreamContext) {
-  const run = identifyRun("id", id);
+  const run = resolveRunId("id", id);
   let sent = 0;
   let before: Shown | null = null;
   return live.watch(runSource(run, server), (record, version) => {
@@ -92,7 +92,7 @@ async function scanFirst<At>(
 
 function watchRuns(args: InputShapeFromFields<typeof watchedArgs>, context: StreamContext) {
   const { live, session } = context;
-  const { address, group } = identifyParent("of", args.of);
+  const { address, group } = resolveRunsParent("of", args.of);
   if (group && args.kind !== "EXPERIMENT")
     throw new InputError(`kind: expected EXPERIMENT for a group, got ${args.kind}`);
   const at = { owner: address.owner, project: address.project };

@@ -3,7 +3,7 @@ import type { RunAddress } from "../../rest/api/reference.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { BuildJob, Experiment, Job, resourceType } from "../core/refs.ts";
 import { runList } from "./run-list.ts";
-import { nodeScheduled, resources, runConfig } from "./workload.ts";
+import { nodeScheduled, resources, runConfig } from "./shared-run-fields.ts";
 
 const { property } = fieldsOf(BuildJob.kind);
 

@@ -3,8 +3,8 @@ import { InputError } from "../../errors.ts";
 import type { ClusterRecord } from "../../rest/api/records.ts";
 import { arg, builder, root, exposedOrNull } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { toResource, unverified } from "../core/resource.ts";
-import { checked, integerId } from "../core/ids.ts";
+import { toResource, requireVerification } from "../core/resource.ts";
+import { validateAddress, integerId } from "../core/ids.ts";
 import { Cluster, Node, resourceType } from "../core/refs.ts";
 
 type Version = NonNullable<ClusterRecord["version_api"]>;
@@ -75,7 +75,7 @@ resourceType(Node, "A machine of the cluster.", (t) => ({
 root.query("cluster", {
   type: Cluster,
   description: "The cluster.",
-  resolve: () => unverified(toResource(Cluster.kind, {})),
+  resolve: () => requireVerification(toResource(Cluster.kind, {})),
 });
 
 root.query("node", {
@@ -90,7 +90,8 @@ root.query("node", {
       const record = await session.read(cluster.node, { sequence: integerId("sequence", `${sequence}`) });
       return toResource(Node.kind, { name: record.name }, record);
     }
-    if (name != null && sequence == null) return unverified(toResource(Node.kind, checked("name", { name })));
+    if (name != null && sequence == null)
+      return requireVerification(toResource(Node.kind, validateAddress("name", { name })));
     throw new InputError(
       `node: expected \`name\` or \`sequence\`, such as \`sequence: 1\`, got ${name == null ? "neither" : "both"}`,
     );

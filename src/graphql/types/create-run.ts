@@ -8,7 +8,7 @@ import type { RunAddress } from "../../rest/api/reference.ts";
 import { parseYamlObject } from "../../rest/api/run-config.ts";
 import { arg, builder, type Inputs, root } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
-import { identify, quote, requires } from "../core/ids.ts";
+import { resolveId, quote, requires } from "../core/ids.ts";
 import { payloadOf, targetOf } from "../core/mutations.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { BuildJob, Experiment, Group, Job, Project } from "../core/refs.ts";
@@ -166,7 +166,7 @@ async function numberIn<R extends object, At extends Address>(
   id: string,
   context: Context,
 ): Promise<number> {
-  identify(kind, argument, id);
+  resolveId(kind, argument, id);
   const { address } = await targetOf(kind, id, context);
   const { owner, project: name, id: number }: Address = address;
   if (owner !== project["owner"] || name !== project["project"])
@@ -187,7 +187,7 @@ async function create<R extends RunnableRecord>(
   { session }: Context,
   bodyOf: (address: ProjectAddress) => Promise<Revision> | Revision,
 ) {
-  const { address } = identify(Project.kind, "project", project);
+  const { address } = resolveId(Project.kind, "project", project);
   session.server.supported(endpoint);
   checkChange(input);
   const { name, description, tags } = input;

@@ -21,7 +21,7 @@ import {
 import { lookUp, requires, withId } from "../core/ids.ts";
 import { cloned, payloadOf, targetOf } from "../core/mutations.ts";
 import { createSorter, namedIn, type NamesArgs, namesArg } from "./metrics.ts";
-import { nodeScheduled, resources, workloadFields } from "./workload.ts";
+import { nodeScheduled, resources, cloneableFields } from "./shared-run-fields.ts";
 import { type IsMatch, isInRows, valueOf as rowValue } from "./scan.ts";
 import { runList } from "./run-list.ts";
 
@@ -91,7 +91,7 @@ function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
 const toNamed = (name: string, value: unknown) => ({ name, value });
 
 resourceType(Experiment, "A training run.", (t) => ({
-  ...workloadFields(t, Experiment),
+  ...cloneableFields(t, Experiment),
   clones: t.field(
     runList(
       Experiment,

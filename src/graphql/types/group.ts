@@ -17,7 +17,7 @@ import { metricsUrl, runsUrl } from "./export-urls.ts";
 import { createSorter } from "./metrics.ts";
 import { runList } from "./run-list.ts";
 import { finite } from "./series.ts";
-import { readme } from "./workload.ts";
+import { readme } from "./shared-run-fields.ts";
 
 type Values = { readonly values: readonly (string | number | boolean)[] };
 

@@ -1,11 +1,11 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { Job, resourceType } from "../core/refs.ts";
 import { cloned, command } from "../core/mutations.ts";
-import { nodeScheduled, workloadFields } from "./workload.ts";
+import { nodeScheduled, cloneableFields } from "./shared-run-fields.ts";
 
 /** Source: service document, "Job". */
 resourceType(Job, "A job that runs on its own, not as part of an experiment.", (t) => ({
-  ...workloadFields(t, Job),
+  ...cloneableFields(t, Job),
   nodeScheduled: t.field(nodeScheduled),
 }));
 

@@ -15,9 +15,10 @@ import {
   exposedOrNull,
 } from "../core/builder.ts";
 import { connectionOf, type PageArgs, pageArgs, readConnection, within } from "../core/connection.ts";
-import type { Context, Steps } from "../core/context.ts";
+import type { Context } from "../core/context.ts";
+import type { Steps } from "../core/steps.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { byName, compareText, sorted } from "../core/steps.ts";
+import { byName, compareText, sorted } from "../core/cooperative-algorithms.ts";
 import { entryIds, pathOf, withId } from "../core/ids.ts";
 import { Experiment, type ExperimentResource, Group, MetricRecord } from "../core/refs.ts";
 import { targetOf } from "../core/mutations.ts";

@@ -2,11 +2,12 @@ import { runs } from "../../rest/api/kinds.ts";
 import { isPlainPath, plainPath } from "../../rest/api/endpoint.ts";
 import { GatewayError } from "../../errors.ts";
 import { arg, builder, computedFromOrNull, objectType, exposed, exposedOrNull } from "../core/builder.ts";
-import { type Context, forEach, type ResultOf, type Steps } from "../core/context.ts";
+import type { Context } from "../core/context.ts";
+import { forEach, type ResultOf, type Steps } from "../core/steps.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
 import { nullIfMissing, type Resource } from "../core/resource.ts";
-import { byName, sorted } from "../core/steps.ts";
+import { byName, sorted } from "../core/cooperative-algorithms.ts";
 import { fileUrl } from "./logs.ts";
 
 /** A name in a folder, and its path below the outputs; null when the name cannot stand in one. */

@@ -4,7 +4,7 @@ import { capital, project, uncapital } from "../../rest/api/kinds.ts";
 import { arg, builder, root } from "../core/builder.ts";
 import { fieldsOf, withKeys } from "../core/fields.ts";
 import { resolveReference, toResource } from "../core/resource.ts";
-import { identify, lookUp, requires, withId } from "../core/ids.ts";
+import { resolveId, lookUp, requires, withId } from "../core/ids.ts";
 import { Project, resourceType, User } from "../core/refs.ts";
 import { plural } from "../core/kinds.ts";
 import {
@@ -20,7 +20,7 @@ import {
 } from "../core/mutations.ts";
 import { metricsUrl, runsUrl } from "./export-urls.ts";
 import { runList, runLists } from "./run-list.ts";
-import { archived } from "./workload.ts";
+import { archived } from "./shared-run-fields.ts";
 import { checkChange, sendUpdate, tagInputs } from "./update.ts";
 
 const { property, time, fromAddress } = fieldsOf(Project.kind);
@@ -120,7 +120,7 @@ root.mutation("updateProject", {
     input: arg.field({ type: UpdateProjectInput, required: true, description: "Fields to change." }),
   },
   resolve: async (_, { id, input: { isPublic, ...input } }, context) => {
-    const source = identify(Project.kind, "id", id);
+    const source = resolveId(Project.kind, "id", id);
     for (const [name, value] of Object.entries({ name: input.name, isPublic }))
       if (value === null) throw new InputError(`input.${name}: expected a value, got null`);
     checkChange(input);
@@ -140,7 +140,7 @@ root.mutation("bookmarkProject", {
   description: `Bookmarks a project for the caller.${requires(bookmark)}`,
   args: { ...withId(Project), ...bookmarkArg },
   resolve: async (_, { id, isBookmarked }, context) => {
-    const source = identify(Project.kind, "id", id);
+    const source = resolveId(Project.kind, "id", id);
     await sendFor(source, isBookmarked ? bookmark : unbookmark, context);
     return source;
   },
@@ -154,7 +154,7 @@ root.mutation("archiveProject", {
   args: archiveArgs,
   ...withKeys(async ({ id, isArchived }: InputShapeFromFields<typeof archiveArgs>, context, keysOf) => {
     const { session } = context;
-    const source = identify(Project.kind, "id", id);
+    const source = resolveId(Project.kind, "id", id);
     const endpoint = isArchived ? archive : restore;
     session.server.supported(endpoint);
     const now = isArchived ? await readBefore(source, keysOf("project"), context) : source;

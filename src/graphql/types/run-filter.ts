@@ -14,7 +14,7 @@ import type { Server } from "../../rest/api/server.ts";
 import { builder, type Inputs, type PothosTypes } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { MAX_IDS } from "../core/connection.ts";
-import { identify } from "../core/ids.ts";
+import { resolveId } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { BuildJob, Group, Project, runRefs } from "../core/refs.ts";
 import { type Kind, load, nullIfNotFound, toResource } from "../core/resource.ts";
@@ -72,7 +72,7 @@ const ids =
   ): Conditions<readonly string[]> =>
   (values, argument, { project }) => {
     const operands = values.map((value) => {
-      const { address } = identify(kind, argument, value);
+      const { address } = resolveId(kind, argument, value);
       if (address.owner === project.owner && address.project === project.project) return address.id;
       throw new InputError(
         `${argument}: expected a ${kind.name} of ${Project.kind.formatName(project)}, got one of ${Project.kind.formatName(address)}`,

@@ -14,7 +14,7 @@ import { quote, requires } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { type RunRef, runRefs, type RunResource } from "../core/refs.ts";
 import { type Address, toResource } from "../core/resource.ts";
-import { both, finding, type IsMatch, readPage, readWhole } from "./scan.ts";
+import { both, finding, type IsMatch, readPage, readEntireList } from "./scan.ts";
 import { checkGroups, divide, RunFilterInput } from "./run-filter.ts";
 
 /*
@@ -193,7 +193,7 @@ export async function readRuns(
     await requireMetric(metricOrder, first, readRest);
   }
   const readAll = async (most: number) => {
-    const all = await readWhole(session, whole, { most, maxSize, find });
+    const all = await readEntireList(session, whole, { most, maxSize, find });
     const nodeAt = (index: number) => all.records.slice(index, index + 1).map(toNode)[0] ?? null;
     return { ...all, nodeAt };
   };

@@ -14,7 +14,8 @@ import { START } from "../../rest/session/list-position.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { List } from "../../rest/session/page-reader.ts";
 import { connect, type Connection, type PageArgs, type WholeList } from "../core/connection.ts";
-import type { Context, Steps } from "../core/context.ts";
+import type { Context } from "../core/context.ts";
+import type { Steps } from "../core/steps.ts";
 import { finite } from "./series.ts";
 
 /* Scans: the gateway compares the rows of a list itself where the server cannot filter. */
@@ -95,7 +96,7 @@ export async function readPage<At, Row, Node>(
 }
 
 /** Reads a list from its beginning until `most` rows are read, or the operation may read no more. */
-export async function readWhole<At, Item extends object>(
+export async function readEntireList<At, Item extends object>(
   session: Session,
   list: List<At, Item>,
   { most, maxSize, find }: Pick<PageRequest<Item>, "maxSize" | "find"> & { readonly most: number },
@@ -133,11 +134,11 @@ const BOUNDS = {
   atMost: (value: number, bound: number) => value <= bound,
 };
 
-type FixedLimits = { readonly [Name in keyof typeof BOUNDS]?: number | null | undefined };
+type Bounds = { readonly [Name in keyof typeof BOUNDS]?: number | null | undefined };
 
 export function boundConditions(
   named: Pick<Condition, "argument" | "key" | "name">,
-  bounds: FixedLimits,
+  bounds: Bounds,
 ): readonly Condition[] {
   const { argument } = named;
   const { greaterThan, atLeast, lessThan, atMost } = bounds;

@@ -1,8 +1,8 @@
 import { roundedOf } from "../../rest/api/reader.ts";
 import { isRawJSON } from "../../rest/api/record.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
-import { forEach, makeEach, type Steps } from "../core/context.ts";
-import { byName, sorted } from "../core/steps.ts";
+import { forEach, makeEach, type Steps } from "../core/steps.ts";
+import { byName, sorted } from "../core/cooperative-algorithms.ts";
 
 export interface Series {
   readonly name: string;

@@ -6,10 +6,10 @@ import type { RunAddress } from "../../rest/api/reference.ts";
 import { arg, builder, computedFrom, enumType, objectType, root } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
+import { ANY_KIND, resolveRunId, idOf, requires } from "../core/ids.ts";
 import { kindsByName, type ProjectAddress } from "../core/kinds.ts";
 import { Experiment, Run, type RunResource } from "../core/refs.ts";
-import { load, toResource, unverified } from "../core/resource.ts";
+import { load, toResource, requireVerification } from "../core/resource.ts";
 import { withKeys } from "../core/fields.ts";
 import {
   archiveArg,
@@ -20,7 +20,7 @@ import {
   readBefore,
   sendFor,
 } from "../core/mutations.ts";
-import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-commands.ts";
+import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-mutations.ts";
 
 /*
  * Root fields for runs of any kind: the look-up, and for each command that all kinds have a mutation of several, of which some can
@@ -88,7 +88,7 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
   const { forMany, isLeft, keys, after = unread } = command;
   if (ids.length < 1 || ids.length > MAX_IDS)
     throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
-  const named = ids.map((id, index) => identifyRun(`ids[${index}]`, id));
+  const named = ids.map((id, index) => resolveRunId(`ids[${index}]`, id));
   const prepare = async (run: RunResource, { length }: readonly RunResource[]): Promise<RunResource> => {
     endpointFor(run, command, context);
     if (isNamedInFull(run)) await load(run, ["unique_name"], session);
@@ -183,7 +183,7 @@ root.query("run", {
   type: Run,
   description: "A run of any kind by its id.",
   args: { id: arg.id({ required: true, description: ANY_KIND }) },
-  resolve: (_, { id }) => unverified(identifyRun("id", id)),
+  resolve: (_, { id }) => requireVerification(resolveRunId("id", id)),
 });
 
 const idsArg = {

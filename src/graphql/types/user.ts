@@ -20,11 +20,11 @@ import {
 import { connect, connectionOf, offsetArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { checked, requires } from "../core/ids.ts";
+import { validateAddress, requires } from "../core/ids.ts";
 import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
 import { DeletePayload, payloadOf } from "../core/mutations.ts";
 import { Entity, Project, resourceType, User } from "../core/refs.ts";
-import { type Resource, resolveReference, toResource, unverified } from "../core/resource.ts";
+import { type Resource, resolveReference, toResource, requireVerification } from "../core/resource.ts";
 import { finding, readPage, WORDS_DESCRIPTION, wordsTest } from "./scan.ts";
 import { runLists } from "./run-list.ts";
 
@@ -154,7 +154,7 @@ root.query("viewer", {
     const username = session.knownViewer();
     if (username === null) return viewerOf(session);
     // Reads by the name start together with the one that verifies it.
-    return unverified(toResource(viewer, { username }, { username, is_viewer: true }));
+    return requireVerification(toResource(viewer, { username }, { username, is_viewer: true }));
   },
 });
 
@@ -164,7 +164,7 @@ root.query("user", {
   args: { username: arg.string({ required: true, description: "Login name." }) },
   resolve: (_, { username }, { session }) => {
     session.requireToken();
-    return toResource(User.kind, checked("username", { username }));
+    return toResource(User.kind, validateAddress("username", { username }));
   },
 });
 
@@ -176,7 +176,7 @@ root.query("projects", {
     const { session } = context;
     session.server.supported(project.optional.list);
     const name = owner ?? (await readViewer(session)).username;
-    return readProjects(checked("owner", { owner: name }).owner, args, context);
+    return readProjects(validateAddress("owner", { owner: name }).owner, args, context);
   },
 });
 
@@ -235,7 +235,7 @@ const administer = (
     description,
     args: { username: arg.string({ required: true, description: "Login name." }) },
     resolve: async (_, { username }, { session }) => {
-      const address = checked("username", { username });
+      const address = validateAddress("username", { username });
       await session.send(endpoint, address, undefined);
       return toResource(User.kind, address, known);
     },

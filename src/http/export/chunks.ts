@@ -1,16 +1,17 @@
-import type { Context, Steps } from "../../graphql/core/context.ts";
+import type { Context } from "../../graphql/core/context.ts";
+import type { Steps } from "../../graphql/core/steps.ts";
 import type { Format } from "./formats.ts";
 import type { ExportedRun, NamedColumn } from "./run-columns.ts";
 
-/** A row: a run, and what the row shows of it, where a run has several rows. */
+/** A row: a run, and the detail that the row shows if a run has several rows. */
 export interface ExportRow {
   readonly run: ExportedRun;
   readonly detail: unknown;
-  /** When it was read, by the clock of the upstream service, in milliseconds since 1970. */
+  /** When the row was read, by the clock of the upstream service, in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Characters of a chunk, which takes a few milliseconds to send. */
+/** Maximum characters of a chunk. Sending a chunk takes a few milliseconds. */
 const CHUNK_LENGTH = 500_000;
 
 /** Characters of the cells of a row that are written without a pause. */
@@ -18,8 +19,8 @@ const LONG_ROW_LENGTH = 20_000;
 
 /**
  * Returns a function that formats the rows of the next chunk of the file, in steps, and returns an empty string after the last row. Cells
- * that all rows of a run share are formatted once for rows of the run that follow each other. The memory of a chunk counts until the next
- * one is formatted, when it has been sent.
+ * that all rows of a run share are formatted once for consecutive rows of the run. The memory of a chunk is charged until the next chunk is
+ * formatted, which happens after the chunk has been sent.
  */
 export function openChunks(
   rows: Iterator<ExportRow, undefined>,

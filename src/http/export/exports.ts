@@ -3,10 +3,11 @@ import type { GraphQLSchema } from "graphql";
 import { tryTo } from "../../errors.ts";
 import { RequestScope } from "../../callers/request-scope.ts";
 import type { Extension } from "../../graphql/types/export-urls.ts";
-import { identifyParent } from "../../graphql/core/ids.ts";
+import { resolveRunsParent } from "../../graphql/core/ids.ts";
 import { acceptsGzip, compressEach } from "../response-writer.ts";
 import { admitDownload, contentDisposition, type OpenedDownload, serveDownload } from "../downloads.ts";
-import { OperationContext, type GatewayDependencies } from "../operation.ts";
+import { OperationContext } from "../operation-context.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
 import { FORMATS } from "./formats.ts";
 import { createParameters } from "./parameters.ts";
 import { UNTRACKED } from "../../rest/session/batch-loader.ts";
@@ -31,7 +32,7 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
   const readParameters = createParameters(schema, !dependencies.config.INTROSPECTION);
 
   const openReadScope = (request: IncomingMessage, scope: RequestScope): ReadScope => {
-    // Without a deadline: unlike a download it may wait for the rate limit of its token.
+    // There is no deadline, because an export, unlike a download, may wait for the rate limit of its token.
     const own = new RequestScope(scope, Number.POSITIVE_INFINITY);
     const leave = () => own.end("disconnected");
     scope.onEnd(leave);
@@ -51,16 +52,16 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
     [, id = "", given = "", extension = "", query = ""]: readonly string[],
     scope: RequestScope,
   ): Promise<OpenedDownload> => {
-    // Safe: `ROUTE` matches no other words.
+    // Safe: `EXPORT_ROUTE` matches no other words.
     const [what, format] = [given as keyof typeof TABLES, extension as Extension];
     // Clients encode letters such as `ä`.
-    const source = identifyParent("id", tryTo(() => decodeURIComponent(id)) ?? id);
+    const source = resolveRunsParent("id", tryTo(() => decodeURIComponent(id)) ?? id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     const rowsOf = TABLES[what].rowsOf(parameters, dependencies.details);
     admitDownload(dependencies, scope);
     const begin = () => openReadScope(request, scope);
     const { count, text } = await openTable(source, parameters.args, FORMATS[format], begin, rowsOf);
-    // An error before the first row is a response of its own, not an aborted body.
+    // Reads the first rows before the response begins, so that an error before them is a complete response, not an aborted body.
     const begun = await text.next();
     const bytes = bytesOf(begun.value ?? "", text);
     const isCompressed = acceptsGzip(request.headers["accept-encoding"]);
@@ -73,7 +74,7 @@ export function createExports(dependencies: GatewayDependencies, schema: GraphQL
         ...(count !== null && { "x-total-count": `${count}` }),
         ...(isCompressed && { "content-encoding": "gzip" }),
       },
-      // The body reports its own end, be it early.
+      // Safe: errors of the body are already the gateway's own.
       body: isCompressed ? compressEach(bytes) : bytes,
       failureOf: (error) => error,
     };

@@ -1,4 +1,4 @@
-import type { Steps } from "../../graphql/core/context.ts";
+import type { Steps } from "../../graphql/core/steps.ts";
 import type { Extension } from "../../graphql/types/export-urls.ts";
 
 /** A value of a table: null when there is none; a list or an object as JSON. */
@@ -6,13 +6,13 @@ export type Cell = unknown;
 
 /** Signs by which spreadsheets recognize a formula, full-width signs included. */
 const EXECUTED = /^[=+\-@\t\r\n＝＋－＠]/;
-/** The same behind what separates cells where a comma does not: there quotation marks in the middle of a cell are text. */
+/** Matches such signs after a separator that some spreadsheets use instead of the comma, for which quotation marks inside a cell are text. */
 const EXECUTED_BEHIND = /([;\t\r\n]["' ]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;
 const CSV_NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * Formats a cell by RFC 4180. A text that a spreadsheet would execute gets an apostrophe, unless it is a number. Null is
- * nothing, an empty text two quotation marks.
+ * Formats a cell by RFC 4180. A string that a spreadsheet would execute is preceded by an apostrophe, unless it is a number. Null becomes
+ * an empty cell, an empty string two quotation marks.
  */
 function csvCell(cell: Cell): string | Steps<string> {
   if (cell === null || cell === undefined) return "";
@@ -23,7 +23,7 @@ function csvCell(cell: Cell): string | Steps<string> {
 
 const shortCell = (text: string): string => quoted(`${signBefore(text)}${harmless(text)}`);
 
-/** Whether a spreadsheet would execute the text: then an apostrophe comes before it. */
+/** The apostrophe before a string that a spreadsheet would execute; otherwise an empty string. */
 const signBefore = (text: string): string => (EXECUTED.test(text) && !CSV_NUMBER.test(text) ? "'" : "");
 
 const harmless = (text: string): string =>
@@ -32,7 +32,7 @@ const harmless = (text: string): string =>
   );
 
 const QUOTED = /[",\r\n]/;
-/** Not by `replaceAll`: V8 makes a string for each match, of 32 bytes, and keeps them until the result is read. */
+/** Doubles quotation marks. `replaceAll` would allocate a string of 32 bytes for each match, which V8 keeps until the result is read. */
 const doubled = (text: string): string => text.split('"').join('""');
 const quoted = (text: string): string => (text === "" || QUOTED.test(text) ? `"${doubled(text)}"` : text);
 
@@ -40,7 +40,7 @@ const quoted = (text: string): string => (text === "" || QUOTED.test(text) ? `"$
 const LONG_CELL_LENGTH = 20_000;
 const SEPARATOR = /[;\t\r\n]/g;
 
-/** Formats a long text in steps. Each ends before a separator, behind which what is executed begins. Counts twice the memory of the text. */
+/** Formats a long string in steps. A step ends before a separator, because an executed text begins after one. Charges twice the length. */
 function* longCell(text: string): Steps<string> {
   yield 2 * text.length;
   const isQuoted = QUOTED.test(text);
@@ -50,7 +50,7 @@ function* longCell(text: string): Steps<string> {
     const end = SEPARATOR.exec(text)?.index ?? text.length;
     const segment = harmless(text.slice(from, end));
     from = end;
-    // Where no separator follows for long, it is longer.
+    // The segment is longer than a step if no separator follows.
     for (let at = 0; at < segment.length; at += LONG_CELL_LENGTH) {
       const slice = segment.slice(at, at + LONG_CELL_LENGTH);
       cell += isQuoted ? doubled(slice) : slice;
@@ -61,16 +61,16 @@ function* longCell(text: string): Steps<string> {
   return isQuoted ? `"${cell}"` : cell;
 }
 
-/** A line of CSV. One of a single cell is never blank: many readers leave blank lines out. */
+/** A line of CSV. The line of a single empty cell has two quotation marks, because many readers skip blank lines. */
 const csvLine = (cells: readonly string[]): string => `${cells.join(",") || '""'}\r\n`;
 
 export interface Format {
   readonly contentType: string;
   /** The beginning of a file, by the names of its columns. */
   readonly head: (columns: readonly string[]) => string;
-  /** Formats a cell of the column with this name, a long one in steps. */
+  /** Formats a cell of the column with this name; a long cell in steps. */
   readonly cellOf: (cell: Cell, column: string) => string | Steps<string>;
-  /** The same for a cell that is JSON already. */
+  /** Formats a cell that is given as JSON. */
   readonly jsonOf: (json: string, column: string) => string | Steps<string>;
   /** Formats a row, with its cells in the order of the columns. */
   readonly lineOf: (cells: readonly string[]) => string;

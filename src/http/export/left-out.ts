@@ -1,19 +1,19 @@
 import { type ErrorCode, type GatewayError, isGatewayError } from "../../errors.ts";
 import type { Columns } from "./run-columns.ts";
 
-/* The runs of a table that cannot be read: one does not end an export of many. */
+/* Runs of a table that cannot be read. The failure of one run does not end an export of many. */
 
-/** Why a run, or the rest of it, is left out; absent where it is not. */
+/** Why a run, or the rest of a run, is missing from the table; absent if nothing is missing. */
 export interface LeftOut {
   readonly error?: string;
 }
 
-/** The column that reports it. */
+/** The column that reports why a run is missing. */
 export const ERROR = {
   error: { keys: [], cellOf: (_, { error = null }) => error },
 } satisfies Columns<LeftOut>;
 
-/** Failures that are due to one run: others may still be read. */
+/** Failures that concern one run: other runs may still be read. */
 const OF_ONE_RUN: readonly ErrorCode[] = [
   "NOT_FOUND",
   "FORBIDDEN",
@@ -25,19 +25,19 @@ const OF_ONE_RUN: readonly ErrorCode[] = [
   "REQUEST_LIMIT_EXCEEDED",
 ];
 
-/** Maximum runs in a row without a response: more are not due to the runs, and the file would wait for each of them. */
+/** Maximum consecutive runs without a response. More of them are not due to the runs, and the file would wait for each timeout. */
 const MAX_TIMEOUTS_IN_A_ROW = 4;
 
 /**
- * Creates what a table does with the failures of runs. With the column `error`, each is a row. Without it, the file breaks off after
- * the rows of all other runs, so that it does not look whole.
+ * Handles the failures of runs in a table. With the column `error`, each failure is a row. Without the column, the file is aborted after
+ * the rows of all other runs, so that it does not look complete.
  */
 export function createLeftOut(columns: readonly { readonly name: string }[]) {
   const isReported = columns.some(({ name }) => Object.hasOwn(ERROR, name));
   let unreported: GatewayError | null = null;
   let unanswered = 0;
   return {
-    /** Counts what was read of a run. */
+    /** Records that a run was read. */
     countRead: (): void => {
       unanswered = 0;
     },

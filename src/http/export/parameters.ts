@@ -34,8 +34,8 @@ export interface ExportParameters {
 type NameList = Exclude<keyof ExportParameters, "args">;
 
 /**
- * Creates the reader of the query of an export's URL. It takes the arguments of `Project.experiments`: enums and texts as they
- * are, others as JSON. Throws `InputError`, which suggests names of the schema unless `hideSuggestions` is set.
+ * Returns a function that parses the query of an export's URL. The parameters are the arguments of `Project.experiments`: enums and strings
+ * as they are, others as JSON. The function throws `InputError`, which suggests names of the schema unless `hideSuggestions` is set.
  */
 export function createParameters(schema: GraphQLSchema, hideSuggestions: boolean) {
   const project = schema.getType("Project");
@@ -79,7 +79,7 @@ function valueOf(name: string, text: string, type: GraphQLInputType, hideSuggest
 const isJson = (type: GraphQLInputType): boolean =>
   isNonNullType(type) ? isJson(type.ofType) : isInputObjectType(type) || isListType(type);
 
-/** Reads a list of names: with commas in between, or as JSON where a name has one. */
+/** Parses a list of names, separated by commas, or as JSON because a name may contain a comma. */
 function namesIn(argument: NameList, text: string): readonly string[] {
   const names = text.startsWith("[")
     ? tryTo(() => JSON.parse(text) as unknown)

@@ -1,9 +1,10 @@
 import { InputError } from "../../errors.ts";
-import { type Context, forEach, type Steps } from "../../graphql/core/context.ts";
+import type { Context } from "../../graphql/core/context.ts";
+import { forEach, type Steps } from "../../graphql/core/steps.ts";
 import { idOf, quote } from "../../graphql/core/ids.ts";
 import type { Experiment } from "../../graphql/core/refs.ts";
 import { isLoaded, load } from "../../graphql/core/resource.ts";
-import { compareText, firstOf } from "../../graphql/core/steps.ts";
+import { compareText, firstOf } from "../../graphql/core/cooperative-algorithms.ts";
 import { finite } from "../../graphql/types/series.ts";
 import { durationSeconds, STATE, statusOf } from "../../graphql/types/status.ts";
 import { receivedConfig } from "../../rest/api/run-config.ts";
@@ -13,11 +14,11 @@ import type { Cell } from "./formats.ts";
 
 export type ExportedRun = typeof Experiment.$inferType;
 
-/** A column: the keys of the runs' records that it needs, and its cells, which may show a detail of a run. `now` is in milliseconds. */
+/** A column: the keys of the runs' records that the column needs, and its cells, which may show a detail of a run. `now` is in milliseconds. */
 interface Column<Detail = unknown> {
   readonly keys: readonly (keyof ExperimentRecord)[];
   cellOf(run: ExportedRun, detail: Detail, now: number): Cell;
-  /** Writes the cell as JSON in steps, where it may be as long as the record; null where there is none. */
+  /** Writes the cell as JSON, in steps because it may be as long as the record; null if the cell is empty. */
   readonly jsonOf?: (run: ExportedRun) => Steps<string | null>;
 }
 
@@ -57,7 +58,7 @@ const FIXED_COLUMNS: Columns = {
   durationSeconds: { keys: STATE, cellOf: ({ loaded }, _, now) => durationSeconds(loaded, now) },
 };
 
-/** Columns that are exported only where they are named: known lists lack their keys. */
+/** Columns that are exported only if the caller names them, because known lists lack their keys. */
 const OF_RECORDS: Columns = {
   readme: unchanged("readme"),
   config: { keys: ["config"], cellOf: ({ loaded }) => receivedConfig(loaded.config) },
@@ -69,8 +70,8 @@ const OF_RECORDS: Columns = {
 };
 
 /**
- * The columns whose names runs bring along, by their prefix: with values of the key of the record, whose names are the rest
- * of the column's name.
+ * Columns of parameters and metrics, by the prefix of their names. The rest of the column's name is the name of the parameter or metric in
+ * the value of `key` of the record.
  */
 const NAMED = {
   "param.": { key: "declarations", cellOf: (value: unknown): Cell => value ?? null },
@@ -87,7 +88,7 @@ function columnNamed<Detail>(name: string, columns: Columns<Detail>): Column<Det
   return null;
 }
 
-/** Columns by their names: those of runs, and of a part of them. Throws `InputError` for a name that none has. */
+/** Returns the columns with these names, among the columns of runs and `extra`. Throws `InputError` for an unknown name. */
 export function columnsOf<Detail>(names: readonly string[], extra?: Columns<Detail>): NamedColumn<Detail>[] {
   const columns: Columns<Detail> = { ...extra, ...FIXED_COLUMNS, ...OF_RECORDS };
   return names.map((name) => {
@@ -99,8 +100,8 @@ export function columnsOf<Detail>(names: readonly string[], extra?: Columns<Deta
 }
 
 /**
- * Most parameters, and most metrics, that are columns when the caller names none, and most characters of their names: a page
- * can have some ten thousand, and each line of NDJSON repeats them.
+ * Maximum parameters, and maximum metrics, that become columns when the caller names no columns, and maximum total length of their names.
+ * A page can have some ten thousand names, and each line of NDJSON repeats them.
  */
 const MOST_NAMED = 500;
 const MOST_CHARACTERS = 16_384;
@@ -108,7 +109,7 @@ const MOST_CHARACTERS = 16_384;
 /** Memory of an entry of a map besides the characters of its name, in bytes. */
 const COLUMN_NAME_BYTES = 64;
 
-/** The names of the parameters and metrics of some runs, each sorted: all, or those that most runs have. */
+/** The names of the parameters and of the metrics of some runs, sorted: all names, or the most frequent ones. */
 function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[]; areAll: boolean }> {
   const names: string[] = [];
   let areAll = true;
@@ -134,8 +135,8 @@ function* namesIn(runs: readonly ExportedRun[]): Steps<{ names: readonly string[
 }
 
 /**
- * The columns when the caller names none: those that the first rows of the list have, and their parameters and metrics. What runs
- * have besides stands in the last one, as one JSON object, where the list goes on or has more names than columns may have.
+ * The columns when the caller names none: the fixed columns whose keys the first rows have, and the parameters and metrics of these rows.
+ * If the list has more rows or more names, a last column `others` contains the other parameters and metrics of a run as one JSON object.
  */
 export function* columnsIn(first: readonly ExportedRun[], isWhole: boolean): Steps<readonly NamedColumn[]> {
   const fixed = Object.entries(FIXED_COLUMNS).flatMap(([name, { keys }]) =>
@@ -160,7 +161,7 @@ function* othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): Steps<s
       if (known.has(name) || others.has(name)) return 0;
       const cell = JSON.stringify(cellOf(value));
       others.set(name, cell);
-      // Once as an entry, and once in the text.
+      // The cell is stored once as an entry and once in the resulting string.
       const added = COLUMN_NAME_BYTES + 2 * (name.length + cell.length);
       bytes += added;
       return added;
@@ -170,7 +171,7 @@ function* othersOf({ loaded }: ExportedRun, known: ReadonlySet<string>): Steps<s
   yield* forEach(others, ([name, cell]) => {
     json += `${json === "" ? "" : ","}${JSON.stringify(name)}:${cell}`;
   });
-  // The entries go, and the text follows soon.
+  // The entries are released. The resulting string is charged by the caller.
   yield -bytes;
   return `{${json}}`;
 }

@@ -56,7 +56,7 @@ async function readRunPage(
   };
 }
 
-/** The oldest first, where the server can: what begins meanwhile then comes last, and nothing moves. */
+/** The oldest first, if the server can: then runs that begin during the export come last, and no run changes its position. */
 const defaultOrder = ({ server }: Context): RunListArgs["order"] =>
   server.profile.orders.CREATED_ASC ? { field: "CREATED", direction: "ASC" } : null;
 
@@ -66,27 +66,27 @@ export interface ReadScope {
   readonly end: () => void;
 }
 
-/** Rows that were read together. `more` reads those that follow for the same runs, in a new scope; null if none do. */
+/** Rows that were read together. `more` reads further rows of the same runs, in a new scope; null if there are none. */
 interface RowBatch {
   readonly rows: Iterator<ExportRow, undefined>;
   readonly more: ((context: Context) => Promise<RowBatch>) | null;
 }
 
-/** How the rows of a table are read: those of `runsPerRead` runs in one scope, and `readsAtOnce` of these at the same time. */
+/** How the rows of a table are read: the rows of `runsPerRead` runs in one scope, and `readsAtOnce` such reads concurrently. */
 interface Rows {
   readonly columns: readonly NamedColumn[];
   readonly runsPerRead: number;
   readonly readsAtOnce: number;
   readonly read: (runs: readonly ExportedRun[], context: Context) => Promise<RowBatch>;
-  /** Called after the last row. Throws where the table lacks a run that no column reports. */
+  /** Called after the last row. Throws if a run is missing from the table and no column reports it. */
   readonly end: () => void;
 }
 
 type RowsOf = (first: RunPage, context: Context) => Promise<Rows>;
 
 /**
- * Opens a table, which reads one page of the list of runs after the other, each in a scope of its own. `count` is the number of runs that it
- * describes, null when unknown; `text` yields some rows at a time, as they are read, the first after the head.
+ * Opens a table, which reads one page of the list of runs after the other, each in a scope of its own. `count` is the number of runs in the
+ * table, null when unknown. `text` yields some rows at a time, as they are read; the first rows come after the head.
  */
 export async function openTable(
   source: RunsParent,
@@ -113,13 +113,13 @@ export async function openTable(
     end: endRows,
   } = await inScope((context) => rowsOf(first, context));
 
-  /** The rows of the next runs from `start` on, which are read at the same time. */
+  /** The rows of the next runs from `start` on, which are read concurrently. */
   async function* chunksOf(runs: readonly ExportedRun[], start: number): AsyncGenerator<string, undefined> {
     const scopes = Array.from({ length: readsAtOnce }, (_, index) => {
       const from = start + index * runsPerRead;
       return { ...openScope(), own: runs.slice(from, from + runsPerRead) };
     });
-    // A failure ends the scope of the export, and with it all of these.
+    // A failure ends the scope of the export, and thereby all of these scopes.
     const all = await Promise.all(scopes.map(({ own, context }) => read(own, context)));
     for (const [index, begun] of scopes.entries()) {
       let [scope, batch]: [ReadScope, RowBatch | undefined] = [begun, all[index]];
@@ -164,7 +164,7 @@ interface Point {
   readonly value: number | null;
 }
 
-/** The columns of points. All others are those of their run. */
+/** The columns of points. All other columns show the run of the point. */
 const POINT: Columns<Partial<Point> & LeftOut> = {
   metric: { keys: [], cellOf: (_, { metric = null }) => metric },
   step: { keys: [], cellOf: (_, { step = null }) => step },
@@ -185,7 +185,7 @@ function secondsBetween(from: string | null, to: string | null): number | null {
   return Number.isFinite(seconds) ? seconds : null;
 }
 
-/** The points of records of a run, in the order of the service, the values of each by name. `steps`: how many each metric has had. */
+/** The points of metric records, in upstream order, and by name within a record. `steps` counts the points of each metric. */
 function* pointsOf(
   records: readonly MetricRecord[],
   wanted: ReadonlySet<string> | null,
@@ -205,7 +205,7 @@ function* mapped<From, To>(all: Iterable<From>, convert: (one: From) => To): Gen
   for (const one of all) yield convert(one);
 }
 
-/** Runs whose metrics are read at the same time. */
+/** Number of runs whose metrics are read concurrently. */
 const ROWS_AT_ONCE = 4;
 
 const rowsWith = (run: ExportedRun, points: Iterable<Partial<Point> & LeftOut>, now: number) =>
@@ -250,10 +250,10 @@ export function rowsOfMetrics({ columns: chosen, names }: ExportParameters): Row
   });
 }
 
-/** Maximum runs that are loaded together, and their share of the upstream requests that a scope may send. */
+/** Maximum runs that are loaded together, and the share of the upstream requests of a scope that they may use. */
 const LOADED = { most: 100, share: 1 / 2 };
 
-/** A table with a row for each run. A run costs a request if the list lacks some of its keys. */
+/** A table with a row for each run. A run costs an upstream request if the list lacks some of the keys. */
 export function rowsOfRuns(
   { columns: names }: ExportParameters,
   { maxUpstreamRequests }: GatewayDetails,

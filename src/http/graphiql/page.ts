@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { FOLDER } from "../../package-info.ts";
 import { acceptsGzip, compress } from "../response-writer.ts";
-import { PRIVATE } from "../graphql/encoding.ts";
+import { CACHE_CONTROL_PRIVATE } from "../graphql/encoding.ts";
 import { lazy } from "../lazy.ts";
-import type { GatewayDependencies } from "../operation.ts";
-import { sendText } from "../rejection.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
+import { sendText } from "../text-response.ts";
 import { pageOperations, signInOperation } from "../bundled-operations.ts";
 
 /** Mutations that delete, or change permissions of other users. */
@@ -40,14 +40,14 @@ const SAFE_HEADERS = {
 };
 
 /**
- * Serves GraphiQL to browsers that open `/graphql`, and the files that it loads. `exampleToken` is one of the demo that the page
- * starts with; null for a real server.
+ * Serves GraphiQL to browsers that open `/graphql`, and the files that the page loads. `exampleToken` is a token of the demo with which the
+ * page starts; null for a real server.
  */
 export function createPage(dependencies: GatewayDependencies, exampleToken: string | null) {
   const { schema, rename, shared, isExplainable, onError } = dependencies;
   const isDemo = exampleToken !== null;
-  // With the demo a search, or at least a run of it, with build and machines. Without variables, because GraphiQL does not load
-  // those of the first default tab (graphql/graphiql#3392). Its lines fit the editor of a tablet.
+  // The first tab with the demo: a search, or a run with its build and machines. The document has no variables, because GraphiQL does not
+  // load the variables of the first default tab (graphql/graphiql#3392). The lines fit the editor of a tablet.
   const shown = shared.server.capabilities.includes("METRIC_ORDERS") ? "search" : "run";
   /** The data that `page/page.js` reads. */
   const settings = () => ({
@@ -69,7 +69,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
   const loadDocument = lazy(async () => documentOf(settings(), await loadAssets()));
 
   const sendDocument = async (response: ServerResponse): Promise<void> => {
-    const head = { "content-type": "text/html; charset=utf-8", "cache-control": PRIVATE };
+    const head = { "content-type": "text/html; charset=utf-8", "cache-control": CACHE_CONTROL_PRIVATE };
     const html = await loadDocument();
     response.writeHead(200, { ...SAFE_HEADERS, ...head }).end(html);
   };
@@ -88,7 +88,7 @@ export function createPage(dependencies: GatewayDependencies, exampleToken: stri
   };
 }
 
-/** Renders the page, in which each file stands by its name, with a path that is relative: a proxy may serve the gateway below one. */
+/** Renders the page. It refers to its files by relative paths, because a proxy may serve the gateway under a path prefix. */
 function documentOf(settings: object, assets: ReadonlyMap<string, Asset>): string {
   const hrefOf = (file: string): string => `graphiql/${assets.get(file)?.name}`;
   const workers = {
@@ -96,7 +96,7 @@ function documentOf(settings: object, assets: ReadonlyMap<string, Asset>): strin
     graphql: hrefOf("graphql-worker.js"),
     json: hrefOf("json-worker.js"),
   };
-  // Only a `<` can end a script element.
+  // A `<` is escaped, because only `<` can end a script element.
   const json = JSON.stringify({ ...settings, workers }).replaceAll("<", String.raw`\u003c`);
   return readOwn("page.html").replaceAll(/\{\{([\w.-]+)\}\}/g, (_, file: string) =>
     file === "settings" ? json : hrefOf(file),
@@ -138,7 +138,7 @@ interface Asset {
   readonly compressed: () => Promise<Buffer>;
 }
 
-/** Loads the page's files, among them 9 MB of GraphiQL and its workers, on first use. They stay in memory. */
+/** Loads the page's files, including 9 MB of GraphiQL and its workers, on first use. The files stay in memory. */
 const loadAssets = lazy(async (): Promise<ReadonlyMap<string, Asset>> => {
   const { js, css, editorWorkerService, graphqlWorker, jsonWorker } =
     await import("@graphql-yoga/render-graphiql/graphiql");
@@ -154,7 +154,7 @@ const loadAssets = lazy(async (): Promise<ReadonlyMap<string, Asset>> => {
   return new Map(Object.entries(texts).map(([file, text]) => [file, asset(file, text)]));
 });
 
-/** Reads a file of the page. Not by promises: since Node 26 their errors have no stack. */
+/** Reads a file of the page synchronously, because errors of the asynchronous functions have no stack since Node 26. */
 const readOwn = (name: string): string => readFileSync(new URL(name, OWN_FILES), "utf8");
 
 function asset(file: string, text: string): Asset {

@@ -1,45 +1,40 @@
 import type { IncomingMessage } from "node:http";
 import type { ExecutionResult } from "graphql";
+import { finalizeResult } from "../../engine/engine.ts";
 import { recordErrors, rejection } from "../../engine/errors.ts";
 import type { MemoryReservation } from "../../callers/memory-budget.ts";
-import { type OpenedOperation, openOperation, openStream, type GatewayDependencies } from "../operation.ts";
+import { type OpenedOperation, openOperation, openStream } from "../operation.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
 import type { Execute } from "../router.ts";
-import {
-  acceptsEvents,
-  checkParams,
-  headOf,
-  type ChargeHeap,
-  jsonOf,
-  NEWER,
-  parseParams,
-  resultTypeFor,
-  streamFormFor,
-} from "./encoding.ts";
-import { converted, messagesOf, only } from "./messages.ts";
+import { headOf, jsonOf } from "./encoding.ts";
+import { acceptsEvents, GRAPHQL_RESPONSE_JSON, resultTypeFor, streamFormFor } from "./content-negotiation.ts";
+import { checkParams, type ChargeHeap, parseParams } from "./request-params.ts";
+import { incrementalMessages } from "./incremental-format.ts";
+import { mapAsyncIterator, singleValue } from "../../util/async-iterators.ts";
 import { createStreams } from "./streams.ts";
 
 interface TransportCapabilities {
   /** Whether mutations are rejected. */
   readonly isReadOnly: boolean;
-  /** Whether it takes the events of subscriptions. */
+  /** Whether the transport can carry the events of subscriptions. */
   readonly takesEvents: boolean;
-  /** The form of incremental results; null where results are whole. */
+  /** The format of incremental results; null if the transport takes only whole results. */
   readonly payloads: { readonly isOlder: boolean } | null;
   /** HTTP status of messages, null by WebSocket. */
   readonly status: number | null;
 }
 
-/** The outcome of an operation: messages, or a single result. `isStream`: of a subscription, even one that could not be opened. */
+/** The outcome of an operation: messages, or a single result. `isStream` is set for subscriptions, even if they could not be opened. */
 type Outcome = { readonly isStream: boolean } & (
   | { readonly messages: AsyncIterableIterator<object>; readonly result?: undefined }
   | { readonly result: ExecutionResult; readonly messages?: undefined }
 );
 
 /**
- * Runs an operation by HTTP or WebSocket. Never rejects. Reports it if it has messages, and then calls `onEnd` when they are over;
- * a single result is for its transport to report.
+ * Executes the operation of a request by HTTP or WebSocket. Never rejects. An operation with messages is reported here, and `onEnd` is
+ * called after its last message. An operation with a single result is reported by the transport.
  */
-export async function operate(
+export async function executeRequest(
   dependencies: GatewayDependencies,
   request: IncomingMessage,
   operation: OpenedOperation,
@@ -49,36 +44,38 @@ export async function operate(
 ): Promise<Outcome> {
   const { engine, memoryBudget, telemetry } = dependencies;
   const { scope, details, extensions, end } = operation;
-  const finish = (result: ExecutionResult) => engine.finish(result, scope.requestId);
-  const whole = (result: ExecutionResult, isStream: boolean) => ({
-    result: engine.finish(result, scope.requestId, extensions),
+  const finalize = (result: ExecutionResult) => finalizeResult(result, scope.requestId);
+  const singleResult = (result: ExecutionResult, isStream: boolean) => ({
+    result: finalizeResult(result, scope.requestId, extensions),
     isStream,
   });
   try {
-    // Before it waits for a time slice, as many others may. In full, because its variables are coerced to as much again.
+    // The memory of the parameters is charged before the operation waits for a time slice, because many operations may wait. The full size
+    // is charged, because the coerced variables take as much memory again.
     let reservation: MemoryReservation | null = null;
     const given = read((heapBytes) => void (reservation = memoryBudget.charge(scope, heapBytes)));
     const params = checkParams(given, (names) => telemetry.unknownParameters(scope.requestId, names));
-    if (takesEvents && (await engine.typeOf(params, scope)) === "subscription") {
+    const parsed = takesEvents ? await engine.parse(params, scope) : null;
+    if (parsed?.type === "subscription") {
       const open = () => openStream(dependencies, request, scope, reservation);
-      const opened = await engine.subscribe({ scope, params, details, openStream: open });
-      if (!("results" in opened)) return whole(opened, true);
+      const opened = await engine.subscribe({ scope, params, details, openStream: open }, parsed);
+      if (!("results" in opened)) return singleResult(opened, true);
       end(status);
-      const messages = converted(opened.results, (result) => jsonOf(finish(result)), onEnd);
+      const messages = mapAsyncIterator(opened.results, (result) => jsonOf(finalize(result)), onEnd);
       return { messages, isStream: true };
     }
-    // It may have a permit of another kind, or none.
+    // The request may hold the permit of a stream, or no permit (WebSocket).
     dependencies.admission.operation.acquire(scope);
-    const limits = { isReadOnly, isIncremental: form !== null };
+    const limits = { isReadOnly, isIncremental: form !== null, parsed };
     const { payloads, ...result } = await engine.run(operation, params, limits);
-    if (!payloads || !form) return whole(result, false);
+    if (!payloads || !form) return singleResult(result, false);
     const over = () => (end(status), onEnd());
-    const encoding = { isOlder: form.isOlder, finish, extensions };
-    return { messages: messagesOf(result, payloads, encoding, over), isStream: false };
+    const encoding = { isOlder: form.isOlder, finalize, extensions };
+    return { messages: incrementalMessages(result, payloads, encoding, over), isStream: false };
   } catch (error) {
     const errors = [dependencies.publicError(error)];
     recordErrors(details, errors);
-    return whole({ errors }, false);
+    return singleResult({ errors }, false);
   }
 }
 
@@ -106,24 +103,34 @@ export function createGraphqlHandler(dependencies: GatewayDependencies) {
     const [isReadOnly, takesEvents] = [body === null, acceptsEvents(accept)];
     const capabilities = { isReadOnly, takesEvents, payloads: form, status: 200 };
     return operation.run(async () => {
-      const { isStream, ...outcome } = await operate(dependencies, request, operation, read, capabilities);
+      const { isStream, ...outcome } = await executeRequest(
+        dependencies,
+        request,
+        operation,
+        read,
+        capabilities,
+      );
       const streamed = isStream ? "text/event-stream" : (form?.type ?? "multipart/mixed");
       if (outcome.messages) {
         const several = { type: streamed, status: 200, lasts: isStream };
         return streams.write(response, outcome.messages, several, scope);
       }
       const { result } = outcome;
-      const head = headOf(result, isStream ? NEWER : (type ?? "application/json"), scope.requestId);
-      // Clients of event streams try again after these statuses; other errors are for their readers.
+      const head = headOf(
+        result,
+        isStream ? GRAPHQL_RESPONSE_JSON : (type ?? "application/json"),
+        scope.requestId,
+      );
+      // Clients of event streams retry after 429 and 503. Other errors are sent as an event with status 200.
       const status = !isStream || head.status === 429 || head.status === 503 ? head.status : 200;
       const json = jsonOf(result);
       if (isStream || !type) {
         // A stream of one message, because the caller accepts no JSON.
         const single = { type: streamed, status, lasts: false, onEncoded: () => operation.end(status) };
-        return streams.write(response, only(json), single, scope);
+        return streams.write(response, singleValue(json), single, scope);
       }
       const sent = { body: JSON.stringify(json), ...head };
-      // Until it is encoded, the memory of the result counts and its permit is kept.
+      // The memory of the result stays charged, and the permit is held, until the result is encoded.
       return dependencies.responseWriter.send(response, sent, scope.caller, () => operation.end(status));
     });
   };

@@ -1,18 +1,19 @@
 import type { ServerResponse } from "node:http";
 import type { RequestScope } from "../../callers/request-scope.ts";
-import { acceptsGzip, compressEach, type CountWaiting } from "../response-writer.ts";
+import { acceptsGzip, compressEach, type CountBuffered } from "../response-writer.ts";
 import { onceClosed } from "../connections.ts";
-import type { GatewayDependencies } from "../operation.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
 import { lazy } from "../lazy.ts";
-import { PRIVATE, type StreamForm } from "./encoding.ts";
-import { converted } from "./messages.ts";
+import { CACHE_CONTROL_PRIVATE } from "./encoding.ts";
+import type { StreamForm } from "./content-negotiation.ts";
+import { mapAsyncIterator } from "../../util/async-iterators.ts";
 
 interface Stream {
   readonly type: StreamForm["type"];
   readonly status: number;
-  /** Whether it has no end of its own, so that a drain cuts it. */
+  /** Whether the stream has no end of its own, so that a drain must end it. */
   readonly lasts: boolean;
-  /** Called once when the first message is encoded, or when there will be none. Until then the memory of a result must count. */
+  /** Called once when the first message is encoded, or when there will be no message. Until then the memory of a result stays charged. */
   readonly onEncoded?: () => void;
 }
 
@@ -22,7 +23,7 @@ const GZIP_BYTES = 270_000;
 /** How long a client may take to read the end of its stream, in milliseconds. */
 const CLOSING_MS = 1_000;
 
-/** Loads what encodes messages: the engine has run the operation. It takes a sixth of the start-up time. */
+/** Loads Yoga, which only encodes messages: the engine has executed the operation. Loading Yoga takes a sixth of the start-up time. */
 async function openYoga() {
   const { createYoga } = await import("graphql-yoga");
   return createYoga<{ readonly result: object }>({
@@ -35,7 +36,7 @@ async function openYoga() {
     plugins: [
       {
         onRequestParse: ({ setRequestParser }) => setRequestParser(() => ({ query: "" })),
-        // Safe: it is the context of `fetch`, whose result is encoded as it is.
+        // Safe: it is the context that is passed to `fetch` below. Yoga encodes its `result` unchanged.
         onParams: ({ setParamsHandler, context }) =>
           setParamsHandler(() => (context as unknown as { readonly result: never }).result),
       },
@@ -50,7 +51,7 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
   const open = new Map<ServerResponse, () => void>();
   let isDraining = false;
 
-  /** Ends a stream without `complete`, so that its client subscribes again elsewhere. A client that does not read the end is disconnected. */
+  /** Ends a stream without `complete`, so that the client subscribes again elsewhere. A client that does not read the end is disconnected. */
   const cut = (response: ServerResponse, end: () => void): void => {
     end();
     const cancel = clock.after(CLOSING_MS, () => response.req.socket.destroy());
@@ -58,20 +59,20 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
   };
 
   return {
-    /** Ends the source of messages when the client disconnects. */
+    /** Writes messages to a response, and ends their source when the client disconnects. */
     write: async (
       response: ServerResponse,
       messages: Messages,
       { type, status, lasts, onEncoded }: Stream,
       { requestId, caller }: RequestScope,
     ): Promise<void> => {
-      const count = responseWriter.openCount(response, caller);
+      const count = responseWriter.openResponseAccount(response, caller);
       const throttled = withBackpressure(messages, count, onEncoded);
       let isEnded = false;
       let plain: Response["body"] = null;
       const end = () => {
         isEnded = true;
-        // Yoga returns messages only once it has begun to read them.
+        // Yoga calls `return` only if it has begun to read the messages.
         void throttled.messages.return?.();
         plain?.cancel().catch(() => {});
       };
@@ -93,10 +94,10 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
         const headers = {
           "content-type": encoded.headers.get("content-type") ?? type,
           // Proxies that compress would buffer events.
-          "cache-control": isEvents ? `${PRIVATE}, no-transform` : PRIVATE,
+          "cache-control": isEvents ? `${CACHE_CONTROL_PRIVATE}, no-transform` : CACHE_CONTROL_PRIVATE,
           "x-accel-buffering": "no",
           "x-request-id": requestId,
-          // A proxy that kept the connection might send a request on it while this process ends it together with the stream.
+          // A proxy that keeps the connection might send a request on it while this process closes it together with the stream.
           ...(isEvents ? { connection: "close" } : { vary: "accept-encoding" }),
           ...(isCompressed && { "content-encoding": "gzip" }),
         };
@@ -119,16 +120,16 @@ export function createStreams({ responseWriter, clock }: GatewayDependencies) {
 type Messages = AsyncIterableIterator<object>;
 
 /**
- * Creates each message when those before are written: Yoga reads ahead, and a client that does not read would release its permit early.
- * `count` counts the bytes of messages before they are compressed.
+ * Creates each message when the messages before it have been written. Yoga reads ahead, so that the operation of a client that does not
+ * read would otherwise end, and release its permit, too early. `count` counts the uncompressed bytes of messages.
  */
-function withBackpressure(source: Messages, count: CountWaiting, onEncoded = (): void => {}) {
+function withBackpressure(source: Messages, count: CountBuffered, onEncoded = (): void => {}) {
   let isEncoded = false;
   const endEncoding = (): void => {
     if (!isEncoded) onEncoded();
     isEncoded = true;
   };
-  /** Bytes of messages that are created and not written. */
+  /** Bytes of messages that were created and are not written yet. */
   let waiting = 0;
   const add = (bytes: number): void => {
     waiting += bytes;
@@ -146,8 +147,12 @@ function withBackpressure(source: Messages, count: CountWaiting, onEncoded = ():
     // Yoga writes a result by its own function.
     return { stringify: () => text };
   };
-  const messages = converted({ next, return: async () => source.return?.() as never }, encode, endEncoding);
-  /** Takes what is written, which has frames and comments as well. */
+  const messages = mapAsyncIterator(
+    { next, return: async () => source.return?.() as never },
+    encode,
+    endEncoding,
+  );
+  /** Subtracts written bytes, which include frames and comments. */
   const take = (bytes: number): void => {
     add(-Math.min(waiting, bytes));
     if (waiting === 0) wake?.();
@@ -155,7 +160,7 @@ function withBackpressure(source: Messages, count: CountWaiting, onEncoded = ():
   return { messages, take };
 }
 
-/** The bytes of a stream until it is ended, which is no error. */
+/** The bytes of a stream until the stream is ended. An error after the end is ignored. */
 async function* bytesOf(
   body: Response["body"],
   isEnded: () => boolean,

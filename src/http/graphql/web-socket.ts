@@ -7,48 +7,53 @@ import type { Caller } from "../../callers/callers.ts";
 import { InputError, statusOf, GatewayError } from "../../errors.ts";
 import { RequestScope } from "../../callers/request-scope.ts";
 import { type JsonScan, scanJson } from "../../rest/api/json-scan.ts";
-import { openOperation, type GatewayDependencies } from "../operation.ts";
+import { openOperation } from "../operation.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
 import { isAmong, type Origins } from "../request-target.ts";
 import type { Permit } from "../admission.ts";
 import { refuse } from "../server.ts";
-import { heapOf, type ChargeHeap, jsonOf, toJson } from "./encoding.ts";
-import { operate } from "./handler.ts";
+import { jsonOf, toJson } from "./encoding.ts";
+import { heapOf, type ChargeHeap } from "./request-params.ts";
+import { executeRequest } from "./handler.ts";
 
-/** Stands for every operation: the engine has read the document when `graphql-ws` reads its type. */
-const READ = parse("subscription { read }");
+/** The document that is passed to `graphql-ws` for every operation, because the engine has already executed the real document. */
+const PLACEHOLDER_DOCUMENT = parse("subscription { read }");
 
-/** How often a client is pinged, in milliseconds. One that has not answered until the next ping is disconnected. */
+/** How often a client is pinged, in milliseconds. A client that has not answered by the next ping is disconnected. */
 const PING_INTERVAL_MS = 10_000;
 
-/** How long a client may take to close its connection, in milliseconds. The types of `ws` do not have it. */
+/** How long a client may take to close its connection, in milliseconds. The types of `ws` lack this option. */
 const CLOSING = { closeTimeout: 2_000 };
 
-/** Longest id of an operation, in characters: `graphql-ws` keeps it as long as the operation. */
+/** Maximum length of the id of an operation, in characters: `graphql-ws` keeps the id as long as the operation. */
 const MAX_MESSAGE_ID_LENGTH = 1_000;
 
-/** Mutations come by POST. */
+/** The capabilities of a WebSocket. Mutations are sent by POST only. */
 const TRANSPORT = { isReadOnly: true, takesEvents: true, payloads: { isOlder: false }, status: null };
 
-/** How long a client may have no subscription, in milliseconds. */
+/** How long a client may stay connected without a subscription, in milliseconds. */
 const IDLE_MS = 60_000;
 
-/** Bytes that a client has not read above which nothing more is read from it. */
+/** Maximum bytes that a client has not read. Above the limit the gateway reads nothing more from the client. */
 const MAX_UNREAD_BYTES = 65_536;
 
-/** Memory of a message besides its bytes until it is sent: the frame, callbacks, entries of queues. */
+/** Memory of an unsent message besides its text, in bytes: the frame, callbacks, entries of queues. */
 const MESSAGE_OVERHEAD_BYTES = 1_000;
 
-/** Bytes that are read at a time from which they count until a message is complete: a fragment keeps what was read with it in memory. */
+/**
+ * Smaller reads from the socket are not counted, in bytes. Received bytes count until their message is complete, because a fragment of a
+ * message keeps the whole buffer of its read in memory.
+ */
 const MIN_COUNTED_BYTES = 1_000;
 
-/** The text that `graphql-ws` writes in front of the payload of a pong, and a pong without one. */
+/** The text that `graphql-ws` writes before the payload of a pong, and a pong without a payload. */
 const PONG_START = '{"type":"pong",';
 const PONG = '{"type":"pong"}';
 
-/** Maximum subscribe messages without an answer. Above it nothing more is read from the client until some are answered. */
+/** Maximum unanswered subscribe messages. Above the limit the gateway reads nothing more from the client until some are answered. */
 const MAX_UNANSWERED_SUBSCRIBES = 32;
 
-/** Close codes after which clients connect again: elsewhere, later, or when they have something to subscribe to. */
+/** Close codes after which clients connect again: elsewhere, later, or for their next subscription. */
 const GOING_AWAY = 1_001;
 const TRY_AGAIN_LATER = 1_013;
 const NORMAL = 1_000;
@@ -56,24 +61,24 @@ const NORMAL = 1_000;
 /** The close code of `graphql-ws` for a message that cannot be used. */
 const BAD_REQUEST = 4_400;
 
-/** The WebSocket of a client: its permit, its flow control, and when it is idle. */
+/** The WebSocket of a client, with its permit, flow control and idle timeout. */
 class Client extends WebSocket {
-  /** The headers and the socket that count for its operations. */
+  /** The headers and the socket that the operations of the client use as their request. */
   request!: Pick<IncomingMessage, "headers" | "socket">;
   /** The scan of the last message. */
   received!: JsonScan;
   #dependencies!: GatewayDependencies;
   #permit!: Permit;
   #unanswered = 0;
-  /** Bytes of messages that are not handed to the operating system. */
+  /** Bytes of messages that were not passed to the operating system yet. */
   #unread = 0;
-  /** Bytes that were read since the last message. */
+  /** Bytes that were received since the last message. */
   #received = 0;
   /** Messages that wait for a time slice. */
   #queued = 0;
-  #waiting!: ReturnType<GatewayDependencies["responseWriter"]["openWaiting"]>;
+  #waiting!: ReturnType<GatewayDependencies["responseWriter"]["openAccount"]>;
   #cancelTimeout = () => {};
-  /** Subscriptions, and subscribe messages that are not answered. */
+  /** Number of subscriptions and unanswered subscribe messages. */
   #used = 0;
   #cancelIdle = () => {};
 
@@ -84,7 +89,7 @@ class Client extends WebSocket {
     this.request = { headers: own, socket };
     this.#dependencies = dependencies;
     this.#usePermit(permit);
-    // Safe: so is the `binaryType` of a connection.
+    // Safe: by the `binaryType` of the connection, a message is a buffer.
     this.on("message", (data) => void (this.received = scanJson(data as Buffer)));
     socket.prependListener("data", ({ length }: Buffer) => {
       if (length >= MIN_COUNTED_BYTES) this.#addReceived(length);
@@ -100,12 +105,12 @@ class Client extends WebSocket {
 
   #usePermit(permit: Permit): void {
     this.#permit = permit;
-    this.#waiting = this.#dependencies.responseWriter.openWaiting(permit.caller, () => this.terminate());
+    this.#waiting = this.#dependencies.responseWriter.openAccount(permit.caller, () => this.terminate());
   }
 
-  /** Acquires a permit for the caller that `connection_init` names. Closes the connection if there is none. */
+  /** Acquires a permit for the caller that `connection_init` names. Closes the connection if no permit is available. */
   moveTo(caller: Caller): boolean {
-    // First, so that it cannot preempt itself.
+    // The old permit is released first, so that the connection cannot preempt itself.
     this.#permit.release();
     const permit = this.#dependencies.admission.socket.tryAcquire(caller);
     if (permit instanceof GatewayError) {
@@ -119,7 +124,7 @@ class Client extends WebSocket {
     return true;
   }
 
-  /** Records that a subscription begins. Returns a function that records its end, once. */
+  /** Records that a subscription begins. Returns a function that records its end and must be called once. */
   use(): () => void {
     this.#used++;
     this.#cancelIdle();
@@ -129,7 +134,7 @@ class Client extends WebSocket {
     };
   }
 
-  /** Answers a subscribe message. While too many are unanswered, nothing more is read from the client. */
+  /** Answers a subscribe message. While too many are unanswered, the gateway reads nothing more from the client. */
   async answering<Answer>(answer: () => Promise<Answer>): Promise<Answer> {
     this.#unanswered++;
     this.#controlFlow();
@@ -141,14 +146,14 @@ class Client extends WebSocket {
     }
   }
 
-  /** Reads from the client unless too much is unanswered or unread. */
+  /** Pauses or resumes reading from the client: pauses it while too much is unanswered or unread, or a message waits for a time slice. */
   #controlFlow(): void {
     const isFull = this.#unanswered > MAX_UNANSWERED_SUBSCRIBES || this.#unread > MAX_UNREAD_BYTES;
     if (isFull || this.#queued > 0) this.pause();
     else this.resume();
   }
 
-  /** Hands a message on in a time slice of its caller: a long one takes 20 ms to be parsed. */
+  /** Passes a message on in a time slice of the caller, because parsing a long message takes 20 ms. */
   override emit(event: string | symbol, ...args: unknown[]): boolean {
     if (event !== "message") return super.emit(event, ...args);
     this.#addReceived(-this.#received);
@@ -168,11 +173,11 @@ class Client extends WebSocket {
   }
 
   /**
-   * Calls back when the message has been handed to the operating system, also where the client has gone, which `graphql-ws`
-   * would write to the console. A client that reads none of its messages for a while is disconnected.
+   * Calls back when the message has been passed to the operating system, without an error even if the client has disconnected, because
+   * `graphql-ws` would write the error to the console. A client that reads none of its messages for a while is disconnected.
    */
   override send(message: string, done?: unknown): void {
-    // It need not repeat the payload of its ping, which may be long.
+    // A pong need not repeat the payload of its ping, which may be long.
     const text = message.startsWith(PONG_START) ? PONG : message;
     const bytes = Buffer.byteLength(text) + MESSAGE_OVERHEAD_BYTES;
     if (this.#unread === 0) this.#watchReader();
@@ -196,7 +201,7 @@ class Client extends WebSocket {
     this.#cancelTimeout = clock.after(config.READ_TIMEOUT_MS, () => this.terminate());
   }
 
-  /** While nothing uses the connection, a new caller may preempt its permit, and it closes after a while. */
+  /** Allows a new caller to preempt the permit of the unused connection, and closes the connection after a while. */
   #becomeIdle(): void {
     if (this.readyState !== this.OPEN) return;
     this.#permit.allowPreemption("idle", () => {
@@ -208,18 +213,18 @@ class Client extends WebSocket {
   }
 }
 
-/** Accepts WebSockets at `/graphql`, for subscriptions and queries. `graphql-ws` speaks with their clients. */
+/** Accepts WebSockets at `/graphql`, for subscriptions and queries. `graphql-ws` implements the protocol. */
 export function createWebSockets(dependencies: GatewayDependencies) {
-  const { schema, publicError, identify, admission, origins, config } = dependencies;
+  const { schema, publicError, resolveIdentity, admission, origins, config } = dependencies;
   const sockets = new WebSocketServer({
     noServer: true,
     WebSocket: Client,
     maxPayload: config.MAX_BODY_BYTES,
-    // A fragment keeps what was read with it in memory, up to 64 kB such as pongs, and a packet some 300 bytes.
+    // A fragment keeps the buffer of its read in memory, up to 64 kB with other frames such as pongs. A chunk takes some 300 bytes.
     maxFragments: Math.ceil(config.MAX_BODY_BYTES / 16_000),
     maxBufferedChunks: Math.ceil(config.MAX_BODY_BYTES / 250),
     perMessageDeflate: false,
-    // One message a tick of the event loop: a client that sends many at once does not delay the others.
+    // One message per tick of the event loop, so that a client that sends many messages at once does not delay other clients.
     allowSynchronousEvents: false,
     ...CLOSING,
   });
@@ -232,7 +237,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
         const given = Object.entries(connectionParams ?? {}).find(
           ([name]) => name.toLowerCase() === "authorization",
         )?.[1];
-        // `graphql-ws` would keep whatever the client has sent as long as it stays.
+        // `graphql-ws` would keep the parameters of the client as long as the connection is open.
         Object.assign(connection, { connectionParams: undefined });
         if (typeof given !== "string") return true;
         const client = extra.socket as Client;
@@ -241,10 +246,10 @@ export function createWebSockets(dependencies: GatewayDependencies) {
           return false;
         }
         const { headers, socket } = client.request;
-        const { caller } = identify({ headers: { ...headers, authorization: given }, socket });
+        const { caller } = resolveIdentity({ headers: { ...headers, authorization: given }, socket });
         const { authorization: _, ...others } = headers;
         client.request = {
-          // Only the token is kept of what the client has sent.
+          // The connection keeps only the token of the parameters.
           headers: caller.token === null ? others : { ...others, authorization: `token ${caller.token}` },
           socket,
         };
@@ -252,7 +257,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
       },
       onSubscribe: ({ extra, subscriptions }, id, { query, ...params }) => {
         const client = extra.socket as Client;
-        // `graphql-ws` calls this in the tick of the message.
+        // Safe: `graphql-ws` calls `onSubscribe` in the same tick as the message, so that the last scan is the scan of this message.
         const { received } = client;
         if (id.length > MAX_MESSAGE_ID_LENGTH)
           return [
@@ -263,31 +268,31 @@ export function createWebSockets(dependencies: GatewayDependencies) {
         return client.answering(async () => {
           // Safe: only the headers and the socket of a request are read.
           const request = client.request as IncomingMessage;
-          const scope = new RequestScope(identify(request), config.REQUEST_TIMEOUT_MS);
+          const scope = new RequestScope(resolveIdentity(request), config.REQUEST_TIMEOUT_MS);
           const operation = openOperation(dependencies, request, scope);
           const end = client.use();
-          // `graphql-ws` returns what stands here when the client completes it or leaves. The results follow.
+          // `graphql-ws` calls `return` of this entry when the client completes the operation or disconnects. The results replace the entry.
           subscriptions[id] = leftBy(() => scope.end("disconnected"));
-          // The protocol requires a text, also where a hash stands for the document.
+          // The protocol requires a string even if the request names its document by a hash.
           const given = { ...params, query: query === "" ? null : query };
           const read = (chargeMemory: ChargeHeap) => {
             chargeMemory(heapOf(received));
             return given;
           };
           const { messages, result } = await operation.run(() =>
-            operate(dependencies, request, operation, read, TRANSPORT, end),
+            executeRequest(dependencies, request, operation, read, TRANSPORT, end),
           );
-          if (messages) return { schema, document: READ, contextValue: messages };
+          if (messages) return { schema, document: PLACEHOLDER_DOCUMENT, contextValue: messages };
           operation.end(null);
           end();
           return result.data === undefined
             ? (result.errors ?? [])
-            : { schema, document: READ, contextValue: jsonOf(result) };
+            : { schema, document: PLACEHOLDER_DOCUMENT, contextValue: jsonOf(result) };
         });
       },
-      // Safe: `onSubscribe` returned it.
+      // Safe: `onSubscribe` has set the context value.
       subscribe: ({ contextValue }) => contextValue as AsyncIterableIterator<ExecutionResult>,
-      // Safe: the protocol sends what it is given, and clients support incremental results.
+      // Safe: `graphql-ws` sends the message unchanged, and its clients support incremental results.
       onNext: (_, _id, _payload, _args, message) => message as FormattedExecutionResult,
       onError: (_, _id, _payload, errors) => errors.map(toJson),
     },
@@ -302,13 +307,13 @@ export function createWebSockets(dependencies: GatewayDependencies) {
       socket.on("error", () => socket.destroy());
       if (url.split("?", 1)[0] !== "/graphql") return refuse(socket, 404);
       if (!isAllowed(headers.origin, headers.host, origins)) return refuse(socket, 403);
-      const permit = admission.socket.tryAcquire(identify(request).caller);
+      const permit = admission.socket.tryAcquire(resolveIdentity(request).caller);
       if (permit instanceof GatewayError) return refuse(socket, statusOf(permit.code));
       socket.once("close", () => permit.release());
       sockets.handleUpgrade(request, socket, head, (client) => {
         client.begin(request, permit, dependencies);
         sockets.emit("connection", client, request);
-        // `graphql-ws` would write to the console what a client does wrong, such as a message that is too long.
+        // `graphql-ws` would write errors of the client, such as a message that is too long, to the console.
         client.removeAllListeners("error").on("error", () => {});
       });
     },
@@ -319,7 +324,7 @@ export function createWebSockets(dependencies: GatewayDependencies) {
   };
 }
 
-/** Stands for results that are not there yet. Calls back when they are returned. */
+/** Stands for results that are not available yet. Calls back when `return` is called. */
 const leftBy = (leave: () => void) => ({
   return: async () => leave(),
   [Symbol.asyncIterator]: (): never => {
@@ -328,8 +333,8 @@ const leftBy = (leave: () => void) => ({
 });
 
 /**
- * Whether a page of this origin may connect. Browsers apply no CORS to WebSockets. Programs send no origin. The scheme is
- * not compared: behind a proxy it is not known.
+ * Whether a page of this origin may connect, because browsers do not apply CORS to WebSockets. Other clients send no origin. The scheme is
+ * not compared, because it is unknown behind a proxy.
  */
 const isAllowed = (origin: string | undefined, host: string | undefined, origins: Origins): boolean =>
   origin === undefined || isAmong(origins, origin) || (URL.canParse(origin) && new URL(origin).host === host);

@@ -11,16 +11,19 @@ import {
 } from "@modelcontextprotocol/server";
 import { lexicographicSortSchema } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import type { Execution } from "../../engine/engine.ts";
+import { type ExecutionArgs, finalizeResult } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { printPlain, withoutFederation } from "../../graphql/federation/subgraph.ts";
 import { version } from "../../package-info.ts";
 import { isObject } from "../../rest/api/record.ts";
 import { estimateHeapBytes } from "../../callers/memory-budget.ts";
-import { parseObject, PRIVATE, resultTypeFor } from "../graphql/encoding.ts";
-import { openOperation, type GatewayDependencies } from "../operation.ts";
-import { reject } from "../rejection.ts";
+import { CACHE_CONTROL_PRIVATE } from "../graphql/encoding.ts";
+import { resultTypeFor } from "../graphql/content-negotiation.ts";
+import { parseObject } from "../graphql/request-params.ts";
+import { openOperation } from "../operation.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
+import { reject } from "../error-response.ts";
 import type { Execute } from "../router.ts";
 import {
   callTool,
@@ -32,10 +35,10 @@ import {
   toToolResult,
 } from "./tools.ts";
 
-/** Longest GraphQL result of a tool: its agent reads all of it, about 25,000 tokens. */
+/** Maximum size of the GraphQL result of a tool, in bytes. An agent reads all of the result: about 25,000 tokens. */
 const MAX_TOOL_BYTES = 100_000;
 
-/** Longest name that an error repeats, in characters. */
+/** Maximum length of a name that an error repeats, in characters. */
 const MAX_REPEATED = 200;
 
 /** The instructions that agents read when they connect. */
@@ -45,7 +48,7 @@ const INSTRUCTIONS = [
   "Results have `data`, and `errors` with a message and `extensions.code` where something could not be read.",
 ].join(" ");
 
-/** Where to begin, by the tool that it takes. */
+/** Further instructions about single tools, by the name of the tool. */
 const BEGINNINGS = {
   FindProjects:
     " Where no name is known, begin with FindProjects, which lists the names of projects and groups.",
@@ -70,7 +73,7 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     ...(isOpen ? types.map((type) => toolOfOwnDocuments(type, shown !== null, config.MAX_TOKENS)) : []),
     ...(shown && isOpen ? [toolOfSchema(shown)] : []),
   ];
-  // Of several with one name the last counts.
+  // Of several tools with one name the last counts.
   const tools = new Map(all.map((tool) => [tool.definition.name, tool]));
   const sdl = shown && printPlain(schema).trimEnd();
   const capabilities = { tools: {}, ...(sdl !== null && { resources: {} }) };
@@ -104,25 +107,25 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     return server;
   };
 
-  const resultOf = async (operation: Execution, params: OperationParams, type: ToolType) => {
-    const given = await engine.typeOf(params, operation.scope);
-    const limits = { isReadOnly: type === "query", maxBytes: MAX_TOOL_BYTES };
-    if (given === null || given === type) return engine.run(operation, params, limits);
-    operation.details.type = given;
+  const executeOperation = async (operation: ExecutionArgs, params: OperationParams, type: ToolType) => {
+    const parsed = await engine.parse(params, operation.scope);
+    const limits = { isReadOnly: type === "query", maxBytes: MAX_TOOL_BYTES, parsed };
+    if (!parsed || parsed.type === type) return engine.run(operation, params, limits);
+    operation.details.type = parsed.type;
     operation.details.codes = ["BAD_REQUEST"];
-    return { errors: [rejection(`Expected a ${type}, got a ${given}.`, "BAD_REQUEST")] };
+    return { errors: [rejection(`Expected a ${type}, got a ${parsed.type}.`, "BAD_REQUEST")] };
   };
 
   return async (response, received, scope) => {
     const { requestId, caller } = scope;
     const { req: request } = response;
     const execute: RunOperation = async (...given) => {
-      // Strings of JSON are parsed by now.
+      // Arguments that are strings of JSON have been parsed, and take memory of their own.
       dependencies.memoryBudget.charge(scope, estimateHeapBytes(given));
       const operation = openOperation(dependencies, request, scope);
-      const result = await operation.run(() => resultOf(operation, ...given));
+      const result = await operation.run(() => executeOperation(operation, ...given));
       operation.end(200);
-      return toToolResult(engine.finish(result, requestId, operation.extensions));
+      return toToolResult(finalizeResult(result, requestId, operation.extensions));
     };
     let answer: Response;
     try {
@@ -132,23 +135,23 @@ export async function createMcpHandler(dependencies: GatewayDependencies): Promi
     } catch (error) {
       return reject(response, "mcp", dependencies.publicError(error), requestId);
     } finally {
-      // Most messages run no operation, which would have ended the scope.
+      // Ends the scope for the messages that execute no operation. An operation has ended the scope itself.
       scope.end("completed");
     }
     const headers = {
       ...Object.fromEntries(answer.headers),
       "x-request-id": requestId,
-      "cache-control": PRIVATE,
+      "cache-control": CACHE_CONTROL_PRIVATE,
     };
     const body = await answer.text();
     await dependencies.responseWriter.send(response, { status: answer.status, headers, body }, caller);
   };
 }
 
-/** The headers that belong to the protocol. Others, such as the token, do not concern it. */
+/** Matches the headers that belong to the protocol. The SDK gets no others, such as the token. */
 const PROTOCOL_HEADERS = /^(?:accept|content-type|mcp-.*)$/;
 
-/** The SDK requires clients to accept event streams as well, of which there are none. */
+/** The headers for the SDK. The SDK requires clients to accept event streams as well, although no response is an event stream. */
 function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
   const accepts = resultTypeFor(accept) ? "application/json, text/event-stream" : accept;
   return Object.entries({ ...headers, accept: accepts }).filter(
@@ -157,18 +160,18 @@ function protocolHeaders({ accept, ...headers }: IncomingHttpHeaders) {
 }
 
 /**
- * Answers one message by a server of its own, without a session and without a stream: of the revision 2026-07-28, or of
- * an earlier one.
+ * Answers one message with a new server, without a session and without a stream. The message is of the protocol revision 2026-07-28 or of an
+ * earlier one.
  */
 export async function answerMessage(
   message: object,
   headers: IncomingHttpHeaders,
   open: () => Server,
 ): Promise<Response> {
-  // The SDK takes some milliseconds for a message.
+  // The SDK takes some milliseconds for a message, so that each message has a tick of its own.
   await yieldToEventLoop();
   const request = new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
-  // Some clients send null for no arguments at all.
+  // Some clients send null instead of omitting the arguments.
   const { id, method, params } = message as Readonly<Record<string, unknown>>;
   if (isObject(params) && params["arguments"] === null) delete params["arguments"];
   const options = { parsedBody: message };
@@ -176,7 +179,7 @@ export async function answerMessage(
     // Tools and resources never change, so there is nothing to subscribe to.
     return createModernHandler(open, { legacy: "reject", maxSubscriptions: 0 }).fetch(request, options);
   }
-  // The SDK would report an internal error.
+  // Rejects an invalid message, for which the SDK would report an internal error.
   if (method === "initialize" && !isInitializeRequest(message)) {
     const text = "initialize: expected protocolVersion, capabilities and clientInfo";
     const error = { code: ProtocolErrorCode.InvalidParams, message: text };

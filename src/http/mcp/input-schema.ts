@@ -19,8 +19,8 @@ import {
 } from "graphql";
 
 /**
- * The JSON Schema of a value, in what OpenAI, Gemini and Claude understand of it even where they are strict: one host that refuses one
- * tool loses all of them. So each value has a type, and each object names its properties.
+ * The JSON Schema of a value, limited to the keywords that OpenAI, Gemini and Claude accept even in strict mode, because a host that rejects
+ * one tool loses all tools. Each value has a type, and each object names its properties.
  */
 export type ValueSchema = {
   description?: string;
@@ -73,10 +73,10 @@ function objectOf(
   };
 }
 
-/** The first sentence of a description: agents read those of all tools, and graphql_schema shows the rest. */
+/** The first sentence of a description. Agents read the descriptions of all tools; graphql_schema shows the full text. */
 export const firstSentence = (description: string): string => description.split(/(?<=[.?!]) +/, 1).join("");
 
-/** Adds the description of an argument or field, which says more than that of its type, and its default. */
+/** Adds the description of an argument or field, which is more specific than the description of its type, and the default. */
 function described(schema: ValueSchema, description: string, fallback?: unknown): ValueSchema {
   const isJson = isJsonString(schema);
   const own = isJson ? jsonString(description) : { ...schema, ...(description && { description }) };
@@ -84,11 +84,11 @@ function described(schema: ValueSchema, description: string, fallback?: unknown)
   return own;
 }
 
-/** The JSON Schema of a type. Null is left out: an argument without a value is absent. No input type contains itself. */
+/** The JSON Schema of a type. The schema does not allow null: an argument without a value is absent. No input type contains itself. */
 function schemaOf(type: GraphQLInputType): ValueSchema {
   if (isNonNullType(type)) return schemaOf(type.ofType);
   if (isListType(type)) return { type: "array", items: schemaOf(type.ofType) };
-  // Its values say what it is: a filter would repeat a description for each of its lists.
+  // An enum has no description, because a filter would repeat the description for each of its lists.
   if (isEnumType(type)) return { type: "string", enum: type.getValues().map(({ name }) => name) };
   if (!isInputObjectType(type)) {
     const known = SCALARS[type.name];

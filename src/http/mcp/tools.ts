@@ -17,8 +17,9 @@ import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { InputError, tryTo } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import { isObject } from "../../rest/api/record.ts";
-import { checkParams, jsonOf } from "../graphql/encoding.ts";
-import type { GatewayDependencies } from "../operation.ts";
+import { jsonOf } from "../graphql/encoding.ts";
+import { checkParams } from "../graphql/request-params.ts";
+import type { GatewayDependencies } from "../dependencies.ts";
 import { commentOf, shippedOperations } from "../bundled-operations.ts";
 import {
   firstSentence,
@@ -29,29 +30,29 @@ import {
   type ValueSchema,
 } from "./input-schema.ts";
 
-/** The types of operations that a tool can run: a tool has one result. */
+/** The types of operations that a tool can execute. A tool has one result, so that it cannot subscribe. */
 export type ToolType = "query" | "mutation";
 
-/** Runs an operation of the caller. `type` is the only one that is run. */
+/** Executes an operation of the caller. Operations of another type than `type` are rejected. */
 export type RunOperation = (params: OperationParams, type: ToolType) => Promise<CallToolResult>;
 
 type Input = Readonly<Record<string, unknown>>;
 
 export interface Tool {
-  /** As agents see it. */
+  /** The definition that agents see. */
   readonly definition: Omit<Definition, "inputSchema"> & { readonly inputSchema: InputSchema };
   readonly call: (input: Input, execute: RunOperation) => Promise<CallToolResult> | CallToolResult;
 }
 
-/** Clients request a confirmation before a tool that may destroy. `openWorldHint`: whether it reaches beyond the upstream service. */
+/** Annotations by type. Clients ask for confirmation before a destructive tool. `openWorldHint`: whether a tool reaches other services. */
 const ANNOTATIONS: Readonly<Record<ToolType, ToolAnnotations>> = {
   query: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   mutation: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
 };
 
 /**
- * Calls a tool. Rejects unknown arguments, which GraphQL would ignore; it checks the others, with the gateway's errors. What is
- * wrong is a result, for the agent to read.
+ * Calls a tool. Unknown arguments, which GraphQL would ignore, are rejected here; GraphQL checks the other arguments. Errors are returned as
+ * a result, which the agent reads.
  */
 export async function callTool(
   { definition: { inputSchema }, call }: Tool,
@@ -74,7 +75,10 @@ export async function callTool(
 
 const failed = (text: string): CallToolResult => ({ content: [{ type: "text", text }], isError: true });
 
-/** Models send null for what they do not give. Within an argument it may clear something: there only what has a default is left out. */
+/**
+ * Removes nulls, because models send null for arguments that they do not set. Within an argument null may clear a value, so that it is
+ * removed there only for fields with a default.
+ */
 function withoutNulls(
   given: Input,
   properties: InputSchema["properties"],
@@ -87,7 +91,7 @@ function withoutNulls(
   return Object.fromEntries(entries);
 }
 
-/** The value for a schema. A string of JSON is parsed; GraphQL reports one that is invalid. */
+/** Converts a value for its schema. A string of JSON is parsed; if it is invalid, GraphQL reports the error. */
 function valueFor(schema: ValueSchema | undefined, given: unknown): unknown {
   if (!schema) return given;
   const { items, properties } = schema;
@@ -113,7 +117,7 @@ const TYPE_NAMES: InputSchema = {
   additionalProperties: false,
 };
 
-/** The tool that shows parts of the schema: many clients do not show resources to their agents. */
+/** The tool that shows parts of the schema, because many clients do not show resources to their agents. */
 export const toolOfSchema = (schema: GraphQLSchema): Tool => {
   const name = "graphql_schema";
   const description =
@@ -136,7 +140,7 @@ const definitionsOf = (schema: GraphQLSchema, names: readonly string[]): string 
     })
     .join("\n\n");
 
-/** The result as structured content, and as text for clients that do not read it. */
+/** Converts a result to structured content, and to text for clients that do not read structured content. */
 export function toToolResult(result: ExecutionResult): CallToolResult {
   const structuredContent = jsonOf(result);
   return {
@@ -147,15 +151,15 @@ export function toToolResult(result: ExecutionResult): CallToolResult {
 }
 
 /**
- * The tools of the operations of the trusted documents, or of the shipped ones. Left out are other types of operations, those
- * without a name or with one that hosts refuse, documents that cannot be read, and the sign-in: a password is not for an agent. So are shipped mutations of
- * several fields, which show people how these run and do more than an agent needs, and the shipped comparison of two.
+ * Creates a tool for each operation of the trusted documents, or of the shipped operations. Skips operations of other types, operations
+ * without a name or with a name that hosts reject, documents that cannot be parsed, and the sign-in, because an agent should not have a
+ * password. Also skips shipped mutations of several fields, which are examples for people, and the shipped comparison of two runs.
  */
 export async function readTools(
   { schema, rename, config: { TRUSTED_DOCUMENTS: trusted } }: GatewayDependencies,
   types: readonly ToolType[],
 ): Promise<Tool[]> {
-  /** The text of each document, and how a request names it. */
+  /** The text of each document, and the parameters of a request for it. */
   const texts: (readonly [string, OperationParams])[] = trusted
     ? [...trusted].map(([documentId, text]) => [text, { documentId }])
     : shippedOperations(rename).map(({ text }) => [text, { query: text }]);
@@ -182,15 +186,15 @@ export async function readTools(
   return tools;
 }
 
-/** Longest name of a tool that OpenAI, Gemini and Claude take. */
+/** Maximum length of the name of a tool that OpenAI, Gemini and Claude accept. */
 const MAX_TOOL_NAME_LENGTH = 64;
 
-/** `CompareExperiments` shows aliases, for two runs: agents compare any number with `CompareRuns`. */
+/** Whether an operation is an example for people. `CompareExperiments` shows aliases; agents compare any number of runs with `CompareRuns`. */
 const isForPeople = (node: OperationDefinitionNode): boolean =>
   node.name?.value === "CompareExperiments" ||
   (node.operation === "mutation" && rootFieldsOf(node).length > 1);
 
-/** Whether `login` is selected, at the root or in a fragment: no other type has a field of this name. */
+/** Whether `login` is selected, at the root or in a fragment. No other type has a field of this name. */
 function signsIn(document: DocumentNode): boolean {
   let found = false;
   visit(document, {
@@ -201,7 +205,7 @@ function signsIn(document: DocumentNode): boolean {
   return found;
 }
 
-/** A document; undefined where it cannot be read. */
+/** Parses a document; undefined if it is invalid. */
 const parsed = (text: string, maxTokens = Number.POSITIVE_INFINITY): DocumentNode | undefined =>
   tryTo(() => parse(text, { maxTokens }));
 
@@ -209,7 +213,7 @@ const parsed = (text: string, maxTokens = Number.POSITIVE_INFINITY): DocumentNod
 const rootFieldsOf = ({ selectionSet }: OperationDefinitionNode): string[] =>
   selectionSet.selections.flatMap((each) => (each.kind === Kind.FIELD ? each.name.value : []));
 
-/** A description without its sentences about upstream requests, which say nothing of when to use a tool. */
+/** A description without its sentences about upstream requests, which do not help to choose a tool. */
 const withoutCosts = (description: string): string =>
   description
     .split(/(?<=[.?!]) +/)

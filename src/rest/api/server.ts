@@ -14,9 +14,9 @@ import type { Profile } from "./profile.ts";
 import { isObject } from "./record.ts";
 
 /** A server: the documented endpoints with the overrides of a profile. */
-export type Server = ReturnType<typeof describeServer>;
+export type Server = ReturnType<typeof resolveProfile>;
 
-export function describeServer(profile: Profile) {
+export function resolveProfile(profile: Profile) {
   const overrides = overridesOf(profile);
   const has = (endpoint: AnyEndpoint) => Boolean(overrides.get(endpoint));
   const batches = new Map(batchesOf(profile, has).map((batch) => [batch.endpoint as AnyEndpoint, batch]));

@@ -1,6 +1,6 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createUnzip } from "node:zlib";
-import { Collector, type MemoryAccount } from "../../callers/collector.ts";
+import { BoundedBuffer, type MemoryAccount } from "../../callers/bounded-buffer.ts";
 
 /** An unsupported response: an unknown encoding, an invalid status, a protocol upgrade. */
 export class UnsupportedResponseError extends Error {}
@@ -40,7 +40,7 @@ export const decodeStream = (source: Readable, decoder: Decoder | null): Readabl
 
 /** Reads a whole stream. Rejects with `ResponseTooLargeError` and destroys the stream when it exceeds `limit` bytes. */
 export async function readAll(stream: Readable, limit: number, account: MemoryAccount): Promise<Buffer> {
-  const collector = new Collector(limit, account);
+  const collector = new BoundedBuffer(limit, account);
   for await (const chunk of stream as AsyncIterable<Buffer>) collector.add(chunk);
   return collector.bytes();
 }

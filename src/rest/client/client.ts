@@ -2,7 +2,7 @@ import type { Caller, CallerRegistry } from "../../callers/callers.ts";
 import type { Clock } from "../../util/clock.ts";
 import type { RequestScope } from "../../callers/request-scope.ts";
 import type { AttemptSettings, ResponseConsumer } from "./attempt.ts";
-import type { MemoryAccount } from "../../callers/collector.ts";
+import type { MemoryAccount } from "../../callers/bounded-buffer.ts";
 import { createCircuitBreaker } from "./circuit-breaker.ts";
 import { type ConnectorSettings, createConnector } from "./connector.ts";
 import type { MemoryBudget } from "../../callers/memory-budget.ts";

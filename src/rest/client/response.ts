@@ -4,7 +4,7 @@ import { HEAP_BYTES_PER_CHARGED_BYTE } from "../../callers/memory-budget.ts";
 import { type JsonScan, scanJson } from "../api/json-scan.ts";
 import { parseJson } from "../api/parse-json.ts";
 import type { Reading } from "../api/record.ts";
-import { EMPTY } from "../../callers/collector.ts";
+import { EMPTY } from "../../callers/bounded-buffer.ts";
 import { UnsupportedResponseError, readAll } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
 import type { UpstreamCall } from "./upstream-call.ts";

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { GatewayError } from "../../errors.ts";
-import { Collector, EMPTY, IN_SHORT_CHUNKS } from "../../callers/collector.ts";
+import { BoundedBuffer, EMPTY, IN_SHORT_CHUNKS } from "../../callers/bounded-buffer.ts";
 import { decodeBody } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
 import type { Consumer } from "./upstream-call.ts";
@@ -127,7 +127,7 @@ class ResponseHandler {
   /** Set when the request is sent. */
   #abort: (() => void) | null = null;
   #head: ResponseHead | null = null;
-  #body: Collector | null = null;
+  #body: BoundedBuffer | null = null;
 
   constructor(consumer: Consumer, done: Done, maxBytes: number | null, timeoutMs: number) {
     this.#consumer = consumer;
@@ -146,12 +146,14 @@ class ResponseHandler {
     // Informational: the final response follows.
     if (status < 200) return true;
     this.#head = headOf(status, rawHeaders);
-    if (status < 300 && this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes, this.#consumer);
-    else if (status >= 300 || isHtml(this.#head)) this.#body = new Collector(MAX_ERROR_BYTES, this.#consumer);
+    if (status < 300 && this.#maxBytes !== null)
+      this.#body = new BoundedBuffer(this.#maxBytes, this.#consumer);
+    else if (status >= 300 || isHtml(this.#head))
+      this.#body = new BoundedBuffer(MAX_ERROR_BYTES, this.#consumer);
     else {
       this.#succeed({ body: EMPTY, ...this.#head });
       // The ignored body may still arrive, and keeps the connection usable.
-      this.#body = new Collector(MAX_ERROR_BYTES, this.#consumer);
+      this.#body = new BoundedBuffer(MAX_ERROR_BYTES, this.#consumer);
       this.#timer = setTimeout(() => this.#abort?.(), IGNORED_BODY_MS);
     }
     return true;

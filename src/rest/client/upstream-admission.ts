@@ -74,8 +74,8 @@ export class UpstreamAdmission {
     // A few callers whose requests hang must leave connections to others, unless one caller may use them all.
     const kept = () => Math.min(reserved(), all() - perCaller());
     // Requests that hang must not keep out other callers when the limit is reduced below their number.
-    const overflow = () => Math.min(MIN_LIMIT, connections - all());
-    this.#root = new FairQueue<QueuedCall>(null, { concurrency: all, reserved: kept, overflow });
+    const burst = () => Math.min(MIN_LIMIT, connections - all());
+    this.#root = new FairQueue<QueuedCall>(null, { concurrency: all, guaranteed: kept, burst });
     // The upstream service may reject tokens slowly: invented ones must leave connections to verified callers.
     this.#unverified = new FairQueue(this.#root, { concurrency: () => all() - reserved(), cost: 1 });
     this.#queues = new CallerQueues(callers, this.#root, this.#unverified, {
@@ -235,7 +235,7 @@ export class UpstreamAdmission {
   /** The caller whose token is sent: after a sign-in another one. */
   #callerOf({ request: { token }, requester: { scope } }: UpstreamCall): Caller {
     const isOwn = token === undefined || token === null || token === scope.token;
-    return isOwn ? scope.caller : this.#settings.callers.withToken(token, scope.caller.address);
+    return isOwn ? scope.caller : this.#settings.callers.withToken(token, scope.caller.addressCaller);
   }
 
   /** The rate limiter of the token of a call; null without a token. */
@@ -253,11 +253,11 @@ export class UpstreamAdmission {
   /** Shares of the queue are equal for all billed callers with waiting calls, and within an address for its unverified callers. */
   #exceedsShare(caller: Caller): boolean {
     if (this.#root.waiting < this.#settings.queue) return false;
-    const accounts = this.#root.busy + Math.max(0, this.#unverified.busy - 1);
+    const accounts = this.#root.activeChildCount + Math.max(0, this.#unverified.activeChildCount - 1);
     const account = this.#queues.of(caller.billedTo);
     const share = this.#settings.queue / accounts;
     if (account.waiting < share) return false;
-    return caller === caller.billedTo || this.#queues.of(caller).waiting >= share / account.busy;
+    return caller === caller.billedTo || this.#queues.of(caller).waiting >= share / account.activeChildCount;
   }
 }
 

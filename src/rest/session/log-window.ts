@@ -1,4 +1,4 @@
-import { Collector, EMPTY, type MemoryAccount } from "../../callers/collector.ts";
+import { BoundedBuffer, EMPTY, type MemoryAccount } from "../../callers/bounded-buffer.ts";
 import type { StreamedResponse } from "../client/transport.ts";
 
 /**
@@ -77,14 +77,14 @@ class OpenLog {
   async next(account: MemoryAccount | null = null): Promise<LogWindow> {
     const maxLength = this.#maxBytes + MAX_CHARACTER_BYTES;
     const isCut = await this.#skip(maxLength, account);
-    const reservation = new Collector(maxLength, account);
+    const buffer = new BoundedBuffer(maxLength, account);
     for (let chunk = await this.#nextChunk(); chunk; chunk = await this.#nextChunk()) {
-      const end = maxLength - reservation.length;
-      reservation.add(chunk.subarray(0, end));
+      const end = maxLength - buffer.length;
+      buffer.add(chunk.subarray(0, end));
       this.#ahead = chunk.subarray(end);
-      if (reservation.length === maxLength) break;
+      if (buffer.length === maxLength) break;
     }
-    const bytes = reservation.bytes();
+    const bytes = buffer.bytes();
     // A window smaller than its first character contains that character, so that reading makes progress.
     const end = wholeCharacters(bytes, this.#maxBytes) || wholeCharacters(bytes, lengthFrom(bytes[0]));
     const startByte = this.#position;
@@ -111,7 +111,7 @@ class OpenLog {
    */
   async #skip(maxLength: number, account: MemoryAccount | null): Promise<boolean> {
     const kept = Number.isFinite(this.#length) ? 0 : maxLength;
-    const head = new Collector(kept, account);
+    const head = new BoundedBuffer(kept, account);
     let skipped = 0;
     while (this.#toSkip > 0) {
       const chunk = await this.#nextChunk();
@@ -151,10 +151,10 @@ async function readTail(
   { tailLines, maxBytes }: { tailLines: number; maxBytes: number },
   account: MemoryAccount | null,
 ): Promise<LogWindow> {
-  const reservation = new Collector(maxBytes + MAX_CHARACTER_BYTES, account, "last");
-  for await (const chunk of stream as AsyncIterable<Buffer>) reservation.add(chunk);
-  const { total } = reservation;
-  const bytes = reservation.bytes();
+  const buffer = new BoundedBuffer(maxBytes + MAX_CHARACTER_BYTES, account, "last");
+  for await (const chunk of stream as AsyncIterable<Buffer>) buffer.add(chunk);
+  const { total } = buffer;
+  const bytes = buffer.bytes();
   const end = wholeCharacters(bytes, bytes.length);
   const line = lineStart(bytes.subarray(0, end), tailLines);
   const isWhole = end - line <= maxBytes;

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Caller, CallerRegistry, PerCaller } from "../../callers/callers.ts";
 import { isGatewayError } from "../../errors.ts";
-import { CompactingMap } from "../../util/linked-list.ts";
+import { CompactingMap } from "../../util/compacting-map.ts";
 import type { BatchRule } from "../api/batch-rules.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
 import { cluster } from "../api/kinds.ts";

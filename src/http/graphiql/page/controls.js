@@ -1,9 +1,9 @@
 // @ts-check
-/* The controls of GraphiQL for who has no mouse: their names, and the keys that press them. */
+/* Makes the controls of GraphiQL accessible without a mouse: their names, and the keys that press them. */
 
 const CLOSE = ".graphiql-tab-close";
 
-/** Sets what differs: an observer would see its own change otherwise. @param {Element} target @param {Record<string, string | null>} values */
+/** Sets the attributes that differ. An observer would be triggered by its own change otherwise. @param {Element} target @param {Record<string, string | null>} values */
 function describe(target, values) {
   for (const [name, value] of Object.entries(values))
     if (target.getAttribute(name) !== value)
@@ -12,8 +12,8 @@ function describe(target, values) {
 }
 
 /**
- * Makes the button in each tab the tab: GraphiQL's tabs are controls around controls, which screen readers cannot distinguish.
- * The keyboard closes a tab by Delete.
+ * Gives the button in each tab the role of the tab, because GraphiQL's tabs are nested controls, which screen readers cannot distinguish.
+ * The Delete key closes a tab.
  *
  * @param {Element} item
  */
@@ -38,7 +38,7 @@ function nameArgument(field) {
   describe(field, { "aria-label": argument ?? "What to add" });
 }
 
-/** Names the controls that GraphiQL leaves without a name, as they come. @param {Element} root */
+/** Names the controls that GraphiQL leaves without a name, when they are added. @param {Element} root */
 function nameControls(root) {
   const name = () => {
     for (const item of root.querySelectorAll(".graphiql-tab")) nameTab(item);
@@ -53,8 +53,8 @@ function nameControls(root) {
 }
 
 /**
- * Buttons by key: GraphiQL binds them to the Windows key where it shows Ctrl, or leaves what the browser does with the keys, which
- * is to reload the page.
+ * Buttons by key. GraphiQL binds them to the Windows key although it shows Ctrl, or does not prevent the browser's own action, which is to
+ * reload the page.
  */
 const BUTTON_KEYS = new Map([
   ["c", "Copy query"],
@@ -74,7 +74,7 @@ function pressButton(event) {
   button.click();
 }
 
-/** Closes the tab that is focused, as tabs do. @param {KeyboardEvent} event */
+/** Closes the focused tab. @param {KeyboardEvent} event */
 function closeTab({ key, target }) {
   if (key !== "Delete" || !(target instanceof Element) || target.role !== "tab") return;
   const close = target.closest(".graphiql-tab")?.querySelector(CLOSE);

@@ -1,5 +1,5 @@
 // @ts-check
-/* The editors of GraphiQL: what stands in them, and how an operation gets into a tab of its own. It runs before GraphiQL. */
+/* The editors of GraphiQL: reads their content, and opens operations in tabs of their own. Runs before GraphiQL. */
 
 /** @type {{ workers: Record<string, string> }} */
 const { workers } = JSON.parse(document.querySelector("#settings")?.textContent ?? "");
@@ -23,7 +23,7 @@ Object.assign(globalThis, {
  * @typedef {{ uri: { path: string }, getValue: () => string, setValue: (text: string) => void }} Model
  */
 
-/** GraphiQL's names of its editors' texts. */
+/** GraphiQL's names of the models of its editors. */
 const TEXTS = { query: "operation.graphql", variables: "variables.json" };
 
 /** @param {string} name @returns {Model | undefined} */
@@ -33,7 +33,7 @@ function textNamed(name) {
   return models.find((/** @type {Model} */ { uri }) => uri.path.endsWith(name));
 }
 
-/** Focuses the document, which runs by Ctrl-Enter from there; not on a phone, whose keyboard would cover the page. */
+/** Focuses the editor of the document, where Ctrl-Enter sends the operation; not on a phone, whose keyboard would cover the page. */
 function focusQuery() {
   if (!matchMedia("(pointer: fine)").matches) return;
   // @ts-expect-error: as above.
@@ -48,7 +48,7 @@ const written = () => ({
 });
 
 /**
- * The tab in which this stands already, by what GraphiQL has stored of the tabs.
+ * The tab that already contains this operation, according to the tabs that GraphiQL has stored.
  *
  * @param {Written} given @param {Pick<Storage, "getItem">} storage
  */
@@ -59,7 +59,7 @@ function tabWith({ query, variables }, storage) {
   return document.querySelectorAll(".graphiql-tab-button")[at];
 }
 
-/** Opens a tab, or chooses the one in which this stands already. @param {Written} given @param {Pick<Storage, "getItem">} storage */
+/** Opens a tab, or chooses the tab that already contains this operation. @param {Written} given @param {Pick<Storage, "getItem">} storage */
 function openTab({ query, variables }, storage) {
   const tab = tabWith({ query, variables }, storage);
   if (tab instanceof HTMLElement) {
@@ -76,7 +76,7 @@ function openTab({ query, variables }, storage) {
   focusQuery();
 }
 
-/** Gives the editors the mode of the system, where none was chosen: GraphiQL looks at it when it begins, and not again. */
+/** Applies the color scheme of the system to the editors if none was chosen, because GraphiQL reads it only at the beginning. */
 function followMode() {
   if (/graphiql-(?:light|dark)/.test(document.body.className)) return;
   // @ts-expect-error: as above.
@@ -85,7 +85,7 @@ function followMode() {
 
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 
-/** Lets the Tab key leave the editors, because who has no mouse would not get out of them, and wraps long lines. */
+/** Lets the Tab key leave the editors, which could not be left without a mouse otherwise, and wraps long lines. */
 function prepareEditors() {
   systemDark.addEventListener("change", followMode);
   let isFirst = true;
@@ -96,7 +96,7 @@ function prepareEditors() {
     queueMicrotask(() => {
       editor.updateOptions({ wordWrap: "on" });
       followMode();
-      // The option of the same name changes nothing; the command does, for all editors, once this one is complete.
+      // The option of the same name has no effect. The command takes effect for all editors, once this editor is complete.
       if (command) editor.trigger("page", command, {});
     });
   });

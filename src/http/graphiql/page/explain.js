@@ -1,5 +1,5 @@
 // @ts-check
-/* Asks what the operations of GraphiQL cost, and shows it below their answers. */
+/* Requests the cost of the operations of GraphiQL, and shows it below their results. */
 
 const CHOSEN_TAB = ".graphiql-tab-active";
 
@@ -12,7 +12,7 @@ const CHOSEN_TAB = ".graphiql-tab-active";
 function explainAnswers(root, storage) {
   const folded = "explain:folded";
   let isOpen = storage.getItem(folded) === null;
-  /** What the last operation of each tab cost. @type {WeakMap<Element, Explanation>} */
+  /** The cost of the last operation of each tab. @type {WeakMap<Element, Explanation>} */
   const costs = new WeakMap();
   /** @type {Element | null} */
   let tab = null;
@@ -28,7 +28,7 @@ function explainAnswers(root, storage) {
   });
   show();
 
-  // GraphiQL has no place for it. Its own plugins stand far from the answer, and more of them would replace the explorer.
+  // GraphiQL has no place for the panel. Plugins stand far from the result, and another plugin would replace the explorer.
   const attach = () => {
     const response = root.querySelector(".graphiql-response");
     if (response && !response.contains(panel.section)) response.append(panel.section);
@@ -44,8 +44,8 @@ function explainAnswers(root, storage) {
   });
 
   /**
-   * Begins an operation of the chosen tab: the headers with which it is explained, and a function that shows what its
-   * result says of its cost and gives the result without it.
+   * Begins an operation of the chosen tab. Returns the headers that request the cost, and a function that shows the cost of a result and
+   * returns the result without it.
    *
    * @returns {{ headers: Record<string, string>, take: (result: Result) => Result }}
    */

@@ -11,18 +11,18 @@
 /** @param {any} value @returns {value is Record<string, any>} */
 const isObject = (value) => typeof value === "object" && value !== null;
 
-/** Adds fields to an object, also those of objects and of items that both have. @param {Record<string, any>} target @param {object} fields */
+/** Merges fields into an object, recursively for objects and items in both. @param {Record<string, any>} target @param {object} fields */
 function addFields(target, fields) {
   for (const [name, value] of Object.entries(fields)) {
     const present = Object.hasOwn(target, name) ? target[name] : undefined;
     if (isObject(present) && isObject(value)) addFields(present, value);
-    // Defined, because a field can be called `__proto__`.
+    // The property is defined, not assigned, because a field can be called `__proto__`.
     else Object.defineProperty(target, name, { value, configurable: true, enumerable: true, writable: true });
   }
 }
 
 /**
- * The answer after each payload. `hasNext` stays in it as long as some are missing.
+ * Yields the merged result after each payload. The result contains `hasNext` until the last payload.
  *
  * @param {AsyncIterable<Payload>} payloads @returns {AsyncGenerator<Result>}
  */

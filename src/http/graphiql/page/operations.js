@@ -1,5 +1,5 @@
 // @ts-check
-/* The list of operations to begin with, and of those that were sent last. */
+/* The list of example operations, and of the operations that were sent last. */
 
 /**
  * @typedef {{ name: string, about: string, type: string, query: string, variables: string }} Operation
@@ -21,8 +21,8 @@ const nameIn = (query) =>
   /^[ \t]*(?:query|mutation|subscription)\s+(\w+)/m.exec(query)?.[1] ?? "without a name";
 
 /**
- * The operations that have the most of some words, and among them first those that have the most in their names: people search in whole
- * sentences.
+ * The operations that contain the most of some words, because people search by whole sentences. Operations with more of the words in their
+ * names come first.
  *
  * @param {Operation[]} operations @param {string[]} words
  */
@@ -42,7 +42,7 @@ function bestOf(operations, words) {
 }
 
 /**
- * Fills the list. Gives a function that remembers what was sent.
+ * Fills the list. Returns a function that remembers a sent operation.
  *
  * @param {HTMLDetailsElement} menu @param {Operation[]} operations @param {Stored} storage
  */
@@ -76,7 +76,7 @@ function listOperations(menu, operations, storage) {
     if (matching.length === 0) found.append(element("p", {}, "No operation has these words."));
   };
 
-  /** Enter opens the first that is found, and the arrows go from the search through all of them. @param {KeyboardEvent} event */
+  /** Enter opens the first result of the search, and the arrow keys move through all results. @param {KeyboardEvent} event */
   const walk = (event) => {
     const buttons = [...found.querySelectorAll("button")];
     const stops = [search, ...buttons];
@@ -109,13 +109,13 @@ function listOperations(menu, operations, storage) {
   };
 }
 
-/** Forgets what was sent. @param {Stored} storage */
+/** Forgets the sent operations. @param {Stored} storage */
 const forgetSent = (storage) => storage.removeItem(RECENT);
 
-/** What a document says to the service. Comments and the words in them say nothing. @param {string} query */
+/** The words of a document, without its comments. @param {string} query */
 const wordsOf = (query) => new Set(query.replaceAll(/#.*/g, "").match(/\w+/g));
 
-/** What it means to run some mutations. @param {string[]} names */
+/** A sentence about the consequences of some mutations. @param {string[]} names */
 function consequenceOf(names) {
   const [deleting, others] = [true, false].map((deletes) =>
     names.filter((name) => name.startsWith("delete") === deletes).join(", "),

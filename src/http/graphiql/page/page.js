@@ -13,9 +13,9 @@
  * }} Settings
  */
 
-/** Of the session storage: it ends with the browser tab, and no other origin sees it. */
+/** The key of the token in the session storage, which ends with the browser tab and is not visible to other origins. */
 const TOKEN = "rungraph:token";
-/** There while the page is loaded again for another caller. */
+/** The key that is set while the page is loaded again for another caller. */
 const CHANGED = "rungraph:changed";
 
 /** @template {Element} Found @param {string} selector @param {new () => Found} type @returns {Found} */
@@ -32,8 +32,8 @@ const summary = find("#account summary", HTMLElement);
 const statusLine = find("#account [role=status]", HTMLElement);
 
 /**
- * Whose page this is. Another caller gets it loaded again, so that no stream and no answer of this one is left. Empty after
- * signing out: the example is not offered again then.
+ * The token of the current caller. For another caller the page is loaded again, so that no stream and no result of this caller is left. The
+ * token is empty after signing out: then the example token is not offered again.
  */
 let token = sessionStorage.getItem(TOKEN) ?? settings.token ?? "";
 
@@ -72,11 +72,11 @@ function changeToken(given) {
   location.reload();
 }
 
-// The form with the focus has gone with the page of the caller before.
+// The focused form has disappeared with the page of the previous caller.
 if (sessionStorage.getItem(CHANGED)) summary.focus();
 sessionStorage.removeItem(CHANGED);
 
-/** Asks whose token it is. One that the service does not take is forgotten. */
+/** Reads the owner of the token. A token that the service rejects is forgotten. */
 async function showUser() {
   if (token === "") return showSignIn();
   const { data, errors = [] } = await whoIs(token);
@@ -96,7 +96,7 @@ function onSubmit(selector, submit) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const fields = new FormData(form);
-    // After a mistyped password the name need not be typed again.
+    // The name stays in the form, so that it need not be typed again after a mistyped password.
     for (const secret of form.querySelectorAll("input[type=password]"))
       if (secret instanceof HTMLInputElement) secret.value = "";
     try {
@@ -114,7 +114,7 @@ onSubmit("#sign-in", async (fields) => {
   else showSignIn(errors[0]?.message);
 });
 onSubmit("#give-token", async (fields) => {
-  // People paste the whole header, also out of code: with its quotes.
+  // People paste the whole header, or copy it from code with its quotes.
   const around = /^.*\b(?:authorization|token|bearer)\b["']?[:\s]+["']?|^["']|(?<!["'}])["'}]+$/gi;
   const given = String(fields.get("token")).trim().replace(around, "");
   if (!/^[!-~]+$/.test(given)) return showSignIn("A token is one word of letters, digits and signs.");
@@ -144,8 +144,8 @@ document.addEventListener("keydown", ({ key, target }) => {
 });
 
 /**
- * Takes dragging from the tabs: a pressed tab would follow the pointer, or jump away from under it where there are more
- * tabs than fit, and the click would be lost. Without dragging every press is a click.
+ * Disables dragging of tabs. A pressed tab would follow the pointer, or jump away if there are more tabs than fit, and the click would be
+ * lost. Without dragging every press is a click.
  */
 document.addEventListener(
   "pointerdown",
@@ -186,6 +186,6 @@ globalThis.YogaGraphiQL.renderYogaGraphiQL(root, {
   defaultTabs: [{ query: settings.welcome }],
   defaultEditorToolsVisibility: "variables",
   shouldPersistHeaders: false,
-  // By default the whole document would be in the address.
+  // By default GraphiQL would write the whole document into the address.
   onEditQuery: () => {},
 });

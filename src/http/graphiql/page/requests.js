@@ -1,5 +1,5 @@
 // @ts-check
-/* What the upstream requests of an operation say: which stand in a row together, and each row in words. */
+/* Groups the upstream requests of an operation into rows, and describes each row in words. */
 
 /**
  * @typedef {{
@@ -36,13 +36,13 @@ const inBytes = (bytes) => {
   return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 };
 
-/** The part of a template that identifies it: without the parameters that most begin with. @param {string} template */
+/** The end of a template, without the parameters with which most templates begin. @param {string} template */
 const nameOf = (template) => template.replace(/^(\{\w+\}\/)+(?=.)/, "");
 
-/** Of how many requests on a picture shows equal routes of a round as one row. */
+/** The number of requests from which on equal routes of a round are shown as one row. */
 const MANY = 12;
 
-/** How many fields the details of a row name. */
+/** Maximum fields that the details of a row name. */
 const MAX_FIELDS = 6;
 
 /** The requests of each row, by round and time. @param {ExplainedRequest[]} requests */
@@ -74,7 +74,7 @@ function outcomeOf(requests) {
   return [status, error].filter((part) => part !== null).join(" ");
 }
 
-/** How long they took: `221 ms`, or from the shortest to the longest. Null if none was needed. @param {Requests} requests */
+/** The duration of requests: `221 ms`, or from the shortest to the longest; null if no request has ended. @param {Requests} requests */
 function timeOf(requests) {
   const times = requests.flatMap(({ durationMs }) => durationMs ?? []);
   if (times.length === 0) return null;
@@ -82,7 +82,7 @@ function timeOf(requests) {
   return shortest === longest ? longest : `${shortest?.replace(" ms", "")}–${longest}`;
 }
 
-/** What stands beside the bars: the time, and what failed. @param {Requests} requests */
+/** The label beside the bars: the duration, and the errors. @param {Requests} requests */
 function labelOf(requests) {
   const hasFailed = requests.some((request) => stateOf(request) === "failed");
   return [timeOf(requests) ?? "–", ...(hasFailed ? [outcomeOf(requests)] : [])].join(" · ");

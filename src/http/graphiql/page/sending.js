@@ -1,5 +1,5 @@
 // @ts-check
-/* Sends operations to the gateway, and reads what it answers. */
+/* Sends operations to the gateway, and reads the responses. */
 
 /**
  * @typedef {{ message: string, extensions?: { code?: string } }} ResultError
@@ -10,11 +10,11 @@
 const JSON_TYPES = "application/graphql-response+json, application/json";
 const EVENT_STREAM = "text/event-stream";
 
-/** Of how many events of a subscription the page shows the last ones. */
+/** Maximum events of a subscription that the page shows: the last ones. */
 const MAX_EVENTS = 50;
 
 /**
- * Sends one operation. A header of the tab goes before that of the page.
+ * Sends one operation. A header of the tab has precedence over a header of the page.
  *
  * @param {Params} params @param {string} token
  * @param {{ headers?: Record<string, string>, accept?: string, signal?: AbortSignal }} [options]
@@ -77,7 +77,7 @@ function timeOfDay() {
 }
 
 /**
- * The events of a subscription as a log, the newest first, each with its time, and when and why it ended by itself.
+ * The events of a subscription as a log, the newest first, each with its time, and the time and reason of the end of the stream.
  *
  * @param {AsyncIterable<Result>} results @param {AbortSignal} signal
  */
@@ -102,7 +102,7 @@ async function* logOf(results, signal) {
 const asResult = (error) => ({ done: false, value: { errors: [{ message: messageOf(error) }] } });
 
 /**
- * The results of a stream that the page shows: the payloads of one result have `hasNext`, the events of a subscription do not.
+ * The results of a stream, as the page shows them. The payloads of one result have `hasNext`, the events of a subscription do not.
  *
  * @param {AsyncGenerator<Result>} results @param {AbortSignal} signal @param {(result: Result) => Result} take
  */
@@ -124,7 +124,7 @@ async function* shownOf(results, signal, take) {
 }
 
 /**
- * Sends an operation of a tab. Gives a single result, or what to show one after the other until GraphiQL ends it by `return`.
+ * Sends an operation of a tab. Returns a single result, or an iterator of results to show one after the other, which GraphiQL ends by `return`.
  *
  * @param {Params} params @param {string} token @param {Record<string, string>} headers
  * @param {(result: Result) => Result} take
@@ -146,7 +146,7 @@ async function sendOfTab(params, token, headers, take) {
     };
     return { [Symbol.asyncIterator]: () => iterator };
   } catch (error) {
-    // As a result: of what is thrown GraphiQL shows the stack.
+    // The error is returned as a result, because GraphiQL would show the stack of a thrown error.
     return take({ errors: [{ message: messageOf(error) }] });
   }
 }

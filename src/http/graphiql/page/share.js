@@ -2,7 +2,7 @@
 /* Links to an operation, and the same operation as code. No link and no code contains a token. */
 
 /**
- * What is sent: with the name of the operation where the document has several, the one that GraphiQL has chosen.
+ * The operation to send. If the document has several, it has the name of the operation that GraphiQL has chosen.
  *
  * @typedef {Params & { isStream: boolean }} Sent
  * @param {Written} written @param {string | null} chosen @returns {Sent}
@@ -18,7 +18,7 @@ function sentOf({ query, variables }, chosen) {
   };
 }
 
-/** The variables are no JSON. */
+/** Thrown if the variables are not JSON. */
 class Unreadable extends Error {}
 
 /** @param {string} text */
@@ -33,10 +33,10 @@ function readVariables(text) {
 /** @param {string} text */
 const quoted = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** As text between three quotes, in which Python reads nothing else. @param {string} text */
+/** A raw Python string in triple quotes. @param {string} text */
 const rawText = (text) => `r'''${text.replaceAll("'''", String.raw`\u0027\u0027\u0027`)}'''`;
 
-/** Code in each language, by what a button says. @type {Record<string, (sent: Sent, url: string) => string>} */
+/** Functions that create code, by the label of their button. @type {Record<string, (sent: Sent, url: string) => string>} */
 const CODE_OF = {
   curl: ({ isStream, ...params }, url) =>
     [
@@ -120,7 +120,7 @@ function offerCopies(menu, storage) {
     });
 }
 
-/** Opens what a link names, and takes it out of the address. @param {Pick<Storage, "getItem">} storage */
+/** Opens the operation of a link, and removes it from the address. @param {Pick<Storage, "getItem">} storage */
 function openLinked(storage) {
   const linked = new URLSearchParams(location.hash.slice(1));
   const query = linked.get("query");

@@ -1,7 +1,7 @@
 // @ts-check
-/* What the page keeps between visits: tabs and what was sent last, never a header, so no token. */
+/* The storage of the page between visits: tabs and the last operations, but never a header, and therefore no token. */
 
-/** The browser's storage under names of its own. @param {string} prefix */
+/** The browser's storage with a prefix for all names. @param {string} prefix */
 function storageNamed(prefix) {
   const namesStored = () => Object.keys(localStorage).filter((name) => name.startsWith(prefix));
 
@@ -10,8 +10,8 @@ function storageNamed(prefix) {
 
   return {
     /**
-     * GraphiQL keeps the document and variables of the chosen tab once more by themselves, a moment before or after the
-     * tabs; where the two differ it opens another tab at the next visit. So both are read from the tabs.
+     * GraphiQL also stores the document and variables of the chosen tab separately, a moment before or after the tabs. If the two differ,
+     * it opens another tab at the next visit. Both are therefore read from the tabs.
      *
      * @param {string} name
      */

@@ -1,13 +1,13 @@
 // @ts-check
-/* The picture of what an operation cost: a waterfall of its upstream requests. */
+/* Shows the cost of an operation as a waterfall of its upstream requests. */
 
 /** Number of colors of rounds in page.css. Later rounds begin again with the first. */
 const ROUND_COLORS = 6;
 
-/** Distance of the details from what they are about and from the border of the window, in pixels. */
+/** Distance of the details from their row and from the border of the window, in pixels. */
 const MARGIN = 12;
 
-/** The end of the time axis and its marks: a round step, at most five of them. @param {number} longest */
+/** The end of the time axis and the step of its marks: a round number, with at most five marks. @param {number} longest */
 function axisOf(longest) {
   const power = 10 ** Math.floor(Math.log10(Math.max(longest, 1) / 4));
   const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((each) => each * 5 >= longest) ?? 1;
@@ -23,7 +23,7 @@ const rowAt = ({ target }) => (target instanceof Element ? target.closest("li") 
 const isUnfolded = (row) => row.getAttribute("aria-expanded") === "true";
 
 /**
- * Creates the panel. `isOpen` says whether the page asks what operations cost; `onToggle` is told when that changes.
+ * Creates the panel. `isOpen`: whether the panel is open at the beginning. `onToggle` is called when the user opens or closes it.
  *
  * @param {{ isOpen: boolean, onToggle: (isOpen: boolean) => void }} options
  */
@@ -48,18 +48,18 @@ function createExplainPanel({ isOpen, onToggle }) {
     tooltip,
   );
 
-  /** What each row shows. @type {WeakMap<Element, { requests: Requests, unfold?: () => void }>} */
+  /** The requests that each row shows. @type {WeakMap<Element, { requests: Requests, unfold?: () => void }>} */
   const about = new WeakMap();
   /** The row whose details are shown. @type {Element | null} */
   let told = null;
 
-  /** Places the details beside the row, which scrolls; they are hidden while it cannot be seen. */
+  /** Places the details beside their row, which scrolls. The details are hidden while the row is out of view. */
   const place = () => {
     const { top = 0, bottom = 0, left = 0 } = told?.getBoundingClientRect() ?? {};
     const seen = body.getBoundingClientRect();
     tooltip.hidden = told === null || bottom <= seen.top || top >= seen.bottom;
     const { height, width } = tooltip.getBoundingClientRect();
-    // Beside the panel, so that the picture stays visible, or above the row where there is no room.
+    // Beside the panel, so that the waterfall stays visible, or above the row if there is no room.
     const isBeside = left - width > MARGIN;
     const above = top - height > MARGIN ? top - height - 4 : bottom + 4;
     tooltip.style.left = `${isBeside ? left - width - MARGIN : MARGIN}px`;
@@ -78,7 +78,7 @@ function createExplainPanel({ isOpen, onToggle }) {
 
   const rows = () => [...body.querySelectorAll("li")];
 
-  /** Makes a row the one that the Tab key comes to. @param {HTMLElement | undefined} row */
+  /** Makes a row the one that the Tab key focuses. @param {HTMLElement | undefined} row */
   const focus = (row) => {
     if (!row) return;
     for (const each of rows()) each.tabIndex = each === row ? 0 : -1;
@@ -97,7 +97,7 @@ function createExplainPanel({ isOpen, onToggle }) {
       return bar;
     });
     const time = element("span", { class: "time" }, labelOf(requests));
-    // Behind its bars, before those that end at the border, or upon those that leave no room.
+    // The label stands after the bars, before bars that end at the border, or on bars that leave no room.
     const last = Math.max(...requests.map(endOf)) / end;
     const isUpon = last > 0.8 && startMs / end < 0.4;
     time.classList.toggle("upon", isUpon);

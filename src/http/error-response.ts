@@ -3,9 +3,10 @@ import type { GraphQLError, GraphQLErrorExtensions } from "graphql";
 import { withExtensions } from "../engine/errors.ts";
 import { type ErrorCode, isErrorCode } from "../errors.ts";
 import { discardBody } from "./request-body.ts";
-import { headOf, NEWER, toJson } from "./graphql/encoding.ts";
+import { headOf, toJson } from "./graphql/encoding.ts";
+import { GRAPHQL_RESPONSE_JSON } from "./graphql/content-negotiation.ts";
 
-/** The body of an error in each protocol. That of JSON-RPC is about a message whose id is not read. */
+/** The body of an error in each protocol. The id of a JSON-RPC error is null, because the id of the message has not been read. */
 const BODIES = {
   graphql: (message: string, extensions: object): object => ({ errors: [{ message, extensions }] }),
   mcp: (message: string, data: GraphQLErrorExtensions): object => ({
@@ -20,7 +21,7 @@ export type Protocol = keyof typeof BODIES;
 export const codeOf = ({ extensions: { code } }: GraphQLError): ErrorCode =>
   isErrorCode(code) ? code : "INTERNAL_SERVER_ERROR";
 
-/** Answers a request that is not run, or fails. Closes its connection unless all of the request has come. */
+/** Sends the error of a request that was rejected or has failed. Closes the connection unless the whole request has been received. */
 export function reject(
   response: ServerResponse,
   protocol: Protocol,
@@ -29,21 +30,14 @@ export function reject(
 ): void {
   const request = response.req;
   const error = withExtensions(cause, { requestId });
-  // By the newer type the status shows the error. Clients that accept it do not read a non-200 `application/json` as GraphQL.
-  const { status, headers } = headOf({ errors: [error] }, NEWER, requestId);
-  if (!request.headers.accept?.includes(NEWER)) headers["content-type"] = "application/json; charset=utf-8";
+  // The status shows the error, as with the newer media type. Clients that accept this type do not parse a non-200 `application/json`
+  // response as GraphQL.
+  const { status, headers } = headOf({ errors: [error] }, GRAPHQL_RESPONSE_JSON, requestId);
+  if (!request.headers.accept?.includes(GRAPHQL_RESPONSE_JSON))
+    headers["content-type"] = "application/json; charset=utf-8";
   const { retryAfterSeconds } = error.extensions;
   if (retryAfterSeconds !== undefined) headers["retry-after"] = `${retryAfterSeconds}`;
   if (!request.complete) discardBody(response);
   const { message, extensions = {} } = toJson(error);
   response.writeHead(status, headers).end(JSON.stringify(BODIES[protocol](message, extensions)));
-}
-
-export function sendText(
-  response: ServerResponse,
-  status: number,
-  text: string,
-  contentType = "text/plain; charset=utf-8",
-): void {
-  response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" }).end(text);
 }

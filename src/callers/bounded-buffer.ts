@@ -8,8 +8,8 @@ export interface MemoryAccount {
 export const EMPTY: Buffer = Buffer.alloc(0);
 
 /**
- * A chunk costs a microsecond or two, however short it is. A body may have one for each 16 bytes, and 10,000 more: Node reads as many
- * of one byte before it can be stopped.
+ * A chunk costs a microsecond or two, however short it is. A body may have one chunk for each 16 bytes, and 10,000 more: Node can read
+ * that many one-byte chunks before the gateway can stop it.
  */
 const MAX_SHORT_CHUNKS = 10_000;
 const SHORT_CHUNK_BYTES = 16;
@@ -17,32 +17,32 @@ const SHORT_CHUNK_BYTES = 16;
 export const IN_SHORT_CHUNKS = `in more than ${MAX_SHORT_CHUNKS} chunks of fewer than ${SHORT_CHUNK_BYTES} bytes`;
 
 /**
- * Concatenates chunks up to `size` bytes, or keeps at least the last `size` bytes, and at most twice as many. All but the first are
- * copied: they can be small views of large buffers, or a million of one byte.
+ * A growing byte buffer with a limit. With `all` it holds up to `size` bytes; with `last` it discards old bytes and holds at least the
+ * last `size` bytes, at most twice as many. Every chunk but the first is copied, because a chunk can be a small view of a large buffer.
  */
-export class Collector {
-  /** Bytes that were added, and that are kept. */
+export class BoundedBuffer {
+  /** Number of bytes that were added (`total`), and that the buffer holds (`length`). */
   total = 0;
   length = 0;
   #chunks = 0;
   readonly #size: number;
   readonly #account: MemoryAccount | null;
-  readonly #keeps: "all" | "last";
+  readonly #retained: "all" | "last";
   #memory = EMPTY;
 
-  /** Without an account its bytes are charged elsewhere. */
-  constructor(size: number, account: MemoryAccount | null, keeps: "all" | "last" = "all") {
+  /** `account` is null if the caller of the constructor charges the bytes itself. */
+  constructor(size: number, account: MemoryAccount | null, retained: "all" | "last" = "all") {
     this.#size = size;
     this.#account = account;
-    this.#keeps = keeps;
+    this.#retained = retained;
   }
 
-  /** Adds a chunk. Throws `ResponseTooLargeError` where all are kept and there are too many, and `GatewayError` where the account does. */
+  /** Adds a chunk. Throws `ResponseTooLargeError` above `size` bytes with `all`, and `GatewayError` above the limit of the account. */
   add(chunk: Buffer): void {
     const kept = Math.min(this.total, 2 * this.#size);
     this.total += chunk.length;
     this.#chunks++;
-    if (this.#keeps === "all" && this.total > this.#size) throw new ResponseTooLargeError(this.#size);
+    if (this.#retained === "all" && this.total > this.#size) throw new ResponseTooLargeError(this.#size);
     this.#account?.chargeMemory(Math.min(this.total, 2 * this.#size) - kept);
     const added = chunk.length > this.#size ? chunk.subarray(-this.#size) : chunk;
     if (this.length === 0) this.#memory = added;

@@ -1,19 +1,16 @@
-import { capital, uncapital } from "../../rest/api/kinds.ts";
+import { uncapital } from "../../rest/api/kinds.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { computedFromOrNull, flag, objectType, root } from "../core/builder.ts";
-import { lookUp, withId } from "../core/ids.ts";
+import { withId } from "../core/ids.ts";
 import { type RunRef, runRefs, type RunResource } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
 import { cloned, command, DeletePayload, targetOf } from "../core/mutations.ts";
 import { isFinished, STATE } from "./status.ts";
 import { update } from "./update.ts";
 
-/*
- * The root fields of each kind of run: its look-up, and a mutation for each of its commands. A kind has those whose endpoints
- * are in its row.
- */
+/* The mutations of each kind of run. A kind has the commands whose endpoints are in its row of `rest/api/kinds.ts`. */
 
 export interface Commanded {
   /** The run after the command; null where the service does not show it. */
@@ -82,18 +79,20 @@ const CLONES = [
   ["copy%", "copy", "Copies % to a new record."],
 ] as const;
 
-const named = (text: string, subject: string) => text.replace("%", subject);
+const withSubject = (text: string, subject: string) => text.replace("%", subject);
 
 for (const target of runRefs) {
   const { name, one, endpoints } = target.kind.run;
-  root.query(uncapital(name), lookUp(target, `${capital(one)} by its id.`));
   update(target, endpoints.update);
   if (endpoints.stop) addStop(target, endpoints.stop);
   command(`delete${name}`, endpoints.delete, { target, type: DeletePayload, description: `Deletes ${one}.` });
   for (const [mutation, endpoint, text] of ACTS)
-    command(named(mutation, name), endpoints[endpoint], { target, description: named(text, one) });
+    command(withSubject(mutation, name), endpoints[endpoint], {
+      target,
+      description: withSubject(text, one),
+    });
   for (const [mutation, endpoint, text] of CLONES) {
-    const description = named(text, one);
-    command(named(mutation, name), endpoints[endpoint], { target, description, resultOf: cloned });
+    const description = withSubject(text, one);
+    command(withSubject(mutation, name), endpoints[endpoint], { target, description, resultOf: cloned });
   }
 }

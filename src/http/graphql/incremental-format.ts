@@ -1,29 +1,30 @@
 import type { ExecutionResult, GraphQLError } from "graphql";
 import type { EngineResult } from "../../engine/engine.ts";
 import type { IncrementalResult, IncrementalPayloads } from "../../engine/plan/incremental-payloads.ts";
+import { DONE, mapAsyncIterator } from "../../util/async-iterators.ts";
 import { toJson } from "./encoding.ts";
 
 /*
- * Incremental delivery: the format of graphql-js 17 (`pending`, `incremental`, `completed`), or that of August 2022. Own code: Yoga's
- * plugin for them needs graphql-js 17 as the executor.
+ * The formats of incremental delivery: that of graphql-js 17 (`pending`, `incremental`, `completed`), and that of August 2022. Own code:
+ * Yoga's plugin for incremental delivery needs graphql-js 17 as the executor.
  */
 
 interface Encoding {
   /** Whether the format is that of August 2022. */
   readonly isOlder: boolean;
   /** Finalizes errors. */
-  readonly finish: (result: ExecutionResult) => ExecutionResult;
+  readonly finalize: (result: ExecutionResult) => ExecutionResult;
   readonly extensions: (() => object | null) | null;
 }
 
-/** The messages of an incremental result. `return` stops the operation. Calls back once when there are no more. */
-export function messagesOf(
+/** The messages of an incremental result. `return` stops the operation. Calls `onEnd` once, after the last message or on `return`. */
+export function incrementalMessages(
   { errors, data }: EngineResult,
   payloads: IncrementalPayloads,
-  { isOlder, finish, extensions }: Encoding,
+  { isOlder, finalize, extensions }: Encoding,
   onEnd = () => {},
 ): AsyncIterableIterator<object> {
-  const errorsOf = (given: readonly GraphQLError[]) => (finish({ errors: given }).errors ?? []).map(toJson);
+  const errorsOf = (given: readonly GraphQLError[]) => (finalize({ errors: given }).errors ?? []).map(toJson);
   const extended = (isIncluded: boolean) => {
     const about = isIncluded ? (extensions?.() ?? null) : null;
     return about && { extensions: about };
@@ -38,11 +39,9 @@ export function messagesOf(
     }
   }
   const messages = make();
-  const end = async () => (payloads.return(), OVER);
-  return converted<object>({ next: () => messages.next(), return: end }, (message) => message, onEnd);
+  const end = async () => (payloads.return(), DONE);
+  return mapAsyncIterator<object>({ next: () => messages.next(), return: end }, (message) => message, onEnd);
 }
-
-const OVER = { done: true, value: undefined } as const;
 
 type ErrorsOf = (errors: readonly GraphQLError[]) => readonly object[];
 
@@ -64,7 +63,7 @@ function formatOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): 
   return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
 }
 
-/** The format of August 2022: each part with its path and label, null when it failed. */
+/** The format of August 2022: each part with its path and label, with null as the data of a failed part. */
 function olderFormatOf(delivered: readonly IncrementalResult[], errorsOf: ErrorsOf): object {
   const incremental = delivered.flatMap(({ part: { path, label }, data, items, from = 0, errors }) => {
     if (data === undefined && items === undefined) return [];
@@ -72,45 +71,4 @@ function olderFormatOf(delivered: readonly IncrementalResult[], errorsOf: Errors
     return { ...value, ...(label !== undefined && { label }), ...withErrors(errors, errorsOf) };
   });
   return incremental.length > 0 ? { incremental } : {};
-}
-
-/** One message. */
-export function only(message: object): AsyncIterableIterator<object> {
-  const rest = [message];
-  const next = async () => {
-    const value = rest.shift();
-    return value ? { done: false as const, value } : OVER;
-  };
-  return converted<object>({ next }, (value) => value);
-}
-
-/**
- * Messages, each converted. `return` ends them even while the next one is awaited, which a generator cannot. Calls back once
- * when there are no more, or when they are returned.
- */
-export function converted<From>(
-  { next: nextOf, return: endOf }: Pick<AsyncIterator<From>, "next" | "return">,
-  convert: (message: From) => object,
-  onEnd = () => {},
-): AsyncIterableIterator<object> {
-  let isOver = false;
-  const end = (): void => {
-    if (!isOver) onEnd();
-    isOver = true;
-  };
-  const iterator: AsyncIterableIterator<object> = {
-    next: async () => {
-      const next = await nextOf();
-      if (!next.done) return { done: false, value: convert(next.value) };
-      end();
-      return OVER;
-    },
-    return: async () => {
-      end();
-      await endOf?.();
-      return OVER;
-    },
-    [Symbol.asyncIterator]: () => iterator,
-  };
-  return iterator;
 }

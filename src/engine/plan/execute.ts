@@ -2,29 +2,36 @@ import { type GraphQLError, locatedError } from "graphql";
 import { hasOutcome, BatchItemError, withoutStack } from "../../errors.ts";
 import type { LoadedRecord } from "../field-extensions.ts";
 import { shouldYield } from "../scheduler.ts";
-import type { Container, PlannedField, Run, Selection, ValuePosition, ResultSlots } from "./types.ts";
+import type {
+  Container,
+  PlannedField,
+  ExecutionContext,
+  Selection,
+  ValuePosition,
+  ResultSlots,
+} from "./types.ts";
 
 /*
- * Runs a plan. Each value is written into its slot of the result, promises when they resolve; a counter of pending
- * values detects completion. Work is divided into time slices, so that a large result does not block the event loop, and
- * ends when the meter stops it.
+ * Executes a plan. Each value is written into its slot of the result; the value of a promise is written when the promise resolves. A
+ * counter of pending values detects completion. Work is divided into time slices, so that a large result does not block the event loop,
+ * and ends when the meter stops the operation.
  */
 
-/** Heap of a read that is started for a field, counted as bytes of JSON: its promise, and what waits for it. */
+/** Memory of a read that is started for a field, counted as bytes of JSON: its promise and the callbacks. */
 export const CHILD_BYTES = 1_500;
 
 export const NO_ARGS = {};
 
-/** Resolves and completes the fields of an object into its slots. */
-export function runFields(
+/** Resolves the fields of an object and completes them into its slots. */
+export function executeFields(
   selection: Selection,
   parent: unknown,
   container: Container,
   slots: ResultSlots,
-  run: Run,
+  execution: ExecutionContext,
 ): void {
-  const fields = writeLeafFields(selection, parent, slots, run) ? selection.others : selection.fields;
-  resolveFields(fields, parent, container, slots, run);
+  const fields = writeLeafFields(selection, parent, slots, execution) ? selection.others : selection.fields;
+  resolveFields(fields, parent, container, slots, execution);
 }
 
 function resolveFields(
@@ -32,143 +39,143 @@ function resolveFields(
   parent: unknown,
   container: Container,
   slots: ResultSlots,
-  run: Run,
+  execution: ExecutionContext,
 ): void {
   let resolved = 0;
   for (const field of fields) {
-    // A value or an argument may be megabytes long, and hundreds of fields may walk it.
+    // A value or an argument may have megabytes, and hundreds of fields may process it.
     if (resolved > 0 && shouldYield())
-      return defer(run, () => {
-        if (!container.isNulled) resolveFields(fields.slice(resolved), parent, container, slots, run);
+      return scheduleWork(execution, () => {
+        if (!container.isNulled) resolveFields(fields.slice(resolved), parent, container, slots, execution);
       });
     resolved++;
-    if (!run.meter.count(1, field.keyBytes)) return;
-    if (field.child && !run.meter.chargeMemory(CHILD_BYTES)) return;
-    const { variables, context } = run;
+    if (!execution.meter.count(1, field.keyBytes)) return;
+    if (field.child && !execution.meter.chargeMemory(CHILD_BYTES)) return;
+    const { variables, context } = execution;
     let value: unknown;
     try {
       const traced = context.at?.({ parent: container, at: field.key }) ?? context;
       value = field.resolve(parent, field.argsFor?.(variables) ?? NO_ARGS, traced);
     } catch (error) {
-      fail(error, field, slots, field.key, container, run);
+      handleFieldError(error, field, slots, field.key, container, execution);
       if (container.isNulled) return;
       continue;
     }
-    completeAsync(value, field, slots, field.key, container, run);
+    completeValue(value, field, slots, field.key, container, execution);
     if (container.isNulled) return;
   }
 }
 
-/** Writes the plain fields of an object. Returns false when one of them is not loaded or needs more than that. */
+/** Writes the plain fields of an object. Returns false when a field is not loaded or its value needs serialization. */
 export function writeLeafFields(
   { plain, isOfRecord }: Selection,
   parent: unknown,
   slots: ResultSlots,
-  { meter }: Run,
+  { meter }: ExecutionContext,
 ): boolean {
   if (plain.length === 0) return false;
-  // Safe: fields with a property have such parents.
+  // Safe: the parents of plain fields have this shape.
   const source = isOfRecord ? (parent as LoadedRecord).loaded : (parent as LoadedRecord["loaded"]);
   let bytes = 0;
   let counted = 0;
-  for (const { key, keyBytes, property, isAsIs, isNullable } of plain) {
+  for (const { key, keyBytes, property, isPassThrough, isNullable } of plain) {
     const value = source[property];
-    if (value === null ? !isNullable : !isAsIs(value)) {
+    if (value === null ? !isNullable : !isPassThrough(value)) {
       meter.count(0, -counted);
       return false;
     }
     slots[key] = value;
     bytes += keyBytes + (value === null ? 0 : meter.sizeOf(value));
     if (bytes - counted < UNMEASURED_FIELD_BYTES) continue;
-    // To measure a long text for each of hundreds of fields takes seconds.
+    // Measuring a long string for each of hundreds of fields takes seconds.
     if (!meter.count(0, bytes - counted)) return true;
     counted = bytes;
   }
   return meter.count(plain.length, bytes - counted);
 }
 
-/** Bytes of plain fields that are counted before further ones are measured. */
+/** Bytes of plain fields after which they are counted, before further fields are measured. */
 const UNMEASURED_FIELD_BYTES = 1_000_000;
 
 /** Completes a value, now or when its promise resolves, with the behaviour and messages of graphql-js. */
-export function completeAsync(
+export function completeValue(
   value: unknown,
   position: ValuePosition,
   slots: ResultSlots,
   at: string | number,
   above: Container,
-  run: Run,
+  execution: ExecutionContext,
 ): void {
   if (!(value instanceof Promise)) {
     try {
       // As in graphql-js, an `Error` as a value counts as thrown.
       if (value instanceof Error) throw value;
-      if (value !== null && value !== undefined) position.complete(value, slots, at, above, run);
+      if (value !== null && value !== undefined) position.complete(value, slots, at, above, execution);
       else if (position.isNullable) slots[at] = null;
       else throw new Error(`Cannot return null for non-nullable field ${position.coordinate}.`);
     } catch (error) {
-      fail(error, position, slots, at, above, run);
+      handleFieldError(error, position, slots, at, above, execution);
     }
     return;
   }
-  // Keeps its position among the keys.
+  // Reserves the position of the key among the keys of the object.
   slots[at] = null;
-  run.pending++;
+  execution.pending++;
   void value.then(
     (given: unknown) =>
-      runOrQueue(run, () => {
-        completeAsync(given, position, slots, at, above, run);
-        end(run);
+      runOrQueue(execution, () => {
+        completeValue(given, position, slots, at, above, execution);
+        endPending(execution);
       }),
     (error: unknown) => {
-      fail(error, position, slots, at, above, run);
-      end(run);
+      handleFieldError(error, position, slots, at, above, execution);
+      endPending(execution);
     },
   );
 }
 
-/** Does pending work in this time slice, or queues it for a later one. */
-function runOrQueue(run: Run, work: () => void): void {
-  const { meter } = run;
+/** Does work in this time slice if it is not over, or queues the work for a later slice. */
+function runOrQueue(execution: ExecutionContext, work: () => void): void {
+  const { meter } = execution;
   if (meter.isStopped) return;
   if (!meter.isWaiting() && !shouldYield()) work();
   else meter.queue(work);
 }
 
-/** Adds work for a later time slice to the pending work of the run. */
-export function defer(run: Run, work: () => void): void {
-  run.pending++;
-  runOrQueue(run, () => {
+/** Schedules work for a later time slice. The execution is not complete before the work is done. */
+export function scheduleWork(execution: ExecutionContext, work: () => void): void {
+  execution.pending++;
+  runOrQueue(execution, () => {
     work();
-    end(run);
+    endPending(execution);
   });
 }
 
 /** Marks one pending value as done. */
-export function end(run: Run): void {
-  if (--run.pending === 0) run.onEnd();
+export function endPending(execution: ExecutionContext): void {
+  if (--execution.pending === 0) execution.onEnd();
 }
 
 /** Reports an error and propagates null to the value itself or its nearest nullable ancestor. */
-function fail(
+function handleFieldError(
   error: unknown,
   { nodes, isNullable }: ValuePosition,
   slots: ResultSlots,
   at: string | number,
   above: Container,
-  run: Run,
+  execution: ExecutionContext,
 ): void {
-  if (run.meter.isStopped || isDropped(above)) return;
-  if (run.onError === "HALT") {
+  if (execution.meter.isStopped || isDropped(above)) return;
+  if (execution.onError === "HALT") {
     const whole = error instanceof BatchItemError ? error.ofAll() : error;
-    return run.halt(locate(whole, nodes, at, above));
+    return execution.halt(locate(whole, nodes, at, above));
   }
-  const isNull = isNullable || run.onError === "NULL";
+  const isNull = isNullable || execution.onError === "NULL";
   // Errors with an unknown outcome are reported even above the limit.
-  if (run.meter.countError() || hasOutcome(error)) {
+  if (execution.meter.countError() || hasOutcome(error)) {
     const located = locate(error, nodes, at, above);
-    if (!run.meter.countNames(located.path ?? [])) return;
-    run.errors.push(located);
+    if (!execution.meter.countNames(located.path ?? [])) return;
+    execution.errors.push(located);
   }
   if (isNull) return void (slots[at] = null);
   for (let container: Container | null = above; container; container = container.parent) {

@@ -1,6 +1,6 @@
 import { type ASTNode, type DocumentNode, type GraphQLError, parse, Source, TokenKind } from "graphql";
 
-/** The text of a document, which `body` has only while it is parsed. */
+/** The source of a document. `body` contains the text only while the document is parsed, `text` always. */
 class DocumentSource extends Source {
   readonly text: string;
 
@@ -11,8 +11,9 @@ class DocumentSource extends Source {
 }
 
 /**
- * Parses a document. Throws `GraphQLError`. graphql-js counts the lines before each node of an error, which is as much as errors
- * times lines: so it finds no text to count in. `locationsOf` reads the line of a node from its first token.
+ * Parses a document. Throws `GraphQLError`. For each node of an error, graphql-js counts the lines before the node, which takes as long as
+ * the number of errors times the number of lines. The text is therefore removed from the source, so that graphql-js has no lines to count;
+ * `locationsOf` reads the line of a node from its first token instead.
  */
 export function parseDocument(text: string, maxTokens: number): DocumentNode {
   const source = new DocumentSource(text);
@@ -22,27 +23,27 @@ export function parseDocument(text: string, maxTokens: number): DocumentNode {
   return document;
 }
 
-/** Removes comments from the tokens of a document, because graphql-js does not count them and each takes 90 bytes. */
+/** Removes comments from the tokens of a document. A comment takes 90 bytes, and graphql-js does not count it as a token. */
 function unlinkComments({ loc }: DocumentNode): void {
   for (let token = loc?.startToken; token; token = token.next ?? undefined) {
     let { next } = token;
     while (next?.kind === TokenKind.COMMENT) ({ next } = next);
-    // Safe: graphql-js writes them as well.
+    // Safe: graphql-js also changes these read-only properties.
     Object.assign(token, { next });
     if (next) Object.assign(next, { prev: token });
   }
 }
 
-/** The text of the document of a node; undefined when it is not known. */
+/** The text of the document that contains a node; undefined when the text is not known. */
 export function textOf(node: ASTNode | undefined): string | undefined {
   const source = node?.loc?.source;
   return source instanceof DocumentSource ? source.text : source?.body;
 }
 
-/** Maximum locations of an error: a document can select a field a thousand times, and a list can fail at each of its items. */
+/** Maximum locations of an error. A document can select a field a thousand times, and a list can fail at each of its items. */
 const MAX_LOCATIONS = 10;
 
-/** The first locations of an error in its document; undefined when it has none. */
+/** The first locations of an error in its document; undefined when the error has no location. */
 export function locationsOf({ nodes = [], locations }: GraphQLError): GraphQLError["locations"] {
   const tokens = nodes.slice(0, MAX_LOCATIONS).flatMap(({ loc }) => loc?.startToken ?? []);
   return tokens.length > 0 ? tokens.map(({ line, column }) => ({ line, column })) : locations;

@@ -85,7 +85,7 @@ const isClone = ({ is_clone, original }: Partial<JobRecord>): boolean | null =>
   is_clone ?? (original === undefined ? null : original !== null);
 
 /** The fields of kinds that can be restarted, resumed and copied. */
-export const workloadFields = <R extends CloneableRecord>(
+export const cloneableFields = <R extends CloneableRecord>(
   t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Resource<R, RunAddress>>,
   target: ResourceRef<R, RunAddress>,
 ) => ({

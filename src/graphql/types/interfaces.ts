@@ -1,15 +1,12 @@
 import type { RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
 import { either, runKinds } from "../../rest/api/kinds.ts";
-import type { FieldExtensions } from "../../engine/field-extensions.ts";
-import { arg, root } from "../core/builder.ts";
-import { MAX_IDS, pageArgs, within } from "../core/connection.ts";
-import type { Context } from "../core/context.ts";
+import { pageArgs } from "../core/connection.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { fetchMore, type Resource, toResource, unverified } from "../core/resource.ts";
-import { ALL, ANY_KIND, identifyAmong, idOf } from "../core/ids.ts";
+import { type Resource, toResource } from "../core/resource.ts";
+import { idOf } from "../core/ids.ts";
 import { Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
 import { logArgs, LogChunk, readLog, urlOf } from "./logs.ts";
-import { archived } from "./workload.ts";
+import { archived } from "./shared-run-fields.ts";
 import {
   durationSeconds,
   isFinished,
@@ -22,7 +19,7 @@ import {
   StatusRecordConnection,
 } from "./status.ts";
 
-/* Interfaces and fields that all kinds of run share. Differences between kinds are in the rows of `kinds`. */
+/* The interfaces `Entity`, `Trackable`, `Run` and `Loggable`. Differences between kinds of run are in the rows of `kinds`. */
 
 const resolveType = ({ kind }: Resource) => kind.name;
 
@@ -126,35 +123,4 @@ Loggable.implement({
     }),
     logsUrl: t.string(urlOf("logs", "the whole log")),
   }),
-});
-
-/** The resource that a caller named, of any kind. A project is read where the server can, because nothing else verifies that it exists. */
-async function named(argument: string, id: string, { session }: Context): Promise<Resource> {
-  const resource = unverified(identifyAmong(ALL, argument, id));
-  const isReadable = session.server.capabilities.includes("PROJECT_RECORDS");
-  return resource.kind.name === Project.kind.name && isReadable
-    ? fetchMore(resource, ["name"], session)
-    : resource;
-}
-
-root.query("entity", {
-  type: Entity,
-  description: "Any object by its id. The existence of a user is not checked.",
-  args: { id: arg.id({ required: true, description: ANY_KIND }) },
-  resolve: (_, { id }, context) => named("id", id, context),
-});
-
-root.query("entities", {
-  type: [Entity],
-  nullable: { list: false, items: true },
-  description: "Objects by their ids, in the same order; null with an error for one that fails.",
-  extensions: { itemsOf: "ids" } satisfies FieldExtensions,
-  args: {
-    ids: arg.idList({ required: true, description: `At most ${MAX_IDS}, each as \`entity\` takes it.` }),
-  },
-  resolve: (_, { ids }, context) => {
-    within("ids", ids.length, { from: 0, to: MAX_IDS });
-    // A separate promise for each, so that an invalid id is a single null.
-    return ids.map((id, index) => named(`ids[${index}]`, id, context));
-  },
 });

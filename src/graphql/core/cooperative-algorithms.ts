@@ -1,0 +1,96 @@
+import { forEach, type Steps } from "./steps.ts";
+
+/* Work on many values in steps of at most a few milliseconds. */
+
+type Compare<Item> = (one: Item, other: Item) => number;
+
+export const compareText: Compare<string> = (one, other) => (one < other ? -1 : Number(one > other));
+
+export const byName: Compare<{ readonly name: string }> = (one, other) => compareText(one.name, other.name);
+
+/** Items that are sorted, merged or compared between two pauses. */
+const COMPARISON_STRIDE = 1_000;
+
+/** Sorts items: parts of them, which are then merged in pairs. */
+export function* sorted<Item extends object | string>(
+  items: readonly Item[],
+  compare: Compare<Item>,
+): Steps<readonly Item[]> {
+  let parts: (readonly Item[])[] = [];
+  for (let from = 0; from < items.length; from += COMPARISON_STRIDE) {
+    parts.push(items.slice(from, from + COMPARISON_STRIDE).toSorted(compare));
+    yield;
+  }
+  while (parts.length > 1) {
+    const merged: (readonly Item[])[] = [];
+    for (let part = 0; part < parts.length; part += 2)
+      merged.push(yield* mergedOf(parts[part] ?? [], parts[part + 1] ?? [], compare));
+    parts = merged;
+  }
+  return parts[0] ?? [];
+}
+
+function* mergedOf<Item extends object | string>(
+  one: readonly Item[],
+  other: readonly Item[],
+  compare: Compare<Item>,
+): Steps<readonly Item[]> {
+  const merged: Item[] = [];
+  let second = 0;
+  for (const first of one) {
+    for (let next = other[second]; next !== undefined && compare(next, first) < 0; next = other[second]) {
+      merged.push(next);
+      second++;
+    }
+    if (merged.push(first) % COMPARISON_STRIDE === 0) yield;
+  }
+  return merged.concat(other.slice(second));
+}
+
+/** The first items in an order: at most `most`. */
+export function* firstOf<Item>(items: Iterable<Item>, most: number, compare: Compare<Item>): Steps<Item[]> {
+  let first: Item[] = [];
+  yield* forEach(items, (item) => {
+    if (first.push(item) >= 2 * most) first = first.toSorted(compare).slice(0, most);
+  });
+  return first.toSorted(compare).slice(0, most);
+}
+
+/** The values of two lists or objects that are compared, side by side. */
+interface Pairs {
+  readonly ones: readonly unknown[];
+  readonly others: readonly unknown[];
+  next: number;
+}
+
+/** The pairs of values of two lists, or of two objects with the same keys; null for others. */
+function pairsOf(one: unknown, other: unknown): Pairs | null {
+  if (typeof one !== "object" || typeof other !== "object" || !one || !other) return null;
+  if (Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) return null;
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length ? { ones: one, others: other, next: 0 } : null;
+  const keys = Object.keys(one);
+  if (keys.length !== Object.keys(other).length || !keys.every((key) => Object.hasOwn(other, key)))
+    return null;
+  const valuesOf = (values: object) => keys.map((key) => Reflect.get(values, key));
+  return { ones: valuesOf(one), others: valuesOf(other), next: 0 };
+}
+
+/** Whether two scalars are equal: 0 and -0 are, and NaN and NaN. */
+export const isSameScalar = (one: unknown, other: unknown): boolean => one === other || Object.is(one, other);
+
+/** Whether two values of JSON are equal, whatever the order of their keys. */
+export function* isEqual(one: unknown, other: unknown): Steps<boolean> {
+  const open: Pairs[] = [{ ones: [one], others: [other], next: 0 }];
+  for (let [last, compared] = [open.at(-1), 0]; last; last = open.at(-1)) {
+    if (++compared % COMPARISON_STRIDE === 0) yield;
+    const at = last.next++;
+    if (at === last.ones.length) open.pop();
+    else if (!isSameScalar(last.ones[at], last.others[at])) {
+      const pairs = pairsOf(last.ones[at], last.others[at]);
+      if (!pairs) return false;
+      open.push(pairs);
+    }
+  }
+  return true;
+}

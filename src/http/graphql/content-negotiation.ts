@@ -1,0 +1,59 @@
+/* Content negotiation by the `Accept` header of a request. */
+
+/** The media type of results whose HTTP status shows request errors. */
+export const GRAPHQL_RESPONSE_JSON = "application/graphql-response+json";
+
+export type ResultType = "application/json" | typeof GRAPHQL_RESPONSE_JSON;
+
+/** The format of an incremental result or of events. */
+export interface StreamForm {
+  readonly type: "multipart/mixed" | "text/event-stream";
+  /** Whether incremental results have the format of August 2022. */
+  readonly isOlder: boolean;
+}
+
+/** `application/json;q=0.5`; the default weight is 1. */
+const weightOf = (range: string): number => Number(/;q=([\d.]+)/.exec(range)?.[1] ?? 1);
+
+/** Maximum media ranges that are read. Browsers send seven. */
+const MAX_RANGES = 100;
+
+/** The media ranges of an `accept` header by weight, then by order. */
+function rangesOf(accept: string): string[] {
+  const ranges = accept.replaceAll(/\s/g, "").toLowerCase().split(",", MAX_RANGES);
+  return ranges
+    .map((range) => ({ range, weight: weightOf(range) }))
+    .filter(({ weight }) => weight > 0)
+    .toSorted((one, other) => other.weight - one.weight)
+    .map(({ range }) => range);
+}
+
+const RESULT_RANGE = /^(?:\*|application)\/(\*|json|graphql-response\+json)(?:;|$)/;
+const OTHER_CHARSET = /charset=(?!("?)utf-8\1(?:;|$))/;
+
+/** The media type of a single result: `application/json` if a wildcard accepts both types; null when the caller accepts neither. */
+export function resultTypeFor(accept: string | undefined): ResultType | null {
+  if (!accept || accept === "*/*" || accept === "application/json") return "application/json";
+  for (const range of rangesOf(accept)) {
+    const type = OTHER_CHARSET.test(range) ? null : RESULT_RANGE.exec(range)?.[1];
+    if (type) return type.startsWith("graphql") ? GRAPHQL_RESPONSE_JSON : "application/json";
+  }
+  return null;
+}
+
+/** Versions of incremental delivery as Apollo Client's `Defer20220824Handler` and `GraphQL17Alpha9Handler` name them. */
+const KNOWN_SPEC = /;(?:deferspec="?20220824|incrementalspec="?v0\.2)"?(?:;|$)/;
+
+const isMultipart = (range: string): boolean =>
+  range.startsWith("multipart/mixed") && (KNOWN_SPEC.test(range) || !/;\w+spec=/.test(range));
+
+/** The format in which a caller accepts incremental results; null when the caller accepts none. */
+export function streamFormFor(accept: string | undefined): StreamForm | null {
+  if (!accept || !/multipart\/mixed|text\/event-stream/i.test(accept)) return null;
+  const multipart = rangesOf(accept).find(isMultipart);
+  if (multipart) return { type: "multipart/mixed", isOlder: multipart.includes(";deferspec=") };
+  return acceptsEvents(accept) ? { type: "text/event-stream", isOlder: false } : null;
+}
+
+export const acceptsEvents = (accept: string | undefined): boolean =>
+  accept !== undefined && /text\/event-stream(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(accept);

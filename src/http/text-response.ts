@@ -1,0 +1,11 @@
+import type { ServerResponse } from "node:http";
+
+/** Sends a complete response of plain text, such as that of a health probe. Nothing caches it. */
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  contentType = "text/plain; charset=utf-8",
+): void {
+  response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" }).end(text);
+}

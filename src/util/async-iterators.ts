@@ -1,0 +1,43 @@
+/** The result of an iterator that has ended. */
+export const DONE = { done: true, value: undefined } as const;
+
+/** An iterator of a single value. */
+export function singleValue(message: object): AsyncIterableIterator<object> {
+  const rest = [message];
+  const next = async () => {
+    const value = rest.shift();
+    return value ? { done: false as const, value } : DONE;
+  };
+  return mapAsyncIterator<object>({ next }, (value) => value);
+}
+
+/**
+ * Converts each value of an iterator. `return` ends the iterator even while `next` is pending, which a generator cannot do. Calls
+ * `onEnd` once, after the last value or when the iterator is returned.
+ */
+export function mapAsyncIterator<From>(
+  { next: nextOf, return: endOf }: Pick<AsyncIterator<From>, "next" | "return">,
+  convert: (message: From) => object,
+  onEnd = () => {},
+): AsyncIterableIterator<object> {
+  let isOver = false;
+  const end = (): void => {
+    if (!isOver) onEnd();
+    isOver = true;
+  };
+  const iterator: AsyncIterableIterator<object> = {
+    next: async () => {
+      const next = await nextOf();
+      if (!next.done) return { done: false, value: convert(next.value) };
+      end();
+      return DONE;
+    },
+    return: async () => {
+      end();
+      await endOf?.();
+      return DONE;
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
+}
