@@ -73,8 +73,11 @@ function identity(run: Run): JsonRecord {
   };
 }
 
-function configOf(kind: string, { image, steps }: RunConfig): JsonRecord {
-  return { build: { image, build_steps: steps }, version: 1, kind };
+/** The specification of a run as it was sent, or else one that is made of its configuration. */
+function configOf(kind: Run["kind"], { image, steps, cmd, specification }: RunConfig): unknown {
+  if (specification !== undefined) return specification;
+  const run = kind === "build" ? {} : { run: { cmd } };
+  return { build: { image, build_steps: steps }, version: 1, kind, ...run };
 }
 
 /** Null until the run has been scheduled. */
@@ -102,7 +105,7 @@ export function reducedExperiment(experiment: Experiment): JsonRecord {
 export function experimentRecord(_store: Store, experiment: Experiment, viewer: string): JsonRecord {
   return {
     ...reducedExperiment(experiment),
-    config: { ...configOf("experiment", experiment.config), run: { cmd: experiment.config.cmd } },
+    config: configOf("experiment", experiment.config),
     declarations: experiment.declarations,
     resources: experiment.resources,
     last_metric: experiment.metrics.at(-1)?.latest ?? {},
@@ -127,7 +130,7 @@ export function jobRecord(_store: Store, job: Job, viewer: string): JsonRecord {
     build_job: nameOrNull(job.build),
     is_clone: job.original !== null,
     original: nameOrNull(job.original),
-    config: { ...configOf("job", job.config), run: { cmd: job.config.cmd } },
+    config: configOf("job", job.config),
     resources: job.resources,
     node_scheduled: nodeOf(job),
     bookmarked: job.bookmarkedBy.has(viewer),
@@ -177,7 +180,8 @@ const counters = {
 export function groupRecord(store: Store, group: Group, viewer: string): JsonRecord {
   const statuses = listedExperimentsOf(store, group).map(lastStatus);
   const count = (counted: readonly string[]) => statuses.filter((status) => counted.includes(status)).length;
-  const { concurrency, matrix, size, content } = group.search;
+  const { search } = group;
+  const concurrency = search?.concurrency ?? null;
   return {
     ...identity(group),
     last_status: lastStatus(group),
@@ -185,21 +189,15 @@ export function groupRecord(store: Store, group: Group, viewer: string): JsonRec
     ...times(group),
     tags: group.tags,
     concurrency,
-    search_algorithm: "random",
+    search_algorithm: search?.algorithm ?? null,
     current_iteration: 0,
-    content,
-    hptuning: {
-      early_stopping: null,
-      concurrency,
-      seed: null,
-      matrix,
-      random_search: { n_experiments: size },
-    },
+    content: search?.content ?? null,
+    hptuning: search && { early_stopping: null, concurrency, seed: null, ...search.tuning },
     has_tensorboard: group.hasTensorboard,
     num_experiments: statuses.length,
     ...Object.fromEntries(Object.entries(counters).map(([key, counted]) => [key, count(counted)])),
     bookmarked: group.bookmarkedBy.has(viewer),
-    group_type: "study",
+    group_type: search ? "study" : "selection",
     readme: group.readme,
   };
 }

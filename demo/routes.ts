@@ -1,6 +1,7 @@
 import * as accounts from "./http/accounts.ts";
 import { cluster, clusterNode } from "./http/cluster.ts";
 import * as commands from "./http/commands.ts";
+import * as creating from "./http/creating.ts";
 import * as files from "./http/files.ts";
 import * as keeping from "./http/keeping.ts";
 import { gzipped } from "./http/lists.ts";
@@ -133,9 +134,13 @@ export const extraRoutes: readonly Route[] = [
   del(`${E}/delete`, commands.removeExperiments),
   get(`${E}/{id}/coderef`, reads.codeReference),
   get(E, (request) => gzipped(reads.list(experiments)(request))),
+  post(E, creating.createExperiment),
   get(J, reads.list(jobs)),
+  post(J, creating.createJob),
   get(B, reads.list(builds)),
+  post(B, creating.createBuild),
   get(G, reads.list(groups)),
+  post(G, creating.createGroup),
   get(`${G}/{id}/metrics`, reads.groupMetrics),
   get(`${E}/{experiment_id}/jobs/{id}/logs`, files.experimentJobLog),
   get(`${E}/{id}/outputs/download`, files.outputs(experiments, files.experimentFiles)),

@@ -85,9 +85,9 @@ export function recordMetric(store: Store, experiment: Experiment, values: Metri
   return metric;
 }
 
-/** Ends a running group whose experiments have all ended. */
+/** Ends a running group that creates no more experiments and whose experiments have all ended. */
 function finishGroup(store: Store, group: Group, at: number): void {
-  if (lastStatus(group) !== "running") return;
+  if (lastStatus(group) !== "running" || store.schedule.some(({ run }) => run === group)) return;
   const isOver = experimentsOf(store, group).every((experiment) => isFinal(lastStatus(experiment)));
   if (isOver) applyEvent(store, group, { at, status: "succeeded" });
 }
@@ -229,6 +229,33 @@ export function startRun(store: Store, run: Run): void {
   }
 }
 
+/** Milliseconds in which a study first creates experiments, and after which it creates the next ones. */
+const [firstTrials, nextTrials] = [4_000, 42_000];
+
+/**
+ * Starts a study that somebody created just now. It creates one experiment for each trial, as many at a time as may run at
+ * the same time, and the next ones when these have ended.
+ */
+export function startStudy(
+  store: Store,
+  group: Group,
+  { concurrency, trials }: { concurrency: number; trials: readonly Declarations[] },
+  add: (trial: Declarations, createdAt: number) => Experiment,
+): void {
+  applySteps(store, group, [[0, "created"]]);
+  scheduleSteps(store, group, [[2, "running"]]);
+  const timeOf = (index: number) =>
+    // One after the other, as servers create them.
+    group.createdAt + firstTrials + Math.floor(index / concurrency) * nextTrials + (index % concurrency);
+  enqueue(
+    store,
+    trials.map((trial, index) => {
+      const at = timeOf(index);
+      return { at, run: group, apply: () => startRun(store, add(trial, at)) };
+    }),
+  );
+}
+
 /** The jobs of an experiment: they exist from the moment it is scheduled. */
 export function replicasOf(experiment: Experiment): readonly Replica[] {
   return experiment.statuses.some(({ status }) => status === "scheduled") ? experiment.replicas : [];
@@ -266,7 +293,8 @@ export function pseudoRandom(text: string): number {
  * the best loss is near a rate of 0.025 with little dropout.
  */
 export function measure(id: number, declarations: Declarations | null, epoch: number) {
-  const rate = numberOr(declarations?.["lr"], 0.01);
+  const given = numberOr(declarations?.["lr"], 0.01);
+  const rate = given > 0 ? given : 0.01;
   const dropout = numberOr(declarations?.["dropout"], 0.3);
   const floor =
     0.06 +

@@ -49,6 +49,8 @@ export interface RunConfig {
   readonly image: string;
   readonly steps: readonly string[];
   readonly cmd: string;
+  /** The specification that a run was created with: an object, a text, or null. Absent from other runs. */
+  readonly specification?: unknown;
 }
 
 interface Resource {
@@ -58,7 +60,7 @@ interface Resource {
 
 type Resources = Readonly<Record<"cpu" | "memory" | "gpu", Resource | null>>;
 
-export type Declarations = Readonly<Record<string, string | number | boolean>>;
+export type Declarations = Readonly<Record<string, unknown>>;
 
 /** The common fields of experiments, jobs, builds and groups. */
 interface Tracked extends Keepable {
@@ -136,17 +138,20 @@ export interface Build extends Tracked {
 
 export interface Group extends Tracked {
   readonly kind: "group";
-  readonly search: Search;
+  /** Null for a selection, which creates no experiments. */
+  readonly search: Search | null;
+  /** The experiments that a selection shows; none of them was created by it. */
+  readonly selected: ReadonlySet<Experiment>;
   hasTensorboard: boolean | null;
 }
 
-/** A random search: the file that its author wrote and the settings read from it. */
+/** The search of a study: the file that its author wrote and the settings read from it. */
 export interface Search {
+  readonly algorithm: "random" | "grid" | "hyperband" | "bo";
   readonly concurrency: number;
-  /** Number of experiments that it creates. */
-  readonly size: number;
   readonly content: string;
-  readonly matrix: Readonly<Record<string, unknown>>;
+  /** The section `hptuning` of the file. */
+  readonly tuning: Readonly<Record<string, unknown>>;
 }
 
 export type Run = Experiment | Job | Build | Group;
@@ -242,7 +247,8 @@ export function addBuild(store: Store, given: Given<Build, "config" | "node" | "
 }
 
 export function addGroup(store: Store, given: Given<Group, "search">): Group {
-  const group: Group = { ...defaults(store, "group", given), hasTensorboard: null, ...given, kind: "group" };
+  const unset = { selected: new Set<Experiment>(), hasTensorboard: null };
+  const group: Group = { ...defaults(store, "group", given), ...unset, ...given, kind: "group" };
   store.runs.group.set(group.id, group);
   return group;
 }
@@ -264,11 +270,26 @@ function defaults(store: Store, kind: Run["kind"], given: { id?: number; created
   };
 }
 
+/** The experiments that belong to a group, without those that it has selected. */
 export function experimentsOf(store: Store, group: Group): Experiment[] {
   return [...store.runs.experiment.values()].filter((experiment) => experiment.group === group);
 }
 
+/** Whether lists show an experiment as one of the group. */
+export function isMember(experiment: Experiment, group: Group): boolean {
+  return experiment.group === group || group.selected.has(experiment);
+}
+
 /** The experiments of a group that lists show. */
 export function listedExperimentsOf(store: Store, group: Group): Experiment[] {
-  return experimentsOf(store, group).filter(({ isArchived }) => !isArchived);
+  const { experiment } = store.runs;
+  return [...experiment.values()].filter((each) => isMember(each, group) && !each.isArchived);
+}
+
+/** A name that none of the runs in the project has: the given one or, if it is taken, one with a number. */
+export function freeName(runs: Iterable<Run>, project: Project, name: string): string {
+  const taken = new Set([...runs].flatMap((run) => (run.project === project ? [run.name] : [])));
+  let free = name;
+  for (let number = 1; taken.has(free); number += 1) free = `${name}-${number}`;
+  return free;
 }

@@ -6,7 +6,6 @@ import {
   addExperiment,
   addJob,
   type Code,
-  type Declarations,
   type Experiment,
   type Group,
   nextId,
@@ -142,7 +141,7 @@ function cloneExperiment(strategy: Strategy, groupOf: (source: Experiment) => Gr
       code: isUpdated === true ? latestCode(source) : source.code,
       config: source.config,
       // The document does not say: those that are not given keep their values.
-      declarations: isFields(given) ? { ...source.declarations, ...declared(given) } : source.declarations,
+      declarations: isFields(given) ? { ...source.declarations, ...given } : source.declarations,
       resources: source.resources,
       replicas: [{ id: nextId(store, "experiment job"), role: "master", node: nodeNames[0] }],
     });
@@ -172,16 +171,6 @@ export const cloneJob =
 /** The source's code as it is now. */
 const latestCode = ({ code, project }: Experiment): Code | null =>
   code && { ...code, commit: headOf(project), head: headOf(project), isDirty: false };
-
-/** Declarations of the values that the demo can train with. */
-const declared = (given: Readonly<Record<string, unknown>>): Declarations =>
-  Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) =>
-      typeof value === "string" || typeof value === "number" || typeof value === "boolean"
-        ? [[name, value]]
-        : [],
-    ),
-  );
 
 /** The fields of a new run, from its source and from the request, whose body may contain another description. */
 function cloneOf(request: DemoRequest, source: Run) {

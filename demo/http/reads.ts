@@ -11,6 +11,7 @@ import {
 import { replicasOf, replicaStatuses } from "../simulation.ts";
 import {
   type Experiment,
+  isMember,
   listedExperimentsOf,
   type Metric,
   type Project,
@@ -72,9 +73,9 @@ export function list<R extends Run>(kind: Kind<R>): (request: DemoRequest) => De
   return (request) => {
     const project = projectOf(request);
     const isMatch = parseQuery(request.query.get("query") ?? "", kind.manager, kind.filterKeys);
-    const isMember = membership(request, project);
+    const isWanted = membership(request, project);
     const runs = [...kind.all(request.store).values()].filter((run) => {
-      return run.project === project && !run.isArchived && isMember(run) && isMatch(run);
+      return run.project === project && !run.isArchived && isWanted(run) && isMatch(run);
     });
     const sorted = runs.toSorted(compareBy(request.query.get("sort") ?? "", kind.sortKeys));
     return page(request, sorted, (run) => rowOf(request, kind, run));
@@ -99,7 +100,7 @@ function membership({ store, query }: DemoRequest, project: Project): (run: Run)
   }
   const group = store.runs.group.get(Number(id));
   if (group?.project !== project) throw notFound();
-  return (run) => run.kind === "experiment" && run.group === group;
+  return (run) => run.kind === "experiment" && isMember(run, group);
 }
 
 /** The projects of an owner that the caller may see; an unknown owner has none. */

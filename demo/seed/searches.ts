@@ -155,7 +155,7 @@ function combination(
 
 export function searchOf(
   { rates: [start, stop, num], dropouts, activations }: Space,
-  size: Pick<Search, "concurrency" | "size">,
+  { concurrency, size }: Pick<Search, "concurrency"> & { readonly size: number },
 ): Search {
   const content = `---
 version: 1
@@ -163,9 +163,9 @@ version: 1
 kind: group
 
 hptuning:
-  concurrency: ${size.concurrency}
+  concurrency: ${concurrency}
   random_search:
-    n_experiments: ${size.size}
+    n_experiments: ${size}
   matrix:
     lr:
       linspace: ${start}:${stop}:${num}
@@ -183,12 +183,16 @@ run:
   cmd: python train.py --lr={{ lr }} --dropout={{ dropout }} --activation={{ activation }}
 `;
   return {
-    ...size,
+    algorithm: "random",
+    concurrency,
     content,
-    matrix: {
-      lr: { linspace: { num, start, stop } },
-      dropout: { values: dropouts },
-      activation: { values: activations },
+    tuning: {
+      matrix: {
+        lr: { linspace: { num, start, stop } },
+        dropout: { values: dropouts },
+        activation: { values: activations },
+      },
+      random_search: { n_experiments: size },
     },
   };
 }
