@@ -73,8 +73,6 @@ export interface ErrorDetails {
   /** The upstream request: `route` is the template of the path, never the filled path. `status` is absent if there was no response. */
   readonly upstream?: { readonly method: string; readonly route: string; readonly status?: number };
   readonly retryAfterSeconds?: number;
-  /** The outcomes of several commands, in the order of their ids. */
-  readonly outcomes?: readonly string[];
   /** Number of requests that were not sent because the operation had reached its limit. */
   readonly unsentRequests?: number;
 }
@@ -99,20 +97,6 @@ export class GatewayError extends Error {
   /** The same failure with the reference that led to it. */
   of(reference: string): GatewayError {
     return new GatewayError(this.code, this.message, { ...this.details, reference }, this);
-  }
-}
-
-/** The failure of one of several commands. `ofAll` returns the error that lists the outcomes of all commands, if the failure ends the operation. */
-export class BatchItemError extends GatewayError {
-  readonly #outcomes: readonly string[];
-
-  constructor(failure: GatewayError, outcomes: readonly string[]) {
-    super(failure.code, failure.message, failure.details, failure);
-    this.#outcomes = outcomes;
-  }
-
-  ofAll(): GatewayError {
-    return new GatewayError(this.code, this.message, { ...this.details, outcomes: this.#outcomes });
   }
 }
 

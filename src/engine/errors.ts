@@ -164,9 +164,7 @@ export function recordErrors(
  */
 export const withOutcome = (errors: readonly GraphQLError[], first: GraphQLError): GraphQLError[] =>
   errors.map((error) =>
-    (first.path?.length ?? 0) < 2 || "outcomes" in error.extensions
-      ? error
-      : withExtensions(error, { outcome: "unknown" }),
+    (first.path?.length ?? 0) < 2 ? error : withExtensions(error, { outcome: "unknown" }),
   );
 
 /** Creates the error of a request that is not executed. The HTTP status follows from the code, unless `http` has another status. */

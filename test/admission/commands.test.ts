@@ -6,11 +6,11 @@ import { startHolding } from "../support/holding.ts";
 import { startThrottling } from "../support/throttling.ts";
 
 interface Bookmarked {
-  readonly bookmarkRuns: { readonly outcomes: readonly string[]; readonly runs?: readonly (object | null)[] };
+  readonly bookmarkRuns: { readonly results: readonly { readonly outcome: string }[] };
 }
 
 const bookmark = (count: number, isBookmarked: boolean) => ({
-  query: `mutation ($ids: [ID!]!) { bookmarkRuns(ids: $ids, isBookmarked: ${isBookmarked}) { outcomes } }`,
+  query: `mutation ($ids: [ID!]!) { bookmarkRuns(ids: $ids, isBookmarked: ${isBookmarked}) { results { outcome } } }`,
   variables: { ids: upTo(count).map((id) => `ada.mnist.experiments.${id}`) },
 });
 
@@ -22,7 +22,7 @@ test("sends no command that the rate limit of the service would certainly reject
     const { query, variables } = bookmark(count, isBookmarked);
     const { data, errors } = await gateway.ask<Bookmarked, unknown>(query, variables);
     expect(errors).toBeUndefined();
-    return data.bookmarkRuns.outcomes;
+    return data.bookmarkRuns.results.map(({ outcome }) => outcome);
   };
   expect(await send(100, true)).toEqual(Array(100).fill("DONE"));
   advance(20_000);
@@ -30,7 +30,7 @@ test("sends no command that the rate limit of the service would certainly reject
   expect([service.seen().length, service.refused()]).toEqual([120, 0]);
   // The error of a single command says when it may be sent.
   const { errors } = await gateway.ask(
-    `mutation { stopExperiment(id: "ada.mnist.1", force: true) { isSent } }`,
+    `mutation { stopExperiment(id: "ada.mnist.1", force: true) { outcome } }`,
   );
   expect(errors?.[0]?.extensions).toMatchObject({ code: "RATE_LIMITED", retryAfterSeconds: 40 });
   expect(service.seen()).toHaveLength(120);
@@ -46,14 +46,18 @@ test("sends no further command of a mutation after one that timed out", async ()
   });
   const { query, variables } = bookmark(6, true);
   const { data } = await gateway.ask<Bookmarked, unknown>(query, variables);
-  expect(data.bookmarkRuns.outcomes).toEqual(["UNKNOWN", "UNKNOWN", ...Array(4).fill("NOT_SENT")]);
+  expect(data.bookmarkRuns.results.map(({ outcome }) => outcome)).toEqual([
+    "UNKNOWN",
+    "UNKNOWN",
+    ...Array(4).fill("NOT_SENT"),
+  ]);
   expect(held).toHaveLength(2);
 });
 
 test("sends the next field of a mutation although a command before it timed out", async () => {
   const { url, held } = await startHolding();
   const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_HEADERS_TIMEOUT_MS: "200" } });
-  const stop = (id: number) => `s${id}: stopExperiment(id: "ada.mnist.${id}", force: true) { isSent }`;
+  const stop = (id: number) => `s${id}: stopExperiment(id: "ada.mnist.${id}", force: true) { outcome }`;
   const { errors } = await gateway.ask(`mutation { ${stop(1)} ${stop(2)} }`);
   expect(errors?.map(({ extensions }) => [extensions["code"], extensions["outcome"]])).toEqual(
     [1, 2].map(() => ["UPSTREAM_TIMEOUT", "unknown"]),

@@ -78,12 +78,12 @@ describe.each([4, 8])("a service with %d workers of 0.8 s", (workers) => {
     const { gateway, service, serve } = await startSlow(workers);
     const ids = HUNDRED.map((id) => `ada.mnist.experiments.${id}`);
     const { data } = await serve(
-      gateway.ask<{ bookmarkRuns: { outcomes: string[] } }, unknown>(
-        "mutation ($ids: [ID!]!) { bookmarkRuns(ids: $ids) { outcomes } }",
+      gateway.ask<{ bookmarkRuns: { results: { outcome: string }[] } }, unknown>(
+        "mutation ($ids: [ID!]!) { bookmarkRuns(ids: $ids) { results { outcome } } }",
         { ids },
       ),
     );
-    expect(new Set(data.bookmarkRuns.outcomes)).toEqual(new Set(["DONE"]));
+    expect(new Set(data.bookmarkRuns.results.map(({ outcome }) => outcome))).toEqual(new Set(["DONE"]));
     expect(service.seen()).toHaveLength(100);
   });
 

@@ -76,18 +76,23 @@ test("the bookmark of a record that has none is removed; of a record that is not
   const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const answer = await ask(`mutation {
     one: unbookmarkExperiment(id: "ada.mnist.3") { experiment { uniqueName } }
-    many: bookmarkRuns(ids: ["ada.mnist.jobs.3", "ada.mnist.builds.3"], isBookmarked: false) { outcomes runs { id } }
+    many: bookmarkRuns(ids: ["ada.mnist.jobs.3", "ada.mnist.builds.3"], isBookmarked: false) { results { outcome run { id } } }
     none: unbookmarkExperiment(id: "ada.mnist.4") { experiment { uniqueName } }
     project: bookmarkProject(id: "ada.mnist", isBookmarked: false) { project { uniqueName } }
   }`);
   expect(outcomeOf(answer)).toMatchObject({
     data: {
       one: { experiment: { uniqueName: "ada.mnist.3" } },
-      many: { outcomes: ["DONE", "REFUSED"], runs: [{ id: globalId("Job:ada/mnist/3") }, null] },
+      many: {
+        results: [
+          { outcome: "DONE", run: { id: globalId("Job:ada/mnist/3") } },
+          { outcome: "NOT_FOUND", run: null },
+        ],
+      },
       none: null,
       project: { project: { uniqueName: "ada.mnist" } },
     },
-    errors: ["many.runs.1", "none"].map((at) => ({ at, code: "NOT_FOUND" })),
+    errors: [{ at: "none", code: "NOT_FOUND" }],
   });
   const runs = ["experiments/3", "jobs/3", "builds/3", "experiments/4"].map((run) => `ada/mnist/${run}/`);
   const calls = runs.flatMap((run) => [`DELETE ${run}unbookmark/`, `GET ${run}`]);

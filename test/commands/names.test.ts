@@ -40,16 +40,21 @@ describe("a name with the number of another group gets no command:", () => {
   });
 
   test.each([
-    ["deleteRuns", "deletedIds", ""],
-    ["stopRuns", "runs", "{ id }"],
-    ["bookmarkRuns", "runs", "{ id }"],
-    ["archiveRuns", "runs", "{ id }"],
-  ])("%s, and the others that are named do", async (mutation, field, selection) => {
+    ["deleteRuns", "deletedId"],
+    ["stopRuns", "run { id }"],
+    ["bookmarkRuns", "run { id }"],
+    ["archiveRuns", "run { id }"],
+  ])("%s, and the others that are named do", async (mutation, field) => {
     const { ask, sent } = await start();
     const answer = await ask(
-      `mutation { done: ${mutation}(ids: ["ada.mnist.2.4", "${SLIP}"]) { ${field} ${selection} } }`,
+      `mutation { done: ${mutation}(ids: ["ada.mnist.2.4", "${SLIP}"]) { results { outcome message ${field} } } }`,
     );
-    expect(errorsOf(answer)).toMatchObject([{ at: `done.${field}.1`, message: MISSING }]);
+    const result = field === "deletedId" ? { deletedId: null } : { run: null };
+    expect(answer).toMatchObject({
+      data: {
+        done: { results: [{ outcome: "DONE" }, { outcome: "NOT_FOUND", message: MISSING, ...result }] },
+      },
+    });
     const commands = sent().filter((request) => !request.startsWith("GET "));
     expect(commands).toHaveLength(1);
     expect(commands).not.toContain(expect.stringContaining("/3"));

@@ -29,8 +29,10 @@ describe("a mutation of several runs", () => {
     ["archiveRuns", ", isArchived: false", "POST", "/restore"],
   ])("%s%s sends the command of its kind for each", async (name, more, method, end) => {
     const { ask, sent } = await start();
-    expect(await ask(`mutation { done: ${name}(ids: ${IDS}${more}) { runs { __typename } } }`)).toEqual({
-      data: { done: { runs: KINDS.map((kind) => ({ __typename: kind })) } },
+    expect(
+      await ask(`mutation { done: ${name}(ids: ${IDS}${more}) { results { run { __typename } } } }`),
+    ).toEqual({
+      data: { done: { results: KINDS.map((kind) => ({ run: { __typename: kind } })) } },
     });
     expect(sent()).toEqual(PATHS.map((path) => `${method} ada/mnist/${path}${end}`).toSorted());
   });
@@ -38,9 +40,16 @@ describe("a mutation of several runs", () => {
   test("sends one command for a run that is named twice", async () => {
     const { ask, sent } = await start();
     const ids = `["ada.mnist.jobs.5", "${globalId("Job:ada/mnist/5")}", "ada.mnist.jobs.5"]`;
-    const { data } = await ask(`mutation { stopRuns(ids: ${ids}, force: true) { outcomes runs { id } } }`);
-    const one = { id: globalId("Job:ada/mnist/5") };
-    expect(data).toEqual({ stopRuns: { outcomes: ["DONE", "DONE", "DONE"], runs: [one, one, one] } });
+    const { data } = await ask(
+      `mutation { stopRuns(ids: ${ids}, force: true) { results { requestedId outcome run { id } } } }`,
+    );
+    const id = globalId("Job:ada/mnist/5");
+    const results = ["ada.mnist.jobs.5", id, "ada.mnist.jobs.5"].map((requestedId) => ({
+      requestedId,
+      outcome: "DONE",
+      run: { id },
+    }));
+    expect(data).toEqual({ stopRuns: { results } });
     expect(sent()).toEqual(["POST ada/mnist/jobs/5/stop"]);
   });
 
@@ -56,7 +65,7 @@ describe("a mutation of several runs", () => {
     ],
   ])("with ids that are wrong is refused unsent: %#", async (ids, message) => {
     const { ask, sent } = await start();
-    expect(outcomeOf(await ask(`mutation { deleteRuns(ids: ${ids}) { deletedIds } }`))).toEqual({
+    expect(outcomeOf(await ask(`mutation { deleteRuns(ids: ${ids}) { results { deletedId } } }`))).toEqual({
       data: { deleteRuns: null },
       errors: [failure("deleteRuns", "BAD_USER_INPUT", message)],
     });
@@ -87,21 +96,44 @@ const startMany = () =>
     return results[0] && { json: results[0] };
   });
 
+test("a command that the server does not offer is not sent, for each run", async () => {
+  const { ask, sent } = await start(startAccepting(), { UPSTREAM_PROFILE: "polyaxon-0.2" });
+  const message = expect.stringContaining("it lacks the capability `ARCHIVES`");
+  expect(
+    await ask(`mutation { archiveRuns(ids: ["ada.mnist.jobs.3"]) { results { outcome code message } } }`),
+  ).toEqual({
+    data: { archiveRuns: { results: [{ outcome: "NOT_SENT", code: "CAPABILITY_UNAVAILABLE", message }] } },
+  });
+  expect(sent()).toEqual([]);
+});
+
 describe("where the server takes one command for the experiments of a project", () => {
   test("they are stopped by one request, those that have finished are not, and each is told for itself", async () => {
     const { ask, service } = await start(startMany());
     const ids = ["2", "404", "12", "3", "2"].map((id) => `"ada.mnist.experiments.${id}"`);
-    const answer = await ask(`mutation { stopRuns(ids: [${ids.join()}]) { outcomes runs { uniqueName } } }`);
-    const [second, third, twelfth] = [2, 3, 12].map((id) => ({ uniqueName: `ada.mnist.${id}` }));
-    expect(outcomeOf(answer)).toMatchObject({
-      data: {
-        stopRuns: {
-          outcomes: ["DONE", "NOT_SENT", "NOT_SENT", "DONE", "DONE"],
-          runs: [second, null, twelfth, third, second],
-        },
-      },
-      errors: [{ at: "stopRuns.runs.1", code: "NOT_FOUND" }],
+    const answer = await ask(
+      `mutation { stopRuns(ids: [${ids.join()}]) { results { outcome code message run { uniqueName } } } }`,
+    );
+    const result = (outcome: string, id: number) => ({
+      outcome,
+      code: null,
+      message: null,
+      run: { uniqueName: `ada.mnist.${id}` },
     });
+    const missing = {
+      outcome: "NOT_FOUND",
+      code: "NOT_FOUND",
+      message: "Not found: ada.mnist.experiments.404.",
+      run: null,
+    };
+    const results = [
+      result("DONE", 2),
+      missing,
+      result("NOT_SENT", 12),
+      result("DONE", 3),
+      result("DONE", 2),
+    ];
+    expect(answer).toEqual({ data: { stopRuns: { results } } });
     expect(service.inOrder()).toEqual([
       expect.stringMatching(/^GET ada\/mnist\/experiments\?query=id%3A2%7C404%7C12%7C3/),
       "GET ada/mnist/experiments/404/",
@@ -118,23 +150,20 @@ describe("where the server takes one command for the experiments of a project", 
       "ada.mnist.experiments.2 bob.words.experiments.3 ada.mnist.experiments.4 eve.x.jobs.5 ada.mnist.experiments.404";
     const mutation = (selection: string) =>
       ask(`mutation { deleteRuns(ids: ${JSON.stringify(ids.split(" "))}) { ${selection} } }`);
-    const answer = await mutation("outcomes deletedIds");
-    expect(answer.data).toEqual({
-      deleteRuns: {
-        outcomes: ["DONE", "REFUSED", "DONE", "DONE", "NOT_SENT"],
-        deletedIds: [
-          globalId("Experiment:ada/mnist/2"),
-          null,
-          globalId("Experiment:ada/mnist/4"),
-          globalId("Job:eve/x/5"),
-          null,
-        ],
+    const done = (address: string) => ({ outcome: "DONE", code: null, deletedId: globalId(address) });
+    expect(await mutation("results { outcome code deletedId }")).toEqual({
+      data: {
+        deleteRuns: {
+          results: [
+            done("Experiment:ada/mnist/2"),
+            { outcome: "REFUSED", code: "FORBIDDEN", deletedId: null },
+            done("Experiment:ada/mnist/4"),
+            done("Job:eve/x/5"),
+            { outcome: "NOT_FOUND", code: "NOT_FOUND", deletedId: null },
+          ],
+        },
       },
     });
-    expect(errorsOf(answer)).toMatchObject([
-      { at: "deleteRuns.deletedIds.1", code: "FORBIDDEN", message: "No." },
-      { at: "deleteRuns.deletedIds.4", code: "NOT_FOUND" },
-    ]);
     const sent = () => service.calls().filter((call) => call.startsWith("DELETE"));
     const paths = ["ada/mnist/experiments/delete", "bob/words/experiments/3/", "eve/x/jobs/5/"];
     expect(sent()).toEqual(paths.map((path) => `DELETE ${path}`));
@@ -152,14 +181,17 @@ test("a command for many at which the server fails may not be offered by it, and
   const listed = { json: { count: 2, next: null, results: rows } };
   const { ask, service } = await startBefore(({ method }) => (method === "GET" ? listed : lost), env);
   const ids = `["ada.mnist.experiments.1", "ada.mnist.experiments.2"]`;
-  for (const [name, method, field, route] of [
-    ["stopRuns", "POST", "runs { id }", "{owner}/{project}/experiments/stop"],
-    ["deleteRuns", "DELETE", "deletedIds", "{owner}/{project}/experiments/delete"],
+  for (const [name, method, route] of [
+    ["stopRuns", "POST", "{owner}/{project}/experiments/stop"],
+    ["deleteRuns", "DELETE", "{owner}/{project}/experiments/delete"],
   ] as const) {
-    const answer = await ask(`mutation { done: ${name}(ids: ${ids}) { outcomes ${field} } }`);
-    expect(answer.data).toMatchObject({ done: { outcomes: ["UNKNOWN", "UNKNOWN"] } });
     const message = `The server failed at ${method} ${route}, or does not offer it.`;
-    expect(errorsOf(answer)).toMatchObject([{ code: "UPSTREAM_ERROR", outcome: "unknown", message }]);
+    const unknown = { outcome: "UNKNOWN", code: "UPSTREAM_ERROR", message };
+    expect(await ask(`mutation { done: ${name}(ids: ${ids}) { results { outcome code message } } }`)).toEqual(
+      {
+        data: { done: { results: [unknown, unknown] } },
+      },
+    );
   }
   const list = "GET ada/mnist/experiments?query=id%3A1%7C2&limit=100";
   const sent = ["POST ada/mnist/experiments/stop", list, "DELETE ada/mnist/experiments/delete"];
@@ -168,12 +200,15 @@ test("a command for many at which the server fails may not be offered by it, and
 
 test.each([
   ["UNKNOWN", [302, 303, 304, 408, 500, 502, 503, 504, 520]],
-  ["REFUSED", [307, 308, 400, 401, 403, 404, 409, 413, 422, 429]],
+  ["REFUSED", [307, 308, 400, 401, 403, 409, 413, 422, 429]],
+  ["NOT_FOUND", [404]],
 ])("a command has the outcome %s after the statuses %j", async (outcome, statuses) => {
   for (const status of statuses) {
     const { ask, service } = await startBefore(() => ({ json: {}, status }), env);
-    const answer = await ask(`mutation { stopRuns(ids: ["ada.mnist.jobs.1"], force: true) { outcomes } }`);
-    expect({ status, ...answer }).toEqual({ status, data: { stopRuns: { outcomes: [outcome] } } });
+    const answer = await ask(
+      `mutation { stopRuns(ids: ["ada.mnist.jobs.1"], force: true) { results { outcome } } }`,
+    );
+    expect({ status, ...answer }).toEqual({ status, data: { stopRuns: { results: [{ outcome }] } } });
     expect(service.calls()).toEqual(["POST ada/mnist/jobs/1/stop"]);
   }
 });
@@ -187,25 +222,25 @@ test("after the first refusal of a throttle nothing more of a mutation is sent, 
   });
   const { ask, service } = await start(answering, { UPSTREAM_CONNECTIONS_PER_TOKEN: "1" });
   const answer = await ask(`mutation {
-    bookmarkRuns(ids: [${JOBS}]) { outcomes runs { id } }
-    stopJob(id: "ada.mnist.jobs.7", force: true) { isSent }
+    bookmarkRuns(ids: [${JOBS}]) { results { outcome code retryAfterSeconds run { id } } }
+    stopJob(id: "ada.mnist.jobs.7", force: true) { outcome }
   }`);
-  const [sent, lost] = [{ id: globalId("Job:ada/mnist/1") }, null];
-  const outcomes = ["DONE", "REFUSED", "UNKNOWN", "REFUSED", "NOT_SENT", "NOT_SENT"];
+  const wait = { code: "RATE_LIMITED", retryAfterSeconds: 40 };
+  const failed = { retryAfterSeconds: null, run: null };
   expect(answer.data).toEqual({
-    bookmarkRuns: { outcomes, runs: [sent, lost, lost, lost, lost, lost] },
+    bookmarkRuns: {
+      results: [
+        { outcome: "DONE", code: null, retryAfterSeconds: null, run: { id: globalId("Job:ada/mnist/1") } },
+        { outcome: "REFUSED", code: "FORBIDDEN", ...failed },
+        { outcome: "UNKNOWN", code: "UPSTREAM_UNAVAILABLE", ...failed },
+        { outcome: "REFUSED", ...wait, run: null },
+        { outcome: "NOT_SENT", ...wait, run: null },
+        { outcome: "NOT_SENT", ...wait, run: null },
+      ],
+    },
     stopJob: null,
   });
-  const upstream = { method: "POST", route: "{owner}/{project}/jobs/{id}/bookmark/" };
-  const wait = { code: "RATE_LIMITED", retryAfterSeconds: 40 };
-  expect(errorsOf(answer)).toMatchObject([
-    { at: "bookmarkRuns.runs.1", code: "FORBIDDEN" },
-    { at: "bookmarkRuns.runs.2", code: "UPSTREAM_UNAVAILABLE", outcome: "unknown" },
-    { at: "bookmarkRuns.runs.3", ...wait, upstream: { ...upstream, status: 429 } },
-    { at: "bookmarkRuns.runs.4", ...wait, upstream },
-    { at: "bookmarkRuns.runs.5", ...wait, upstream },
-    { at: "stopJob", ...wait },
-  ]);
+  expect(errorsOf(answer)).toMatchObject([{ at: "stopJob", ...wait }]);
   expect(service.inOrder()).toEqual([1, 2, 3, 4].map((id) => `POST ada/mnist/jobs/${id}/bookmark/`));
 });
 
@@ -222,18 +257,13 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
 
   test.each([
     [
-      "of several runs, for each of them",
-      `stopRuns(ids: [${JOBS}]) { runs { id } }`,
-      { code: "FORBIDDEN", outcomes: ["DONE", "REFUSED", "UNKNOWN", "NOT_SENT", "NOT_SENT", "UNKNOWN"] },
-    ],
-    [
       "of one run, whose record fails afterwards",
       `stopJob(id: "ada.mnist.jobs.1", force: true) { job { project { experiments(first: 0) { totalCount } } } }`,
       { code: "BAD_USER_INPUT", outcome: "unknown" },
     ],
     [
       "and of a root field that fails no more than that",
-      `stopJob(id: "ada.mnist.jobs.2", force: true) { isSent }`,
+      `stopJob(id: "ada.mnist.jobs.2", force: true) { outcome }`,
       { code: "FORBIDDEN" },
     ],
   ])("%s", async (_, field, details) => {
@@ -244,11 +274,7 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
       (await sendTo(`${url}/graphql`, { headers, body })).text,
     ) as Answer<unknown>;
     expect(data).toBe(null);
-    const reported = errors.map(({ extensions: { code, outcome, outcomes } }) => ({
-      code,
-      outcome,
-      outcomes,
-    }));
+    const reported = errors.map(({ extensions: { code, outcome } }) => ({ code, outcome }));
     expect(reported).toEqual([details]);
   });
 });

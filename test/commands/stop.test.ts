@@ -20,7 +20,7 @@ const stops = runKinds.map(({ name }) => {
 });
 
 const stopOf = ({ name, field, ...command }: (typeof stops)[number], args: string) =>
-  `mutation { done: ${name}(id: "${idOf({ ...command, name, field })}", ${args}) { isSent ${field} { status isFinished } } }`;
+  `mutation { done: ${name}(id: "${idOf({ ...command, name, field })}", ${args}) { outcome ${field} { status isFinished } } }`;
 
 const RUNNING = { last_status: "running", started_at: "2026-02-01T10:00:00+01:00", finished_at: null };
 const SUCCEEDED = { ...RUNNING, last_status: "succeeded", finished_at: "2026-02-01T11:00:00+01:00" };
@@ -37,7 +37,9 @@ describe.each(stops)("$name", (stop) => {
     // What was read before may be older than the end of the run.
     await ask(`{ ${field}(id: "${idOf(stop)}") { status } }`);
     expect(await ask(stopOf(stop, `force: ${force}`))).toEqual({
-      data: { done: { isSent: status === "STOPPED", [field]: { status, isFinished: true } } },
+      data: {
+        done: { outcome: status === "STOPPED" ? "DONE" : "NOT_SENT", [field]: { status, isFinished: true } },
+      },
     });
     expect(service.inOrder()).toEqual([read, ...requests]);
   });

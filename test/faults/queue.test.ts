@@ -77,7 +77,7 @@ test("the rest of an answer that nobody reads keeps no connection from others", 
       method === "GET" ? { json: RUNNING_RECORD } : (response) => response.writeHead(200).write("{"),
     { UPSTREAM_CONNECTIONS: "1" },
   );
-  const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { isSent } }`;
+  const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { outcome } }`;
   expect(firstCodeOf(await askFor(gateway, stop))).toBe("ok");
   expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
 });

@@ -161,12 +161,12 @@ test("what a mutation returns may be deferred: it is read after the command", as
   const upstream = await startBuilt();
   const { url } = await startGateway({ upstream });
   const query = `mutation { stopExperiment(id: "ada.mnist.3", force: true) {
-    isSent ... @defer { experiment { buildJob { description } } }
+    outcome ... @defer { experiment { buildJob { description } } }
   } }`;
   const payloads = await askIncrementally(url, { query }, SIGNED_IN);
-  expect(payloads[0]).toMatchObject({ data: { stopExperiment: { isSent: true } }, hasNext: true });
+  expect(payloads[0]).toMatchObject({ data: { stopExperiment: { outcome: "DONE" } }, hasNext: true });
   expect(merge(payloads).data).toEqual({
-    stopExperiment: { isSent: true, experiment: { buildJob: { description: "A build." } } },
+    stopExperiment: { outcome: "DONE", experiment: { buildJob: { description: "A build." } } },
   });
   expect(upstream.inOrder()[0]).toBe("POST ada/mnist/experiments/3/stop");
 });

@@ -72,19 +72,18 @@ describe("a command that hides a record", () => {
     const ids = kinds.map((kind) => `"ada.mnist.${kind}.7"`);
     const fields = "status description statuses { totalCount } ... on Group { concurrency }";
     const answer = await ask(
-      `mutation { archiveRuns(ids: [${ids.join()}]) { outcomes runs { ${fields} } } }`,
+      `mutation { archiveRuns(ids: [${ids.join()}]) { results { outcome run { ${fields} } } } }`,
     );
     const run = (status: string, kind: string) => ({ status, description: `of ${kind}`, statuses: null });
     expect(answer).toEqual({
       data: {
         archiveRuns: {
-          outcomes: kinds.map(() => "DONE"),
-          runs: [
+          results: [
             run("SUCCEEDED", "experiments"),
             run("FAILED", "jobs"),
             run("RUNNING", "builds"),
             { ...run("DONE", "groups"), concurrency: null },
-          ],
+          ].map((each) => ({ outcome: "DONE", run: each })),
         },
       },
     });
@@ -125,17 +124,17 @@ describe("a command that shows a record again", () => {
     const { ask, service } = await startHiding({ readsUntilShown });
     const restored = (fields: string) =>
       ask(
-        `mutation { done: archiveRuns(ids: ["ada.mnist.experiments.7"], isArchived: false) { outcomes runs { ${fields} } } }`,
+        `mutation { done: archiveRuns(ids: ["ada.mnist.experiments.7"], isArchived: false) { results { outcome run { ${fields} } } } }`,
       );
     expect(await restored("status isFinished isArchived")).toEqual({
-      data: { done: { outcomes: ["DONE"], runs: [run] } },
+      data: { done: { results: [{ outcome: "DONE", run }] } },
     });
     expect(service.inOrder()).toEqual([
       "POST ada/mnist/experiments/7/restore",
       "GET ada/mnist/experiments/7/",
     ]);
     expect(await restored("internalId isArchived")).toEqual({
-      data: { done: { outcomes: ["DONE"], runs: [{ internalId: "7", isArchived: false }] } },
+      data: { done: { results: [{ outcome: "DONE", run: { internalId: "7", isArchived: false } }] } },
     });
     expect(service.inOrder().slice(2)).toEqual(["POST ada/mnist/experiments/7/restore"]);
   });

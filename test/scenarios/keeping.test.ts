@@ -42,8 +42,8 @@ describe("a run that is kept", () => {
         [`archiveRuns(ids: ["${run}"], isArchived: false)`, false, "restore"],
       ]) {
         const fields = "uniqueName isBookmarked isArchived";
-        expect(await ask(`mutation { done: ${mutation} { runs { ${fields} } } }`)).toEqual({
-          data: { done: { runs: [{ uniqueName, isBookmarked: true, isArchived }] } },
+        expect(await ask(`mutation { done: ${mutation} { results { run { ${fields} } } } }`)).toEqual({
+          data: { done: { results: [{ run: { uniqueName, isBookmarked: true, isArchived } }] } },
         });
         expect(calls()).toEqual([`GET ${path}/`, `POST ${path}/${end}`]);
         expect(await listed("bookmarks")).toContain(uniqueName);
@@ -124,10 +124,10 @@ test("an archived run whose record a server no longer shows is still told by its
     return path.includes("archives") ? { json: { count: 1, next: null, results: [row] } } : undefined;
   }, RELEASE_04);
   const archived = await ask(
-    `mutation { archiveRuns(ids: ["ada.mnist.jobs.3"]) { outcomes runs { id status } } }`,
+    `mutation { archiveRuns(ids: ["ada.mnist.jobs.3"]) { results { outcome run { id status } } } }`,
   );
   expect(outcomeOf(archived)).toMatchObject({
-    data: { archiveRuns: { outcomes: ["DONE"], runs: [null] } },
+    data: { archiveRuns: { results: [{ outcome: "DONE", run: null }] } },
     errors: [],
   });
   const listed = await ask(

@@ -78,7 +78,7 @@ test("commands that are not sent after a refusal do not count", async () => {
   const { gateway, time, be } = await startAway({ UPSTREAM_RATE_LIMIT: "40/60" });
   be("refusing");
   time.advance(5_000);
-  const stop = (n: number) => `s${n}: stopExperiment(id: "ada.mnist.${n}", force: true) { isSent }`;
+  const stop = (n: number) => `s${n}: stopExperiment(id: "ada.mnist.${n}", force: true) { outcome }`;
   await gateway.ask(`mutation { ${upTo(40).map(stop).join(" ")} }`);
   be("up");
   time.advance(60_000);

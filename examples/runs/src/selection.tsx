@@ -14,10 +14,14 @@ import { tagsIn } from "./tags.ts";
 const stopMutation = graphql(`
   mutation StopSelected($ids: [ID!]!) {
     stopRuns(ids: $ids) {
-      outcomes
-      runs {
-        id
-        ...Status
+      results {
+        outcome
+        code
+        message
+        run {
+          id
+          ...Status
+        }
       }
     }
   }
@@ -26,10 +30,14 @@ const stopMutation = graphql(`
 export const archiveMutation = graphql(`
   mutation ArchiveSelected($ids: [ID!]!, $isArchived: Boolean!) {
     archiveRuns(ids: $ids, isArchived: $isArchived) {
-      outcomes
-      runs {
-        id
-        isArchived
+      results {
+        outcome
+        code
+        message
+        run {
+          id
+          isArchived
+        }
       }
     }
   }
@@ -38,10 +46,14 @@ export const archiveMutation = graphql(`
 export const bookmarkMutation = graphql(`
   mutation BookmarkSelected($ids: [ID!]!, $isBookmarked: Boolean!) {
     bookmarkRuns(ids: $ids, isBookmarked: $isBookmarked) {
-      outcomes
-      runs {
-        id
-        isBookmarked
+      results {
+        outcome
+        code
+        message
+        run {
+          id
+          isBookmarked
+        }
       }
     }
   }
@@ -82,8 +94,11 @@ const PORTION = 100;
 const NAMED = 12;
 
 interface Payload {
-  readonly outcomes: readonly CommandOutcome[];
-  readonly runs: readonly unknown[];
+  readonly results: readonly {
+    readonly outcome: CommandOutcome;
+    readonly code?: string | null;
+    readonly message?: string | null;
+  }[];
 }
 
 interface Answer {
@@ -106,9 +121,9 @@ type Became = "done" | "over" | "failed";
 
 /** What became of one of them; over: it had finished before, so that its record is returned and nothing was sent. */
 function becameOf(payload: Answer["payload"], at: number): Became {
-  const outcome = payload?.outcomes[at];
-  if (outcome === "DONE") return "done";
-  return outcome === "NOT_SENT" && payload?.runs[at] ? "over" : "failed";
+  const result = payload?.results[at];
+  if (result?.outcome === "DONE") return "done";
+  return result?.outcome === "NOT_SENT" && !result.code ? "over" : "failed";
 }
 
 type Send = (ids: readonly string[]) => Promise<Answer>;
@@ -138,14 +153,20 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
     }: { to?: readonly Chosen[]; back?: (done: readonly Chosen[]) => Promise<unknown> } = {},
   ) {
     setBusy(true);
-    const all: { readonly run: Chosen; readonly became: Became }[] = [];
+    const all: { readonly run: Chosen; readonly became: Became; readonly why: string }[] = [];
     let trouble: CombinedError | undefined;
     for (let from = 0; from < to.length; from += most) {
       if (from > 0) setOutcome({ ...NOTHING, done: `${word} ${from} of ${many(to.length)}…` });
       const portion = to.slice(from, from + most);
       const answer = await send(portion.map(({ id }) => id));
       trouble ??= answer.error;
-      all.push(...portion.map((run, at) => ({ run, became: becameOf(answer.payload, at) })));
+      all.push(
+        ...portion.map((run, at) => ({
+          run,
+          became: becameOf(answer.payload, at),
+          why: answer.payload?.results[at]?.message ?? "",
+        })),
+      );
     }
     const thatAre = (which: Became) => all.flatMap(({ run, became }) => (became === which ? [run] : []));
     const taken = thatAre("done");
@@ -155,7 +176,9 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
       done: [count > 0 && `${word} ${many(count)}.`, over > 0 && `${many(over)} had finished.`]
         .filter(Boolean)
         .join(" "),
-      failed: thatAre("failed").map(({ uniqueName }) => uniqueName),
+      failed: all.flatMap(({ run: { uniqueName }, became, why }) =>
+        became === "failed" ? [why ? `${uniqueName} (${why})` : uniqueName] : [],
+      ),
       error: trouble,
     });
     setBusy(false);
@@ -185,7 +208,7 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
     (input: UpdateRunInput): Send =>
     async ([id = ""]) => {
       const { data, error: trouble } = await tag({ id, input });
-      return { payload: data?.updateExperiment && { outcomes: ["DONE"], runs: [] }, error: trouble };
+      return { payload: data?.updateExperiment && { results: [{ outcome: "DONE" }] }, error: trouble };
     };
 
   /** Those that had been bookmarked before stay so. */
@@ -270,7 +293,7 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
           Undo
         </Button>
       )}
-      {failed.length > 0 && <p>Not done: {failed.join(", ")}.</p>}
+      {failed.length > 0 && <p>Not done: {failed.join(", ")}</p>}
       <Trouble error={error} />
       <Confirm
         question={stopQuestion}

@@ -1,5 +1,5 @@
 import { type GraphQLError, locatedError } from "graphql";
-import { hasOutcome, BatchItemError, withoutStack } from "../../errors.ts";
+import { hasOutcome, withoutStack } from "../../errors.ts";
 import type { LoadedRecord } from "../field-extensions.ts";
 import { shouldYield } from "../scheduler.ts";
 import type {
@@ -166,10 +166,7 @@ function handleFieldError(
   execution: ExecutionContext,
 ): void {
   if (execution.meter.isStopped || isDropped(above)) return;
-  if (execution.onError === "HALT") {
-    const whole = error instanceof BatchItemError ? error.ofAll() : error;
-    return execution.halt(locate(whole, nodes, at, above));
-  }
+  if (execution.onError === "HALT") return execution.halt(locate(error, nodes, at, above));
   const isNull = isNullable || execution.onError === "NULL";
   // Errors with an unknown outcome are reported even above the limit.
   if (execution.meter.countError() || hasOutcome(error)) {

@@ -2,21 +2,16 @@ import { uncapital } from "../../rest/api/kinds.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Session } from "../../rest/session/session.ts";
-import { computedFromOrNull, flag, objectType, root } from "../core/builder.ts";
+import { computedFrom, computedFromOrNull, flag, objectType, root } from "../core/builder.ts";
 import { withId } from "../core/ids.ts";
 import { type RunRef, runRefs, type RunResource } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
 import { cloned, command, DeletePayload, targetOf } from "../core/mutations.ts";
+import { CommandOutcome, type Commanded, outcomeOf } from "./command-outcome.ts";
 import { isFinished, STATE } from "./status.ts";
 import { update } from "./update.ts";
 
 /* The mutations of each kind of run. A kind has the commands whose endpoints are in its row of `rest/api/kinds.ts`. */
-
-export interface Commanded {
-  /** The run after the command; null where the service does not show it. */
-  readonly run: RunResource | null;
-  readonly isSent: boolean;
-}
 
 /** Reads a run as it is now: what other operations have read may be older than its end. */
 export function readFresh(run: RunResource, session: Session): Promise<RunResource> {
@@ -39,11 +34,9 @@ function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void
     [uncapital(name)]: t.field(
       computedFromOrNull(target, "The record after the command.", ({ run }: Commanded) => run),
     ),
-    isSent: t.boolean({
-      nullable: false,
-      description: "Whether the command was sent. False if the run had already finished.",
-      resolve: ({ isSent }: Commanded) => isSent,
-    }),
+    outcome: t.field(
+      computedFrom(CommandOutcome, "`DONE`, or `NOT_SENT` if the run had already finished.", outcomeOf),
+    ),
   }));
   root.mutation(`stop${name}`, {
     type,

@@ -1,9 +1,17 @@
-import type { InputShapeFromFields } from "@pothos/core";
-import { InputError, BatchItemError, GatewayError } from "../../errors.ts";
+import type { FieldMap, InputShapeFromFields, ObjectRef } from "@pothos/core";
+import { InputError, GatewayError } from "../../errors.ts";
 import { type Command, notOffered } from "../../rest/api/endpoint.ts";
 import { type RunKind as Row, runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { arg, builder, computedFrom, enumType, objectType, root } from "../core/builder.ts";
+import {
+  arg,
+  computedFrom,
+  computedFromOrNull,
+  exposed,
+  objectType,
+  type PothosTypes,
+  root,
+} from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { ANY_KIND, resolveRunId, idOf, requires } from "../core/ids.ts";
@@ -20,16 +28,15 @@ import {
   readBefore,
   sendFor,
 } from "../core/mutations.ts";
-import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-mutations.ts";
+import { CommandOutcome, type CommandResult, ErrorCode, outcomeOf } from "./command-outcome.ts";
+import { forceArg, hasFinished, readFresh, STOPS } from "./run-mutations.ts";
 
 /*
  * Root fields for runs of any kind: the look-up, and for each command that all kinds have a mutation of several, of which some can
  * fail.
  */
 
-/** The outcome of one command: a result, or the error of the service. */
-type Outcome<Result> = Result | GatewayError;
-type Outcomes = readonly Outcome<Commanded>[];
+type OrError<Value> = Value | GatewayError;
 
 interface ManyCommand {
   readonly endpointOf: (row: Row) => Command<RunAddress, undefined> | undefined;
@@ -61,7 +68,7 @@ function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand
   return endpoint;
 }
 
-const orError = <Value>(promise: Promise<Value>): Promise<Outcome<Value>> =>
+const orError = <Value>(promise: Promise<Value>): Promise<OrError<Value>> =>
   promise.catch((error: unknown) => {
     if (error instanceof GatewayError) return error;
     throw error;
@@ -80,10 +87,14 @@ function groupsOf(named: readonly RunResource[], { forMany }: ManyCommand, { ser
 }
 
 /**
- * Sends a command once for each run, side by side, or once for many. Gives an outcome for each id, in their order. A command for
+ * Sends a command once for each run, side by side, or once for many. Returns a result for each id, in their order. A command for
  * many passes over ids that do not exist: so their records are read first, as are those that may be left as they are.
  */
-async function sendToEach(ids: readonly string[], command: ManyCommand, context: Context): Promise<Outcomes> {
+async function sendToEach(
+  ids: readonly string[],
+  command: ManyCommand,
+  context: Context,
+): Promise<readonly RunResult[]> {
   const { session } = context;
   const { forMany, isLeft, keys, after = unread } = command;
   if (ids.length < 1 || ids.length > MAX_IDS)
@@ -100,12 +111,12 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
       Promise.all(group.map(async (run) => ({ run, now: await orError(prepare(run, group)) }))),
     ),
   );
-  const outcomes = new Map<string, Outcome<Commanded> | Promise<Outcome<Commanded>>>();
+  const results = new Map<string, CommandResult | Promise<CommandResult>>();
   for (const group of groups) {
     const wanted: RunResource[] = [];
     for (const { run, now } of group)
-      if (now instanceof GatewayError) outcomes.set(idOf(run), now);
-      else if (isLeft?.(now)) outcomes.set(idOf(run), { run: now, isSent: false });
+      if (now instanceof GatewayError) results.set(idOf(run), now);
+      else if (isLeft?.(now)) results.set(idOf(run), { run: now, isSent: false });
       else wanted.push(now);
     const [first] = wanted;
     if (!first) continue;
@@ -116,68 +127,104 @@ async function sendToEach(ids: readonly string[], command: ManyCommand, context:
         : sendFor(first, endpointFor(first, command, context), context),
     );
     for (const each of wanted) {
-      const outcome = sending.then(async (sent) =>
+      const result = sending.then(async (sent) =>
         sent instanceof GatewayError ? sent : { run: await after(each), isSent: true },
       );
-      outcomes.set(idOf(each), outcome);
+      results.set(idOf(each), result);
     }
   }
-  // Safe: each has an outcome.
-  return Promise.all(named.map((each) => outcomes.get(idOf(each)) as Outcome<Commanded>));
+  return Promise.all(
+    named.map(async (each, index) => ({
+      requestedId: ids[index] ?? "",
+      // Safe: each has a result.
+      result: (await results.get(idOf(each))) as CommandResult,
+    })),
+  );
 }
 
-const CommandOutcome = enumType("CommandOutcome", "What became of a command for one of several runs.", {
-  DONE: "The service accepted it.",
-  REFUSED: "The service refused it.",
-  NOT_SENT: "It was not sent: the run had finished, or cannot be commanded now.",
-  UNKNOWN: "It may have taken effect. Read the run before you repeat it.",
-});
-
-function wordOf(outcome: Outcome<Commanded>): typeof CommandOutcome.$inferType {
-  if (!(outcome instanceof GatewayError)) return outcome.isSent ? "DONE" : "NOT_SENT";
-  const { outcome: unknown, upstream } = outcome.details;
-  if (unknown) return "UNKNOWN";
-  // Before a command is sent, the record is read.
-  return upstream?.method !== "GET" && upstream?.status !== undefined ? "REFUSED" : "NOT_SENT";
+/** The result of a command for one of several runs, with the id by which it was requested. */
+interface RunResult {
+  readonly requestedId: string;
+  readonly result: CommandResult;
 }
 
-/** The result of each, or its error as that of an item of a list, which includes the outcomes of the others. */
-const eachOf =
-  <Result>(resultOf: (run: RunResource) => Result) =>
-  (outcomes: Outcomes): Promise<Result | null>[] =>
-    outcomes.map(async (outcome) => {
-      if (outcome instanceof GatewayError) throw new BatchItemError(outcome, outcomes.map(wordOf));
-      return outcome.run && resultOf(outcome.run);
-    });
+const failureOf = ({ result }: RunResult): GatewayError | null =>
+  result instanceof GatewayError ? result : null;
 
-const outcomes = computedFrom(
-  [CommandOutcome],
-  "What became of each, in the order of the ids.",
-  (all: Outcomes) => all.map(wordOf),
+const runOf = ({ result }: RunResult): RunResource | null =>
+  result instanceof GatewayError ? null : result.run;
+
+const resultType = <Fields extends FieldMap>(
+  name: string,
+  own: (t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, RunResult>) => Fields,
+) =>
+  objectType<RunResult>(name, "The result of a command for one of several runs.", (t) => ({
+    requestedId: t.id(exposed("requestedId", "The id as it was given.")),
+    outcome: t.field(
+      computedFrom(CommandOutcome, "The outcome of the command.", ({ result }: RunResult) =>
+        outcomeOf(result),
+      ),
+    ),
+    code: t.field(
+      computedFromOrNull(
+        ErrorCode,
+        "The code of its error; null if it was done, or the run had finished.",
+        (result: RunResult) => failureOf(result)?.code ?? null,
+      ),
+    ),
+    message: t.field(
+      computedFromOrNull(
+        "String",
+        "The message of its error; null without one.",
+        (result: RunResult) => failureOf(result)?.message ?? null,
+      ),
+    ),
+    retryAfterSeconds: t.field(
+      computedFromOrNull(
+        "Int",
+        "Seconds after which to try again; null if that is not known.",
+        (result: RunResult) => failureOf(result)?.details.retryAfterSeconds ?? null,
+      ),
+    ),
+    ...own(t),
+  }));
+
+const payloadWith = (name: string, description: string, type: ObjectRef<PothosTypes, RunResult>) =>
+  objectType<readonly RunResult[]>(name, description, (t) => ({
+    results: t.field(
+      computedFrom([type], "One for each id, in their order.", (results: readonly RunResult[]) => results),
+    ),
+  }));
+
+const RunsPayload = payloadWith(
+  "RunsPayload",
+  "Payload of a command on several runs.",
+  resultType("RunResult", (t) => ({
+    run: t.field({
+      type: Run,
+      nullable: true,
+      description: "The record after the command; null if it failed.",
+      resolve: runOf,
+    }),
+  })),
 );
 
-const RunsPayload = objectType<Outcomes>("RunsPayload", "Payload of a command on several runs.", (t) => ({
-  runs: t.field({
-    type: [Run],
-    nullable: { list: false, items: true },
-    description: "The records after the command, in the order of the ids; null with an error if it failed.",
-    resolve: eachOf((run) => run),
-  }),
-  outcomes: t.field(outcomes),
-}));
-
-const DeleteRunsPayload = builder.objectRef<Outcomes>("DeleteRunsPayload").implement({
-  description: "Payload of a command that deletes several runs.",
-  fields: (t) => ({
-    deletedIds: t.field({
-      type: ["ID"],
-      nullable: { list: false, items: true },
-      description: "Global ids of the deleted, in the order of the ids; null with an error if it failed.",
-      resolve: eachOf(idOf),
-    }),
-    outcomes: t.field(outcomes),
-  }),
-});
+const DeleteRunsPayload = payloadWith(
+  "DeleteRunsPayload",
+  "Payload of a command that deletes several runs.",
+  resultType("DeleteRunResult", (t) => ({
+    deletedId: t.field(
+      computedFromOrNull(
+        "ID",
+        "Global id of the deleted run; null if it was not deleted.",
+        (result: RunResult) => {
+          const run = runOf(result);
+          return run && idOf(run);
+        },
+      ),
+    ),
+  })),
+);
 
 root.query("run", {
   type: Run,
@@ -228,7 +275,7 @@ root.mutation("archiveRuns", {
   args: archiveArgs,
   ...withKeys(({ ids, isArchived }: InputShapeFromFields<typeof archiveArgs>, context, keysOf) => {
     const name = isArchived ? "archive" : "restore";
-    const keys = keysOf("runs");
+    const keys = keysOf("results", "run");
     const command: ManyCommand = {
       endpointOf: ({ optional }) => optional?.[name],
       keys: isArchived ? keys : undefined,
