@@ -160,7 +160,7 @@ function changesSince(version: string): string {
   const [since = ""] = text.split(`\n## [${version}]`, 1);
   return since
     .split(/^(?=##)/m)
-    .filter((section) => /^### (?:Changed|Removed)\n/.test(section))
+    .filter((section) => /^### (?:Changed|Removed|From [\d.]+ to [\d.]+)\n/.test(section))
     .join("");
 }
 

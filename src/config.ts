@@ -22,7 +22,7 @@ import {
   whole,
 } from "./config/values.ts";
 
-/** All settings. docs/settings.md has them in this order, with what each means. */
+/** All settings. docs/settings.md explains them in the same order. */
 const Environment = z.object({
   UPSTREAM_URL: httpUrl.optional(),
   UPSTREAM_PROFILE: z.string().transform(profileOf).optional(),
@@ -75,13 +75,13 @@ const Environment = z.object({
 
 export const SETTINGS: readonly string[] = Object.keys(Environment.shape);
 
-/** The settings as they were read, and the fixed limits. */
+/** The parsed settings, and the fixed limits. */
 export type Config = z.output<typeof Environment> & FixedLimits;
 
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
 
-/** Invalid settings. The message has one line per issue, with the variable's name and never its value. */
+/** The settings are invalid. The message has one line per issue, with the name of the variable and never its value. */
 export class ConfigError extends Error {}
 
 /** Reads the environment. Throws `ConfigError` with all issues at once. */
@@ -91,7 +91,7 @@ export function readConfig(environment: Environment): Config {
   const issuesOfValues = result.success
     ? upstreamIssues(result.data)
     : result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  // Names the variable that was set.
+  // An issue names the variable that was set, which may be `NAME_FILE`.
   const named = issuesOfValues.map((issue) => issue.replace(/^\w+/, (name) => files.get(name) ?? name));
   const all = [...issues, ...named, ...demoIssues(values)];
   if (result.success && all.length === 0) return { ...fixedLimitsFor(result.data), ...result.data };
@@ -127,7 +127,7 @@ function upstreamIssues(settings: z.output<typeof Environment>): string[] {
     createSecureContext({ ca, cert, key });
     return [];
   } catch (error) {
-    // Such as ERR_SSL_EE_KEY_TOO_SMALL.
+    // The code of OpenSSL, such as ERR_SSL_EE_KEY_TOO_SMALL.
     const code = systemCodeOf(error);
     const first = "the first certificate in UPSTREAM_CERT_FILE";
     if (code.includes("_KEY_") && code.endsWith("_MISMATCH"))

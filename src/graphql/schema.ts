@@ -4,9 +4,9 @@ import { prefetchResources } from "./core/prefetch.ts";
 import { serveSubgraph, toSubgraphSchema } from "./federation/subgraph.ts";
 import { rename, renameDocument, type Renames, wordsOf } from "./federation/rename.ts";
 
-// Each file adds its types and fields to the builder. Without its line here they do not exist. Root fields stand in this order,
-// and so do they where GraphiQL completes them: it compares their numbers as texts, so that `experiment` (10) comes before
-// `experimentJob` (8), and `project` (14) before `projects` (4).
+// Each file adds its types and fields to the builder. Types and fields of a file that is not imported here do not exist. The order of the
+// imports is the order of the root fields. GraphiQL completes root fields in this order, but compares their indexes as strings, so that
+// `experiment` (10) comes before `experimentJob` (8), and `project` (14) before `projects` (4).
 import "./types/interfaces.ts";
 import "./types/entity.ts";
 import "./types/user.ts";
@@ -45,11 +45,11 @@ const build = (): GraphQLSchema => prefetchResources(toSubgraphSchema());
 
 export const schema = serveSubgraph(build());
 
-/** The schema with other names of types: only what stands in documents, results and SDL follows them. */
+/** The schema with renamed types. Only documents, results and SDL use the new names. */
 export const schemaFor = (renames: Renames): GraphQLSchema =>
   Object.keys(renames).length === 0 ? schema : serveSubgraph(rename(build(), renames));
 
-/** Renames what a document of this package names, as `schemaFor` does. */
+/** Returns a function that renames the types and root fields in a document of this package, as `schemaFor` renames them in the schema. */
 export function documentsFor(renames: Renames): (text: string) => string {
   if (Object.keys(renames).length === 0) return (text) => text;
   const words = wordsOf(schema, renames);

@@ -11,12 +11,12 @@ import { isEqual, isSameScalar } from "../core/cooperative-algorithms.ts";
 import { finite } from "../types/series.ts";
 import { type Column, columnsOf, type Row } from "./run-figures.ts";
 
-/* Several experiments side by side. */
+/* The comparison of several experiments. */
 
-/** The values of runs under a name. `of` is the number of compared runs, of which some may lack a value. */
+/** The values of runs for a name. `of` is the number of compared runs, some of which may lack a value. */
 type Compared = ResultOf<typeof comparedIn>;
 
-/** A value for each of the compared runs, or `none`. `valueAt` receives the index among those that have one. */
+/** A value for each of the compared runs, or `none`. `valueAt` receives the index among the runs with a value. */
 function inAll<Each>({ rows, of }: Compared, none: Each, valueAt: (index: number) => Each): Each[] {
   const all = Array.from({ length: of }, () => none);
   for (const [index, row] of rows.entries()) all[row] = valueAt(index);
@@ -31,7 +31,7 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
       type: ["JSON"],
       nullable: { list: false, items: true },
       description: "Value of each run, in the order of `runs`.",
-      // Many runs that have nothing in common would have far more of these than values.
+      // Runs without common names would have far more missing values than values.
       resolve: (compared) => inAll(compared, null, (index) => compared.values[index]),
     }),
     arePresent: t.booleanList({
@@ -61,7 +61,7 @@ const RunComparison = builder.objectRef<Awaited<ReturnType<typeof compare>>>("Ru
   }),
 });
 
-/** The keys of the record for the origin of a run, by the names of their fields. */
+/** The keys of the record that describe the origin of a run, by the names of their fields. */
 const ORIGIN = {
   user: "user",
   experimentGroup: "experiment_group",
@@ -97,7 +97,7 @@ const originOf = (all: readonly Row[]): Column[] =>
     return { name, values: rows.map((row) => all[row]?.[key]), rows };
   });
 
-/** Reads one of the runs; null if it does not exist. An error says which, as `extensions.reference`. */
+/** Reads one of the runs; null if it does not exist. An error names the run in `extensions.reference`. */
 const loadNamed = (run: ExperimentResource, session: Context["session"]) =>
   load(requireVerification(run), COMPARED_KEYS, session)
     .catch(nullIfNotFound)

@@ -8,39 +8,39 @@ import { finite } from "../types/series.ts";
 import { type RunStatus, statusOf } from "../types/status.ts";
 import { medianOf, Moments, rankCorrelation } from "./statistics.ts";
 
-/* Statistics of a list of runs: the columns of its rows, and values that are computed from them in steps. */
+/* Statistics of a list of runs: the columns of its rows, and values that are computed from the columns in steps. */
 
-/** An experiment, as a row of the list has it. */
+/** An experiment as a row of the list. */
 export type Row = Partial<ExperimentRecord>;
 
 /** The keys of parameters and of metrics. */
 export type ColumnKey = "declarations" | "last_metric";
 
-/** The values that rows have under a name. */
+/** The values that rows have for a name. */
 export interface Column {
   readonly name: string;
   readonly values: readonly unknown[];
-  /** The indexes of their rows. */
+  /** The indexes of the rows with these values. */
   readonly rows: readonly number[];
 }
 
-/** Memory of a column, and of each of its values, counted as bytes of JSON. */
+/** Memory of a column, and of each value of a column, counted as bytes of JSON. */
 const BYTES = { column: 250, value: 14 };
 
-/** The columns of some rows, in order of their names: one reading of the rows for all figures that need them. */
+/** The columns of some rows, in order of their names. The rows are read once for all statistics. */
 export const columnsOf = (
   rows: readonly Row[],
   key: ColumnKey,
   context: Pick<Context, "memoized">,
 ): Promise<readonly Column[]> => context.memoized(rows, ["columns", key], () => makeColumns(rows, key));
 
-/** Takes as long as there are values, however many names they have. */
+/** Takes time proportional to the number of values, however many names they have. */
 function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Column[]> {
   const columns = new Map<string, { name: string; values: unknown[]; rows: number[] }>();
   for (const [index, row] of rows.entries())
     yield* forEach(entriesOf(row[key]), ([name, value]) => {
       const column = columns.get(name) ?? { name, values: [], rows: [] };
-      // Two ways through objects can have the same name.
+      // Two paths through nested objects can have the same name.
       if (column.rows.at(-1) === index) return 0;
       column.rows.push(index);
       if (column.values.push(value ?? null) > 1) return BYTES.value;
@@ -50,10 +50,10 @@ function* makeColumns(rows: readonly Row[], key: ColumnKey): Steps<readonly Colu
   return yield* sorted([...columns.values()], byName);
 }
 
-/** Memory of a figure, counted as bytes of JSON. */
+/** Memory of one computed statistic, counted as bytes of JSON. */
 const FIGURE_BYTES = 100;
 
-/** Of equal counts the first one comes first. */
+/** Compares by count, largest first. The sort is stable, so that equal counts keep their order. */
 const mostFrequentFirst = (one: { count: number }, other: { count: number }): number =>
   other.count - one.count;
 
@@ -114,8 +114,8 @@ export const statisticsOf = (columns: readonly Column[], names: readonly string[
   });
 
 /**
- * The keys besides parameters by which runs are grouped: the values of a run, under each of which it counts. Undefined where it has
- * none, as for a parameter that it lacks.
+ * The keys besides parameters by which runs are grouped, with functions that return the values of a run. A run counts for each of its values.
+ * Undefined if the run has no value, as for a missing parameter.
  */
 const COLUMN_KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = {
   status: ({ last_status }) => [statusOf(last_status)],
@@ -124,7 +124,7 @@ const COLUMN_KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = 
   tag: ({ tags }) => (tags && tags.length > 0 ? [...new Set(tags)] : [undefined]),
 };
 
-/** The prefix of a parameter whose name is one of those keys. */
+/** The prefix for a parameter whose name is also one of these keys. */
 const PARAMETER_PREFIX = "param.";
 
 function valuesBy(name: string, row: Row): readonly unknown[] {
@@ -135,13 +135,13 @@ function valuesBy(name: string, row: Row): readonly unknown[] {
   ];
 }
 
-/** Characters of JSON that are written between two pauses. */
+/** Maximum characters of JSON that are written between two pauses. */
 const CHARACTERS_PER_SLICE = 20_000;
 
 /** The runs with each combination of values, the most frequent first. */
 export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly records: Row[] }>();
-  /** The different values by their JSON. Their numbers identify combinations, however long the values are. */
+  /** The distinct values by their JSON. The number of a value identifies it in combinations, however long the value is. */
   const ordinals = new Map<string | undefined, number>();
   let [written, bytes] = [0, 0];
   const ordinalOf = (value: unknown): number => {
@@ -163,7 +163,7 @@ export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
       yield bytes;
       [written, bytes] = [0, 0];
     }
-    // Of these only the tags can be several.
+    // Only tags can have several values per run.
     const several = Math.max(
       0,
       choices.findIndex(({ length }) => length > 1),
@@ -187,18 +187,18 @@ export function* groupsOf(rows: readonly Row[], by: readonly string[]) {
   return yield* makeEach(inOrder, function* ({ values, records }) {
     yield;
     const named = by.map((name, index) => ({ name, value: values[index] }));
-    // Null is a value.
+    // Null is a value of its own.
     return { values: named.filter(({ value }) => value !== undefined), count: records.length, records };
   });
 }
 
-/** A number, or what stands for one. */
+/** A number, or a value that represents a number. */
 const numberOf = (value: unknown): number | null =>
   typeof value === "boolean" ? Number(value) : finite(value);
 
 const measured = (row: Row, metric: string): number | null => finite(valueAt(row.last_metric, metric));
 
-/** How a metric goes with each parameter that has numbers, the strongest first. */
+/** The correlations of a metric with each numeric parameter, the strongest first. */
 export function* importanceOf(columns: readonly Column[], rows: readonly Row[], metric: string) {
   const measures: (number | null)[] = [];
   yield* forEach(rows, (row) => void measures.push(measured(row, metric)));
@@ -219,7 +219,7 @@ export function* importanceOf(columns: readonly Column[], rows: readonly Row[], 
   );
 }
 
-/** The index of the row with the smallest or largest value, the first of equal ones; null when none has a finite one. */
+/** The index of the row with the smallest or largest value, the first of equal values; null when no row has a finite value. */
 export function* bestOf(
   rows: readonly Row[],
   metric: string,

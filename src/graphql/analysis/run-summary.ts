@@ -23,11 +23,11 @@ import {
   statusesOf,
 } from "./run-figures.ts";
 
-/* Figures over a list of experiments. Each is computed from the rows of the list when it is selected, in time slices. */
+/* Statistics of a list of experiments. Each is computed from the rows of the list when it is selected, in time slices. */
 
 const MAX_SCAN = 10_000;
 
-/** Most names that runs are grouped by. */
+/** Maximum names by which runs are grouped. */
 const MAX_GROUP_KEYS = 5;
 
 type Runs = WholeList<ExperimentResource, Row>;
@@ -99,7 +99,7 @@ const ParameterImportance = builder
     }),
   });
 
-/** Throws `GatewayError` where the rows of this server's lists lack one of these keys. */
+/** Throws `GatewayError` if the rows of this server's lists lack one of these keys. */
 function requireInRows({ server }: Context, ...keys: readonly ColumnKey[]): void {
   const missing = keys.find((key) => !isInRows(server, kinds.experiment.records, key));
   if (missing)
@@ -119,7 +119,7 @@ async function metricsOf({ records }: OfRuns, names: readonly string[] | null | 
   return context.memoized(records, ["metrics", names], () => statisticsOf(columns, names));
 }
 
-/** A group, with the names of the metrics whose statistics are wanted. */
+/** A group, with the names of the metrics whose statistics are selected. */
 interface Group extends ResultOf<typeof groupsOf> {
   readonly metrics: readonly string[] | null | undefined;
 }
@@ -229,7 +229,7 @@ builder.objectField(runListOf(Experiment.name).type, "summary", (t) =>
     resolve: ({ readAll }, { scan }) => {
       const most = within("scan", scan, { from: 1, to: MAX_SCAN });
       if (!readAll) throw new TypeError("expected a list that can be read as a whole");
-      // Safe: the list is one of experiments.
+      // Safe: the list contains experiments.
       return readAll(most) as Promise<Runs>;
     },
   }),

@@ -1,10 +1,10 @@
-/* Statistics of finite numbers. Own code: what is needed is a page long, and packages of statistics are many times that. */
+/* Statistics of finite numbers. Own code: the needed functions fit on a page, and packages of statistics have many times their size. */
 
-/** Above this the squares of numbers are infinite: they are added in a larger unit. */
+/** Numbers above this are added in a larger unit, because their squares would be infinite. */
 const LARGE = 1e150;
 const UNIT = 2 ** 540;
 
-/** Count, mean, deviation and range of numbers, added one by one by Welford's method: exact also where they are close together. */
+/** Count, mean, deviation and range of numbers, which are added one by one. Welford's method is exact even for numbers close together. */
 export class Moments {
   count = 0;
   min = Number.POSITIVE_INFINITY;
@@ -29,12 +29,12 @@ export class Moments {
     if (given > this.max) this.max = given;
   }
 
-  /** Null of no number. */
+  /** The mean; null without numbers. */
   mean(): number | null {
     return this.count === 0 ? null : finiteOrNull(this.#mean * this.#unit);
   }
 
-  /** Standard deviation of a sample (divided by n - 1); null of fewer than two numbers, and where it is too large to be a number. */
+  /** Standard deviation of a sample (divided by n - 1); null for fewer than two numbers, and if it is too large for a double. */
   standardDeviation(): number | null {
     return this.count < 2 ? null : finiteOrNull(Math.sqrt(this.#squares / (this.count - 1)) * this.#unit);
   }
@@ -43,7 +43,7 @@ export class Moments {
 /** A finite number; null for one that has become infinite. */
 const finiteOrNull = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
-/** The middle number, or the mean of the two in the middle; null of none. */
+/** The median: the middle number, or the mean of the two middle numbers; null without numbers. */
 export function medianOf(values: readonly number[]): number | null {
   if (values.length === 0) return null;
   const sorted = Float64Array.from(values).toSorted();
@@ -67,7 +67,7 @@ function ranksOf(values: readonly number[]): Float64Array {
   return ranks;
 }
 
-/** Spearman's rank correlation of pairs, -1 to 1. Null of fewer than two pairs, and where one side is the same in all of them. */
+/** Spearman's rank correlation of pairs, -1 to 1; null for fewer than two pairs, and if one side is the same in all pairs. */
 export function rankCorrelation(xs: readonly number[], ys: readonly number[]): number | null {
   const [ranksOfX, ranksOfY] = [ranksOf(xs), ranksOf(ys)];
   const mean = (xs.length + 1) / 2;

@@ -29,7 +29,7 @@ export type PothosTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder
 
 export type Inputs = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
 
-/** A type of objects that are no resources. */
+/** Defines a type whose objects are not resources. */
 export const objectType = <Shape>(
   name: string,
   description: string,
@@ -71,35 +71,35 @@ export const root: {
   subscription: (name, options) => builder.subscriptionField(name, (t) => t.field(options)),
 };
 
-/** A value of an object that is no resource, unchanged: `count: t.int(shown("count", "Number of runs."))`. */
+/** A non-null field that returns a property of its object unchanged: `count: t.int(exposed("count", "Number of runs."))`. */
 export const exposed = <const Key extends string>(key: Key, description: string) => ({
   ...exposedOrNull(key, description),
   nullable: false as const,
   resolve: <Value>(object: Readonly<Record<Key, Value>>): Value => object[key],
 });
 
-/** The same where it may be null or absent. */
+/** A field that returns a property of its object unchanged, which may be null or absent. */
 export const exposedOrNull = <const Key extends string>(key: Key, description: string) => ({
   description,
   extensions: { property: key } satisfies FieldExtensions,
   resolve: <Value>(object: { readonly [Each in Key]?: Value }) => object[key],
 });
 
-/** A value that follows from such an object: `length: t.field(derived("Int", "Length.", ({ items }) => items.length))`. */
+/** A non-null field that is computed from its object: `length: t.field(computedFrom("Int", "Length.", ({ items }) => items.length))`. */
 export const computedFrom = <Type extends TypeParam<PothosTypes>, Shape, Args, Value>(
   type: Type,
   description: string,
   resolve: (object: Shape, args: Args, context: Context) => Value,
 ) => ({ ...computedFromOrNull(type, description, resolve), nullable: false as const });
 
-/** The same where it may be null. */
+/** A nullable field that is computed from its object. */
 export const computedFromOrNull = <Type extends TypeParam<PothosTypes>, Shape, Args, Value>(
   type: Type,
   description: string,
   resolve: (object: Shape, args: Args, context: Context) => Value,
 ) => ({ type, description, resolve });
 
-/** A documented key of an object that is kept as received: null where its value does not pass the check. */
+/** A field for a documented key of an object that was not decoded: null if the value does not pass the check. */
 export const checkedProperty = <Value>(key: string, check: Check<Value>, description: string) => ({
   description,
   resolve: ({ [key]: value }: ByName) => (check(value) ? (value ?? null) : null),

@@ -16,18 +16,18 @@ import {
 import type { Context } from "./context.ts";
 
 /*
- * Relay connections, forward only. Own code instead of Pothos' Relay plugin, which defines its own `Node` and global ids;
- * both mean something else here.
+ * Relay connections, forward only. Own code instead of Pothos' Relay plugin, which defines its own `Node` and global ids; both have another
+ * meaning here.
  */
 
-/** A page of a list. Cursors are created when they are selected: a page has hundreds. */
+/** A page of a list. Cursors are created when they are selected, because a page has hundreds. */
 export interface Connection<Node> extends Omit<Slice<unknown>, "items"> {
   readonly nodes: LazyList<Node>;
   /** Reads the list from its beginning, up to `most` items; absent for lists without statistics. */
   readonly readAll?: (most: number) => Promise<WholeList<Node>>;
 }
 
-/** A whole list: its records, of which hardly any becomes a node. */
+/** A whole list: its records, and a function that creates nodes, because only a few records become nodes. */
 export interface WholeList<Node, Item extends object = object> {
   readonly records: readonly Item[];
   readonly nodeAt: (index: number) => Node | null;
@@ -75,7 +75,7 @@ export function connectionOf<
   type Node = Ref["$inferType"];
   const EdgeType = objectType<Edge<Node>>(`${name}Edge`, "An item with its cursor.", (t) => ({
     cursor: t.field(computedFrom("String", "Cursor of the item.", ({ index, cursorAt }) => cursorAt(index))),
-    // Safe: the node has the ref's type, which Pothos cannot infer from a type parameter. The same applies below.
+    // Safe: the node has the type of the ref, which Pothos cannot infer from a type parameter. The same applies below.
     node: t.field(computedFrom(node, "Item.", (edge) => edge.node as never)),
   }));
   return objectType<Connection<Node>>(`${name}Connection`, description, (t) => ({
@@ -84,7 +84,7 @@ export function connectionOf<
       nullable: false,
       description: "Items, each with its cursor.",
       resolve: ({ nodes, cursorAt }) =>
-        // Safe: Pothos expects an array; the engine completes these as one.
+        // Safe: Pothos expects an array, but the engine completes a `LazyList` in the same way.
         new LazyList(nodes.length, (index) => ({ node: nodes.at(index), index, cursorAt })) as never,
     }),
     nodes: t.field(computedFrom([node], "Items.", ({ nodes }) => nodes as never)),
@@ -117,7 +117,7 @@ export const pageArgs = {
   after: arg.string({ description: "Cursor after which the page begins." }),
 };
 
-/** These arguments and `offset`, of lists that tables with page numbers show. */
+/** The arguments of a page and `offset`, for lists that clients show in tables with page numbers. */
 export const offsetArgs = {
   ...pageArgs,
   offset: arg.int({
@@ -130,7 +130,7 @@ export type PageArgs = InputShapeFromFields<typeof offsetArgs>;
 /** Farthest offset: no list is that long. */
 const MAX_OFFSET = 999_999_999;
 
-/** Converts the arguments to the request for a slice. Throws `InputError`, and `GatewayError` for an offset that cannot be. */
+/** Converts the arguments to the request for a slice. Throws `InputError`, and `GatewayError` for an offset if the server has none. */
 export function sliceRequest(
   { first = null, after = null, offset = null }: PageArgs,
   { gateway, session }: Pick<Context, "gateway" | "session">,

@@ -33,7 +33,7 @@ export interface Context extends TracedContext {
   readonly at: ((path: ResponsePath) => Context) | null;
   /** Runs long work in time slices, fairly among callers. Never resolves when the operation is stopped. */
   readonly runCooperatively: <Result>(steps: Steps<Result>) => Promise<Result>;
-  /** Runs it once for all fields of the operation with the same source and the same arguments. */
+  /** Runs the steps once for all fields of the operation with the same source and the same arguments. */
   readonly memoized: <Result>(
     source: object,
     args: readonly unknown[],
@@ -41,7 +41,7 @@ export interface Context extends TracedContext {
   ) => Promise<Result>;
 }
 
-/** The context in which a subscription begins. Its events are executed in contexts of their own. */
+/** The context in which a subscription begins. Each event is executed in a context of its own. */
 export interface StreamContext extends Context {
   readonly live: CallerLive;
 }

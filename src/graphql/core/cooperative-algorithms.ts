@@ -1,6 +1,6 @@
 import { forEach, type Steps } from "./steps.ts";
 
-/* Work on many values in steps of at most a few milliseconds. */
+/* Sorting and comparison of many values, in steps of at most a few milliseconds. */
 
 type Compare<Item> = (one: Item, other: Item) => number;
 
@@ -8,10 +8,10 @@ export const compareText: Compare<string> = (one, other) => (one < other ? -1 : 
 
 export const byName: Compare<{ readonly name: string }> = (one, other) => compareText(one.name, other.name);
 
-/** Items that are sorted, merged or compared between two pauses. */
+/** Number of items that are sorted, merged or compared between two pauses. */
 const COMPARISON_STRIDE = 1_000;
 
-/** Sorts items: parts of them, which are then merged in pairs. */
+/** Sorts items: first in parts, which are then merged in pairs. */
 export function* sorted<Item extends object | string>(
   items: readonly Item[],
   compare: Compare<Item>,
@@ -47,7 +47,7 @@ function* mergedOf<Item extends object | string>(
   return merged.concat(other.slice(second));
 }
 
-/** The first items in an order: at most `most`. */
+/** The first items in an order, at most `most`. */
 export function* firstOf<Item>(items: Iterable<Item>, most: number, compare: Compare<Item>): Steps<Item[]> {
   let first: Item[] = [];
   yield* forEach(items, (item) => {
@@ -76,7 +76,7 @@ function pairsOf(one: unknown, other: unknown): Pairs | null {
   return { ones: valuesOf(one), others: valuesOf(other), next: 0 };
 }
 
-/** Whether two scalars are equal: 0 and -0 are, and NaN and NaN. */
+/** Whether two scalars are equal. 0 equals -0, and NaN equals NaN. */
 export const isSameScalar = (one: unknown, other: unknown): boolean => one === other || Object.is(one, other);
 
 /** Whether two values of JSON are equal, whatever the order of their keys. */

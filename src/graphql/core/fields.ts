@@ -19,10 +19,10 @@ type Resolver = (
   context: Context,
 ) => unknown;
 
-/** Characters of the references to one kind that are remembered. */
+/** Maximum total length of the cached references to one kind, in characters. */
 const REMEMBERED_CHARACTERS = 50_000;
 
-/** Resolves references. The rows of a list repeat a few of them, and resources with nothing but a name are the same for all. */
+/** Resolves references to a kind. Resources are cached, because the rows of a list repeat a few references, whose resources are equal. */
 function referenceTo(target: Kind, key: string): FromRecord {
   const known = new LRUCache<string, Resource>({ maxSize: REMEMBERED_CHARACTERS });
   return ({ [key]: reference }) => {
@@ -50,7 +50,7 @@ const fromRecord =
   (keys: readonly string[], compute: FromRecord): Resolver =>
   (resource, args, context) => {
     if (isLoaded(resource, keys, context.server)) return compute(resource.loaded, resource, args, context);
-    // The record is loaded for the object, not for its field.
+    // In the trace, the read belongs to the path of the object, not to the path of the field.
     const above = context.path?.parent;
     const { session } = (above && context.at?.(above)) ?? context;
     return load(resource, keys, session).then((record) => compute(record, resource, args, context));
@@ -66,7 +66,7 @@ export type ResourceRef<R extends object, At extends Address> = ObjectRef<Pothos
   readonly kind: Kind<R, At>;
 };
 
-/** A root field that is resolved with the keys of records that are selected of its result. */
+/** A root field whose resolver receives the record keys that are selected in its result. */
 export const withKeys = <Args, Out>(
   resolve: (args: Args, context: Context, keysOf: KeysOf) => Promise<Out>,
 ) => ({
@@ -80,11 +80,11 @@ export const withKeys = <Args, Out>(
   resolve: startedByEngine,
 });
 
-/** Creates the field helpers of one kind. `R` is its record, with the service's spelling of keys. */
+/** Creates the field helpers of one kind. `R` is the record of the kind, with the service's spelling of keys. */
 export function fieldsOf<R extends object, At extends Address = Address>(_kind?: Kind<R, At>) {
   type From = Resource<R, At>;
 
-  /** What the engine needs to know of a field, and its resolver. */
+  /** The extensions and the resolver of a field. */
   const from = <Out, Args>(extensions: FieldExtensions, resolve: Resolver) => ({
     extensions: { ...extensions },
     // Safe: each helper below declares its functions with exactly these types.
@@ -129,7 +129,7 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
       compute: (resource: From, args: Args, context: Context) => Out,
     ) => ({ nullable: false as const, description, ...from<Out, Args>({}, compute as unknown as Resolver) }),
 
-    /** A resource that a key of the record refers to. Fields that follow from its name cause no request. */
+    /** A resource to which a key of the record refers. Fields that follow from the reference cause no request. */
     reference: <To extends object, ToAt extends Address>(
       key: keyof R & string,
       target: ResourceRef<To, ToAt>,
@@ -144,8 +144,8 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
     }),
 
     /**
-     * A value with reads of its own, which need only the address, so that the engine starts them together with the read of
-     * the record. `proves` says whether a result shows that the resource exists; by default every result does.
+     * A value with reads of its own, which need only the address, so that the engine starts them together with the read of the record.
+     * `proves`: whether a result shows that the resource exists; by default every result does.
      */
     child: <Out, Args>(
       description: string,

@@ -9,8 +9,8 @@ import type { ResourceRef } from "./fields.ts";
 import type { ChildOf } from "./refs.ts";
 
 /*
- * Global ids: base64url of `Kind:parameter/parameter`. They contain the address, which requests need and which a reference
- * alone determines. They grant no access.
+ * Global ids: base64url of `Kind:parameter/parameter`. An id contains the address of the resource, which upstream requests need and which
+ * follows from a reference alone. Ids grant no access.
  */
 
 /** The path parameters of a resource, in the order of its global id. */
@@ -25,12 +25,12 @@ export const keyOf = (resource: Resource): string => `${resource.kind.name}/${pa
 
 export const idOf = (resource: Resource): string => toBase64url(`${resource.kind.name}:${pathOf(resource)}`);
 
-/** Longest id that is decoded, in characters. */
+/** Maximum length of an id that is decoded, in characters. */
 const MAX_GLOBAL_ID_LENGTH = 1_000;
 
 const decoded = (id: string): string => (id.length > MAX_GLOBAL_ID_LENGTH ? "" : fromBase64url(id));
 
-/** Decodes a global id to its resource, of any kind or one of those. Throws `InputError`, with an example of a name of these. */
+/** Decodes a global id to its resource, of any kind or of the expected kinds. Throws `InputError`, with an example of an expected name. */
 export function decodeId(
   argument: string,
   id: string,
@@ -51,7 +51,7 @@ export function decodeId(
 
 function notAnId(argument: string, id: string, expected: readonly Kind[]): InputError {
   const examples = expected.flatMap(({ exampleName }) => exampleName ?? []);
-  // Two forms are named, of more the first.
+  // The message names up to two forms; of more forms only the first.
   const example = (examples.length > 2 ? examples.slice(0, 1) : examples).join(" or ");
   return new InputError(
     `${argument}: expected a global id${example && ` or a name such as ${example}`}, got ${quote(id)}`,
@@ -59,8 +59,8 @@ function notAnId(argument: string, id: string, expected: readonly Kind[]): Input
 }
 
 /**
- * Reads the number of a record below a resource from its global id, such as that of a `MetricRecord`. Returns null when the
- * text is not such an id; throws `InputError` when it belongs to another resource.
+ * Decodes the number of a record below a resource from the global id of the record, such as a `MetricRecord`. Returns null when the string is
+ * not such an id. Throws `InputError` when the id belongs to another resource.
  */
 export function recordIdIn(typeName: string, id: string, parent: Resource): number | null {
   const text = decoded(id);
@@ -73,13 +73,13 @@ export function recordIdIn(typeName: string, id: string, parent: Resource): numb
 
 const a = (noun: string): string => `${/^[AEIO]/u.test(noun) ? "an" : "a"} ${noun}`;
 
-/** The possible kinds of an argument, and what messages call one. */
+/** The possible kinds of an argument, and the noun for one of them in messages. */
 export interface Candidates {
   readonly kinds: readonly Kind[];
   readonly one: string;
 }
 
-/** Finds a resource of one kind by global id or dotted name. Throws `InputError`. */
+/** Resolves a global id or dotted name to a resource of one kind. Throws `InputError`. */
 export function resolveId<R extends object, At extends Address>(
   kind: Kind<R, At>,
   argument: string,
@@ -91,8 +91,8 @@ export function resolveId<R extends object, At extends Address>(
 }
 
 /**
- * Finds a resource of one kind by a name from the caller. Only the address is taken from it, not the resource's name,
- * because its group or role may be wrong: then the record is read, and is not found under another name. Throws `InputError`.
+ * Resolves a name from the caller to a resource of one kind. Only the address is taken from the name. If the name says more than the address,
+ * such as a group, the record must be read and must have this name: a record with another name counts as not found. Throws `InputError`.
  */
 export function resolveName<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -106,7 +106,7 @@ export function resolveName<R extends object, At extends Address>(
   return toResource(saysMore && kind.nameField === "uniqueName" ? withName(kind, name) : kind, address);
 }
 
-/** The kind of a resource whose record must have the name that a caller gave it. */
+/** The kind of a resource whose record must have the name that a caller has given. */
 function withName<R extends object, At extends Address>(kind: Kind<R, At>, name: string): Kind<R, At> {
   return {
     ...kind,
@@ -123,7 +123,7 @@ function withName<R extends object, At extends Address>(kind: Kind<R, At>, name:
 /** The name of an experiment's job without the number of its group, which callers may leave out. */
 const withoutGroup = (name: string): string => name.split(".").toSpliced(2, 1).join(".");
 
-/** Finds a resource of some kinds by global id or unique name. Throws `InputError`. */
+/** Resolves a global id or unique name to a resource of one of several kinds. Throws `InputError`. */
 export function resolveIdAmong(candidates: Candidates, argument: string, id: string): Resource {
   if (!id.includes(".")) return decodeId(argument, id, candidates);
   const fitting = candidates.kinds.filter(
@@ -144,7 +144,7 @@ export function resolveIdAmong(candidates: Candidates, argument: string, id: str
 
 export const ALL: Candidates = { kinds: Object.values<Kind>(kinds), one: "object" };
 
-/** An owner of lists of runs: a project, or a group of experiments in it. */
+/** A parent of lists of runs: a project, or a group of experiments. */
 export interface RunsParent {
   readonly address: ProjectAddress;
   readonly group: RunAddress | null;
@@ -153,7 +153,7 @@ export interface RunsParent {
 
 const PARENTS: Candidates = { kinds: [kinds.Project, kinds.Group], one: "Group or Project" };
 
-/** Finds what has lists of runs, by its global id or unique name. Throws `InputError`. */
+/** Resolves a global id or unique name to a project or group. Throws `InputError`. */
 export function resolveRunsParent(argument: string, id: string): RunsParent {
   const { kind, address } = resolveIdAmong(PARENTS, argument, id);
   const name = kind.formatName(address);
@@ -169,7 +169,7 @@ export const resolveRunId = (argument: string, id: string) =>
   // Safe: these kinds have such records and addresses.
   resolveIdAmong(RUNS, argument, id) as Resource<RunnableRecord, RunAddress>;
 
-/** Checks that each segment of an address is valid in a path and that its ids are integers. Throws `InputError`. */
+/** Checks that each segment of an address is valid in a path and that the ids are integers. Throws `InputError`. */
 export function validateAddress<At extends Address>(argument: string, address: At): At {
   for (const [name, value] of Object.entries(address)) {
     if (name === "id" || name === "experiment") integerId(argument, value);
@@ -199,7 +199,7 @@ export const ANY_KIND =
 export const requires = ({ optional }: Pick<AnyEndpoint, "optional">): string =>
   optional?.capability ? ` Requires \`${optional.capability}\`.` : "";
 
-/** A root field that finds a resource by its id: `experiment: t.field(lookUp(Experiment, "An experiment."))`. */
+/** A root field that looks up a resource by its id: `experiment: t.field(lookUp(Experiment, "An experiment."))`. */
 export const lookUp = <R extends object, At extends Address>(
   target: ResourceRef<R, At>,
   description: string,

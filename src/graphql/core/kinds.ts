@@ -19,13 +19,13 @@ import { readStep } from "../../rest/session/page-reader.ts";
 import type { Kind } from "./resource.ts";
 
 /*
- * The table of all kinds. Shared code reads the row of a kind and hardly ever branches on the kind itself. The kinds of run are made
- * of their rows in `rest/api/kinds.ts`.
+ * The table of all kinds. Shared code reads the row of a kind and hardly ever branches on the kind itself. The kinds of run are created from
+ * their rows in `rest/api/kinds.ts`.
  */
 
 /**
- * The item of a list for a record at which the server fails: release 0.4 crashes at an experiment whose latest metric is the text
- * "NaN". Throws the error where the server has no such list, or the item is not in it.
+ * Reads the item of a list instead of a record whose read fails on the server: release 0.4 crashes at an experiment whose latest metric is
+ * the string "NaN". Throws the error of the record if the server has no such list, or if the list does not contain the item.
  */
 async function rowInstead<R extends records.RunnableRecord>(
   batch: BatchRule,
@@ -39,7 +39,7 @@ async function rowInstead<R extends records.RunnableRecord>(
     list && (await session.read(list.endpoint, list.at, { query: list.query }).catch(() => null));
   const row = answer && list.find(answer)({ at });
   if (!row) throw error;
-  // Safe: it is a list of such records.
+  // Safe: the list contains records of this type.
   return row as R;
 }
 
@@ -130,10 +130,10 @@ const COUNTED = {
   num_builds: runs.build.optional.list,
 };
 
-/** Projects of an owner that are read at once: hardly any has more. */
+/** Number of projects of an owner that are read at once. Hardly any owner has more. */
 const PROJECTS = 500;
 
-/** A project on a server that returns it only in the list of its owner, without counts. */
+/** Reads a project on a server that returns projects only in the list of their owner, without counts. */
 async function readListed(
   at: ProjectAddress,
   loaded: Partial<records.ProjectRecord>,
@@ -200,7 +200,7 @@ const User: Kind<UserDetails, UserAddress> = {
   },
 };
 
-/** The caller, if its name is known before upstream has confirmed that it is still that of the token. */
+/** The kind of the caller's own user. Its name may be cached, so that the record must confirm that the token still belongs to this user. */
 export const viewer: typeof User = {
   ...User,
   verifiedBy: "record",
@@ -213,7 +213,7 @@ export const viewer: typeof User = {
 
 const summaries = new WeakMap<readonly records.NodeRecord[], ReadonlyMap<string, records.NodeRecord>>();
 
-/** The machines of a cluster by their names, once for all that refer to one. Of two with one name the first counts. */
+/** The machines of a cluster by their names, created once per response. Of two machines with one name the first counts. */
 function summariesIn(nodes: readonly records.NodeRecord[]): ReadonlyMap<string, records.NodeRecord> {
   const known = summaries.get(nodes) ?? new Map(nodes.toReversed().map((node) => [node.name, node]));
   summaries.set(nodes, known);
@@ -221,8 +221,8 @@ function summariesIn(nodes: readonly records.NodeRecord[]): ReadonlyMap<string, 
 }
 
 /**
- * The service addresses a machine by sequence number but refers to it by name, so the record is fetched in two steps: its
- * summary from the cluster, then its details.
+ * The service addresses a machine by sequence number but refers to it by name. The record is therefore fetched in two steps: the summary from
+ * the cluster, then the details.
  */
 const Node: Kind<records.NodeRecord, { readonly name: string }> = {
   name: "Node",
@@ -259,7 +259,7 @@ type RecordOf<Run> = Run extends { readonly endpoints: { readonly read: Get<RunA
   ? R
   : never;
 
-// Safe: each kind is that of its row.
+// Safe: each kind is created from the row with its name.
 const runKinds = Object.fromEntries(Object.values<RunKind>(runs).map((run) => [run.name, toKind(run)])) as {
   readonly [Each in keyof Runs as Runs[Each]["name"]]: Kind<RecordOf<Runs[Each]>, RunAddress>;
 };
@@ -269,5 +269,5 @@ export const kinds = { ...runKinds, ExperimentJob, Project, User, Node, Cluster 
 
 export const kindsByName: ReadonlyMap<string, Kind> = new Map(Object.entries<Kind>(kinds));
 
-/** The name of a type as that of a list of it. */
+/** The plural of the name of a type. */
 export const plural = (name: string) => (name.endsWith("y") ? `${name.slice(0, -1)}ies` : `${name}s`);

@@ -29,7 +29,7 @@ import {
 } from "./resource.ts";
 
 /*
- * Mutations that send one command to the service for one record. The payload type follows from the kind of the record: its link,
+ * Mutations that send one command for one record. The payload type follows from the kind of the record. The payload contains the record,
  * which is read again after the command when more than its address is selected.
  */
 
@@ -48,7 +48,7 @@ export function payloadOf<R extends object, At extends Address>(target: Resource
       ),
     }));
   payloads.set(name, type);
-  // Safe: each is that of the kind with its name.
+  // Safe: each payload type belongs to the kind with its name.
   return type as Payload<R, At>;
 }
 
@@ -60,8 +60,8 @@ export const DeletePayload = builder.objectRef<Resource>("DeletePayload").implem
 });
 
 /**
- * Finds the resource that a command is for. A name that says more than an address is read first: the service finds an experiment by
- * its own number, so that a slip in the number of its group would send the command to another run. Throws `InputError`.
+ * Resolves the target of a command. If the name says more than the address, the record is read first: the service finds an experiment by its
+ * own number, so that a typing error in the number of its group would send the command to another run. Throws `InputError`.
  */
 export async function targetOf<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -77,7 +77,7 @@ export async function targetOf<R extends object, At extends Address>(
 export const isNamedInFull = ({ kind }: Resource): boolean =>
   kind.verifiedBy === "record" && kindsByName.get(kind.name)?.verifiedBy === "parts";
 
-/** Sends a command for a record. Servers answer 404 also where only a bookmark is not there: if the record is, that is no error. */
+/** Sends a command for a record. Servers respond with 404 also if only a bookmark is missing, which is no error if the record exists. */
 export function sendFor<R extends object, At extends Address, Answer>(
   source: Resource<R, At>,
   endpoint: Command<At, Answer>,
@@ -97,7 +97,7 @@ interface Row<R extends object, At extends Address, Answer> {
   readonly resultOf?: (source: Resource<R, At>, answer: Answer) => Resource<R, At>;
 }
 
-/** Adds a mutation without input. A kind without the endpoint does not have it. */
+/** Adds a mutation without input, unless the kind lacks the endpoint. */
 export function command<R extends object, At extends Address, Answer>(
   name: string,
   endpoint: Command<At, Answer> | undefined,
@@ -111,21 +111,21 @@ export function command<R extends object, At extends Address, Answer>(
     args: withId(target),
     resolve: async (_, { id }, context) => {
       const source = await targetOf(target.kind, id, context);
-      // Safe: only a bookmark can be missing, whose command has no answer.
+      // Safe: the answer is null only if a bookmark is missing, and the commands of bookmarks have no answer.
       return resultOf(source, (await sendFor(source, endpoint, context)) as Answer);
     },
   });
 }
 
-/** The new record that the service returns. It is reduced; other keys are read when selected. */
+/** The new record that the service returns. It lacks some keys, which are read when they are selected. */
 export const cloned = <R extends { readonly id: number }>(
   { kind, address }: Resource<R, RunAddress>,
   record: R,
 ): Resource<R, RunAddress> => toResource(kind, { ...address, id: `${record.id}` }, record);
 
 /**
- * Reads the selected keys of a record before a command that hides it: afterwards it is not read again. Where the read fails, the
- * resource is as it was, and the command shows what is wrong.
+ * Reads the selected keys of a record before a command that hides it. Afterwards the record is not read again. If the read fails, the resource
+ * is returned unchanged, and the command itself shows the failure.
  */
 export async function readBefore<R extends object, At extends Address>(
   source: Resource<R, At>,
@@ -133,7 +133,7 @@ export async function readBefore<R extends object, At extends Address>(
   { session }: Pick<Context, "session">,
 ): Promise<Resource<R, At>> {
   if (isLoaded(source, keys, session.server)) return source;
-  // Other operations may have read it before its last change.
+  // Other operations may have read the record before its last change.
   session.endSharing();
   try {
     const loaded = await load(source, keys, session);
@@ -144,7 +144,7 @@ export async function readBefore<R extends object, At extends Address>(
   }
 }
 
-/** A record after a command that hides it, or shows it again some time later. Values that the service does not find are null. */
+/** A record after a command that hides it, or shows it again after some time. Values that the service does not find are null. */
 export function hidden<R extends object, At extends Address>(
   { kind, address, loaded }: Resource<R, At>,
   known: Partial<R>,
@@ -154,7 +154,7 @@ export function hidden<R extends object, At extends Address>(
   return toResource({ ...kind, mayBeHidden: true, fetch }, address, { ...loaded, ...known });
 }
 
-/** The same with these keys; null where the service does not find it, because some of its fields have no null. */
+/** Loads keys of a record after a command that hides it. Returns null if the service does not find it, because some fields cannot be null. */
 export async function ifShown<R extends object, At extends Address>(
   source: Resource<R, At>,
   known: Partial<R>,

@@ -6,8 +6,8 @@ import { Entity } from "./refs.ts";
 import { fetchMore, isLoaded, type Resource } from "./resource.ts";
 
 /*
- * Prefetches the selection of every field that returns a resource: its record, and in parallel the reads that need only
- * its address. Resolvers return resources, whatever is selected of them.
+ * Prefetches the selection of every field that returns a resource: the record of the resource, and in parallel the reads that need only its
+ * address. Resolvers return resources, whatever is selected of them.
  */
 
 const isEntity = ({ name }: { readonly name: string }) => name === Entity.name;
@@ -32,11 +32,13 @@ export function prefetchResources(schema: GraphQLSchema): GraphQLSchema {
 const NO_NEEDS: SelectionNeeds = { keys: [], children: [] };
 
 /**
- * Loads what is selected of a resource. One that a record or a federation router refers to needs nothing where the address is
- * enough; when it does not exist, it is null with one error, and on other failures only the fields that need the record fail.
+ * Loads the selected keys and children of a resource.
  *
- * One that the caller named is verified: by its record, even when nothing of it is selected, or by its children. On any failure
- * it is null with one error. Of a kind that not every server can verify, it is loaded like a link.
+ * A resource to which a record or a federation router refers needs no read if the address is enough. If the resource does not exist, it is
+ * null with one error; on other failures only the fields that need the record fail.
+ *
+ * A resource that the caller has named must be verified: by its record, even if no key of the record is selected, or by its children. On any
+ * failure the resource is null with one error. A resource of a kind that not every server can verify is loaded like a reference.
  */
 function loadSelected(
   resource: Resource,
@@ -56,7 +58,7 @@ function loadSelected(
   }
   const wanted: Wanted = { resource, context, variables };
   if (!mustVerify || !isEnough || kind.verifiedBy === "record") return fetchWanted(wanted, needs, mustVerify);
-  // Deferred reads verify it where nothing is read now: no request is sent only to verify.
+  // If the selection needs no read, deferred reads verify the resource, so that no request is sent only for the verification.
   const later = needs.children.length === 0 ? needs.deferred?.() : undefined;
   const proofs = later && isLoaded(resource, later.keys, server) ? later : needs;
   return isUnprovenAfter(startAll(wanted, proofs)).then((isUnproven) =>
@@ -76,12 +78,12 @@ const startAll = ({ resource, context, variables }: Wanted, { children }: Select
 function fetchWanted(wanted: Wanted, needs: SelectionNeeds, mustVerify: boolean): Promise<Resource> {
   const { resource, context } = wanted;
   const record = fetchMore(resource, needs.keys, context.session, mustVerify);
-  // The fields load their reads again, share the results, and report the errors at their own paths.
+  // The fields start the same reads again, share the results, and report errors at their own paths.
   for (const child of startAll(wanted, needs)) child.catch(() => {});
   return record;
 }
 
-/** Whether no read has verified that a resource exists. Rejects when one shows that it does not. */
+/** Whether no read has proved that the resource exists. Rejects if a read shows that the resource does not exist. */
 async function isUnprovenAfter(proofs: readonly Promise<boolean>[]): Promise<boolean> {
   if (proofs.length === 0) return true;
   try {

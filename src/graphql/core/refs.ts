@@ -9,8 +9,8 @@ import type { Address, Kind, Resource } from "./resource.ts";
 import { kinds } from "./kinds.ts";
 
 /*
- * Refs of the types that several slices use. Declared here and implemented in their slices, so that slices never import
- * each other.
+ * Refs of the types that several modules use. The refs are declared here and implemented in the modules of their types, so that these modules
+ * never import each other.
  */
 
 const refOf = <R extends object, At extends Address>(kind: Kind<R, At>) =>
@@ -19,7 +19,7 @@ const refOf = <R extends object, At extends Address>(kind: Kind<R, At>) =>
 type RefOf<Of> =
   Of extends Kind<infer R extends object, infer At extends Address> ? ReturnType<typeof refOf<R, At>> : never;
 
-// Safe: each ref is that of its kind.
+// Safe: each ref is created from the kind with its name.
 export const resourceRefs = mapped<string, Kind, unknown>(kinds, refOf) as {
   readonly [Name in keyof typeof kinds]: RefOf<(typeof kinds)[Name]>;
 };
@@ -42,7 +42,7 @@ export const Trackable = builder.interfaceRef<Resource<records.TrackedRecord>>("
 export const Run = builder.interfaceRef<Resource<records.RunnableRecord>>("Run");
 export const Loggable = builder.interfaceRef<Resource>("Loggable");
 
-/** Implements the type of a kind. Its interfaces follow from what the kind has. */
+/** Implements the type of a kind. The interfaces follow from the properties of the kind. */
 export const resourceType = <R extends object, At extends Address>(
   ref: ResourceRef<R, At>,
   description: string,

@@ -11,39 +11,39 @@ import type { Session } from "../../rest/session/session.ts";
 export type Address = Readonly<Record<string, string>>;
 
 /**
- * A kind of resource: all that shared code needs to know about it. Members that take `At` are methods, which are
- * bivariant, so that code with a resource of any kind can pass its address to its kind.
+ * A kind of resource, as shared code needs it. Members that take `At` are methods, which are bivariant, so that code with a resource of any
+ * kind can pass the address of the resource to its kind.
  */
 export interface Kind<out R extends object = object, At extends Address = Address> {
   readonly name: string;
   /** An example name for descriptions and messages; null for kinds without names. */
   readonly exampleName: string | null;
-  /** The field with its name, which is a federation key besides `id`; null without one. */
+  /** The field with the name of the resource, which is a federation key besides `id`; null for kinds without names. */
   readonly nameField: "uniqueName" | "username" | "name" | null;
-  /** Its row as a kind of run, which `run(id:)` finds. */
+  /** The row of the kind in the table of runs; absent for other kinds. */
   readonly run?: RunKind;
-  /** Whether the service may hide the record: what it does not find of it is null, without an error. */
+  /** Whether the service may hide the record: then values that the service does not find are null without an error. */
   readonly mayBeHidden?: boolean;
-  /** The name of its records in profiles; absent for kinds whose records are the same on all servers. */
+  /** The name of the records in profiles; absent for kinds whose records are the same on all servers. */
   readonly record?: string;
   /**
-   * The reads that verify that one exists: of its record, or also those below it (`parts`). Null where not every server has an
-   * endpoint for it.
+   * The reads that verify that a resource exists: only the read of its record, or also the reads below it (`parts`). Null if not every server
+   * can verify the resource.
    */
   readonly verifiedBy: "record" | "parts" | null;
-  /** The names of its path parameters, in the order of the global id. */
+  /** The names of the path parameters, in the order of the global id. */
   readonly parameters: readonly string[];
-  /** Parses a dotted name, or a name in other records. Returns null when it is not one of this kind. */
+  /** Parses a dotted name, or a name in other records. Returns null when the string is not a name of this kind. */
   parseName(text: string): At | null;
-  /** Formats a dotted name, for when the service's own is not loaded. */
+  /** Formats a dotted name, which is used if the service's own name is not loaded. */
   formatName(address: At): string;
-  /** A name that no other kind can have, such as `ada.mnist.experiments.42`; absent where none can anyway. */
+  /** A name that no other kind can have, such as `ada.mnist.experiments.42`; absent if names of the kind are unambiguous anyway. */
   plainName?(address: At): string | undefined;
-  /** Keys of the record that follow from the address and from `reference`, the service's own name of it, if known. */
+  /** Keys of the record that follow from the address, and from `reference`, the service's own name of the record, if known. */
   fromAddress(address: At, reference: string | null): Partial<R>;
   /**
-   * Fetches the next part of the record, to load these keys. For most kinds it is the whole record; a part may lack
-   * requested keys, which the next fetch returns.
+   * Fetches the next part of the record, to load these keys. For most kinds the part is the whole record. A part may lack some of the keys,
+   * which the next fetch returns.
    */
   fetch(resource: Resource<R, At>, keys: readonly PropertyKey[], session: Session): Promise<Partial<R>>;
   /** The status history, of kinds that run. */
@@ -51,24 +51,24 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   readonly logs?: Get<At, undefined> | undefined;
   /** The output files as an archive. */
   readonly outputs?: Get<At, undefined> | undefined;
-  /** A folder of them, and one of them. */
+  /** A folder of the output files (`outputFolder`), and a single file (`files`). */
   readonly outputFolder?: Get<At, OutputFolderRecord> | undefined;
   readonly files?: Get<At, undefined> | undefined;
 }
 
 /**
- * A record of the service: its address, and the part of it that is loaded. References, list items, reduced records and
- * whole records differ only in that part. A null value is known; an absent key is not loaded yet.
+ * A record of the service: its address, and the loaded part of the record. References, list items, reduced records and whole records differ
+ * only in the loaded part. A null value is known; an absent key is not loaded yet.
  */
 export interface Resource<out R extends object = object, At extends Address = Address> {
   readonly kind: Kind<R, At>;
   readonly address: At;
   readonly loaded: Partial<R>;
-  /** The reference in another record that led to it, for its errors; null without one. */
+  /** The reference in another record that led to the resource, for error messages; null without such a reference. */
   readonly reference: string | null;
-  /** The group in whose list it stands; null elsewhere. */
+  /** The group in whose list the resource was found; null elsewhere. */
   readonly listedIn: RunAddress | null;
-  /** Whether a caller named it, so that a read must verify that it exists. */
+  /** Whether a read must verify that the resource exists, because a caller has named it. */
   readonly needsVerification: boolean;
 }
 
@@ -86,18 +86,18 @@ export const toResource = <R extends object, At extends Address>(
   needsVerification: false,
 });
 
-/** Marks a resource that a caller named. It is null with an error when the service does not have it. */
+/** Marks a resource that a caller has named: a read must verify that it exists. It is null with an error if it does not. */
 export const requireVerification = <Of extends Resource>(resource: Of): Of => ({
   ...resource,
   needsVerification: true,
 });
 
-/** Characters of a reference that an error shows. */
+/** Maximum characters of a reference in an error. */
 const SHOWN_REFERENCE_LENGTH = 60;
 
 /**
- * Resolves a reference in a record of the service. The reference becomes the resource's name, so it must not come from a
- * caller. Throws `GatewayError` when it is not a name of this kind.
+ * Resolves a reference in a record of the service. The reference becomes the name of the resource, so that it must not come from a caller.
+ * Throws `GatewayError` when the reference is not a name of this kind.
  */
 export function resolveReference<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -112,7 +112,7 @@ export function resolveReference<R extends object, At extends Address>(
   return { kind, address, loaded, reference, listedIn: null, needsVerification: false };
 }
 
-/** Whether these keys need no fetch: they are loaded, or no record of this server has them. */
+/** Whether these keys need no fetch, because they are loaded or no record of this server has them. */
 export function isLoaded(
   { kind: { record }, loaded }: Pick<Resource, "kind" | "loaded">,
   keys: readonly PropertyKey[],
@@ -122,16 +122,16 @@ export function isLoaded(
   return true;
 }
 
-/** Adds keys that are missing. Copies nothing when none is. */
+/** Adds missing keys. Copies nothing if no key is missing. */
 function withDefaults<R extends object>(loaded: Partial<R>, defaults: Partial<R>): Partial<R> {
   for (const key in defaults) if (!(key in loaded)) return { ...defaults, ...loaded };
   return loaded;
 }
 
 /**
- * Fetches the next part of the record, to load these keys. Keys that are already loaded keep their values. The result is
- * verified: the service has sent it. Otherwise, unless `isVerified` demands that or the service does not have it, the result is the
- * resource as it is: its fields load the record again and share the failure.
+ * Fetches the next part of the record, to load these keys. Keys that are already loaded keep their values. If the fetch succeeds, the result
+ * no longer needs verification. If it fails, `mustVerify` decides: with `mustVerify`, or if the service does not find the record, the promise
+ * is rejected; otherwise the resource is returned unchanged, and its fields load the record again and share the failure.
  */
 export const fetchMore = <R extends object, At extends Address>(
   resource: Resource<R, At>,
@@ -158,14 +158,11 @@ export const fetchMore = <R extends object, At extends Address>(
     },
   );
 
-/**
- * Resolves a read of something that a resource may lack, such as its log: null when that is not found. Rejects when the
- * resource itself is not found.
- */
+/** Resolves with null if a read of a part of a resource, such as its log, finds nothing. Rejects when the resource itself is not found. */
 export const nullIfMissing = <Part>(resource: Resource, read: Promise<Part>, session: Session) =>
   read.catch(async (error: unknown) => {
     nullIfNotFound(error);
-    // The part is missing, or the record is; reading the record shows which.
+    // Reading the record shows whether the part is missing or the record.
     await fetchMore(resource, [], session);
     return null;
   });
@@ -175,13 +172,13 @@ export function nullIfNotFound(error: unknown): null {
   throw error;
 }
 
-/** Merges a fetched record with the loaded keys. Copies nothing in the usual case that the values are equal. */
+/** Merges a fetched record with the loaded keys. Copies nothing in the usual case of equal values. */
 function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Partial<R> {
   for (const key in loaded) if (!(key in more) || more[key] !== loaded[key]) return { ...more, ...loaded };
   return more;
 }
 
-/** Fetches the record until these keys are loaded. Keys that the whole record lacks stay absent. */
+/** Fetches parts of the record until these keys are loaded. Keys that the whole record lacks stay absent. */
 export async function load<R extends object>(
   resource: Resource<R>,
   keys: readonly PropertyKey[],

@@ -18,12 +18,12 @@ function checkNesting(value: unknown): unknown {
   throw new GraphQLError(`JSON: expected at most ${MAX_NESTING} levels of nesting, got more`);
 }
 
-/** Rejects numbers of the caller that are not kept: long integers, and those beyond all numbers. */
+/** Rejects numbers of the caller that would lose precision: long integers, and numbers beyond the range of a double. */
 function checkNumbers(value: unknown, path = ""): void {
   if (!areKept(value)) rejectNumbers(value, path);
 }
 
-/** Whether a value has only numbers that are kept. Without the paths of its values, which take ten times as long to build. */
+/** Whether all numbers in a value keep their precision. Builds no paths, which would take ten times as long. */
 function areKept(value: unknown): boolean {
   if (typeof value === "number") return isKept(value);
   if (Array.isArray(value)) return value.every(areKept);
@@ -46,7 +46,7 @@ const notKept = (got: string, path = "", nodes: ValueNode | null = null) =>
     { nodes },
   );
 
-/** The same for a number as it was written: `1e22` is kept, for it has few digits. */
+/** Rejects a number by its literal: `1e22` is accepted, because it has few digits. */
 function checkWritten(node: Extract<ValueNode, { readonly value: string }>): void {
   const number = Number(node.value);
   const isLong = /\d{16}/.test(node.value.replace(".", "")) || !Number.isFinite(number);
@@ -57,7 +57,7 @@ builder.scalarType("JSON", {
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
   description: "Any JSON value, where the tracking service does not document a shape.",
   serialize: (value) => value,
-  // Its nesting was limited before it was parsed.
+  // The nesting of a variable was limited before the request was parsed.
   parseValue: (value) => {
     checkNumbers(value);
     return value;

@@ -1,11 +1,11 @@
-/** Long work, step by step. A step may yield the memory that it has taken for good, counted as bytes of JSON. */
+/** A long computation in steps. A step may yield the memory that it has allocated for the result, counted as bytes of JSON. */
 export type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
-/** Items, and bytes of their results, between two pauses. */
+/** Number of items, and bytes of their results, between two pauses. */
 const ITEM_STRIDE = 500;
 const BYTES_PER_SLICE = 20_000;
 
-/** Works at each of many items, in steps. `work` returns the memory that it has taken for good, if any. */
+/** Calls `work` for each of many items, in steps. `work` returns the memory that it has allocated for the result, if any. */
 export function* forEach<Item>(
   items: Iterable<Item>,
   work: (item: Item, index: number) => number | undefined | void,
@@ -20,7 +20,7 @@ export function* forEach<Item>(
   yield bytes;
 }
 
-/** Computes a result for each item, in steps, and leaves out those that are null. */
+/** Computes a result for each item, in steps, and omits null results. */
 export function* makeEach<Item, Result>(
   items: Iterable<Item>,
   make: (item: Item) => Steps<Result | null>,

@@ -10,7 +10,7 @@ const rootsOf = (schema: GraphQLSchema) =>
     (type) => type ?? [],
   );
 
-/** The served names of types and root fields. Those derived from a type follow it, as `UpdateJobInput` and `stopJob`. */
+/** The served names of types and root fields. Names that are derived from a type follow the type, such as `UpdateJobInput` and `stopJob`. */
 export function wordsOf(schema: GraphQLSchema, renames: Renames): ReadonlyMap<string, string> {
   // The longest match wins: `stopBuildJob` is about `BuildJob`, not `Job`.
   const subjects = [...kindsByName.keys(), ...Object.keys(renames)].toSorted((a, b) => b.length - a.length);
@@ -20,14 +20,14 @@ export function wordsOf(schema: GraphQLSchema, renames: Renames): ReadonlyMap<st
   const renamed = (name: string) =>
     plurals.get(name) ?? name.replaceAll(pattern, (subject) => renames[subject] ?? subject);
   const fields = rootsOf(schema).flatMap((type) => Object.keys(type.getFields()));
-  // Names of federation itself stay, such as `_entities` and `link__Import`.
+  // Names of federation itself are not renamed, such as `_entities` and `link__Import`.
   const own = [...Object.keys(schema.getTypeMap()), ...fields].filter((name) => !name.includes("_"));
   return new Map(
     own.map((name) => [name, /^[A-Z]/.test(name) ? renamed(name) : uncapital(renamed(capital(name)))]),
   );
 }
 
-/** Renames types and root fields, in descriptions as well. Changes the schema, which must not be shared. */
+/** Renames types and root fields, also in descriptions. Changes the given schema, which must not be shared. */
 export function rename(schema: GraphQLSchema, renames: Renames): GraphQLSchema {
   const words = wordsOf(schema, renames);
   const wordFor = (name: string) => words.get(name) ?? name;
@@ -56,7 +56,7 @@ export function rename(schema: GraphQLSchema, renames: Renames): GraphQLSchema {
   return new GraphQLSchema(schema.toConfig());
 }
 
-/** Renames what a document of this package names. Keeps the comment at its beginning. */
+/** Renames the types and root fields in a document of this package. Keeps the comment at the beginning of the document. */
 export function renameDocument(text: string, words: ReadonlyMap<string, string>): string {
   const called = <Named extends { readonly name: NameNode }>(node: Named): Named => {
     const { value } = node.name;

@@ -16,13 +16,13 @@ import type { Kind, Resource } from "../core/resource.ts";
 
 /*
  * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A representation
- * becomes an ordinary resource; fields that follow from its key cause no request. Own code instead of Pothos' federation plugin,
- * which fails all representations when one is unknown, and needs Apollo's printer, whose license is not permissive.
+ * becomes an ordinary resource; fields that follow from the key of a representation cause no request. Own code instead of Pothos' federation
+ * plugin, which fails all representations when one is unknown, and needs Apollo's printer, whose license is not permissive.
  */
 
 type Representation = { readonly __typename?: unknown } & Readonly<Record<string, unknown>>;
 
-/** Finds a resource by the value of a key field. Throws `InputError`. */
+/** Functions that resolve the value of a key field to a resource, by the name of the field. They throw `InputError`. */
 type Keys = Readonly<Record<string, (text: string) => Resource>>;
 
 const ENTITIES: readonly (readonly [type: string, keys: Keys])[] = [
@@ -69,7 +69,7 @@ builder.queryFields((t) => ({
     type: [EntityUnion],
     nullable: { list: false, items: true },
     args: { representations: t.arg({ type: ["_Any"], required: true }) },
-    // A router maps the errors of each representation to its own result, so it needs one for each.
+    // A router maps errors to the results of representations, so that each representation needs an error of its own.
     extensions: { itemsOf: "representations", errorsStaySeparate: true } satisfies FieldExtensions,
     resolve: unserved,
   }),
@@ -84,14 +84,14 @@ const NULLABILITY = buildSchema(
   '"Null only with an error: the field itself (0), items of its list (1)." directive @semanticNonNull(levels: [Int!]! = [0]) on FIELD_DEFINITION',
 );
 
-/** Such fields, as lines of SDL: what is looked up, sent or read by itself, and what follows from it. */
+/** Matches fields that are null only with an error, as lines of SDL: results of look-ups, commands and reads, and values derived from them. */
 const NULL_WITH_ERROR =
   /^(?:Query|Mutation|\w+Payload)\..*[^!]$|: \w+Connection$|^Experiment\.metricS|\.summary:|^RunSummary\..*]$|^(?:ExperimentJob|MetricRecord)\.experiment:|\.subject:/;
 
-/** Lists whose items are such. */
+/** Matches lists whose items are null only with an error. */
 const ITEMS_NULL_WITH_ERROR = /Payload\.(?:runs|deletedIds): |\.entities: /;
 
-/** Builds the schema with the directives of federation and of nullability, where the printer of the SDL reads them. */
+/** Builds the schema, with the directives of federation and of nullability in the extensions that the printer of the SDL reads. */
 export function toSubgraphSchema(): GraphQLSchema {
   const directives = [...NULLABILITY.getDirectives(), GraphQLDeferDirective, GraphQLStreamDirective];
   const extensions = { directives: { link: LINK } };
@@ -112,7 +112,7 @@ export function toSubgraphSchema(): GraphQLSchema {
   return schema;
 }
 
-/** Resolves the fields of federation by the schema itself, whose types may have other names by now. */
+/** Adds the resolvers of federation's fields, which need the final schema, because types may have been renamed. */
 export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
   const { _service: service, _entities: entities } = schema.getQueryType()?.getFields() ?? {};
   if (!service || !entities) throw new TypeError("expected the schema of a subgraph");
@@ -138,7 +138,7 @@ export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
   return schema;
 }
 
-/** Whether a type or root field is federation's: `_Any`, `_entities`. Names of introspection have two underscores. */
+/** Whether a type or root field belongs to federation: `_Any`, `_entities`. Names of introspection have two underscores. */
 const isFederations = (name: string) => /^_[^_]/.test(name);
 
 /** The schema as clients see it, without the types and fields for routers. */
@@ -148,7 +148,7 @@ export const withoutFederation = (schema: GraphQLSchema): GraphQLSchema =>
     [MapperKind.QUERY_ROOT_FIELD]: (_, name) => (isFederations(name) ? null : undefined),
   });
 
-/** Prints the SDL with the directives of its fields and types, which introspection leaves out, but for some. */
+/** Prints the SDL with the directives of fields and types, which introspection omits, except for the directives that match `left`. */
 function printWithout(left: RegExp, schema: GraphQLSchema): string {
   const document = getDocumentNodeFromSchema(lexicographicSortSchema(withoutFederation(schema)));
   const leave = ({ name }: { readonly name: { readonly value: string } }) =>

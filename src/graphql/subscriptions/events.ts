@@ -18,7 +18,7 @@ import { ownCopy } from "../../util/own-copy.ts";
 /** Keys that every list of runs has, so that one list can replace the reads of many runs. */
 const EVENT_KEYS = ["unique_name", "last_status", "updated_at", "started_at", "finished_at"];
 
-/** Reads the record of a run: as a whole, or as the item of a list that covers several runs. */
+/** Reads the record of a run, which may be an item of a list that covers several runs. */
 export const readRun = <R extends TrackedRecord>(
   { kind, address }: Resource<R>,
   session: Session,
@@ -43,7 +43,7 @@ export function runSource<R extends TrackedRecord>(
   };
 }
 
-/** The record of before when it is equal in all known keys that both have, otherwise the new one. */
+/** The previous record if it equals the new record in all known keys of both; otherwise the new record. */
 export function latestOf<Record extends object>(before: Record | null | undefined, now: Record): Record {
   if (!before || before === now) return now;
   for (const key in now)
@@ -71,7 +71,7 @@ export interface Update {
   readonly before: Shown | null;
 }
 
-/** The part of a record that the next event of its run needs. */
+/** The part of a record that is needed to compare it with the next one. */
 export type Shown = Pick<Partial<RunnableRecord>, "last_status">;
 
 export const shownOf = ({ last_status }: Partial<RunnableRecord>): Shown => ({ last_status });
@@ -92,7 +92,7 @@ export const RunUpdate = objectType<Update>("RunUpdate", "An event of a run.", (
   }),
 }));
 
-/** The event of a record of a run. The default reason is that of a run that stays. */
+/** The event for a record of a run. The default reason is for a run that stays in the list. */
 export const updateOf = (
   { kind, address }: Resource<RunnableRecord>,
   record: Partial<RunnableRecord>,
@@ -101,14 +101,14 @@ export const updateOf = (
 ): Update => ({ reason, run: toResource(kind, address, record), before });
 
 /**
- * The functions of a subscription field: `subscribe` opens its events, and `resolve` is called for each with a context of
- * its own. A failed poll is an error at the field: `{ ...eventsOf(open) }`.
+ * The functions of a subscription field: `subscribe` opens the events, and `resolve` is called for each event with a context of its own. A
+ * failed poll is an error at the field. Usage: `{ ...eventsOf(open) }`.
  */
 export const eventsOf = <Event, Args>(open: (args: Args, context: StreamContext) => LiveStream<Event>) => ({
   subscribe: (_: unknown, args: Args, context: Context): LiveStream<Event> => {
     context.session.requireToken();
-    // Safe: subscriptions begin in no other context.
-    // The arguments are kept by polls, which outlive the document that they may be cut from.
+    // Safe: subscriptions always begin in a `StreamContext`.
+    // The arguments are copied, because polls keep them, and they may be substrings of the document.
     return open(ownCopy(args), context as StreamContext);
   },
   resolve: ({ value, error }: StreamEvent<Event>): Event => {
@@ -117,7 +117,7 @@ export const eventsOf = <Event, Args>(open: (args: Args, context: StreamContext)
   },
 });
 
-/** The arguments of what is reported as it is appended. */
+/** The arguments of subscriptions to append-only lists. */
 export interface TailArgs {
   readonly id: string;
   readonly after?: string | null | undefined;

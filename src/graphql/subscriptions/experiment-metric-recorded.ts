@@ -15,9 +15,9 @@ import { eventsOf, runSource, type TailArgs } from "./events.ts";
 interface Position {
   /** Cursor of the last record that was read; null at the beginning of the list. */
   readonly cursor: string | null;
-  /** Whether the end of the list is still to be found: records up to there are not sent. */
+  /** Whether the end of the list must still be found. Records before the end are not sent. */
   readonly isSeeking: boolean;
-  /** Records up to this number are not sent; null for all. */
+  /** Records up to this number are not sent; null if all are sent. */
   readonly afterRecord: number | null;
 }
 
@@ -54,10 +54,10 @@ function tailMetrics({ id, after = null }: TailArgs, { live, server, gateway }: 
   );
 }
 
-/** Records that are measured without a pause. */
+/** Number of records that are measured without a pause. */
 const METRIC_STRIDE = 1_000;
 
-/** About how much memory records take, in bytes. */
+/** Estimated memory of records, in bytes. */
 async function bytesIn(records: readonly MetricRow[]): Promise<number> {
   let bytes = 0;
   for (const [index, record] of records.entries()) {

@@ -11,16 +11,16 @@ import { eventsOf, runSource, type TailArgs } from "./events.ts";
 /** Maximum size of the text of one event, in bytes. */
 const MAX_CHUNK_BYTES = 262_144;
 
-/** About how much memory an event takes besides its text, in bytes. */
+/** Estimated memory of an event besides its text, in bytes. */
 const CHUNK_OVERHEAD_BYTES = 500;
 
-/** The position after a log was missing that had been read: the next text begins a new log. */
+/** The position after a log that had been read has disappeared. The next text begins a new log. */
 const BEGINS_ANEW = -1;
 
 const LOGGED: Candidates = { kinds: ALL.kinds.filter(({ logs }) => logs), one: "run with a log" };
 
 function tailLog({ id, after }: TailArgs, { live, server, gateway }: StreamContext) {
-  // Safe: what has a log has a status.
+  // Safe: every kind with a log has a status.
   const run = resolveIdAmong(LOGGED, "id", id) as Resource<TrackedRecord>;
   const { kind, address } = run;
   const { logs } = kind;
@@ -35,7 +35,7 @@ function tailLog({ id, after }: TailArgs, { live, server, gateway }: StreamConte
       read: async (session, position) => {
         const fromByte = Math.max(0, position);
         const reading = session.window(logs, address, { fromByte, maxBytes, isContinued: true });
-        // There is no log yet, or no more. The poll of the run shows whether there is a run.
+        // The log does not exist yet, or no longer. The poll of the run shows whether the run exists.
         const window = await reading.catch(nullIfNotFound);
         if (!window)
           return { items: [], bytes: 0, position: position === 0 ? 0 : BEGINS_ANEW, hasMore: false };

@@ -59,10 +59,10 @@ const watchedArgs = {
   }),
 };
 
-/** Time for which rows are compared without a pause, in milliseconds. */
+/** Time for which rows are tested without a pause, in milliseconds. */
 const SCAN_SLICE_MS = 3;
 
-/** Finds the rows that match. Subscribers share the poll, so it runs in the context of none of them. */
+/** Finds the matching rows. Not scheduled for a caller, because subscribers share the poll, which runs in the context of none of them. */
 async function findIn(rows: readonly RunnableRecord[], isMatch: IsMatch): Promise<readonly number[]> {
   await yieldToEventLoop();
   const steps = findMatching(rows, isMatch);
@@ -74,7 +74,7 @@ async function findIn(rows: readonly RunnableRecord[], isMatch: IsMatch): Promis
   }
 }
 
-/** Finds the runs that the gateway looks for among the rows of one page of the greatest size. */
+/** Finds the matching runs among the rows of one page of the maximum size. */
 async function scanFirst<At>(
   session: Session,
   list: List<At, RunnableRecord>,
@@ -100,7 +100,7 @@ function watchRuns(args: InputShapeFromFields<typeof watchedArgs>, context: Stre
   const { target, endpoint } = runListOf(args.kind);
   const { kind } = target;
   const { conditions, isMatch } = divide(args.filter, { kind, project: at }, server);
-  // Where the server has the order, a changed run is on the first page.
+  // If the server supports the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
   const base = server.listQuery({ group: group?.id, order, conditions, query: args.query });
   const list = { endpoint, address: at, base, sortedBy: server.sortKeys({ order }) };

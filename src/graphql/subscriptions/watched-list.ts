@@ -6,21 +6,21 @@ import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { Slice } from "../../rest/session/pagination.ts";
 import { latestOf, type Shown, shownOf, type Update, updateOf, type UpdateReason } from "./events.ts";
 
-/* The state of a polled list of runs, and its events for a subscriber: also the runs that have left the list. */
+/* The state of a polled list of runs, including runs that have left the list, and the events for a subscriber. */
 
 type Known = Partial<RunnableRecord>;
 
-/** A run of the list. Rows of two states are the same object where the run has not changed. */
+/** A run of the list. Two states share the row of a run that has not changed. */
 interface Row {
   readonly record: Known;
-  /** Another number for each change. */
+  /** The version of the state in which the run has last changed. */
   readonly version: number;
-  /** About how much memory the record takes, in bytes. */
+  /** Estimated memory of the record, in bytes. */
   readonly bytes: number;
 }
 type Rows = ReadonlyMap<string, Row>;
 
-/** A run that has left the list, as it was read afterwards. */
+/** A run that has left the list, with the record that was read afterwards. */
 interface Left {
   readonly row: Row;
   readonly reason: UpdateReason;
@@ -29,22 +29,22 @@ interface Left {
 export interface ListState {
   readonly version: number;
   readonly rows: Rows;
-  /** Runs that were on the page and have not been read since, as they were then. */
+  /** Runs that have left the page and have not been read since, with their last records. */
   readonly leaving: Rows;
-  /** Runs that have left, for subscribers that have not received that event. */
+  /** Runs that have left the list, for subscribers that have not received the event. */
   readonly left: ReadonlyMap<string, Left>;
   /** Whether a matching run with this record would be on the page. */
   readonly covers: (record: Known) => boolean;
 }
 
-/** The first page of a list, or what is found in it. */
+/** The first page of a list, or the matching runs of the page. */
 export interface FirstPage extends Pick<Slice<RunnableRecord>, "items" | "hasNext"> {
-  /** The last of the rows that were read, if that is not the last item. */
+  /** The last row that was read, if it is not the last item. */
   readonly last?: RunnableRecord | undefined;
 }
 
 export interface Watched {
-  /** Whether not all runs of the parent are in the list. */
+  /** Whether the list contains only some of the runs of the parent. */
   readonly isFiltered: boolean;
   /** Whether the list begins with the newest change. */
   readonly isNewestFirst: boolean;
@@ -52,13 +52,13 @@ export interface Watched {
   readonly readRun: (id: string) => Promise<Known>;
 }
 
-/** Maximum runs that have left and are kept for slow subscribers, and that a subscriber keeps a status of besides those of the page. */
+/** Maximum runs that have left and are kept for slow subscribers, and maximum runs besides the page whose status a subscriber keeps. */
 const MAX_LEFT_ROWS = 500;
 
-/** Rows that are compared without a pause. */
+/** Number of rows that are compared without a pause. */
 const ROW_STRIDE = 100;
 
-/** About how much memory a state takes, in bytes. */
+/** Estimated memory of a state, in bytes. */
 export function bytesOfList({ rows, leaving, left }: ListState): number {
   let bytes = 0;
   for (const row of [...rows.values(), ...leaving.values()]) bytes += row.bytes;
@@ -66,7 +66,7 @@ export function bytesOfList({ rows, leaving, left }: ListState): number {
   return bytes;
 }
 
-/** Reads a list once more, and the runs that have left it since. Returns the same state when nothing has changed. */
+/** Reads a list again, and the runs that have left it since. Returns the same state when nothing has changed. */
 export async function readList(
   watched: Watched,
   before: ListState | null,
@@ -95,7 +95,7 @@ async function listedAfter(
   const covers = coverageOf(page, watched);
   const leaving = new Map([...(before?.leaving ?? []), ...(before?.rows ?? [])]);
   for (const [id, { record }] of leaving) {
-    // Without a filter, what newer changes push off the page has not left the list.
+    // In a list without a filter, a run that newer changes push off the page has not left the list.
     if (rows.has(id) || !(watched.isFiltered || covers(record))) leaving.delete(id);
   }
   const left = new Map(isSeen ? [] : before?.left);
@@ -117,7 +117,7 @@ function coverageOf({ items, hasNext, last = items.at(-1) }: FirstPage, { isNewe
 
 const timeOf = ({ updated_at }: Known): number => millisecondsOf(updated_at ?? "");
 
-/** Reads the runs that are leaving, each once. Those that cannot be read for now are read by a later poll. */
+/** Reads the runs that are leaving, each once. Runs that cannot be read for now are read by a later poll. */
 async function settled(state: ListState, { readRun }: Watched): Promise<ListState> {
   const { covers, version } = state;
   const leaving = new Map(state.leaving);
@@ -148,7 +148,7 @@ const endsPoll = (error: unknown): boolean =>
   error.code === "UNAUTHENTICATED" ||
   error.code === "REQUEST_LIMIT_EXCEEDED";
 
-/** Whether a later state has nothing that the earlier one has not. */
+/** Whether a later state contains no change. */
 const isSame = (before: ListState, now: ListState): boolean =>
   now.rows.size === before.rows.size &&
   now.leaving.size === before.leaving.size &&
@@ -156,7 +156,7 @@ const isSame = (before: ListState, now: ListState): boolean =>
   [...now.leaving].every(([id, row]) => before.leaving.get(id) === row) &&
   [...now.left].every(([id, last]) => before.left.get(id) === last);
 
-/** Creates the function that returns the next event for one subscriber: one run at a time, null when it has received all. */
+/** Returns a function that returns the next event for one subscriber: one run at a time, null when the subscriber has received all. */
 export function createReporter(isFiltered: boolean, runAt: (id: string) => Update["run"]) {
   const reported = new Map<
     string,
@@ -179,7 +179,7 @@ export function createReporter(isFiltered: boolean, runAt: (id: string) => Updat
     for (const [id, last] of reported) {
       if (rows.has(id) || leaving.has(id)) continue;
       const { row = { record: {}, version: 0 }, reason = "DISPLACED" as const } = left.get(id) ?? {};
-      // For a slow subscriber it may be forgotten how it left.
+      // The reason may be forgotten for a slow subscriber.
       if (last.isListed && (isFiltered || left.has(id))) return report(id, row, reason);
       if (last.isListed) reported.set(id, { ...last, isListed: false });
       else if (reported.size > rows.size + MAX_LEFT_ROWS) reported.delete(id);

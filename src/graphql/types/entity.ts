@@ -8,7 +8,7 @@ import { fetchMore, type Resource, requireVerification } from "../core/resource.
 
 /* The root fields `entity` and `entities`, which look up objects of any kind. */
 
-/** The resource that a caller named, of any kind. A project is read where the server can, because nothing else verifies that it exists. */
+/** The resource of any kind that a caller has named. A project is read if the server can, because nothing else verifies that it exists. */
 async function findEntity(argument: string, id: string, { session }: Context): Promise<Resource> {
   const resource = requireVerification(resolveIdAmong(ALL, argument, id));
   const isReadable = session.server.capabilities.includes("PROJECT_RECORDS");
@@ -34,7 +34,7 @@ root.query("entities", {
   },
   resolve: (_, { ids }, context) => {
     within("ids", ids.length, { from: 0, to: MAX_IDS });
-    // A separate promise for each, so that an invalid id is a single null.
+    // Each id has a promise of its own, so that an invalid id is a single null.
     return ids.map((id, index) => findEntity(`ids[${index}]`, id, context));
   },
 });

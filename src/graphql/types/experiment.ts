@@ -42,7 +42,7 @@ function readJobs(resource: ExperimentResource, args: PageArgs, context: Context
 const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").implement({
   description: "The version of the code that an experiment ran.",
   fields: (t) => ({
-    // The service sends empty texts for an experiment without code.
+    // The service sends empty strings for an experiment without code.
     branch: t.field(computedFromOrNull("String", "Branch.", ({ branch }) => branch || null)),
     commit: t.field(computedFromOrNull("String", "Commit that ran.", ({ commit }) => commit || null)),
     isDirty: t.boolean(exposedOrNull("is_dirty", "Whether there were uncommitted changes.")),
@@ -66,7 +66,7 @@ export const DeclarationValue = objectType<{ readonly name: string; readonly val
 
 const sortParameters = createSorter();
 
-/** The parameters that are given, if any. Throws the error that `errorOf` creates where they are no object. */
+/** The given parameters, if any. Throws the error that `errorOf` creates if they are not an object. */
 function parametersIn(declarations: unknown, errorOf: (issue: string) => Error) {
   if (declarations == null || isObject(declarations)) return declarations ?? null;
   const type = Array.isArray(declarations) ? "list" : typeof declarations;
@@ -75,7 +75,7 @@ function parametersIn(declarations: unknown, errorOf: (issue: string) => Error) 
 
 const unreadable = (issue: string) => new GatewayError("UPSTREAM_BAD_RESPONSE", `${issue} from the service.`);
 
-/** Narrows a list to the experiments that name one as their original, found by a scan: servers have no filter for it. */
+/** Narrows a list to the experiments with a given original. The gateway scans the list, because servers have no filter for originals. */
 function clonesOf({ owner, project, id }: RunAddress, { server }: Context) {
   if (!isInRows(server, runs.experiment.records, "original")) throw notOffered("clones of experiments");
   const isMatch: IsMatch = function* (row) {

@@ -2,9 +2,9 @@ import { arg, builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { idOf } from "../core/ids.ts";
 
-/* The addresses of exports: all experiments of a project or group, or their metrics, as a table. */
+/* The URLs of exports: all experiments of a project or group, or their metrics, as a table. */
 
-/** The values are the ends of file names. */
+/** The values are file name extensions. */
 const ExportFormat = builder.enumType("ExportFormat", {
   description: "Format of an export.",
   values: {

@@ -11,7 +11,7 @@ import { idOf } from "../core/ids.ts";
 
 function linesOf({ text }: LogWindow): readonly string[] {
   const lines = text.split(/\r?\n/);
-  // A newline at the very end ends the last line and starts none.
+  // A newline at the end of the log ends the last line and does not begin another.
   if (lines.at(-1) === "") lines.pop();
   return lines;
 }
@@ -65,7 +65,7 @@ function windowRequest({ after, maxBytes, tailLines }: LogArgs, { gateway }: Con
 
 const formatCursor = (byte: number) => toBase64url(`byte:${byte}`);
 
-/** The byte of a log's cursor. Throws `InputError`. */
+/** The byte position of a log's cursor. Throws `InputError`. */
 export function parseCursor(cursor: string): number {
   const text = cursor.length > 60 ? "" : fromBase64url(cursor);
   const byte = /^byte:(\d{1,15})$/.exec(text)?.[1];
@@ -74,7 +74,7 @@ export function parseCursor(cursor: string): number {
   return Number(byte);
 }
 
-/** Downloads: a log, the archive of the outputs, one file of them. */
+/** The downloads: a log, the archive of the outputs, or a single output file. */
 export type Download = "logs" | "outputs" | "files";
 
 const downloadUrl = (resource: Resource, what: Download, { publicUrl }: Context): string =>

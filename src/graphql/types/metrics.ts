@@ -40,7 +40,7 @@ const MetricValue = objectType<NamedValue>("MetricValue", "A metric and its valu
   }),
 }));
 
-/** Sorts the keys of objects. It remembers the last ones: those of the records of a page are mostly the same. */
+/** Returns a function that sorts the keys of objects. It caches the last keys, because the records of a page mostly have the same keys. */
 export function createSorter(): (keys: readonly string[]) => readonly string[] {
   let [last, inOrder]: [readonly string[], readonly string[]] = [[], []];
   return (keys) => {
@@ -50,12 +50,12 @@ export function createSorter(): (keys: readonly string[]) => readonly string[] {
   };
 }
 
-/** Names that are sorted without a pause. */
+/** Maximum names that are sorted without a pause. */
 const MAX_SORTED_NAMES = 2_000;
 
 /**
- * The entries of an object, or those with some names, in order of the names, each once. Absent names are omitted. `sort` is that of objects
- * like this one.
+ * The entries of an object, or the entries with some names, in order of the names, each once. Absent names are omitted. `sort` sorts the keys
+ * of similar objects.
  */
 export function namedIn<Named extends { readonly name: string }>(
   values: ByName,
@@ -106,15 +106,15 @@ MetricRecord.implement({
   }),
 });
 
-/** The list of an experiment's metrics. With a known group it can be batched with the metrics of that group. */
+/** The list of an experiment's metrics. If the group is known, the list can be batched with the metrics of the group. */
 function metricsOf({ address, listedIn, loaded: { experiment_group } }: ExperimentResource) {
-  // An experiment that was chosen for a group names the one that started it, if any.
+  // `listedIn` has precedence, because the record of an experiment that was chosen for a selection refers to the group that started it.
   const group = listedIn ?? (experiment_group ? Group.kind.parseName(experiment_group) : null);
   const { metrics: endpoint } = runs.experiment.endpoints;
   return { endpoint, address, sortedBy: ["created_at"], part: { at: address, group } };
 }
 
-/** Metric records of a page, where all of a run are too large: some megabytes. */
+/** Number of metric records per page, because all records of a run may have some megabytes. */
 export const METRICS_PAGE = 40_000;
 
 const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
@@ -155,7 +155,7 @@ export const openMetrics = (resource: ExperimentResource) =>
 
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/** The different names of an argument, once for all fields that have it. Throws `InputError` when they are too many or too long. */
+/** The distinct names of an argument, created once for all fields with the argument. Throws `InputError` when they are too many or too long. */
 function setOfNames(names: readonly string[]): ReadonlySet<string> {
   const known = sets.get(names);
   if (known) return known;
@@ -168,13 +168,13 @@ function setOfNames(names: readonly string[]): ReadonlySet<string> {
   return set;
 }
 
-/** Whether a column has one of some names; without names every column. */
+/** Whether a column has one of some names. Without names every column matches. */
 export function isNamedIn(names: readonly string[] | null | undefined) {
   const wanted = names && setOfNames(names);
   return ({ name }: { readonly name: string }): boolean => wanted?.has(name) ?? true;
 }
 
-/** Computes a result from the columns of an experiment's metrics, or some of them, once for all fields with the same arguments. */
+/** Computes a result from all or some columns of an experiment's metrics, once for all fields with the same arguments. */
 export async function fromColumns<Result>(
   resource: ExperimentResource,
   names: readonly string[] | null | undefined,

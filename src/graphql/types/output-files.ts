@@ -10,7 +10,7 @@ import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { byName, sorted } from "../core/cooperative-algorithms.ts";
 import { fileUrl } from "./logs.ts";
 
-/** A name in a folder, and its path below the outputs; null when the name cannot stand in one. */
+/** A name in a folder, and its path below the outputs; null when the name cannot be part of a path. */
 function entryOf(name: string, folder: string | null | undefined) {
   const path = folder ? `${folder}/${name}` : name;
   return { name, path: !name.includes("/") && isPlainPath(path) ? path : null };
@@ -55,7 +55,7 @@ function* filesIn({ files, path, run }: Folder) {
   return yield* sorted(entries, byName);
 }
 
-/** In steps, and once for all fields that show a folder: it may have as many files as there are records in a list. */
+/** Computed in steps, and once for all fields that show the folder, because a folder may have as many files as a list has records. */
 const OutputFolder = objectType<Folder>("OutputFolder", "A folder of the outputs of a run.", (t) => ({
   folders: t.field(
     computedFromOrNull([OutputSubfolder], "The folders in it, by name.", (folder, _, context) =>
@@ -69,7 +69,7 @@ const OutputFolder = objectType<Folder>("OutputFolder", "A folder of the outputs
   ),
 }));
 
-/** Reads a folder. A folder that is missing is null; a missing run is an error. */
+/** Reads a folder. A missing folder is null; a missing run is an error. */
 async function readFolder(
   run: Resource,
   { path }: { path?: string | null | undefined },
@@ -84,7 +84,7 @@ async function readFolder(
   return { ...record, path, run };
 }
 
-/** Known servers find the run first, and answer 400 when it has no such folder. */
+/** Whether a folder is missing: known servers look up the run first, and respond with 400 when it has no such folder. */
 function nullIfNoFolder(error: unknown): null {
   if (error instanceof GatewayError && error.details.upstream?.status === 400) return null;
   throw error;

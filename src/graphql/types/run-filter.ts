@@ -22,8 +22,8 @@ import { both, boundConditions, comparedOf, conditionTest, WORDS_DESCRIPTION, wo
 import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf } from "./status.ts";
 
 /*
- * Filters of lists of runs. Each member becomes conditions, which the gateway writes in the language of the
- * server and checks before it sends them.
+ * Filters of lists of runs. Each member of a filter becomes conditions, which the gateway translates to the query language of the server and
+ * checks before it sends them.
  */
 
 interface Filtered {
@@ -90,7 +90,7 @@ const DayRange = builder.inputType("DayRange", {
   }),
 });
 
-/** A day, also where JavaScript has written it as the time of its midnight. */
+/** A day, which may also be given as JavaScript formats its midnight. */
 const dayOf = (text: string): string => text.replace(/T00:00(?::00(?:\.0+)?)?(?:Z|\+00:00)?$/, "");
 
 const days =
@@ -126,7 +126,7 @@ const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (value
   values.flatMap(({ name, ...given }, index) => {
     const argument = `${list}[${index}]`;
     const within = boundConditions({ argument, key: "metric", name }, given);
-    // To databases nulls and texts such as "NaN" are less than any number.
+    // In databases, nulls and strings such as "NaN" are less than any number.
     const isAbove = within.some(({ operator }) => operator === "greaterThan" || operator === "atLeast");
     return isAbove ? within : [...within, hasMetric(argument, name)];
   });
@@ -144,7 +144,7 @@ const DeclarationFilter = builder.inputType("DeclarationFilter", {
   }),
 });
 
-/** Throws `InputError` for a parameter that is compared with nothing. */
+/** Throws `InputError` for a parameter without a comparison. */
 const declarations: Conditions<readonly (typeof DeclarationFilter.$inferInput)[]> = (filters, list) =>
   filters.flatMap(({ name, values, ...given }, index) => {
     const named = { argument: `${list}[${index}]`, key: "declaration", name } as const;
@@ -155,7 +155,7 @@ const declarations: Conditions<readonly (typeof DeclarationFilter.$inferInput)[]
     return values ? [{ ...named, operator: "anyOf", operands: values }, ...within] : within;
   });
 
-/** A member of the filter: its input, and the conditions that it becomes. With `key`, only of kinds whose records have that. */
+/** A member of the filter: its input, and its conditions. A member with `key` exists only for kinds whose records have the key. */
 const when = <const Type extends InputType<PothosTypes> | [InputType<PothosTypes>]>(
   type: Type,
   description: string,
@@ -167,7 +167,7 @@ const BUILDS = "Builds of experiments and jobs.";
 const GROUPS = "Groups of experiments. A selection must be the only group, in a list of a project.";
 
 const MEMBERS = {
-  // Not sent to the server.
+  // This member is not sent to the server.
   words: when("String", WORDS_DESCRIPTION, () => []),
   names: when(["String"], "Whole names.", set("name")),
   notNames: when(["String"], "Whole names.", set("name", "noneOf")),
@@ -203,7 +203,7 @@ export const RunFilterInput = builder.inputType("RunFilter", {
   description:
     "Filter of runs. Runs must match all given members, and one of the values of a list. Members with `not` exclude runs. Requires `FILTERS`.",
   fields: (t) =>
-    // Safe: each input is that of its member.
+    // Safe: each input belongs to its member.
     mapped(MEMBERS, ({ input }) => input(t)) as {
       readonly [Name in Member]: ReturnType<(typeof MEMBERS)[Name]["input"]>;
     },
@@ -222,12 +222,12 @@ function conditionsOf(filter: RunFilter, filtered: Filtered): readonly Condition
       checkLength(argument, value, "values");
       if (value.length === 0) throw new InputError(`${argument}: expected at least one value, got none`);
     }
-    // Safe: the value is that of the member.
+    // Safe: the value has the type of its member.
     return conditions(value as never, argument, filtered);
   });
 }
 
-/** Throws `InputError` where the records of the kind do not have a key. */
+/** Throws `InputError` if the records of the kind lack a key. */
 function checkKind(argument: string, key: string, { kind }: Filtered): void {
   const names = runRefs.flatMap(({ kind: { run } }) => (run.keys.includes(key) ? [run.name] : []));
   if (names.includes(kind.name)) return;
@@ -235,8 +235,8 @@ function checkKind(argument: string, key: string, { kind }: Filtered): void {
 }
 
 /**
- * Divides a filter: `conditions` for the server, and what the gateway finds itself, with the arguments that it compares. Throws
- * `InputError` for members that this list does not have, and `GatewayError` for what neither can compare.
+ * Divides a filter into `conditions` for the server and conditions that the gateway tests itself, with the compared arguments. Throws
+ * `InputError` for members that this list does not have, and `GatewayError` for conditions that neither can test.
  */
 export function divide(filter: RunFilter | null | undefined, filtered: Filtered, server: Server) {
   const all = filter ? conditionsOf(filter, filtered) : [];
@@ -254,8 +254,8 @@ export function divide(filter: RunFilter | null | undefined, filtered: Filtered,
 }
 
 /**
- * Checks, by the record of each, that groups in the query of the server are no selections, which it does not support: their
- * experiments, which a user chose, would be missing without a sign. Throws `InputError`.
+ * Reads the groups in a query and checks that they are not selections, whose experiments were chosen by a user. Servers do not support
+ * selections in a query: the experiments would be missing silently. Throws `InputError`.
  */
 export function checkGroups(
   request: Pick<ListRequest, "group" | "conditions">,

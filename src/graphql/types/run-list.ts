@@ -18,8 +18,8 @@ import { both, finding, type IsMatch, readPage, readEntireList } from "./scan.ts
 import { checkGroups, divide, RunFilterInput } from "./run-filter.ts";
 
 /*
- * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so
- * that generated code and composition do not depend on the deployment.
+ * Lists of runs. The service's document does not describe these lists, but frontends need them. The fields are always in the schema, so that
+ * generated code and composition do not depend on the deployment.
  */
 
 /** A kind of run that servers list, its endpoint, and the type of its pages. */
@@ -41,7 +41,7 @@ export const runLists: ReadonlyMap<string, RunListKind> = new Map(
     .map((list) => [list.target.kind.name.replaceAll(/(?!^)[A-Z]/g, "_$&").toUpperCase(), list]),
 );
 
-/** The lists of a kind of run, by its name or its name in `RunKind`. Throws for one that is not listed. */
+/** The list of a kind of run, by the name of the kind or its name in `RunKind`. Throws for a kind that is not listed. */
 export function runListOf(name: string): RunListKind {
   const list = runLists.get(name) ?? [...runLists.values()].find(({ target }) => target.kind.name === name);
   if (!list) throw new TypeError(`expected a kind of run with lists, got ${name}`);
@@ -88,7 +88,7 @@ const RunOrder = builder.inputType("RunOrder", {
   }),
 });
 
-/** The order that the arguments name, if any. Throws `InputError` when it names none, two, or one that the runs lack. */
+/** The order that the arguments name, if any. Throws `InputError` if `order` names no key, two keys, or a key that the runs lack. */
 function orderOf(
   order: typeof RunOrder.$inferInput | null | undefined,
   { keys, many }: Row,
@@ -116,32 +116,32 @@ const listArgs = {
 
 export type RunListArgs = InputShapeFromFields<typeof listArgs>;
 
-/** What narrows a list besides its arguments. */
+/** A restriction of a list besides its arguments. */
 interface Narrowing {
-  /** Compared by the server. */
+  /** The conditions that the server tests. */
   readonly conditions: readonly Condition[];
-  /** Compared by the gateway. */
+  /** The test of the gateway itself. */
   readonly isMatch?: IsMatch;
-  /** Identifies it in cursors. */
+  /** Identifies the restriction in cursors. */
   readonly name: string;
 }
 
 interface ListOptions<Of> {
-  /** What the runs of the list have in common. */
+  /** The restriction of all runs in the list. */
   readonly narrowedTo?: (address: Of, context: Context) => Narrowing;
   /** The group to which the list is restricted. */
   readonly groupOf?: (address: Of) => RunAddress;
 }
 
-/** A list of runs that is read: its kind, the address of its parent, and the group to which it is restricted. */
+/** A request for a list of runs: the kind, the address of the parent, and the group to which the list is restricted. */
 interface ReadList {
   readonly list: RunListKind;
   readonly address: ProjectAddress;
   readonly listedIn: RunAddress | null;
   readonly narrowing?: Narrowing | undefined;
-  /** Prefetches what the runs need, where there may be enough of them. */
+  /** Prefetches the data that the runs need, if the list may have enough runs. */
   readonly prefetch?: () => void;
-  /** Whether of the list nothing is wanted but figures over all of it. */
+  /** Whether only statistics over the whole list are selected. */
   readonly isOnlySummary?: boolean;
 }
 
@@ -169,20 +169,20 @@ export async function readRuns(
     sortedBy: server.sortKeys({ ...listRequest, ...other }),
     narrowing: marked,
   });
-  // The order of creation is stable; figures depend on none.
+  // The order of creation is stable. Statistics do not depend on the order.
   const isStable = !metricOrder && server.profile.orders.CREATED_ASC;
   const ordered = listIn({});
   const whole = isStable ? listIn({ order: "CREATED_ASC" }) : ordered;
   const given = sliceRequest(args, context);
   const { maxSize } = given;
-  // The first page that the figures read.
+  // The size of the first page that the statistics read.
   const request = isOnlySummary ? { first: maxSize, maxSize, after: null } : given;
   const toNode = (record: RunnableRecord) =>
     toResource(kind, { owner, project, id: `${record.id}` }, record, listedIn);
   const isMatch = both(filter.isMatch, narrowing?.isMatch ?? null);
   const compared = [...filter.compared, ...(narrowing?.isMatch ? [narrowing.name] : [])];
   const find = isMatch && finding<RunnableRecord>(isMatch, compared, args, context);
-  // A filter, or `first: 1`, may leave too few runs to be worth it.
+  // With a filter or a small `first`, the list may have too few runs to be worth a prefetch.
   if (!find && !query && conditions.length === 0 && request.first !== 1) prefetch?.();
   let first: RunnableRecord | undefined;
   const see = ([row]: readonly RunnableRecord[]) => void (first ??= row);
@@ -201,8 +201,8 @@ export async function readRuns(
 }
 
 /**
- * Throws `InputError` where no experiment of the list has the metric that orders it: largest first, the list is empty although
- * there are experiments; smallest first, those without the metric come first.
+ * Throws `InputError` if no experiment of the list has the metric by which it is ordered. With the largest first, the list is empty although
+ * there are experiments; with the smallest first, experiments without the metric come first.
  */
 async function requireMetric(
   { name }: { readonly name: string },
@@ -217,13 +217,13 @@ async function requireMetric(
   );
 }
 
-/** The fields of experiments that read their metrics: those of a group are one list. */
+/** The fields of experiments that read metrics. The metrics of all experiments of a group are one list. */
 const OF_METRICS = ["metrics", "metricSeries", "metricSummaries"];
 
-/** The fields of a page of the list, as opposed to those of the whole list. */
+/** The fields that show a page of the list, not the whole list. */
 const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "scan"];
 
-/** A field with a list of runs of a project, or of another parent in it, such as a group. Its rows are partial records. */
+/** A field with a list of the runs of a project, or of another parent in a project, such as a group. The rows are partial records. */
 export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
   target: { readonly name: string },
   description: string,

@@ -13,7 +13,7 @@ import { update } from "./update.ts";
 
 /* The mutations of each kind of run. A kind has the commands whose endpoints are in its row of `rest/api/kinds.ts`. */
 
-/** Reads a run as it is now: what other operations have read may be older than its end. */
+/** Reads the current state of a run. Shared reads of other operations may be older than the end of the run. */
 export function readFresh(run: RunResource, session: Session): Promise<RunResource> {
   session.endSharing();
   return fetchMore(run, STATE, session);
@@ -27,7 +27,7 @@ export const forceArg = {
 
 export const STOPS = "Finished runs are left alone. A run that is stopping may still have its old status.";
 
-/** Adds the mutation that stops a run. Servers would also stop one that has finished. */
+/** Adds the mutation that stops a run. The run is read first, because servers would also stop a finished run. */
 function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void {
   const { name, one } = target.kind.run;
   const type = objectType<Commanded>(`Stop${name}Payload`, "Payload of a stop command.", (t) => ({
@@ -54,7 +54,7 @@ function addStop(target: RunRef, endpoint: Command<RunAddress, undefined>): void
   });
 }
 
-/** Commands without input: the mutation, its endpoint, and what it does; `%` stands for the kind. */
+/** Commands without input: the mutation, its endpoint, and its description; `%` stands for the kind. */
 const ACTS = [
   [
     "start%Tensorboard",
@@ -66,7 +66,7 @@ const ACTS = [
   ["unbookmark%", "unbookmark", "Removes the caller's bookmark from %."],
 ] as const;
 
-/** Commands that create a record. Its `original` is the source; of a resumed source, it can be the first run of the chain. */
+/** Commands that create a record. The `original` of the record is the source, or the first run of the chain if the source was resumed itself. */
 const CLONES = [
   ["resume%", "resume", "Resumes % as a new record."],
   ["copy%", "copy", "Copies % to a new record."],

@@ -18,12 +18,12 @@ import type { Context } from "../core/context.ts";
 import type { Steps } from "../core/steps.ts";
 import { finite } from "./series.ts";
 
-/* Scans: the gateway compares the rows of a list itself where the server cannot filter. */
+/* Scans: the gateway tests the rows of a list itself if the server cannot apply a filter. */
 
-/** Tests a row in steps: its values may be long. */
+/** Tests a row in steps, because its values may be long. */
 export type IsMatch = (row: object) => Steps<boolean>;
 
-/** Whether a row matches both; null where there is nothing to look for. */
+/** Combines two tests: a row must match both; null if both are null. */
 export function both(one: IsMatch | null, other: IsMatch | null): IsMatch | null {
   if (!one || !other) return one ?? other;
   return function* (row) {
@@ -43,7 +43,7 @@ export function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<
 export const isInRows = (server: Server, record: string, key: string): boolean =>
   !server.omits(record, key) && !server.profile.omittedInLists[record]?.includes(key);
 
-/** The value of a row that is compared. Throws `GatewayError` for a row without the key. */
+/** The value of a row for a test. Throws `GatewayError` for a row without the key. */
 export function valueOf(row: object, key: string): unknown {
   // Safe: any object has properties by name.
   if (key in row) return (row as Record<string, unknown>)[key];
@@ -53,8 +53,8 @@ export function valueOf(row: object, key: string): unknown {
 type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
 
 /**
- * Finds rows in time slices, and reports for which arguments they are compared. Throws `InputError` for an offset, which a scan
- * does not have.
+ * Returns a function that finds matching rows in time slices, and reports the compared arguments. Throws `InputError` for an offset, which a
+ * scan does not support.
  */
 export function finding<Row extends object>(
   isMatch: IsMatch,
@@ -70,13 +70,13 @@ export function finding<Row extends object>(
 }
 
 interface PageRequest<Row> extends SliceRequest {
-  /** Finds the rows that match what the service cannot compare; null where it compares all. */
+  /** Finds the rows that match the conditions which the server cannot test; null if the server tests all conditions. */
   readonly find: Find<Row> | null;
-  /** Called with rows that are read, whether they match or not. */
+  /** Called with all rows that are read, whether they match or not. */
   readonly see?: (rows: readonly Row[]) => void;
 }
 
-/** Reads a page of a list: by a scan, where the gateway compares its rows. */
+/** Reads a page of a list, by a scan if `find` is set. */
 export async function readPage<At, Row, Node>(
   list: List<At, Row>,
   { find, see, ...request }: PageRequest<Row>,
@@ -95,7 +95,7 @@ export async function readPage<At, Row, Node>(
   return connect(page, toNode);
 }
 
-/** Reads a list from its beginning until `most` rows are read, or the operation may read no more. */
+/** Reads a list from its beginning until `most` rows are read, or the operation reaches one of its limits. */
 export async function readEntireList<At, Item extends object>(
   session: Session,
   list: List<At, Item>,
@@ -106,13 +106,13 @@ export async function readEntireList<At, Item extends object>(
   let [read, total]: [number, number | null] = [0, null];
   do {
     const next = await pages.next(session, Math.min(maxSize, most - read)).catch((error: unknown) => {
-      // The limits of the operation are no failure of the service.
+      // A limit of the operation ends the list early. It is not an error.
       if (read > 0 && isGatewayError(error, "REQUEST_LIMIT_EXCEEDED", "PAGE_LIMIT_REACHED")) return null;
       throw error;
     });
     if (!next) return { records: rows, total, isComplete: false };
     if (!find) total ??= next.page.count ?? null;
-    // A service may send more rows than were requested.
+    // The upstream service may send more rows than requested.
     const given = next.rest.slice(0, most - read);
     for (const index of find ? await find(given) : given.keys()) {
       const row = given[index];
@@ -124,9 +124,9 @@ export async function readEntireList<At, Item extends object>(
   return { records: rows, total: total ?? (isComplete ? rows.length : null), isComplete };
 }
 
-/* Filters that the gateway compares itself, with the rows of a list: what the language of servers cannot say. */
+/* Conditions that the query language of servers cannot express, which the gateway tests itself. */
 
-/** Bounds of a number, each by its name in filters: whether a value is within it. */
+/** Tests whether a value is within a bound, by the name of the bound in filters. */
 const BOUNDS = {
   greaterThan: (value: number, bound: number) => value > bound,
   atLeast: (value: number, bound: number) => value >= bound,
@@ -169,8 +169,8 @@ const ROW_KEYS: { readonly [Key in Condition["key"]]?: string } = {
 };
 
 /**
- * Finds the conditions that the server's language cannot say, so that the gateway compares the rows with them. Throws
- * `GatewayError` where the rows of this server's lists lack the keys, and `InputError` when they are too long.
+ * Returns the conditions that the server's query language cannot express, so that the gateway must test them. Throws `GatewayError` if the
+ * rows of this server's lists lack the keys, and `InputError` when the conditions are too long.
  */
 export function comparedOf(
   conditions: readonly Condition[],
@@ -187,7 +187,7 @@ export function comparedOf(
   return compared;
 }
 
-/** Whether a row meets all conditions; null without one. */
+/** Returns a test whether a row meets all conditions; null without conditions. */
 export function conditionTest(conditions: readonly Condition[]): IsMatch | null {
   const setOf = createSetOf();
   const tests = conditions.map((condition) => testOf(condition, setOf));
@@ -201,7 +201,7 @@ export function conditionTest(conditions: readonly Condition[]): IsMatch | null 
   };
 }
 
-/** The values of a list. It remembers the last ones: many conditions may be about the tags of a row. */
+/** Returns a function that creates the set of a list's values. It caches the last set, because many conditions may test the tags of a row. */
 function createSetOf(): (values: readonly unknown[]) => ReadonlySet<unknown> {
   let [last, set]: [readonly unknown[] | null, ReadonlySet<unknown>] = [null, new Set()];
   return (values) => {
@@ -236,7 +236,7 @@ function isOneOf(key: Condition["key"], operands: readonly string[]) {
     wanted.has(value) || (meanings.size > 0 && meanings.has(textOf(value) ?? ""));
 }
 
-/** JSON of a value, the same for any order of its keys; null if it is longer than a filter. */
+/** Canonical JSON of a value, independent of the order of keys; null if the JSON is longer than a filter may be. */
 function textOf(value: unknown): string | null {
   let left = MAX_QUERY_LENGTH;
   const take = (count: number): boolean => (left -= count + 1) >= 0;
@@ -260,27 +260,27 @@ const isWithin =
   (value: unknown) =>
     BOUNDS[operator](finite(value) ?? Number.NaN, Number(bound));
 
-/* By words. Servers search no texts, so the gateway looks for the words in the rows of a list. */
+/* Search by words. Servers have no full-text search, so that the gateway searches the rows of a list. */
 
 const MAX_WORDS_LENGTH = 200;
 
-/** Combining marks in a row, of which more are left out: sorting them takes the square of their number (UAX #15, stream-safe text). */
+/** Matches more than 30 consecutive combining marks. The excess is removed, because normalization sorts marks in quadratic time (UAX #15). */
 const EXCESS_MARKS = /(\p{M}{30})\p{M}+/gu;
 
-/** Characters of a text that are looked at. */
+/** Maximum characters of a text that are searched. */
 const MAX_TEXT = 20_000;
 
-/** Characters that are normalized at a time, and of the result: some characters become eighteen. */
+/** Characters that are normalized at a time, and maximum characters of the result: a character can expand to eighteen. */
 const NORMALIZED_LENGTH = 1_000;
 const MAX_FOLDED = 3 * MAX_TEXT;
 
-/** Gives letters that mean the same in a search one spelling. */
+/** Folds a text, so that equivalent letters are equal in a search. */
 function fold(text: string): string {
   const rest = text.slice(0, MAX_TEXT).replace(EXCESS_MARKS, "$1");
   let folded = "";
   for (let from = 0; from < rest.length && folded.length < MAX_FOLDED;) {
     let to = from + NORMALIZED_LENGTH;
-    // Marks stay with their letter.
+    // A letter and its marks are not separated.
     while (to < rest.length && /^[\p{M}\p{Cs}]/u.test(rest.slice(to, to + 2))) to++;
     folded += rest.slice(from, to).normalize("NFKC").toLowerCase();
     from = to;
@@ -290,7 +290,7 @@ function fold(text: string): string {
 
 export const WORDS_DESCRIPTION = `Words, in any case, that all occur in name, description or tags (of each the first ${MAX_TEXT} characters). Found by a scan: see \`ListScan\`.`;
 
-/** Whether a row has each of the words in what people write about runs; null without words. Throws `InputError`. */
+/** Returns a test whether name, description and tags of a row contain all words; null without words. Throws `InputError`. */
 export function wordsTest(text: string | null | undefined, argument: string): IsMatch | null {
   if (text == null) return null;
   if (text.length > MAX_WORDS_LENGTH)
@@ -313,7 +313,7 @@ export function wordsTest(text: string | null | undefined, argument: string): Is
   };
 }
 
-/** The first tags as one text, as far as that is looked at: no word is in two of them. */
+/** The tags as one text, up to the searched length. A separator prevents words that span two tags. */
 function joined(tags: unknown): string {
   let text = "";
   for (const tag of Array.isArray(tags) ? tags : []) {

@@ -8,13 +8,13 @@ export interface Series {
   readonly name: string;
   /** Number of points before downsampling. */
   readonly totalPoints: number;
-  /** The index of each point before downsampling; null if they are all there. */
+  /** The index of each point before downsampling; null if no point was dropped. */
   readonly steps: readonly number[] | null;
   readonly times: readonly (string | null)[];
   readonly values: readonly (number | null)[];
 }
 
-/** All points of a metric: their values, and the indexes of those that have one. */
+/** All points of a metric: their values, and the indexes of the points with a value. */
 export interface SeriesColumn {
   readonly name: string;
   readonly times: readonly (string | null)[];
@@ -24,19 +24,19 @@ export interface SeriesColumn {
 
 type Valued = Pick<SeriesColumn, "values" | "points">;
 
-/** Returns a finite number, otherwise null. Some servers also send text and objects. A long integer is rounded. */
+/** Returns a finite number; null for other values, because some servers also send strings and objects. A long integer is rounded. */
 export function finite(raw: unknown): number | null {
   const value = typeof raw === "number" ? raw : roundedOf(raw);
   return Number.isFinite(value) ? value : null;
 }
 
-/** Memory of a column, and of each of its values, counted as bytes of JSON. */
+/** Memory of a column, and of each value of a column, counted as bytes of JSON. */
 const COLUMN_BYTES = 300;
 const VALUE_BYTES = 20;
 
 /**
- * A metric as received, with numbers for the long integers in it: only parameters keep their digits. Copies only the lists and objects that
- * contain one.
+ * A metric as received, in which long integers are rounded to numbers, because only parameters keep all digits. Copies only the lists and
+ * objects that contain a long integer.
  */
 export function* asMetric(raw: unknown): Steps<unknown> {
   const value = finite(raw);
@@ -58,7 +58,7 @@ export function* asMetric(raw: unknown): Steps<unknown> {
   return Array.isArray(raw) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries);
 }
 
-/** Values between two pauses. */
+/** Number of values between two pauses. */
 const VALUES_STRIDE = 500;
 
 /** The columns of metric records, in order of their names. */
@@ -97,7 +97,7 @@ export const seriesOf = (columns: readonly SeriesColumn[], maxPoints: number): S
 function thinned(column: SeriesColumn, maxPoints: number): Pick<Series, "steps" | "times" | "values"> {
   const { times, values } = column;
   if (values.length <= maxPoints) return { steps: null, times, values };
-  // Half of the points are for numbers, where there are as many.
+  // At least half of the points have numbers, if there are that many.
   const ends = endsOfGaps(column, maxPoints - Math.min(column.points.length, Math.max(2, maxPoints >> 1)));
   const kept = [...lttb(column, maxPoints - ends.length), ...ends].toSorted((one, other) => one - other);
   return {
@@ -107,7 +107,7 @@ function thinned(column: SeriesColumn, maxPoints: number): Pick<Series, "steps" 
   };
 }
 
-/** The first and last points of gaps, the runs of points without a value: at most `most` points, of the longest gaps. */
+/** The first and last points of gaps (consecutive points without a value): at most `most` points, of the longest gaps. */
 function endsOfGaps({ values, points }: Valued, most: number): readonly number[] {
   const gaps: { readonly from: number; readonly to: number }[] = [];
   let begin = 0;
@@ -116,7 +116,7 @@ function endsOfGaps({ values, points }: Valued, most: number): readonly number[]
     begin = point + 1;
   }
   const lengths = Float64Array.from(gaps, ({ from, to }) => to - from).toSorted();
-  // There is room for all that are longer.
+  // All longer gaps fit.
   const shortest = lengths.at(-1 - (most >> 1)) ?? -1;
   const ends = new Set<number>();
   for (const isNext of [(length: number) => length > shortest, (length: number) => length <= shortest])
@@ -125,9 +125,9 @@ function endsOfGaps({ values, points }: Valued, most: number): readonly number[]
 }
 
 /**
- * Downsamples a series by Largest-Triangle-Three-Buckets (Steinarsson 2013): from each bucket it keeps the point that forms the
- * largest triangle with the previously kept point and the average of the next bucket. Keeps the first and last point with a value
- * and drops those without. Returns the indexes of the points that it keeps. Own code: the available packages are unmaintained.
+ * Downsamples a series by Largest-Triangle-Three-Buckets (Steinarsson 2013): keeps the point of each bucket that forms the largest triangle
+ * with the previously kept point and the average of the next bucket. Keeps the first and the last point with a value, and drops points without
+ * a value. Returns the indexes of the kept points. Own code: the available packages are unmaintained.
  */
 function lttb({ values, points }: Valued, maxPoints: number): readonly number[] {
   if (points.length <= maxPoints) return points;

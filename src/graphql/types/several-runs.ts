@@ -32,35 +32,35 @@ import { CommandOutcome, type CommandResult, ErrorCode, outcomeOf } from "./comm
 import { forceArg, hasFinished, readFresh, STOPS } from "./run-mutations.ts";
 
 /*
- * Root fields for runs of any kind: the look-up, and for each command that all kinds have a mutation of several, of which some can
- * fail.
+ * Root fields for runs of any kind: the look-up, and a mutation of several runs for each command that all kinds have. The command can fail for
+ * some of the runs.
  */
 
 type OrError<Value> = Value | GatewayError;
 
 interface ManyCommand {
   readonly endpointOf: (row: Row) => Command<RunAddress, undefined> | undefined;
-  /** The command for several experiments of a project, which takes one request. */
+  /** The command for several experiments of a project in one request. */
   readonly forMany?: Command<ProjectAddress, undefined, readonly string[]>;
-  /** Whether a run is left as it is. Without it none need be read. */
+  /** Whether the command is not sent for a run, because of its state. If absent, the runs need not be read. */
   readonly isLeft?: ((run: RunResource) => boolean) | undefined;
-  /** The keys that are selected of a run, where it is read before because the command hides it. */
+  /** The selected keys of a run, if the run is read before the command because the command hides it. */
   readonly keys?: readonly string[] | undefined;
-  /** A run after the command, of what was read before; null when it is not shown. Without it only the address is still true. */
+  /** Converts a run that was read before the command to its state afterwards; null if it is not shown. If absent, only the address is kept. */
   readonly after?: (run: RunResource) => Promise<RunResource | null>;
 }
 
-// Safe: the kind is that of a run.
+// Safe: the kind is a kind of run.
 const unread = async ({ kind, address }: RunResource) =>
   toResource(kindsByName.get(kind.name) ?? kind, address) as RunResource;
 
-/** The keys of those that are selected which records of a kind of run have. */
+/** The selected keys that records of a kind of run have. */
 function ownOf({ kind: { run } }: RunResource, keys: readonly string[]): readonly string[] {
   const own = new Set(run?.keys);
   return keys.filter((key) => own.has(key));
 }
 
-/** The endpoint of a command for a run. Throws `GatewayError` for a kind without it. */
+/** The endpoint of a command for a run. Throws `GatewayError` for a kind without the endpoint. */
 function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand, { server }: Context) {
   const endpoint = run && endpointOf(run);
   if (!endpoint) throw notOffered("this for such a run");
@@ -74,7 +74,7 @@ const orError = <Value>(promise: Promise<Value>): Promise<OrError<Value>> =>
     throw error;
   });
 
-/** The different runs that are named. The experiments of a project are together where the service has a command for many. */
+/** The distinct runs of the ids, grouped by project if the service has a command for many experiments. */
 function groupsOf(named: readonly RunResource[], { forMany }: ManyCommand, { server }: Context) {
   const groups = new Map<string, RunResource[]>();
   for (const [id, run] of new Map(named.map((each) => [idOf(each), each]))) {
@@ -87,8 +87,8 @@ function groupsOf(named: readonly RunResource[], { forMany }: ManyCommand, { ser
 }
 
 /**
- * Sends a command once for each run, side by side, or once for many. Returns a result for each id, in their order. A command for
- * many passes over ids that do not exist: so their records are read first, as are those that may be left as they are.
+ * Sends a command for each run concurrently, or once for many runs. Returns a result for each id, in the order of the ids. A command for many
+ * runs ignores ids that do not exist, so that their records are read first. Records are also read first if `isLeft` may skip a run.
  */
 async function sendToEach(
   ids: readonly string[],

@@ -25,7 +25,7 @@ export const resources = json("resources", "Requested resources.");
 
 export const nodeScheduled = reference("node_scheduled", Node, "Machine on which it was scheduled.");
 
-/** Never causes a request: only lists of archived records show it. */
+/** The field `isArchived`. It never causes a request, because only lists of archived records show it. */
 export const archived = {
   ...fieldsOf<Pick<RunnableRecord, "deleted">>().fromAddress(
     "Whether it is archived; null if the service does not say.",
@@ -80,7 +80,7 @@ const CloningStrategyEnum = enumType(
 const cloningStrategyOf = (raw: string | null | undefined) =>
   raw ? enumValueOf<keyof typeof STRATEGIES>(STRATEGIES, raw) : null;
 
-/** By the original, which items of lists have: a record without one is no clone. */
+/** Whether a run is a clone, by its original, which items of lists have: a record without an original is no clone. */
 const isClone = ({ is_clone, original }: Partial<JobRecord>): boolean | null =>
   is_clone ?? (original === undefined ? null : original !== null);
 

@@ -56,10 +56,10 @@ export const RunPhaseEnum = enumType(
   mapped(PHASES, (meaning, name) => `${meaning} ${statusesOf(name).join(", ")}.`),
 );
 
-/** Longer strings are no value of an enum, in characters. */
+/** Maximum length of a string that may be a value of an enum, in characters. */
 const MAX_NAME_LENGTH = 100;
 
-/** The key of a table of enum values that a server spells in any case; `OTHER` for an unknown string. */
+/** The key of a table of enum values, for a string of the server in any case; `OTHER` for an unknown string. */
 export function enumValueOf<Name extends string>(
   table: Readonly<Record<Name | "OTHER", unknown>>,
   raw: string,
@@ -73,24 +73,24 @@ export function enumValueOf<Name extends string>(
 export const statusOf = (raw: string | null | undefined): RunStatus =>
   raw ? enumValueOf<RunStatus>(STATUSES, raw) : "UNKNOWN";
 
-/** The keys of a record that its state follows from. */
+/** The keys of a record from which its state follows. */
 export const STATE = ["last_status", "started_at", "finished_at"] as const;
 
 type StatusDetails = Partial<Pick<TrackedRecord, (typeof STATE)[number]>>;
 
-/** The phase of a run: that of its status. Where that has none, a run that has started and not ended is active. */
+/** The phase of a run, by its status. If the status has no phase, a run that has started and not ended is active. */
 export function phaseOf({ last_status, started_at, finished_at }: StatusDetails): RunPhase {
   const [phase] = STATUSES[statusOf(last_status)];
   return phase === "UNKNOWN" && started_at && !finished_at ? "ACTIVE" : phase;
 }
 
-/** Whether the run has ended, by its phase; where that is unknown, by its end. */
+/** Whether the run has ended, by its phase; if the phase is unknown, by the time of its end. */
 export function isFinished(record: StatusDetails): boolean {
   const phase = phaseOf(record);
   return phase === "UNKNOWN" ? Boolean(record.finished_at) : phase !== "PENDING" && phase !== "ACTIVE";
 }
 
-/** Seconds from start to end, or to `now` (milliseconds) while it runs; null before the start or when a time is invalid. */
+/** Seconds from the start to the end, or to `now` (milliseconds) while the run is active; null before the start or if a time is invalid. */
 export function durationSeconds(record: StatusDetails, now: number): number | null {
   if (!record.started_at) return null;
   // The duration is unknown when the service recorded no end.

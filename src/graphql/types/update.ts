@@ -15,7 +15,7 @@ import type { Context } from "../core/context.ts";
 
 const SLUG = /^[-\w]+$/;
 
-/** Known servers crash at a name that is taken, but also after a change of a record that they cannot show. */
+/** Known servers crash if a name is already used, but also after the change of a record that they cannot show. */
 export const orTaken =
   (name: string | null | undefined) =>
   (error: unknown): never => {
@@ -26,7 +26,7 @@ export const orTaken =
     throw new GatewayError("BAD_USER_INPUT", message, details);
   };
 
-/* Tags that a mutation adds and removes. The service only replaces all of them. */
+/* Tags that a mutation adds and removes. The upstream service can only replace all tags. */
 
 export const tagInputs = (t: Inputs) => ({
   tags: t.stringList({ description: "Tags that replace the old ones. Requires `UPDATE_TAGS`." }),
@@ -42,7 +42,7 @@ type Change = InputShapeFromFields<ReturnType<typeof tagInputs>> & {
   readonly name?: string | null | undefined;
 };
 
-/** Throws `InputError` for a name that the service would not accept, and for tags by which no list could be filtered. */
+/** Throws `InputError` for a name that the upstream service would reject, and for tags by which no list could be filtered. */
 export function checkChange({ name: newName, tags, addTags }: Change): void {
   if (newName != null && !SLUG.test(newName))
     throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(newName)}`);
@@ -51,7 +51,7 @@ export function checkChange({ name: newName, tags, addTags }: Change): void {
     for (const [index, tag] of (given ?? []).entries()) checkText(`input.${name}[${index}]`, tag);
 }
 
-/** The input with the tags that result from a change of single ones. Reads the record only for such a change. */
+/** Replaces changes of single tags in the input by the resulting tags. Reads the record only for such a change. */
 async function withTags<Given extends Change>(
   source: Resource<Tagged>,
   { addTags, removeTags, ...given }: Given,
@@ -64,18 +64,18 @@ async function withTags<Given extends Change>(
   const removed = new Set(removeTags);
   for (const tag of added)
     if (removed.has(tag)) throw new InputError("input.removeTags: expected other tags than in `addTags`");
-  // Throws where the server does not take tags, before anything is read.
+  // Throws before the record is read if the server does not accept tags.
   session.server.bodyOf("update", { tags: [] });
-  // Cached responses of other operations may be older.
+  // Cached responses of other operations may be outdated.
   session.endSharing();
   const { loaded } = await fetchMore(source, ["tags"], session);
-  // Otherwise the update would remove the tags that cannot be read.
+  // The update would remove tags that cannot be read.
   if (loaded.tags === undefined || isMismatch(loaded, "tags")) throw unusable("tags");
   const present = (loaded.tags ?? []).filter((tag) => !removed.has(tag));
   return { ...given, tags: [...new Set([...present, ...added])] };
 }
 
-/** Sends the changes of a record: those of `input`, and `other` keys of the body as the service spells them. */
+/** Sends the changes of a record: the changes of `input`, and `other` keys of the body in the service's spelling. */
 export async function sendUpdate<R extends Tagged, At extends Address>(
   source: Resource<R, At>,
   endpoint: Command<At, R, Revision>,

@@ -30,11 +30,11 @@ import { runLists } from "./run-list.ts";
 
 const { property, fromAddress, child } = fieldsOf(User.kind);
 
-/* Lists of a user: projects, bookmarks and archived records. Bookmarks and archives are of several projects. */
+/* Lists of a user: projects, bookmarks and archived records. Bookmarks and archives contain records of several projects. */
 
 const ProjectConnection = connectionOf(Project, "A page of projects.", { isScanned: true });
 
-/** The order of projects and of archives on known servers. That of bookmarks is not known. */
+/** The order of projects and of archives on known servers. The order of bookmarks is unknown. */
 const LATEST_FIRST = ["updated_at"];
 
 const projectArgs = { words: arg.string({ description: WORDS_DESCRIPTION }), ...offsetArgs };
@@ -59,7 +59,7 @@ const projectAddress = (name: string | null | undefined) =>
 
 type OfUser<Row> = Get<{ readonly owner: string }, Page<Row>>;
 
-/** A kind with bookmarks and an archive. */
+/** A kind whose records can be bookmarked and archived. */
 interface Kept<Row extends object = object> {
   readonly many: string;
   readonly bookmarked: OfUser<Bookmark<Row>>;
@@ -73,14 +73,14 @@ const projects: Kept<ProjectRecord> = {
   toNode: (row) => toResource(Project.kind, projectAddress(row.unique_name), row),
 };
 
-/** The kinds that a user keeps, by their names in `KeptKind`. */
+/** The kinds with bookmarks and archives, by their names in `KeptKind`. */
 const KEPT = new Map<string, Kept>([
   ...[...runLists].flatMap(([name, { target }]): [string, Kept][] => {
     const { kind } = target;
     const { many, optional: { bookmarked, archived } = {} } = kind.run;
     const toNode = (row: RunnableRecord) =>
       toResource(kind, { ...projectAddress(row.project), id: `${row.id}` }, row);
-    // Safe: each is read with its own rows.
+    // Safe: each list is read with rows of its own kind.
     return bookmarked && archived ? [[name, { many, bookmarked, archived, toNode } as Kept]] : [];
   }),
   ["PROJECT", projects as Kept],
@@ -107,9 +107,9 @@ const keptList = (list: "bookmarked" | "archived", records: string) => ({
     async ({ address, loaded }, { kind, ...args }: InputShapeFromFields<typeof keptArgs>, context) => {
       const kept = KEPT.get(kind);
       if (!kept) throw new TypeError(`expected a kind that is kept, got ${kind}`);
-      // Some servers show superusers the bookmarks of others: `bookmarked` is about the caller.
+      // Some servers show superusers the bookmarks of other users, but `bookmarked` is about the caller.
       const bookmark = loaded.is_viewer ? { bookmarked: true } : {};
-      // Safe: the rows are those of the list.
+      // Safe: the rows belong to the list.
       const toNode = (row: object): Resource | null => {
         if (list === "archived") return kept.toNode(row);
         const { content_object: record } = row as Bookmark<object>;
@@ -122,7 +122,7 @@ const keptList = (list: "bookmarked" | "archived", records: string) => ({
       };
       const page = await readSlice(context.session, read, sliceRequest(args, context));
       const nodes = page.items.map(toNode);
-      // A bookmark can be of nothing.
+      // A bookmark may refer to no record.
       const items = nodes.flatMap((node, index) => (node ? [{ node, index }] : []));
       const cursorAt = (index: number) => page.cursorAt(items[index]?.index ?? index);
       return connect({ ...page, items, cursorAt }, ({ node }) => node);
@@ -153,7 +153,7 @@ root.query("viewer", {
   resolve: (_, _args, { session }) => {
     const username = session.knownViewer();
     if (username === null) return viewerOf(session);
-    // Reads by the name start together with the one that verifies it.
+    // Reads by the cached name start together with the read that verifies the name.
     return requireVerification(toResource(viewer, { username }, { username, is_viewer: true }));
   },
 });
@@ -216,12 +216,12 @@ root.mutation("login", {
   type: LoginPayload,
   description: "Exchanges user name and password for a token, which later requests send.",
   args: { input: arg.field({ type: LoginInput, required: true, description: "Credentials." }) },
-  // Aliases cannot be used to guess passwords.
+  // Prevents guessing passwords by aliases.
   extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
   resolve: (_, { input }, { session }) => session.send(user.login, {}, input),
 });
 
-/** Adds a mutation of a user, of whom the command makes something known. */
+/** Adds a mutation of a user. `known` are the keys of the user's record that follow from the command. */
 const administer = (
   name: string,
   endpoint: Command<UserAddress, undefined>,
@@ -230,7 +230,7 @@ const administer = (
   type: typeof UserPayload | typeof DeletePayload = UserPayload,
 ) =>
   root.mutation(name, {
-    // Safe: each payload is made of a resource.
+    // Safe: each payload is created from a resource.
     type: type as typeof UserPayload,
     description,
     args: { username: arg.string({ required: true, description: "Login name." }) },
