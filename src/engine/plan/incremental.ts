@@ -25,7 +25,7 @@ import type {
  */
 
 /** A part that has not begun. */
-interface Waiting {
+interface WaitingPart {
   readonly part: PendingPart;
   readonly begin: () => void;
 }
@@ -51,7 +51,7 @@ export function deliverIncrementally(
   const completed: ExecutionContext["completed"] = new Map();
   const nullPaths = new NullPaths();
   const queue = openQueue(meter);
-  let waiting: Waiting[] = [];
+  let waiting: WaitingPart[] = [];
   let isBeginning = false;
   let count = 0;
 
@@ -72,9 +72,9 @@ export function deliverIncrementally(
 
   const createParts = (
     { deferredWork }: ExecutionContext,
-    onCreated: (parts: readonly Waiting[]) => void,
+    onCreated: (parts: readonly WaitingPart[]) => void,
   ): void => {
-    const parts: Waiting[] = [];
+    const parts: WaitingPart[] = [];
     const make = (left: DeferredFragments | StreamedItems): void => {
       const { container } = left;
       if (isDropped(container) || container.slots[container.at] === null) return;
@@ -92,11 +92,11 @@ export function deliverIncrementally(
   };
 
   /** Begins parts, after the parts that already wait. */
-  const beginAll = (parts: readonly Waiting[]): void => {
+  const beginAll = (parts: readonly WaitingPart[]): void => {
     for (const part of parts) waiting.push(part);
     if (isBeginning) return;
     isBeginning = true;
-    const begin = (each: Waiting): void => {
+    const begin = (each: WaitingPart): void => {
       if (queue.isOpen(each.part)) each.begin();
     };
     inSlices(waiting, begin, () => {
@@ -106,7 +106,7 @@ export function deliverIncrementally(
   };
 
   const openExecution = (
-    onEnd: (errors: GraphQLError[], parts: readonly Waiting[]) => void,
+    onEnd: (errors: GraphQLError[], parts: readonly WaitingPart[]) => void,
   ): ExecutionContext => {
     const execution: ExecutionContext = {
       ...first,
@@ -177,7 +177,7 @@ export function deliverIncrementally(
     beginSome(from);
   };
 
-  const deliver = (delivered: Omit<IncrementalResult, "pending">, parts: readonly Waiting[]): void => {
+  const deliver = (delivered: Omit<IncrementalResult, "pending">, parts: readonly WaitingPart[]): void => {
     const { part, isLast } = delivered;
     const following = parts.filter((each) => !nullPaths.cover(each.part.path));
     const pending = following.map((each) => each.part);
