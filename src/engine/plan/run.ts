@@ -1,6 +1,6 @@
 import { type GraphQLError, locatedError } from "graphql";
 import { hasOutcome, BatchItemError, withoutStack } from "../../errors.ts";
-import type { LoadedRecord } from "../field-extensions.ts";
+import { LazyValue, type LoadedRecord } from "../field-extensions.ts";
 import { shouldYield } from "../scheduler.ts";
 import type { Container, PlannedField, Run, Selection, ValuePosition, ResultSlots } from "./types.ts";
 
@@ -117,7 +117,7 @@ export function completeAsync(
   void value.then(
     (given: unknown) =>
       runOrQueue(run, () => {
-        completeAsync(given, position, slots, at, above, run);
+        completeAsync(computed(given), position, slots, at, above, run);
         end(run);
       }),
     (error: unknown) => {
@@ -125,6 +125,15 @@ export function completeAsync(
       end(run);
     },
   );
+}
+
+/** The resolved value of a field. An error is returned, and counts as thrown. */
+function computed(given: unknown): unknown {
+  try {
+    return given instanceof LazyValue ? given.compute() : given;
+  } catch (error) {
+    return error;
+  }
 }
 
 /** Does pending work in this time slice, or queues it for a later one. */
