@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
-import { rejection } from "../engine/errors.ts";
+import { overloaded, rejection } from "../engine/errors.ts";
 import { Collector, IN_SHORT_CHUNKS } from "../callers/collector.ts";
+import type { ResponseWriter } from "./response-writer.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
@@ -15,11 +16,12 @@ const READ_BEFORE = rejection(
 /**
  * Reads the body of a request. Calls back once with it, with why it is rejected, or with null when the caller disconnects before
  * it is complete. A body is JSON (a page of another origin can send forms and text without a CORS preflight, but not JSON), and
- * not longer than `maxBytes`, nor in short chunks.
+ * not longer than `maxBytes`, nor in short chunks. `openWaiting` opens the count of its bytes, until all have come, and may reject it.
  */
 export function readBody(
   request: IncomingMessage,
   maxBytes: number,
+  openWaiting: (abort: () => void) => ReturnType<ResponseWriter["openWaiting"]>,
   onBody: (body: Buffer | GraphQLError | null) => void,
 ): void {
   const tooLarge = (got = "") =>
@@ -37,12 +39,15 @@ export function readBody(
   const settle = (body: Buffer | GraphQLError | null) => {
     if (isSettled) return;
     isSettled = true;
+    waiting.close();
     request.off("data", add);
     onBody(body);
   };
+  const waiting = openWaiting(() => settle(overloaded()));
   const add = (chunk: Buffer) => {
     if (received.total + chunk.length > maxBytes) return settle(tooLarge());
     received.add(chunk);
+    waiting.count(chunk.length);
     if (received.isInShortChunks()) settle(tooLarge(`, got one ${IN_SHORT_CHUNKS}`));
   };
   request.on("data", add);

@@ -38,7 +38,7 @@ const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?
 
 /** Routes requests: GraphQL by POST, probes and metrics, downloads, exports, the page, and the rest. Applies CORS, load and body limits. */
 export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, others }: Routes) {
-  const { config, origins, identify, admission, telemetry } = dependencies;
+  const { config, origins, identify, admission, responseWriter, telemetry } = dependencies;
   const open = new LinkedList<ServerResponse>();
   let draining = false;
   let onEmpty: (() => void) | null = null;
@@ -80,6 +80,13 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
       // Before it is scheduled, so that the permit of an unverified caller can be preempted meanwhile.
       const scope = new RequestScope(identity, config.REQUEST_TIMEOUT_MS);
       scope.holdPermit(permit);
+      try {
+        // Until its time slice comes, as many others may wait.
+        if (body) dependencies.memoryBudget.charge(scope, body.length);
+      } catch (error) {
+        scope.end("completed");
+        return rejectAs(error, protocol, identity, response);
+      }
 
       // A time slice runs the tasks of many requests, in the trace context of the first.
       const begin = context.bind(context.active(), () => {
@@ -98,7 +105,8 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
       if (!(permit instanceof Permit)) return rejectAs(permit, protocol, identity, response);
       if (request.method !== "POST") return run(identity, permit, response, null);
       let isRead = false;
-      readBody(request, maxBytes, (body) => {
+      const openWaiting = (abort: () => void) => responseWriter.openWaiting(identity.caller, abort);
+      readBody(request, maxBytes, openWaiting, (body) => {
         isRead = true;
         permit.forbidPreemption();
         if (Buffer.isBuffer(body)) return run(identity, permit, response, body);
