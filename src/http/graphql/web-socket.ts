@@ -45,6 +45,9 @@ const MIN_COUNTED_BYTES = 1_000;
 const PONG_START = '{"type":"pong",';
 const PONG = '{"type":"pong"}';
 
+/** Longest message, in bytes, without `"subscribe"` in it: of other types, tokens are the longest. */
+const MAX_SHORT_MESSAGE_BYTES = 65_536;
+
 /** Maximum subscribe messages without an answer. Above it nothing more is read from the client until some are answered. */
 const MAX_UNANSWERED_SUBSCRIBES = 32;
 
@@ -152,6 +155,12 @@ class Client extends WebSocket {
   override emit(event: string | symbol, ...args: unknown[]): boolean {
     if (event !== "message") return super.emit(event, ...args);
     this.#addReceived(-this.#received);
+    // Safe: so is the `binaryType` of a connection.
+    const message = args[0] as Buffer;
+    if (message.length > MAX_SHORT_MESSAGE_BYTES && !message.includes('"subscribe"')) {
+      this.close(BAD_REQUEST, `Expected at most ${MAX_SHORT_MESSAGE_BYTES} bytes, or a subscribe message`);
+      return true;
+    }
     this.#queued++;
     this.#dependencies.scheduler.run(this.#permit.caller, () => {
       this.#queued--;
