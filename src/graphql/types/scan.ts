@@ -19,22 +19,29 @@ import { finite } from "./series.ts";
 
 /* Scans: the gateway compares the rows of a list itself where the server cannot filter. */
 
+/** Long texts of rows as a search by words compares them, so that those of a row are folded once for all fields of an operation. */
+type FoldedRows = WeakMap<object, readonly string[]>;
+
 /** Tests a row in steps: its values may be long. */
-export type IsMatch = (row: object) => Steps<boolean>;
+export type IsMatch = (row: object, folded?: FoldedRows) => Steps<boolean>;
 
 /** Whether a row matches both; null where there is nothing to look for. */
 export function both(one: IsMatch | null, other: IsMatch | null): IsMatch | null {
   if (!one || !other) return one ?? other;
-  return function* (row) {
-    return (yield* one(row)) && (yield* other(row));
+  return function* (row, folded) {
+    return (yield* one(row, folded)) && (yield* other(row, folded));
   };
 }
 
-export function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<readonly number[]> {
+export function* findMatching(
+  rows: readonly object[],
+  isMatch: IsMatch,
+  folded?: FoldedRows,
+): Steps<readonly number[]> {
   const found: number[] = [];
   for (const [index, row] of rows.entries()) {
     yield;
-    if (yield* isMatch(row)) found.push(index);
+    if (yield* isMatch(row, folded)) found.push(index);
   }
   return found;
 }
@@ -49,6 +56,8 @@ export function valueOf(row: object, key: string): unknown {
   throw new GatewayError("UPSTREAM_BAD_RESPONSE", `A row of the service's list lacks \`${key}\`.`);
 }
 
+const foldedRows = new WeakMap<Context, FoldedRows>();
+
 type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
 
 /**
@@ -62,9 +71,11 @@ export function finding<Row extends object>(
   context: Context,
 ): Find<Row> {
   if (offset != null) throw new InputError("offset: expected none where the gateway scans the list");
+  const folded = foldedRows.get(context) ?? new WeakMap();
+  foldedRows.set(context, folded);
   return (rows) => {
     context.onScan?.(compared, rows.length);
-    return context.runCooperatively(findMatching(rows, isMatch));
+    return context.runCooperatively(findMatching(rows, isMatch, folded));
   };
 }
 
@@ -296,20 +307,36 @@ export function wordsTest(text: string | null | undefined, argument: string): Is
     throw new InputError(`${argument}: expected at most ${MAX_WORDS_LENGTH} characters, got ${text.length}`);
   const words = [...new Set(fold(text).split(/\s+/u))].filter(Boolean);
   if (words.length === 0) throw new InputError(`${argument}: expected at least one word, got none`);
-  return function* (row) {
-    // Safe: any object has properties by name.
-    const { name, description, tags } = row as Readonly<Record<string, unknown>>;
-    const texts: string[] = [];
-    for (const each of [name, description, joined(tags)]) {
-      if (typeof each === "string") texts.push(fold(each));
-      yield;
-    }
+  return function* (row, folded) {
+    const texts = folded?.get(row) ?? (yield* foldedTextsOf(row, folded));
     for (const word of words) {
       if (!texts.some((each) => each.includes(word))) return false;
       yield;
     }
     return true;
   };
+}
+
+/** Characters of the texts of a row from which on they are kept: to fold shorter ones again takes less than to keep them. */
+const MIN_KEPT = 1_000;
+
+function* foldedTextsOf(row: object, folded?: FoldedRows): Steps<readonly string[]> {
+  // Safe: any object has properties by name.
+  const { name, description, tags } = row as Readonly<Record<string, unknown>>;
+  const texts: string[] = [];
+  let characters = 0;
+  for (const each of [name, description, joined(tags)]) {
+    if (typeof each !== "string") continue;
+    const text = fold(each);
+    texts.push(text);
+    characters += text.length;
+    yield;
+  }
+  if (characters < MIN_KEPT) return texts;
+  folded?.set(row, texts);
+  // A character takes two bytes at most, as much as a charged byte stands for.
+  yield folded && characters;
+  return texts;
 }
 
 /** The first tags as one text, as far as that is looked at: no word is in two of them. */
