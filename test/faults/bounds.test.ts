@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startDemoGateway, still } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startBefore, startGateway } from "../support/gateway.ts";
@@ -301,6 +301,27 @@ describe("the event loop has its turns", () => {
     await counted;
     expect(errors).toBeUndefined();
     expect(turns).toBeGreaterThan(most);
+  });
+
+  test.each([
+    ["ends five seconds after the deadline of its operation", 5_000, true],
+    ["does not end before that", 4_999, false],
+  ])("what is still computed %s", async (_, ms, isEnded) => {
+    const { ask } = await startLog("\n".repeat(20_000), { REQUEST_TIMEOUT_MS: "60000" });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const looks = stopwatchRuns();
+    const answer = ask('{ experiment(id: "ada.mnist.42") { logs(maxBytes: 20000) { lines } } }');
+    // The items take more than a thousand looks at the clock.
+    while (looks() < 150) await turn();
+    vi.advanceTimersByTime(60_000);
+    vi.advanceTimersByTime(ms);
+    expect(await answer).toEqual(
+      isEnded
+        ? { errors: tooLarge("Expected a result that is computed in time, got more.") }
+        : { data: { experiment: { logs: { lines: Array(20_000).fill("") } } } },
+    );
+    expect(looks() > 1_000).toBe(!isEnded);
   });
 
   test("while the items of a long list are completed", async () => {
