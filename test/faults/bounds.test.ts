@@ -3,9 +3,11 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startDemoGateway, still } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
-import { startBefore, startGateway } from "../support/gateway.ts";
+import { RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
 import { askIncrementally, merge } from "../support/incremental.ts";
+import { latch } from "../support/latch.ts";
 import { listen } from "../support/listen.ts";
+import { experimentIn, upTo } from "../support/one-read.ts";
 import { post } from "../support/raw-requests.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import SELECTED from "./selected.json" with { type: "json" };
@@ -322,6 +324,44 @@ describe("the event loop has its turns", () => {
         : { data: { experiment: { logs: { lines: Array(20_000).fill("") } } } },
     );
     expect(looks() > 1_000).toBe(!isEnded);
+  });
+
+  test("between fields of records that come at once, where each takes a time slice", async () => {
+    const ids = upTo(12);
+    const everything = latch();
+    let asked = 0;
+    const { ask, service } = await startBefore(async ({ path }) => {
+      const id = experimentIn(path);
+      if (!id) return { json: { count: ids.length, next: null, results: ids.map((each) => ({ id: each })) } };
+      if (++asked === ids.length) everything.open();
+      await everything.opened;
+      return { json: { id, cloning_strategy: "resume" } };
+    }, RELEASE_04);
+    const { toUpperCase } = String.prototype;
+    const timeOf = performance.now.bind(performance);
+    let [spent, inThisTick, most] = [0, 0, 0];
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => timeOf() + spent);
+    const computed = vi.spyOn(String.prototype, "toUpperCase").mockImplementation(function (this: string) {
+      if (`${this}` === "resume") {
+        spent += 10;
+        most = Math.max(most, ++inThisTick);
+      }
+      return Reflect.apply(toUpperCase, this, []);
+    });
+    onTestFinished(() => [clock, computed].forEach((spy) => spy.mockRestore()));
+    const counting = new AbortController();
+    const count = async () => {
+      for (; !counting.signal.aborted; inThisTick = 0) await turn();
+    };
+    const counted = count();
+    const answer = await ask(`{ project(id: "ada.mnist") { experiments { nodes { cloningStrategy } } } }`);
+    counting.abort();
+    await counted;
+    const nodes = ids.map(() => ({ cloningStrategy: "RESUME" }));
+    expect(answer).toEqual({ data: { project: { experiments: { nodes } } } });
+    const list = "GET ada/mnist/experiments";
+    expect(service.calls()).toEqual([list, ...ids.map((id) => `${list}/${id}/`)].toSorted());
+    expect(most).toBe(1);
   });
 
   test("while the items of a long list are completed", async () => {

@@ -1,11 +1,9 @@
-import { setImmediate as tick } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Alias, Composer, Parser } from "yaml";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startRecords } from "../support/fake.ts";
-import { type Answer, RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
-import { latch } from "../support/latch.ts";
-import { experimentIn, upTo } from "../support/one-read.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { stopwatchRuns } from "../support/stopwatch.ts";
 import CONFIG_TEXTS from "./config-texts.json" with { type: "json" };
 
 /** How many texts were parsed since now: it shows in nothing but time. */
@@ -172,43 +170,16 @@ describe("the text of a configuration", () => {
     expect(words()).toBeLessThan(2_000);
   });
 
-  test("of several runs are parsed in ticks of their own where each takes a time slice, though all come at once", async () => {
-    const ids = upTo(12);
-    const everything = latch();
-    let asked = 0;
-    const { ask, service } = await startBefore(async ({ path }) => {
-      const id = experimentIn(path);
-      if (!id) return { json: { count: ids.length, next: null, results: ids.map((each) => ({ id: each })) } };
-      if (++asked === ids.length) everything.open();
-      await everything.opened;
-      return { json: { id, config: `kind: kind-${id}` } };
-    }, RELEASE_04);
-    const [compose, timeOf] = [Composer.prototype.compose, performance.now.bind(performance)];
-    let [spent, inThisTick, most] = [0, 0, 0];
-    const clock = vi.spyOn(performance, "now").mockImplementation(() => timeOf() + spent);
-    const composed = vi.spyOn(Composer.prototype, "compose").mockImplementation(function (
-      this: Composer,
-      ...given
-    ) {
-      spent += 10;
-      most = Math.max(most, ++inThisTick);
-      return Reflect.apply(compose, this, given);
+  test("is parsed in time slices", async () => {
+    const content = `a: [${"{b: 1},".repeat(2_000)}]`;
+    const { ask } = await startText(content);
+    const looks = stopwatchRuns();
+    const answer = await ask(`{ experiment(id: "ada.mnist.42") { config { raw } } }`);
+    expect(answer).toEqual({
+      data: { experiment: { config: { raw: { a: Array.from({ length: 2_000 }, () => ({ b: 1 })) } } } },
     });
-    onTestFinished(() => [clock, composed].forEach((spy) => spy.mockRestore()));
-    const counting = new AbortController();
-    const count = async () => {
-      for (; !counting.signal.aborted; inThisTick = 0) await tick();
-    };
-    const counted = count();
-    const answer = await ask(`{ project(id: "ada.mnist") { experiments { nodes { config { kind } } } } }`);
-    counting.abort();
-    await counted;
-    const nodes = ids.map((id) => ({ config: { kind: `kind-${id}` } }));
-    expect(answer).toEqual({ data: { project: { experiments: { nodes } } } });
-    expect(service.calls()).toEqual(
-      [...ids.map((id) => `GET ada/mnist/experiments/${id}/`), "GET ada/mnist/experiments"].toSorted(),
-    );
-    expect(most).toBe(1);
+    // After each hundred of 10,000 lexemes at least.
+    expect(looks()).toBeGreaterThan(100);
   });
 
   test.each(["", " \n"])("that is empty (%j) is no configuration", async (content) => {
