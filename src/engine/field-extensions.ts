@@ -63,6 +63,18 @@ export interface LoadedRecord {
   readonly loaded: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * The value of a field that is computed in a time slice of the operation. Promises of many fields can be resolved in one slice, and what
+ * they compute themselves would run as microtasks without a pause.
+ */
+export class LazyValue {
+  readonly compute: () => unknown;
+
+  constructor(compute: () => unknown) {
+    this.compute = compute;
+  }
+}
+
 export interface FieldExtensions {
   /** Keys of the parent's record that the field needs. The parent is a `LoadedRecord`. */
   readonly keys?: readonly string[];

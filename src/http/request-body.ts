@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
-import { rejection } from "../engine/errors.ts";
+import { overloaded, rejection } from "../engine/errors.ts";
 import { BoundedBuffer, IN_SHORT_CHUNKS } from "../callers/bounded-buffer.ts";
+import type { ResponseWriter } from "./response-writer.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
@@ -16,10 +17,12 @@ const READ_BEFORE = rejection(
  * Reads the body of a request. Calls back once: with the body, with the error for which it is rejected, or with null when the caller
  * disconnects before the body is complete. A body must be JSON, because a page of another origin can send forms and text without a CORS
  * preflight, but not JSON. It must have at most `maxBytes` bytes, and must not come in many short chunks.
+ * `openAccount` opens the account of its bytes, which counts them until all have come, and may reject the body.
  */
 export function readBody(
   request: IncomingMessage,
   maxBytes: number,
+  openAccount: (abort: () => void) => ReturnType<ResponseWriter["openAccount"]>,
   onBody: (body: Buffer | GraphQLError | null) => void,
 ): void {
   const tooLarge = (got = "") =>
@@ -37,12 +40,15 @@ export function readBody(
   const settle = (body: Buffer | GraphQLError | null) => {
     if (isSettled) return;
     isSettled = true;
+    waiting.close();
     request.off("data", add);
     onBody(body);
   };
+  const waiting = openAccount(() => settle(overloaded()));
   const add = (chunk: Buffer) => {
     if (received.total + chunk.length > maxBytes) return settle(tooLarge());
     received.add(chunk);
+    waiting.count(chunk.length);
     if (received.isInShortChunks()) settle(tooLarge(`, got one ${IN_SHORT_CHUNKS}`));
   };
   request.on("data", add);

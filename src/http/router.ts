@@ -42,7 +42,7 @@ const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?
 
 /** Routes requests: GraphQL by POST, probes and metrics, downloads, exports, the page, and the rest. Applies CORS, load and body limits. */
 export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, others }: Routes) {
-  const { config, origins, resolveIdentity, admission, telemetry } = dependencies;
+  const { config, origins, resolveIdentity, admission, responseWriter, telemetry } = dependencies;
   const open = new LinkedList<ServerResponse>();
   let draining = false;
   let onEmpty: (() => void) | null = null;
@@ -84,6 +84,13 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
       // The scope is opened before the operation is scheduled, so that the permit of an unverified caller can be preempted meanwhile.
       const scope = new RequestScope(identity, config.REQUEST_TIMEOUT_MS);
       scope.holdPermit(permit);
+      try {
+        // Until its time slice comes, as many others may wait.
+        if (body) dependencies.memoryBudget.charge(scope, body.length);
+      } catch (error) {
+        scope.end("completed");
+        return rejectAs(error, protocol, identity, response);
+      }
 
       // Restores the trace context, because a time slice runs the tasks of many requests in the context of the first.
       const begin = context.bind(context.active(), () => {
@@ -102,7 +109,8 @@ export function createRouter(dependencies: GatewayDependencies, { graphql, mcp, 
       if (!(permit instanceof Permit)) return rejectAs(permit, protocol, identity, response);
       if (request.method !== "POST") return run(identity, permit, response, null);
       let isRead = false;
-      readBody(request, maxBytes, (body) => {
+      const openAccount = (abort: () => void) => responseWriter.openAccount(identity.caller, abort);
+      readBody(request, maxBytes, openAccount, (body) => {
         isRead = true;
         permit.forbidPreemption();
         if (Buffer.isBuffer(body)) return run(identity, permit, response, body);

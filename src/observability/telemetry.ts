@@ -63,7 +63,10 @@ const LOADS: Readonly<Record<keyof Load, readonly [name: string, help: string]>>
   downloads: ["rungraph_downloads_running", "Downloads in flight."],
   subscriptions: ["rungraph_subscriptions_running", "Open subscriptions."],
   polls: ["rungraph_polls_running", "Things that are polled for subscriptions."],
-  waitingBytes: ["rungraph_waiting_bytes", "Bytes of responses that wait for their readers."],
+  waitingBytes: [
+    "rungraph_waiting_bytes",
+    "Bytes of responses that wait for their readers, and of request bodies that are being received.",
+  ],
 };
 
 /** The metrics of the process. All gateways of the process share them, because their collectors cannot be stopped. */

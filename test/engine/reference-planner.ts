@@ -18,7 +18,7 @@ import {
   isObjectType,
   type SelectionNode,
 } from "graphql";
-import type { FieldExtensions, IsSelected } from "../../src/engine/field-extensions.ts";
+import { type FieldExtensions, type IsSelected, LazyValue } from "../../src/engine/field-extensions.ts";
 import { fragmentsOf } from "../../src/engine/limits.ts";
 import { createCompilation } from "../../src/engine/plan/compile.ts";
 import type { Planner } from "../../src/engine/plan/plan.ts";
@@ -63,9 +63,10 @@ function resolverOf(
   };
   const isPrefetched = prefetch && !isNonNullType(item ?? type);
   return async (source, args, context, info) => {
-    const value: unknown = child
+    const given: unknown = child
       ? await (child.start as Start)(source, args, context, isSelectedIn(info))
       : await (resolve ?? defaultFieldResolver)(source, args, context, info);
+    const value: unknown = given instanceof LazyValue ? await given.compute() : given;
     if (!isPrefetched) return value;
     if (!item || !Array.isArray(value)) return load(value, context, info);
     return value.map(async (each) => load(await each, context, info));

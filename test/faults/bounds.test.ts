@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startDemoGateway, still } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
-import { startBefore, startGateway } from "../support/gateway.ts";
+import { RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
 import { askIncrementally, merge } from "../support/incremental.ts";
+import { latch } from "../support/latch.ts";
 import { listen } from "../support/listen.ts";
+import { experimentIn, upTo } from "../support/one-read.ts";
 import { post } from "../support/raw-requests.ts";
 import { stopwatchRuns } from "../support/stopwatch.ts";
 import SELECTED from "./selected.json" with { type: "json" };
@@ -307,6 +309,65 @@ describe("the event loop has its turns", () => {
     await counted;
     expect(errors).toBeUndefined();
     expect(turns).toBeGreaterThan(most);
+  });
+
+  test.each([
+    ["ends five seconds after the deadline of its operation", 5_000, true],
+    ["does not end before that", 4_999, false],
+  ])("what is still computed %s", async (_, ms, isEnded) => {
+    const { ask } = await startLog("\n".repeat(20_000), { REQUEST_TIMEOUT_MS: "60000" });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const looks = stopwatchRuns();
+    const answer = ask('{ experiment(id: "ada.mnist.42") { logs(maxBytes: 20000) { lines } } }');
+    // The items take more than a thousand looks at the clock.
+    while (looks() < 150) await turn();
+    vi.advanceTimersByTime(60_000);
+    vi.advanceTimersByTime(ms);
+    expect(await answer).toEqual(
+      isEnded
+        ? { errors: tooLarge("Expected a result that is computed in time, got more.") }
+        : { data: { experiment: { logs: { lines: Array(20_000).fill("") } } } },
+    );
+    expect(looks() > 1_000).toBe(!isEnded);
+  });
+
+  test("between fields of records that come at once, where each takes a time slice", async () => {
+    const ids = upTo(12);
+    const everything = latch();
+    let asked = 0;
+    const { ask, service } = await startBefore(async ({ path }) => {
+      const id = experimentIn(path);
+      if (!id) return { json: { count: ids.length, next: null, results: ids.map((each) => ({ id: each })) } };
+      if (++asked === ids.length) everything.open();
+      await everything.opened;
+      return { json: { id, cloning_strategy: "resume" } };
+    }, RELEASE_04);
+    const { toUpperCase } = String.prototype;
+    const timeOf = performance.now.bind(performance);
+    let [spent, inThisTick, most] = [0, 0, 0];
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => timeOf() + spent);
+    const computed = vi.spyOn(String.prototype, "toUpperCase").mockImplementation(function (this: string) {
+      if (`${this}` === "resume") {
+        spent += 10;
+        most = Math.max(most, ++inThisTick);
+      }
+      return Reflect.apply(toUpperCase, this, []);
+    });
+    onTestFinished(() => [clock, computed].forEach((spy) => spy.mockRestore()));
+    const counting = new AbortController();
+    const count = async () => {
+      for (; !counting.signal.aborted; inThisTick = 0) await turn();
+    };
+    const counted = count();
+    const answer = await ask(`{ project(id: "ada.mnist") { experiments { nodes { cloningStrategy } } } }`);
+    counting.abort();
+    await counted;
+    const nodes = ids.map(() => ({ cloningStrategy: "RESUME" }));
+    expect(answer).toEqual({ data: { project: { experiments: { nodes } } } });
+    const list = "GET ada/mnist/experiments";
+    expect(service.calls()).toEqual([list, ...ids.map((id) => `${list}/${id}/`)].toSorted());
+    expect(most).toBe(1);
   });
 
   test("while the items of a long list are completed", async () => {

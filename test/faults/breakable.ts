@@ -2,6 +2,7 @@ import { onTestFinished, vi } from "vitest";
 import type { Seen, FakeResponse } from "../support/fake.ts";
 import { type Fault, startFaultServer } from "../support/fault-server.ts";
 import { say } from "./faults.ts";
+import { statusOf, upTo } from "../support/one-read.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 
@@ -17,8 +18,14 @@ export const BROKEN = "The service failed again and again and is not asked for a
 
 export const BREAKER = "UPSTREAM_UNAVAILABLE, again in 5";
 
-/** A gateway whose clock stands until time passes, before a service that can be broken; `many` asks for so many different experiments at once. */
-export async function startBreakable(env: Record<string, string> = {}) {
+/** Ten seconds later their first reads do not count. */
+const WINDOW_MS = 10_000;
+
+/** Verified callers, of whom half must fail so that no probe decides whether the circuit opens. */
+export const TEN_CALLERS = upTo(10).map((number) => `t0ken${number}`);
+
+/** A gateway whose clock stands until time passes, before a service that can be broken; `many` asks for so many different experiments at once, and `one` in turn of these callers. */
+export async function startBreakable(env: Record<string, string> = {}, callers: readonly string[] = []) {
   const service = await startFaultServer(recordByItsId);
   const time = fakeClock();
   // More of one caller than any story sends at once.
@@ -27,10 +34,14 @@ export async function startBreakable(env: Record<string, string> = {}) {
     clock: time.clock,
     env: { UPSTREAM_CONNECTIONS_PER_TOKEN: "32", ...env },
   });
+  for (const token of callers) await gateway.ask(statusOf(1_000), {}, { token });
+  if (callers.length > 0) time.advance(WINDOW_MS);
+  service.seen().length = 0;
   let asked = 0;
   const one = async (id = ++asked, options = {}): Promise<string> => {
     const query = `{ experiment(id: "ada.mnist.${id}") { status } }`;
-    return verdictOf((await gateway.ask(query, {}, options)) as Answer<unknown>);
+    const token = callers[asked % callers.length] ?? "t0ken";
+    return verdictOf((await gateway.ask(query, {}, { token, ...options })) as Answer<unknown>);
   };
   const many = (count: number): Promise<string[]> => Promise.all(Array.from({ length: count }, () => one()));
   const pass = (ms: number): void => {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, test, vi } from "vitest";
-import { BREAKER, BROKEN, counted, holdAll, inTurn, startBreakable } from "./breakable.ts";
+import { BREAKER, BROKEN, counted, holdAll, inTurn, startBreakable, TEN_CALLERS } from "./breakable.ts";
 import type { Fault, Trouble } from "../support/fault-server.ts";
 import { hang, reset, say } from "./faults.ts";
 import { metricOf, reaches } from "../support/figures.ts";
@@ -10,13 +10,15 @@ import { LONG_TIMEOUT, withDeadline } from "../support/long-timeout.ts";
 import { begin } from "../support/readers.ts";
 import { startSilent } from "./silent-ports.ts";
 
+const startOfTen = (env: Record<string, string> = {}) => startBreakable(env, TEN_CALLERS);
+
 describe("a service that fails again and again", () => {
   test.each<[string, (call: number) => boolean, number, number, string]>([
     ["asked on after 19 failures", (call) => call <= 19, 19, 0, "ok"],
     ["asked on when a third of its answers are failures", (call) => call % 3 === 0, 20, 40, "ok"],
     ["left alone when it fails half of the time", (call) => call % 2 === 0, 10, 10, BREAKER],
   ])("is %s", async (_, isMeant, failed, ok, next) => {
-    const { service, one } = await startBreakable();
+    const { service, one } = await startOfTen();
     service.fail(/./, reset, isMeant);
     const verdicts = counted(await inTurn(failed + ok, one));
     expect(verdicts).toEqual({ UPSTREAM_UNAVAILABLE: failed, ...(ok > 0 && { ok }) });
@@ -24,7 +26,7 @@ describe("a service that fails again and again", () => {
   });
 
   test("is not asked any more after 20 failures: all learn at once when to come again, and a metric tells it", async () => {
-    const { service, one, gateway } = await startBreakable();
+    const { service, one, gateway } = await startOfTen();
     expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(0);
     service.fail(/./, say({ status: 503, text: "" }));
     expect(counted(await inTurn(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
@@ -58,7 +60,7 @@ describe("a service that fails again and again", () => {
     ["answers 504", say({ status: 504, text: "" }), "UPSTREAM_UNAVAILABLE"],
   ])("is left alone when it %s", async (_, fault, code) => {
     await withDeadline(async (deadlineMs) => {
-      const { service, one, many } = await startBreakable(
+      const { service, one, many } = await startOfTen(
         fault === hang ? { UPSTREAM_HEADERS_TIMEOUT_MS: `${deadlineMs}` } : {},
       );
       service.fail(/./, fault);
@@ -69,7 +71,7 @@ describe("a service that fails again and again", () => {
   });
 
   test("is asked on when its failures lie further apart than 10 seconds", async () => {
-    const { service, one, pass } = await startBreakable();
+    const { service, one, pass } = await startOfTen();
     service.fail(/./, reset);
     for (let turn = 0; turn < 4; turn++) {
       expect(counted(await inTurn(10, one))).toEqual({ UPSTREAM_UNAVAILABLE: 10 });
@@ -79,7 +81,7 @@ describe("a service that fails again and again", () => {
   });
 
   test("is tried with one read of the caller after 5 seconds, and asked as ever when that is answered", async () => {
-    const { service, one, many, pass } = await startBreakable();
+    const { service, one, many, pass } = await startOfTen();
     service.fail(/./, reset);
     await inTurn(20, one);
     pass(4_900);
@@ -90,11 +92,11 @@ describe("a service that fails again and again", () => {
     expect(counted(await many(30))).toEqual({ ok: 30 });
     expect(service.calls()).toHaveLength(52);
     expect(service.calls().slice(20, 22)).toEqual(["GET users/", "GET ada/mnist/experiments/22/"]);
-    expect(service.seen()[20]?.headers["authorization"]).toBe("token t0ken");
+    expect(service.seen()[20]?.headers["authorization"]).toBe("token t0ken3");
   });
 
   test("is left alone for another 5 seconds when that one fails too", async () => {
-    const { service, one, pass } = await startBreakable();
+    const { service, one, pass } = await startOfTen();
     service.fail(/./, reset);
     await inTurn(20, one);
     pass(5_100);
@@ -106,7 +108,7 @@ describe("a service that fails again and again", () => {
   });
 
   test.each([401, 403, 404, 409, 429, 500])("is another than one that answers %i", async (status) => {
-    const { service, one } = await startBreakable();
+    const { service, one } = await startOfTen();
     service.fail(/./, say({ status, json: {} }), (call) => call <= 25);
     await inTurn(25, one);
     expect(await one()).toBe("ok");
@@ -114,7 +116,7 @@ describe("a service that fails again and again", () => {
 
   test("is another than one that nobody came to ask before their time was over", async () => {
     await withDeadline(async (deadlineMs) => {
-      const { service, gateway, one } = await startBreakable({
+      const { service, gateway, one } = await startOfTen({
         UPSTREAM_CONNECTIONS: "1",
         REQUEST_TIMEOUT_MS: `${deadlineMs}`,
       });
@@ -130,7 +132,7 @@ describe("a service that fails again and again", () => {
 
   /** The circuit is open for 5 seconds, and the next exchange is the one that tries. */
   async function startOpen(env: Record<string, string> = {}) {
-    const scene = await startBreakable(env);
+    const scene = await startOfTen(env);
     scene.service.fail(/./, reset);
     expect(counted(await inTurn(20, scene.one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
     expect(await scene.one()).toBe(BREAKER);
@@ -223,8 +225,40 @@ describe("a service that fails again and again", () => {
     ]);
   });
 
+  test("is tried at once, with the cheapest record, where a single caller has failed, and others are answered", async () => {
+    const { service, one, pass } = await startBreakable();
+    const other = { token: "other" };
+    expect(await one(1_000, other)).toBe("ok");
+    service.fail(/experiments\/\d{1,3}\//, say({ status: 503, text: "" }));
+    for (const round of [1, 2]) {
+      // The reads of the other one are long ago.
+      pass(11_000);
+      const before = service.calls().length;
+      expect(counted(await inTurn(21, one))).toEqual({ UPSTREAM_UNAVAILABLE: 21 });
+      expect(await one(1_000 + round, other)).toBe("ok");
+      const failed = upTo(21).map((id) => `GET ada/mnist/experiments/${(round - 1) * 21 + id}/`);
+      expect(service.calls().slice(before)).toEqual([
+        ...failed.slice(0, 20),
+        "GET users/",
+        ...failed.slice(20),
+        `GET ada/mnist/experiments/${1_000 + round}/`,
+      ]);
+    }
+  });
+
+  test("is left alone for 5 seconds where a single caller has failed and what tries it fails as well", async () => {
+    const { service, one, pass } = await startBreakable();
+    service.fail(/./, reset);
+    expect(counted(await inTurn(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
+    expect(counted(await inTurn(5, one))).toEqual({ [BREAKER]: 5 });
+    expect(service.calls().slice(20)).toEqual(["GET users/"]);
+    pass(5_100);
+    service.heal();
+    expect(await one()).toBe("ok");
+  });
+
   test("is judged by what was answered, however many callers left before", async () => {
-    const { service, one, gateway } = await startBreakable();
+    const { service, one, gateway } = await startOfTen();
     const hold = holdAll();
     service.fail(/./, hold.fault, (call) => call <= 25);
     const callers = Array.from({ length: 25 }, (_, id) =>
@@ -239,7 +273,7 @@ describe("a service that fails again and again", () => {
   });
 
   test("is asked on when it is back, whatever becomes of what was sent before", async () => {
-    const { service, one, pass } = await startBreakable();
+    const { service, one, pass } = await startOfTen();
     const before: Trouble[] = [];
     const earlier = { token: "earlier" };
     for (const options of [{}, earlier]) expect(await one(1, options)).toBe("ok");

@@ -3,6 +3,7 @@ import { Alias, Composer, Parser } from "yaml";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startRecords } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { stopwatchRuns } from "../support/stopwatch.ts";
 import CONFIG_TEXTS from "./config-texts.json" with { type: "json" };
 
 /** How many texts were parsed since now: it shows in nothing but time. */
@@ -167,6 +168,18 @@ describe("the text of a configuration", () => {
     }
     expect(parsed()).toBeLessThanOrEqual(2);
     expect(words()).toBeLessThan(2_000);
+  });
+
+  test("is parsed in time slices", async () => {
+    const content = `a: [${"{b: 1},".repeat(2_000)}]`;
+    const { ask } = await startText(content);
+    const looks = stopwatchRuns();
+    const answer = await ask(`{ experiment(id: "ada.mnist.42") { config { raw } } }`);
+    expect(answer).toEqual({
+      data: { experiment: { config: { raw: { a: Array.from({ length: 2_000 }, () => ({ b: 1 })) } } } },
+    });
+    // After each hundred of 10,000 lexemes at least.
+    expect(looks()).toBeGreaterThan(100);
   });
 
   test.each(["", " \n"])("that is empty (%j) is no configuration", async (content) => {

@@ -75,4 +75,45 @@ describe("bodies of requests", () => {
     await closed;
     expect(await reaches(gateway, "rungraph_operations_running", 0)).toBe(true);
   });
+
+  const HEAD = "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+  const ANSWER = JSON.stringify({ data: { __typename: "Query" } });
+  const OVERLOADED = expect.stringMatching(
+    /^HTTP\/1\.1 503 [^]*connection: close\r\n[^]*\{"errors":\[\{"message":"The gateway is overloaded; try again later\.","extensions":\{"code":"SERVICE_OVERLOADED","requestId":"[\w-]+"\}\}\]\}/i,
+  );
+
+  test("that are being received count: of the caller with the most, the oldest is rejected", async () => {
+    const gateway = await startDemoGateway({ env: { MAX_WAITING_BYTES: "3000" } });
+    const token = gateway.demo.users[0]?.token ?? "";
+    await gateway.ask("{ viewer { username } }", {}, { token });
+    const begin = async (bytes: number, headers = "") => {
+      const raw = await openRaw(gateway.url);
+      const text = operationText("{ __typename }").padEnd(bytes);
+      await raw.write(`${HEAD}${headers}Content-Length: ${bytes}\r\n\r\n${text.slice(0, -1)}`);
+      return raw;
+    };
+    const known = await begin(1_001, `Authorization: token ${token}\r\n`);
+    await reaches(gateway, "rungraph_waiting_bytes", 1_000);
+    const first = await begin(1_001);
+    await reaches(gateway, "rungraph_waiting_bytes", 2_000);
+    const second = await begin(1_501);
+    await first.closed;
+    expect(first.read()).toEqual(OVERLOADED);
+    await reaches(gateway, "rungraph_waiting_bytes", 2_500);
+    for (const each of [second, known]) {
+      await each.write(" ");
+      expect(await each.statuses(1, ANSWER)).toEqual(["200 OK"]);
+    }
+    expect(await reaches(gateway, "rungraph_waiting_bytes", 0)).toBe(true);
+  });
+
+  test("that are complete count as memory of their caller from then on", async () => {
+    const { url } = await startDemoGateway({ env: { MAX_UPSTREAM_BYTES: "100000" } });
+    const body = (bytes: number) => operationText("{ __typename }").padEnd(bytes);
+    const [within, beyond] = await Promise.all(
+      [100_000, 100_001].map((bytes) => sendTo(`${url}/graphql`, { body: body(bytes), headers: JSON_BODY })),
+    );
+    expect([within?.status, within?.text]).toEqual([200, ANSWER]);
+    expect([beyond?.status, beyond?.codes()]).toEqual([400, ["REQUEST_LIMIT_EXCEEDED"]]);
+  });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { errorsOf, failure } from "../support/errors.ts";
 import { pageOf, startFake } from "../support/fake.ts";
-import { type Answer, RELEASE_02, RELEASE_04, startGateway } from "../support/gateway.ts";
+import { type Answer, RELEASE_02, RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
 import { type Listed, listIn } from "../support/listed.ts";
 import { seeded } from "../support/seeded.ts";
 import { profileFile } from "../support/tracker.ts";
@@ -273,4 +273,19 @@ describe("a tie that is too long for a walk says so", () => {
     expect(errorsOf(answer)).toEqual([failure("of.page", "PAGE_LIMIT_REACHED", TOO_MANY)]);
     expect(new Set(found).size).toBe(found.length);
   });
+});
+
+test("of 10,000 more rows than were requested, those above are not sorted", async () => {
+  const rows = Array.from({ length: 10_001 }, (_, index) => ({ id: 10_001 - index, created_at: "a" }));
+  const { ask, service } = await startBefore(
+    ({ path }) => ({ json: path.includes("/jobs") ? { count: 20_000, results: rows } : { id: 42 } }),
+    RELEASE_04,
+  );
+  const answer = await ask(
+    `{ experiment(id: "ada.mnist.42") { jobs(first: 2) { nodes { internalId } pageInfo { hasNextPage } } } }`,
+  );
+  const nodes = ["2", "3"].map((internalId) => ({ internalId }));
+  expect(answer).toEqual({ data: { experiment: { jobs: { nodes, pageInfo: { hasNextPage: true } } } } });
+  const pages = ["limit=100", "limit=1000", "limit=2"];
+  expect(service.inOrder()).toEqual(pages.map((each) => `GET ada/mnist/experiments/42/jobs?${each}`));
 });

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { failure, sortedErrorsOf } from "../support/errors.ts";
 import { longestShareOf } from "../support/turns.ts";
 import { inProject, startRows } from "./rows.ts";
@@ -55,6 +55,26 @@ test("the rows of a list with long texts are looked at in turns", async () => {
   const query = queryOf("experiments", `first: 100, filter: { words: "needles" }`);
   expect(await ask(query)).toMatchObject({ data: { project: { list: { totalCount: 100 } } } });
   expect(await longestShareOf(() => ask(query))).toBeLessThan(0.4);
+});
+
+test("the long texts of a row are folded once for all fields of an operation", async () => {
+  const rows = [1, 2].map((id) => ({
+    id,
+    name: `n${id}`,
+    description: `${id}${"x".repeat(998)}`,
+    tags: ["t"],
+  }));
+  const { ask, service } = await startRows(rows);
+  const folded = vi.spyOn(String.prototype, "normalize");
+  onTestFinished(() => folded.mockRestore());
+  const listed = (words: string) => `${words}: experiments(filter: { words: "${words}" }) { totalCount }`;
+  const answer = await ask(inProject(`${listed("xx")} ${listed("n1")} ${listed("t")} ${listed("none")}`));
+  const [xx, n1, t, none] = [2, 1, 2, 0].map((totalCount) => ({ totalCount }));
+  expect(answer).toEqual({ data: { project: { xx, n1, t, none } } });
+  const texts = folded.mock.contexts.map((text) => `${text as string}`);
+  const long = texts.filter((text) => text.length > 100);
+  expect(long).toEqual(rows.map(({ description }) => description));
+  expect(service.inOrder()).toEqual(["GET ada/mnist/experiments?limit=500"]);
 });
 
 test("projects are found by words as well", async () => {

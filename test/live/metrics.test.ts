@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { globalId } from "../support/ids.ts";
 import { experimentId, FIRST_POLL, startLive } from "../support/live-service.ts";
 
@@ -122,6 +122,25 @@ test("on a server that neither counts nor takes offsets, the pages up to the pre
   pages[1]?.push(4);
   await reach(1_000, 2_000);
   expect(await reader.next()).toEqual(reported(4));
+});
+
+test("subscribers at one position are read for together: their records are measured once", async () => {
+  const results = [1, 2].map((id) => ({ id, values: { loss: id / 10 } }));
+  const { subscribe, advance, settle, inOrder } = await startLive([{ id: 1, last_status: "running" }], {
+    env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
+    answer: ({ path }) =>
+      path.includes("/metrics") ? { json: { count: 2, next: null, results } } : undefined,
+  });
+  const variables = { id: experimentId(1), after: globalId("MetricRecord:ada/mnist/1/1") };
+  const readers = await Promise.all([1, 2, 3].map(() => subscribe({ query: RECORDED, variables })));
+  const entries = vi.spyOn(Object, "entries");
+  onTestFinished(() => entries.mockRestore());
+  advance(FIRST_POLL);
+  for (const reader of readers) expect(await reader.next()).toEqual(reported(2));
+  const measured = entries.mock.calls.filter(([of]) => "loss" in of);
+  expect(measured).toEqual([[{ loss: 0.2 }]]);
+  await settle();
+  expect(inOrder()).toEqual([RUN, METRICS]);
 });
 
 test("a cursor that is none, or of another experiment, is rejected at once", async () => {

@@ -39,6 +39,43 @@ test("a message longer than MAX_BODY_BYTES ends its connection, which is no faul
   expect([await closed, reported.mock.calls]).toEqual([1_009, []]);
 });
 
+/** A message of so many bytes. */
+function paddedMessage(message: object, bytes: number): string {
+  const text = (padding: string) => JSON.stringify({ ...message, payload: { padding } });
+  return text("x".repeat(bytes - text("").length));
+}
+
+test.each([
+  ["connection_init", false],
+  ["ping", true],
+  ["pong", true],
+  ["complete", true],
+])("a message %s has at most 64 kB, but a subscribe message MAX_BODY_BYTES", async (type, isOpen) => {
+  const { url } = await startLive([]);
+  const visit = async (bytes: number) => {
+    const { socket, closed } = await openSocket({ url }, { token: null }, isOpen);
+    const reason = new Promise((resolve) => socket.once("close", (_, text) => resolve(`${text}`)));
+    const answers: unknown[] = [];
+    socket.on("message", (data) => answers.push(JSON.parse(`${data as Buffer}`)));
+    socket.send(paddedMessage({ type, id: "1" }, bytes));
+    const query = `{ __typename } # ${"x".repeat(65_536)}`;
+    if (isOpen) socket.send(JSON.stringify({ id: "2", type: "subscribe", payload: { query } }));
+    const expected = { connection_init: 1, ping: 3 }[type] ?? 2;
+    await Promise.race([closed, vi.waitUntil(() => answers.length === expected, LONG_TIMEOUT)]);
+    return { socket, closed, reason, answers };
+  };
+  const within = await visit(65_536);
+  expect(within.socket.readyState).toBe(WebSocket.OPEN);
+  const next = { id: "2", type: "next", payload: { data: { __typename: "Query" } } };
+  const result = [next, { id: "2", type: "complete" }];
+  const pong = type === "ping" ? [{ type: "pong" }] : [];
+  expect(within.answers).toEqual(isOpen ? [...pong, ...result] : [{ type: "connection_ack" }]);
+  const beyond = await visit(65_537);
+  expect(beyond.answers).toEqual([]);
+  const reason = "Expected at most 65536 bytes, or a subscribe message";
+  expect([await beyond.closed, await beyond.reason]).toEqual([4_400, reason]);
+});
+
 test("many messages that come at once are read one in each turn of the event loop", async () => {
   const { url } = await startLive([]);
   const { socket } = await openSocket({ url }, { token: null });

@@ -1,6 +1,6 @@
 import { type GraphQLError, locatedError } from "graphql";
 import { hasOutcome, withoutStack } from "../../errors.ts";
-import type { LoadedRecord } from "../field-extensions.ts";
+import { LazyValue, type LoadedRecord } from "../field-extensions.ts";
 import { shouldYield } from "../scheduler.ts";
 import type {
   Container,
@@ -124,7 +124,7 @@ export function completeValue(
   void value.then(
     (given: unknown) =>
       runOrQueue(execution, () => {
-        completeValue(given, position, slots, at, above, execution);
+        completeValue(computed(given), position, slots, at, above, execution);
         endPending(execution);
       }),
     (error: unknown) => {
@@ -132,6 +132,15 @@ export function completeValue(
       endPending(execution);
     },
   );
+}
+
+/** The resolved value of a field. An error is returned, and counts as thrown. */
+function computed(given: unknown): unknown {
+  try {
+    return given instanceof LazyValue ? given.compute() : given;
+  } catch (error) {
+    return error;
+  }
 }
 
 /** Does work in this time slice if it is not over, or queues the work for a later slice. */

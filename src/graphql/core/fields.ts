@@ -1,6 +1,11 @@
 import type { ObjectRef } from "@pothos/core";
 import { LRUCache } from "lru-cache";
-import type { FieldExtensions, IsSelected, KeysOf } from "../../engine/field-extensions.ts";
+import {
+  type FieldExtensions,
+  type IsSelected,
+  type KeysOf,
+  LazyValue,
+} from "../../engine/field-extensions.ts";
 import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 import {
@@ -53,7 +58,9 @@ const fromRecord =
     // In the trace, the read belongs to the path of the object, not to the path of the field.
     const above = context.path?.parent;
     const { session } = (above && context.at?.(above)) ?? context;
-    return load(resource, keys, session).then((record) => compute(record, resource, args, context));
+    return load(resource, keys, session).then(
+      (record) => new LazyValue(() => compute(record, resource, args, context)),
+    );
   };
 
 /*

@@ -96,12 +96,16 @@ const CreateGroupInput = builder.inputType("CreateGroupInput", {
 });
 
 /** The written specification and its parsed value. Throws `InputError` unless there is exactly one, with the right kind and sections. */
-function specificationOf(kind: string, { specification, specificationText: text }: CommonInput) {
+async function specificationOf(
+  kind: string,
+  { specification, specificationText: text }: CommonInput,
+  context: Context,
+) {
   if ((specification == null) === (text == null))
     throw new InputError(`input: ${ONE}, got ${text == null ? "neither" : "both"}`);
   const argument = text == null ? "input.specification" : "input.specificationText";
   const refused = (issue: string) => new InputError(`${argument}: ${issue}`);
-  const parsed = text == null ? specification : parseText(text, refused);
+  const parsed = text == null ? specification : await parseText(text, refused, context);
   if (!isObject(parsed)) throw refused("expected an object, got another value");
   if (parsed["kind"] !== kind) {
     const got = typeof parsed["kind"] === "string" ? `kind: ${quote(parsed["kind"])}` : "none";
@@ -113,22 +117,29 @@ function specificationOf(kind: string, { specification, specificationText: text 
   return { parsed, written: text ?? parsed };
 }
 
-function parseText(text: string, refused: (issue: string) => Error): Specification {
+async function parseText(
+  text: string,
+  refused: (issue: string) => Error,
+  context: Context,
+): Promise<Specification> {
   try {
-    return parseYamlObject(text);
+    return await context.runCooperatively(parseYamlObject(text));
   } catch (error) {
-    // Safe: the parser throws errors only.
-    throw refused((error as Error).message);
+    if (PARSE_ERRORS.some((type) => error instanceof type)) throw refused((error as Error).message);
+    throw error;
   }
 }
+
+/** The errors of the parser. Others end the operation. */
+const PARSE_ERRORS = [SyntaxError, RangeError, ReferenceError, TypeError] as const;
 
 /**
  * The specification of a build in the form of this server: release 0.2 has the image in a section `build`, release 0.4 at the top. As
  * written if it has that form.
  */
-function buildSpecification(given: CommonInput, { server }: Context["session"]): unknown {
-  const { parsed, written } = specificationOf("build", given);
-  const { section: buildSection } = server.profile.inputs.createBuild;
+async function buildSpecification(given: CommonInput, context: Context): Promise<unknown> {
+  const { parsed, written } = await specificationOf("build", given, context);
+  const { section: buildSection } = context.session.server.profile.inputs.createBuild;
   const { version, kind, build, ...top } = parsed;
   const isNested = build != null;
   if (isNested && Object.keys(top).length > 0)
@@ -220,7 +231,7 @@ root.mutation("createExperiment", {
   resolve: (_, args, context) =>
     create(Experiment, experiment.optional.create, args, context, async (address) => {
       const { parameters, group: id } = args.input;
-      const { parsed, written } = specificationOf("experiment", args.input);
+      const { parsed, written } = await specificationOf("experiment", args.input, context);
       const { server } = context.session;
       // Throws where the server would ignore the group, before anything is read.
       if (id != null) server.bodyOf("createExperiment", { group: id });
@@ -242,8 +253,8 @@ root.mutation("createJob", {
     input: arg.field({ type: CreateJobInput, required: true, description: "The job." }),
   },
   resolve: (_, args, context) =>
-    create(Job, job.optional.create, args, context, () => ({
-      config: specificationOf("job", args.input).written,
+    create(Job, job.optional.create, args, context, async () => ({
+      config: (await specificationOf("job", args.input, context)).written,
       ...context.session.server.bodyOf("createJob", { tags: args.input.tags ?? undefined }),
     })),
 });
@@ -256,8 +267,8 @@ root.mutation("createBuildJob", {
     input: arg.field({ type: CreateBuildJobInput, required: true, description: "The build job." }),
   },
   resolve: (_, args, context) =>
-    create(BuildJob, build.optional.create, args, context, () => ({
-      config: buildSpecification(args.input, context.session),
+    create(BuildJob, build.optional.create, args, context, async () => ({
+      config: await buildSpecification(args.input, context),
     })),
 });
 
@@ -278,7 +289,7 @@ root.mutation("createGroup", {
     create(Group, group.optional.create, args, context, async (address) => {
       const { experiments, specification, specificationText } = args.input;
       if (experiments == null) {
-        const { written } = specificationOf("group", args.input);
+        const { written } = await specificationOf("group", args.input, context);
         // The server takes text only. JSON is YAML.
         return { content: typeof written === "string" ? written : JSON.stringify(written) };
       }

@@ -18,7 +18,8 @@ import { resolveId } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { BuildJob, Group, Project, runRefs } from "../core/refs.ts";
 import { type Kind, load, nullIfNotFound, toResource } from "../core/resource.ts";
-import { both, boundConditions, comparedOf, conditionTest, WORDS_DESCRIPTION, wordsTest } from "./scan.ts";
+import { both, boundConditions, comparedOf, conditionTest } from "./scan.ts";
+import { WORDS_DESCRIPTION, wordsTest } from "./word-search.ts";
 import { type RunPhase, RunPhaseEnum, type RunStatus, RunStatusEnum, statusesOf } from "./status.ts";
 
 /*

@@ -20,22 +20,29 @@ import { finite } from "./series.ts";
 
 /* Scans: the gateway tests the rows of a list itself if the server cannot apply a filter. */
 
+/** Long texts of rows as a search by words compares them, so that those of a row are folded once for all fields of an operation. */
+export type FoldedRows = WeakMap<object, readonly string[]>;
+
 /** Tests a row in steps, because its values may be long. */
-export type IsMatch = (row: object) => Steps<boolean>;
+export type IsMatch = (row: object, folded?: FoldedRows) => Steps<boolean>;
 
 /** Combines two tests: a row must match both; null if both are null. */
 export function both(one: IsMatch | null, other: IsMatch | null): IsMatch | null {
   if (!one || !other) return one ?? other;
-  return function* (row) {
-    return (yield* one(row)) && (yield* other(row));
+  return function* (row, folded) {
+    return (yield* one(row, folded)) && (yield* other(row, folded));
   };
 }
 
-export function* findMatching(rows: readonly object[], isMatch: IsMatch): Steps<readonly number[]> {
+export function* findMatching(
+  rows: readonly object[],
+  isMatch: IsMatch,
+  folded?: FoldedRows,
+): Steps<readonly number[]> {
   const found: number[] = [];
   for (const [index, row] of rows.entries()) {
     yield;
-    if (yield* isMatch(row)) found.push(index);
+    if (yield* isMatch(row, folded)) found.push(index);
   }
   return found;
 }
@@ -50,6 +57,8 @@ export function valueOf(row: object, key: string): unknown {
   throw new GatewayError("UPSTREAM_BAD_RESPONSE", `A row of the service's list lacks \`${key}\`.`);
 }
 
+const foldedRows = new WeakMap<Context, FoldedRows>();
+
 type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
 
 /**
@@ -63,9 +72,11 @@ export function finding<Row extends object>(
   context: Context,
 ): Find<Row> {
   if (offset != null) throw new InputError("offset: expected none where the gateway scans the list");
+  const folded = foldedRows.get(context) ?? new WeakMap();
+  foldedRows.set(context, folded);
   return (rows) => {
     context.onScan?.(compared, rows.length);
-    return context.runCooperatively(findMatching(rows, isMatch));
+    return context.runCooperatively(findMatching(rows, isMatch, folded));
   };
 }
 
@@ -259,66 +270,3 @@ const isWithin =
   (operator: keyof typeof BOUNDS, [bound]: readonly string[]) =>
   (value: unknown) =>
     BOUNDS[operator](finite(value) ?? Number.NaN, Number(bound));
-
-/* Search by words. Servers have no full-text search, so that the gateway searches the rows of a list. */
-
-const MAX_WORDS_LENGTH = 200;
-
-/** Matches more than 30 consecutive combining marks. The excess is removed, because normalization sorts marks in quadratic time (UAX #15). */
-const EXCESS_MARKS = /(\p{M}{30})\p{M}+/gu;
-
-/** Maximum characters of a text that are searched. */
-const MAX_TEXT = 20_000;
-
-/** Characters that are normalized at a time, and maximum characters of the result: a character can expand to eighteen. */
-const NORMALIZED_LENGTH = 1_000;
-const MAX_FOLDED = 3 * MAX_TEXT;
-
-/** Folds a text, so that equivalent letters are equal in a search. */
-function fold(text: string): string {
-  const rest = text.slice(0, MAX_TEXT).replace(EXCESS_MARKS, "$1");
-  let folded = "";
-  for (let from = 0; from < rest.length && folded.length < MAX_FOLDED;) {
-    let to = from + NORMALIZED_LENGTH;
-    // A letter and its marks are not separated.
-    while (to < rest.length && /^[\p{M}\p{Cs}]/u.test(rest.slice(to, to + 2))) to++;
-    folded += rest.slice(from, to).normalize("NFKC").toLowerCase();
-    from = to;
-  }
-  return folded;
-}
-
-export const WORDS_DESCRIPTION = `Words, in any case, that all occur in name, description or tags (of each the first ${MAX_TEXT} characters). Found by a scan: see \`ListScan\`.`;
-
-/** Returns a test whether name, description and tags of a row contain all words; null without words. Throws `InputError`. */
-export function wordsTest(text: string | null | undefined, argument: string): IsMatch | null {
-  if (text == null) return null;
-  if (text.length > MAX_WORDS_LENGTH)
-    throw new InputError(`${argument}: expected at most ${MAX_WORDS_LENGTH} characters, got ${text.length}`);
-  const words = [...new Set(fold(text).split(/\s+/u))].filter(Boolean);
-  if (words.length === 0) throw new InputError(`${argument}: expected at least one word, got none`);
-  return function* (row) {
-    // Safe: any object has properties by name.
-    const { name, description, tags } = row as Readonly<Record<string, unknown>>;
-    const texts: string[] = [];
-    for (const each of [name, description, joined(tags)]) {
-      if (typeof each === "string") texts.push(fold(each));
-      yield;
-    }
-    for (const word of words) {
-      if (!texts.some((each) => each.includes(word))) return false;
-      yield;
-    }
-    return true;
-  };
-}
-
-/** The tags as one text, up to the searched length. A separator prevents words that span two tags. */
-function joined(tags: unknown): string {
-  let text = "";
-  for (const tag of Array.isArray(tags) ? tags : []) {
-    if (typeof tag === "string") text += `${tag}\n`;
-    if (text.length >= MAX_TEXT) break;
-  }
-  return text;
-}

@@ -41,9 +41,10 @@ const VALUE_BYTES = 20;
 export function* asMetric(raw: unknown): Steps<unknown> {
   const value = finite(raw);
   if (value !== null || typeof raw !== "object" || raw === null || isRawJSON?.(raw)) return value ?? raw;
-  const rounded = new Map<string, unknown>();
+  const rounded = new Map<PropertyKey, unknown>();
   let seen = 0;
-  for (const key in raw) {
+  // Not `for … in` for a list, which would make a string of each index first.
+  for (const key of Array.isArray(raw) ? raw.keys() : Object.keys(raw)) {
     if (++seen % VALUES_STRIDE === 0) yield;
     const inner: unknown = Reflect.get(raw, key);
     const isNested = typeof inner === "object" && inner !== null;
@@ -54,8 +55,8 @@ export function* asMetric(raw: unknown): Steps<unknown> {
   }
   yield rounded.size > 0 ? seen * VALUE_BYTES : 0;
   if (rounded.size === 0) return raw;
-  const entries = Object.entries(raw).map(([key, inner]) => [key, rounded.get(key) ?? inner] as const);
-  return Array.isArray(raw) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries);
+  if (Array.isArray(raw)) return raw.map((inner, index) => rounded.get(index) ?? inner);
+  return Object.fromEntries(Object.entries(raw).map(([key, inner]) => [key, rounded.get(key) ?? inner]));
 }
 
 /** Number of values between two pauses. */

@@ -60,7 +60,9 @@ const RunConfig = builder.objectRef<ByName>("RunConfig").implement({
 /** The field `config` of a run. Text is parsed only when the field is selected. */
 export const runConfig = (description: string) => ({
   type: RunConfig,
-  ...computed(["config"], description, ({ config }) => openConfig(config)),
+  ...computed(["config"], description, ({ config }, _, _args, context) =>
+    openConfig(config, (steps) => context.runCooperatively(steps)),
+  ),
 });
 
 const STRATEGIES = {

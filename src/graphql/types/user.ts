@@ -25,7 +25,8 @@ import { readViewer, type UserAddress, viewer } from "../core/kinds.ts";
 import { DeletePayload, payloadOf } from "../core/mutations.ts";
 import { Entity, Project, resourceType, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource, requireVerification } from "../core/resource.ts";
-import { finding, readPage, WORDS_DESCRIPTION, wordsTest } from "./scan.ts";
+import { finding, readPage } from "./scan.ts";
+import { WORDS_DESCRIPTION, wordsTest } from "./word-search.ts";
 import { runLists } from "./run-list.ts";
 
 const { property, fromAddress, child } = fieldsOf(User.kind);

@@ -50,6 +50,9 @@ const MIN_COUNTED_BYTES = 1_000;
 const PONG_START = '{"type":"pong",';
 const PONG = '{"type":"pong"}';
 
+/** Maximum length of a message without `"subscribe"` in it, in bytes. Tokens are the longest content of such messages. */
+const MAX_SHORT_MESSAGE_BYTES = 65_536;
+
 /** Maximum unanswered subscribe messages. Above the limit the gateway reads nothing more from the client until some are answered. */
 const MAX_UNANSWERED_SUBSCRIBES = 32;
 
@@ -157,6 +160,12 @@ class Client extends WebSocket {
   override emit(event: string | symbol, ...args: unknown[]): boolean {
     if (event !== "message") return super.emit(event, ...args);
     this.#addReceived(-this.#received);
+    // Safe: so is the `binaryType` of a connection.
+    const message = args[0] as Buffer;
+    if (message.length > MAX_SHORT_MESSAGE_BYTES && !message.includes('"subscribe"')) {
+      this.close(BAD_REQUEST, `Expected at most ${MAX_SHORT_MESSAGE_BYTES} bytes, or a subscribe message`);
+      return true;
+    }
     this.#queued++;
     this.#dependencies.scheduler.run(this.#permit.caller, () => {
       this.#queued--;

@@ -11,6 +11,8 @@ const require = createRequire(import.meta.url);
 /** The YAML library. Loaded on first use: most servers send objects, and most profiles are built in. */
 export const yaml = () => require("yaml") as typeof Yaml;
 
+type Steps<Result> = Generator<undefined, Result, undefined>;
+
 /** A configuration that was received as text. It is parsed on first use. */
 class WrittenConfig {
   readonly content: string;
@@ -20,9 +22,9 @@ class WrittenConfig {
     this.content = content;
   }
 
-  /** Parses the text. Throws `GatewayError` when it is no object in JSON or YAML, or too long. */
-  open(): ByName {
-    this.#parsed ??= parse(this.content);
+  /** Parses the text in steps. Throws `GatewayError` when it is no object in JSON or YAML, or too long. */
+  *open(): Steps<ByName> {
+    this.#parsed ??= yield* parse(this.content);
     if (typeof this.#parsed !== "string") return this.#parsed;
     throw new GatewayError("UPSTREAM_BAD_RESPONSE", `config: expected ${this.#parsed}.`);
   }
@@ -45,30 +47,33 @@ export function configOf(content: Content | RunConfig): RunConfig | null {
 export const receivedConfig = (config: RunConfig | null | undefined) =>
   config instanceof WrittenConfig ? config.content : (config ?? null);
 
-export function openConfig(config: RunConfig | null | undefined): ByName | null {
+export function openConfig(
+  config: RunConfig | null | undefined,
+  runCooperatively: (steps: Steps<ByName>) => Promise<ByName>,
+): ByName | null | Promise<ByName> {
   if (!config) return null;
-  return config instanceof WrittenConfig ? config.open() : config;
+  return config instanceof WrittenConfig ? runCooperatively(config.open()) : config;
 }
 
 /** Longest text of a configuration, in characters. Known ones have up to 10,000; parsing takes 1 to 7 ms per 1,000. */
 const MAX_TEXT_LENGTH = 16_384;
 
 /** Parses the text, or says what was expected. */
-function parse(content: string): ByName | string {
+function* parse(content: string): Steps<ByName | string> {
   if (content.length > MAX_TEXT_LENGTH)
     return `at most ${MAX_TEXT_LENGTH} characters of YAML from the service, got ${content.length}`;
   try {
-    return parseYamlObject(content);
+    return yield* parseYamlObject(content);
   } catch {
     return "an object in JSON or YAML from the service, got a text that is none";
   }
 }
 
-/** Parses an object in YAML or JSON. Throws an error whose message says what was expected, what came, and where if that is known. */
-export function parseYamlObject(content: string): ByName {
+/** Parses an object in YAML or JSON, in steps. Throws an error whose message says what was expected, what came, and where if that is known. */
+export function* parseYamlObject(content: string): Steps<ByName> {
   if (content.length > MAX_TEXT_LENGTH)
     throw new RangeError(`expected at most ${MAX_TEXT_LENGTH} characters, got ${content.length}`);
-  const value = valueOf(content);
+  const value = yield* valueOf(content);
   if (!isObject(value)) throw new TypeError("expected an object in YAML, got another value");
   if (isDeeper(value, MAX_NESTING)) throw new RangeError(`expected at most ${MAX_NESTING} levels, got more`);
   return value;
@@ -85,10 +90,11 @@ const YAML_OPTIONS = {
   logLevel: "error",
 } as const;
 
-/** Parses YAML. Throws when the text is invalid, contains several documents, or expands too far by aliases. */
-function valueOf(content: string): unknown {
+/** Parses YAML, in steps. Throws when the text is invalid, contains several documents, or expands too far by aliases. */
+function* valueOf(content: string): Steps<unknown> {
   const { Composer } = yaml();
-  const [document, ...others] = new Composer(YAML_OPTIONS).compose(tokensOf(content), true, content.length);
+  const tokens = yield* tokensOf(content);
+  const [document, ...others] = new Composer(YAML_OPTIONS).compose(tokens, true, content.length);
   if (!document || others.length > 0)
     throw new SyntaxError(`expected one document, got ${document ? "several" : "none"}`);
   const [error] = document.errors;
@@ -170,20 +176,27 @@ function sourcesOf(value: unknown): readonly ByName[] {
   throw new TypeError("expected an object or a list of objects under <<");
 }
 
+/** Lexemes between two pauses: a millisecond. */
+const LEXEME_STRIDE = 100;
+
 /**
- * Tokenizes YAML and throws on the first error. Own code instead of the library's `parse`, which recurses to any depth:
+ * Tokenizes YAML in steps and throws on the first error. Own code instead of the library's `parse`, which recurses to any depth:
  * a regular expression that is compiled at the end of the stack crashes the process.
  */
-function* tokensOf(content: string): Generator<Yaml.CST.Token, void> {
+function* tokensOf(content: string): Steps<readonly Yaml.CST.Token[]> {
   const { Lexer, Parser } = yaml();
   const parser = new Parser();
+  const tokens: Yaml.CST.Token[] = [];
+  let count = 0;
   for (const lexeme of new Lexer().lex(content)) {
     for (const token of parser.next(lexeme)) {
       if (token.type === "error") throw invalidAt(content, token.offset);
-      yield token;
+      tokens.push(token);
     }
     if (parser.stack.length > MAX_NESTING)
       throw new SyntaxError(`expected at most ${MAX_NESTING} levels, got more`);
+    if (++count % LEXEME_STRIDE === 0) yield;
   }
-  yield* parser.end();
+  tokens.push(...parser.end());
+  return tokens;
 }

@@ -16,6 +16,10 @@ const MAX_ORIGINS = 100;
  */
 const MIN_FAILING = 5;
 
+/** The indexes of callers, routes and paths. */
+const ORIGINS = [0, 1, 2];
+const [CALLERS = 0] = ORIGINS;
+
 /** Stands for the caller, the route and the path of a probe. */
 const PROBE = ["probe", "probe", "probe"];
 
@@ -26,15 +30,18 @@ export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 interface CircuitBreakerSettings {
   /** Milliseconds since any fixed point; never goes back. */
   readonly now: () => number;
-  /** Asks the service on behalf of the circuit, for less than `PAUSE_MS`. Resolves with whether it is up. */
-  readonly probe: (call: UpstreamCall) => Promise<boolean>;
+  /**
+   * Asks the service on behalf of the circuit, for less than `PAUSE_MS`. Resolves with whether it is up. `isFirst`: the call that waits
+   * may be of a caller whose own requests fail.
+   */
+  readonly probe: (call: UpstreamCall, isFirst: boolean) => Promise<boolean>;
 }
 
 /** `latest`: whether the latest request of a caller, of a route and of a path failed. */
 const openHalf = () => ({
   requests: 0,
   failures: 0,
-  latest: [0, 1, 2].map(() => new Map<string, boolean>()),
+  latest: ORIGINS.map(() => new Map<string, boolean>()),
 });
 
 /**
@@ -48,6 +55,8 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
   let probeAt: number | null = null;
   /** Resolves with the probe under way; null while there is none. */
   let probing: Promise<void> | null = null;
+  /** Whether only a few callers have failed, so that a probe decides before others are rejected. */
+  let isSuspected = false;
   /** Incremented when the circuit opens or closes: outcomes of earlier requests do not count after that. */
   let generation = 0;
 
@@ -57,16 +66,23 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
     [half, before] = [openHalf(), openHalf()];
   };
 
-  const isWidespread = (latest: Map<string, boolean>, index: number): boolean => {
-    const all = [...new Map([...(before.latest[index] ?? []), ...latest]).values()];
-    const failing = all.filter((hasFailed) => hasFailed).length;
-    return failing === all.length || (failing >= MIN_FAILING && failing >= all.length * FAILURE_RATE);
+  /** How many callers, routes or paths there are, by their index, and of how many the latest request failed. */
+  const latestOf = (index: number) => {
+    const all = [...new Map([...(before.latest[index] ?? []), ...(half.latest[index] ?? [])]).values()];
+    return { all: all.length, failing: all.filter((hasFailed) => hasFailed).length };
+  };
+
+  const isWidespread = (index: number): boolean => {
+    const { all, failing } = latestOf(index);
+    return failing === all || (failing >= MIN_FAILING && failing >= all * FAILURE_RATE);
   };
 
   const probeFor = async (call: UpstreamCall): Promise<void> => {
     // Counted from the beginning: the silence of a service that hangs is a part of the pause.
     const nextProbeAt = now() + PAUSE_MS;
-    const isUp = await probe(call);
+    const isFirst = isSuspected;
+    isSuspected = false;
+    const isUp = await probe(call, isFirst);
     probing = null;
     switchTo(isUp ? null : nextProbeAt);
     // So that a few callers whose requests fail cannot open it again while it is known to be up.
@@ -105,7 +121,9 @@ export function createCircuitBreaker({ now, probe }: CircuitBreakerSettings) {
       if (!hasFailed) return;
       const total = half.requests + before.requests;
       const isOutage = total >= MIN_REQUESTS && half.failures + before.failures >= total * FAILURE_RATE;
-      if (isOutage && half.latest.every(isWidespread)) switchTo(now() + PAUSE_MS);
+      if (!isOutage || !ORIGINS.every(isWidespread)) return;
+      isSuspected = latestOf(CALLERS).failing < MIN_FAILING;
+      switchTo(isSuspected ? now() : now() + PAUSE_MS);
     },
     /** Whether requests wait for the outcome of a probe instead of failing. */
     isHalfOpen: (): boolean => probeAt !== null && (probing !== null || now() >= probeAt),

@@ -20,7 +20,7 @@ const PROBE_MS = 4_000;
 /**
  * Creates the probe of the circuit breaker: a GET of its own with the token of a request that waits for it. So it outlasts the
  * operation of that request, and is never a command. Only its status is read. Probes alternate between the cheapest record and
- * what the request reads, so that neither one dead endpoint nor one bad record keeps the circuit open.
+ * what the request reads, so that neither one dead endpoint nor one bad record keeps the circuit open. `isFirst` is of the cheapest record.
  */
 export function createProbe({ attempts, consume, open, clock }: ProbeSettings) {
   let isCheapNext = true;
@@ -33,7 +33,11 @@ export function createProbe({ attempts, consume, open, clock }: ProbeSettings) {
     return isCheap ? { endpoint: cheapest, path: cheapest.toPath({}) } : waiting;
   };
 
-  return async ({ request: waiting, requester: { scope: asking } }: UpstreamCall): Promise<boolean> => {
+  return async (
+    { request: waiting, requester: { scope: asking } }: UpstreamCall,
+    isFirst: boolean,
+  ): Promise<boolean> => {
+    if (isFirst) isCheapNext = true;
     const scope = new RequestScope(asking, Number.POSITIVE_INFINITY);
     const cancel = clock.after(PROBE_MS, () => scope.end("deadline"));
     const requester = open(scope);

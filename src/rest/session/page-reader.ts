@@ -115,6 +115,9 @@ function offsetIn(query: Query, { parameter }: PagingBy<"offset">): number {
   return /^\d+$/.test(offset) ? Number(offset) : 0;
 }
 
+/** Rows of a page that are read where fewer were requested. A server that ignores the page size may send its whole list. */
+const MAX_UNREQUESTED_ROWS = 10_000;
+
 /** Reads the rows from an offset on, as many as wanted where the page size can be chosen. */
 async function readFrom<At, Item>(
   session: Session,
@@ -131,11 +134,14 @@ async function readFrom<At, Item>(
   // A server that takes no offset would have the same rows for ever.
   const isBehind = offset > 0 && offset >= (page.count ?? Number.POSITIVE_INFINITY);
   const { sortedBy, areTiesSorted = false } = list;
-  const rows = isBehind ? [] : page.results;
+  const all = isBehind ? [] : page.results;
+  const most = Math.max(wanted, MAX_UNREQUESTED_ROWS);
+  const isCut = size !== false && all.length > most;
+  const rows = isCut ? all.slice(0, most) : all;
   return {
     page,
     rows: areTiesSorted ? sortTies(rows, sortedBy) : rows,
-    isLast: !hasMore(page, offset + page.results.length),
+    isLast: !isCut && !hasMore(page, offset + page.results.length),
   };
 }
 
