@@ -44,6 +44,10 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     expect(await menu.getByRole("heading").allTextContents()).toEqual(["Read", "Watch", "Change"]);
     await menu.getByRole("searchbox").fill("log pieces");
     expect(await menu.locator("li strong").allTextContents()).toEqual(["LiveLog"]);
+    for (const words of ["start", "create", "create experiment", "new run"]) {
+      await menu.getByRole("searchbox").fill(words);
+      expect(await menu.locator("li strong").allTextContents()).toContain("StartRun");
+    }
     await menu.getByRole("searchbox").fill("xyzzy");
     await menu.getByText("No operation has these words.").waitFor();
     await page.keyboard.press("Escape");

@@ -5,6 +5,7 @@ import { Confirm } from "./confirm.tsx";
 import { Trouble } from "./errors.tsx";
 import type { Capability } from "./generated/graphql.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { NewRun } from "./new-run.tsx";
 import { Restart } from "./restart.tsx";
 import { useSelected } from "./selected.ts";
 import { archiveMutation, bookmarkMutation } from "./selection.tsx";
@@ -18,6 +19,7 @@ const actionsFragment = graphql(`
     isArchived
     status
     ...Restartable
+    ...NewRun
   }
 `);
 
@@ -62,6 +64,7 @@ export function Actions({ of, offered }: ActionsProps) {
           Stop
         </Button>
       )}
+      <NewRun of={run} offered={offered} />
       <Restart of={run} isFixed={!offered.includes("RESTART_DECLARATIONS")} />
       <Button
         isOff={bookmarked.fetching}

@@ -36,8 +36,9 @@ export interface Address {
   readonly axis?: string | undefined;
   readonly scale?: string | undefined;
   readonly smooth?: string | undefined;
-  /** Unique name of a build job, name of a machine, unique name of the run whose output files are shown. */
+  /** Unique names of a build job and of a job, name of a machine, unique name of the run whose output files are shown. */
   readonly build?: string | undefined;
+  readonly job?: string | undefined;
   readonly machine?: string | undefined;
   readonly files?: string | undefined;
 }

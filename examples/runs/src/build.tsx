@@ -1,26 +1,31 @@
 import { useQuery } from "urql";
 import { type Address, hrefOf } from "./address.ts";
+import { Dates } from "./dates.tsx";
 import { Download } from "./downloads.tsx";
-import { Duration } from "./duration.tsx";
 import { Trouble } from "./errors.tsx";
-import { Fact, Moment } from "./fact.tsx";
+import { Fact } from "./fact.tsx";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
+import { NewRun } from "./new-run.tsx";
+import { useOnChange } from "./on-change.ts";
 import { Sheet } from "./sheet.tsx";
 import { Status } from "./status.tsx";
 import { UsedBy } from "./used-by.tsx";
+import { WatchRun } from "./watch-run.tsx";
 
 const buildQuery = graphql(`
   query Build($id: ID!) {
+    gateway {
+      capabilities
+    }
     buildJob(id: $id) {
       id
       uniqueName
       description
       commit
       dockerfile
-      createdAt
-      startedAt
-      finishedAt
+      isFinished
+      status
       experimentCount
       jobCount
       logsUrl
@@ -29,7 +34,8 @@ const buildQuery = graphql(`
         name
       }
       ...Status
-      ...Duration
+      ...Dates
+      ...NewRun
     }
   }
 `);
@@ -38,6 +44,8 @@ const buildQuery = graphql(`
 export function Build({ name, address }: { name: string; address: Address }) {
   const [{ data, error, fetching }, read] = useQuery({ query: buildQuery, variables: { id: name } });
   const build = data?.buildJob;
+  const reload = () => read({ requestPolicy: "network-only" });
+  useOnChange(build?.status, reload);
   return (
     <Sheet name={name}>
       <section className="panel" aria-labelledby="build">
@@ -45,19 +53,13 @@ export function Build({ name, address }: { name: string; address: Address }) {
           {name} {build && <Status of={build} />}
         </h2>
         {!build && fetching && <Loading what={name} lines={6} />}
-        {!fetching && (
-          <Trouble error={error} data={build} retry={() => read({ requestPolicy: "network-only" })} />
-        )}
+        {!fetching && <Trouble error={error} data={build} retry={reload} />}
         {build && (
           <>
+            {!build.isFinished && <WatchRun key={build.id} id={build.id} />}
             {build.description && <p className="hint">{build.description}</p>}
             <dl className="facts">
-              <Fact name="created">{build.createdAt && <Moment at={build.createdAt} />}</Fact>
-              <Fact name="started">{build.startedAt && <Moment at={build.startedAt} />}</Fact>
-              <Fact name="finished">{build.finishedAt && <Moment at={build.finishedAt} />}</Fact>
-              <Fact name="duration">
-                <Duration of={build} />
-              </Fact>
+              <Dates of={build} />
               <Fact name="machine">
                 {build.nodeScheduled && (
                   <a href={hrefOf({ ...address, build: undefined, machine: build.nodeScheduled.name })}>
@@ -78,6 +80,7 @@ export function Build({ name, address }: { name: string; address: Address }) {
               </>
             )}
             <div className="downloads">
+              <NewRun of={build} offered={data.gateway.capabilities} />
               <Download url={build.logsUrl} name={`${name}.log`} label="Download log" />
             </div>
           </>

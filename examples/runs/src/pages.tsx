@@ -3,6 +3,7 @@ import type { Address } from "./address.ts";
 import { Build } from "./build.tsx";
 import { Compare } from "./compare.tsx";
 import { Files } from "./files.tsx";
+import { Job } from "./job.tsx";
 import { Matters } from "./matters.tsx";
 import { Machine } from "./machine.tsx";
 
@@ -17,7 +18,12 @@ export function pageOf(address: Address): Page | undefined {
   if (address.compare) return { name: "compare", element: <Compare address={address} /> };
   if (address.matters) return { name: "what matters", element: <Matters address={address} /> };
   if (address.build)
-    return { name: address.build, element: <Build name={address.build} address={address} /> };
+    return {
+      name: address.build,
+      element: <Build key={address.build} name={address.build} address={address} />,
+    };
+  if (address.job)
+    return { name: address.job, element: <Job key={address.job} name={address.job} address={address} /> };
   if (address.machine) return { name: address.machine, element: <Machine name={address.machine} /> };
   if (address.files) return { name: "output files", element: <Files run={address.files} /> };
   return undefined;

@@ -6,6 +6,7 @@ import { FilterBar } from "./filter-bar.tsx";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { ProjectGroups } from "./project-groups.tsx";
+import { ProjectJobs } from "./project-jobs.tsx";
 import { Runs } from "./runs.tsx";
 import { isOther, isPlain, readingOf, viewOf } from "./view.ts";
 
@@ -46,6 +47,7 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
       <h2>{uniqueName}</h2>
       <p className="hint">All runs of the project.</p>
       <ProjectGroups project={uniqueName} />
+      <ProjectJobs project={uniqueName} address={address} />
       {!isListless && <FilterBar address={address} />}
       {fetching && !project && <Loading what={uniqueName} lines={12} />}
       {!fetching && <Trouble error={error} data={project?.experiments} retry={reload} />}

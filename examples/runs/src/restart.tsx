@@ -4,6 +4,7 @@ import { hrefOf, projectOf } from "./address.ts";
 import { Button } from "./button.tsx";
 import { Trouble } from "./errors.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { ParameterFields, typedIn } from "./parameter-fields.tsx";
 import { parametersOf } from "./parameters.ts";
 
 const restartableFragment = graphql(`
@@ -28,18 +29,6 @@ const restartMutation = graphql(`
   }
 `);
 
-const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
-
-/** What was typed: a text where one was before, else JSON where it is some, such as a number or a list. */
-function valueOf(text: string, before: unknown): unknown {
-  if (typeof before === "string") return text;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
-}
-
 interface RestartProps {
   readonly of: FragmentType<typeof restartableFragment>;
   /** Whether the server restarts runs only as they were. */
@@ -52,17 +41,15 @@ export function Restart({ of, isFixed }: RestartProps) {
   const [restarted, restart] = useMutation(restartMutation);
   const question = useRef<HTMLDialogElement>(null);
   const title = useId();
-  const parameters = isFixed ? [] : Object.entries(parametersOf(declarations));
+  const parameters = isFixed ? {} : parametersOf(declarations);
   const started = restarted.data?.restartExperiment?.experiment;
 
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
     question.current?.close();
-    const given = new FormData(event.currentTarget);
-    const typed = parameters.map(([name]) => [name, String(given.get(name))] as const);
-    const before = parametersOf(declarations);
-    const isChanged = typed.some(([name, text]) => text !== textOf(before[name]));
-    const all = Object.fromEntries(typed.map(([name, text]) => [name, valueOf(text, before[name])]));
+    const typed = typedIn(new FormData(event.currentTarget), { of: parameters });
+    const isChanged = typed.some((each) => each.isChanged);
+    const all = Object.fromEntries(typed.map(({ name, value }) => [name, value]));
     void restart({ id, input: isChanged ? { declarations: all } : null });
   }
 
@@ -87,17 +74,7 @@ export function Restart({ of, isFixed }: RestartProps) {
         <form onSubmit={submit}>
           <h2 id={title}>Restart {uniqueName}?</h2>
           <p>It becomes a run of its own, with {isFixed ? "the same" : "these"} parameters.</p>
-          {parameters.map(([name, value]) => (
-            <label key={name}>
-              {name}
-              <input
-                name={name}
-                defaultValue={textOf(value)}
-                // An empty text stays one.
-                required={value !== ""}
-              />
-            </label>
-          ))}
+          <ParameterFields of={parameters} />
           <div className="choices">
             <button type="button" onClick={() => question.current?.close()}>
               Cancel

@@ -1,4 +1,3 @@
-import { useEffect, useEffectEvent, useRef } from "react";
 import { useQuery } from "urql";
 import { Actions } from "./actions.tsx";
 import { type Address, hrefOf } from "./address.ts";
@@ -11,6 +10,7 @@ import { graphql } from "./generated/index.ts";
 import { Graph } from "./graph.tsx";
 import { Loading } from "./loading.tsx";
 import { Log } from "./log.tsx";
+import { useOnChange } from "./on-change.ts";
 import { Status } from "./status.tsx";
 
 /** Each part says in its fragment what it shows; all of them are one request. */
@@ -85,14 +85,4 @@ function Views({ address }: { address: Address }) {
       ))}
     </nav>
   );
-}
-
-/** Acts when a value is another than before; not when it is there for the first time. */
-function useOnChange(value: string | undefined, act: () => void) {
-  const before = useRef(value);
-  const onChange = useEffectEvent(act);
-  useEffect(() => {
-    if (before.current !== undefined && before.current !== value) onChange();
-    before.current = value;
-  }, [value]);
 }

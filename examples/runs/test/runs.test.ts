@@ -12,3 +12,4 @@ import "./scenarios/compare.ts";
 import "./scenarios/parallel.ts";
 import "./scenarios/matters.ts";
 import "./scenarios/pages.ts";
+import "./scenarios/new-run.ts";

@@ -1,36 +1,8 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
-import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
-import { fakeClock } from "../../../../test/support/fake-clock.ts";
-import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
+import { hasBrowser } from "../../../../test/support/browser.ts";
 import { allThere, open, signIn } from "../page.ts";
-
-/** A gateway whose service and whose polls go on by hand. */
-async function startLive() {
-  let now = Date.now();
-  const { clock, advance } = fakeClock();
-  const gateway = await startDemoGateway({
-    env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
-    now: () => now,
-    clock,
-  });
-  return {
-    ...gateway,
-    /** Lets the service work on for some seconds. */
-    work: (seconds: number) => {
-      now += seconds * 1_000;
-    },
-    /** Lets the gateway poll until something is shown; slowly, since it tells of reads that take 15 of these seconds. */
-    pollUntil: (shown: Locator) =>
-      expect
-        .poll(async () => {
-          const isShown = await shown.isVisible();
-          if (!isShown) advance(1_000);
-          return isShown;
-        }, SHOWN)
-        .toBe(true),
-  };
-}
+import { startLive } from "../start-live.ts";
 
 /** Points of a chart, by the slider that reads them. */
 const pointsOf = async (reading: Locator) => Number(await reading.getAttribute("max")) + 1;
