@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { errorsOf, failure } from "../support/errors.ts";
+import { describe, expect, test } from "vitest";
+import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { startFake, type FakeResponse } from "../support/fake.ts";
 import { RELEASE_04, startBefore, startGateway } from "../support/gateway.ts";
 import OTHERWISE from "./told-otherwise.json" with { type: "json" };
@@ -75,4 +75,30 @@ test("the names of callers are their own", async () => {
   // A known name alone is still asked for.
   await ask("{ viewer { username } }", {}, { token: "ada" });
   expect(service.calls().filter((call) => call === "GET users/")).toHaveLength(5);
+});
+
+describe("an empty list of bookmarks", () => {
+  test.each([
+    ["of another user is FORBIDDEN", "grace", { username: "ada" }, true],
+    ["of another user is empty for a superuser", "grace", { username: "ada", is_superuser: true }, false],
+    ["of the caller is empty", "ada", { username: "ada" }, false],
+  ])("%s", async (_, username, me, isForbidden) => {
+    const { ask, service } = await startBefore(
+      ({ path }) => ({
+        json: path.endsWith("/users/") ? me : { count: 0, next: null, previous: null, results: [] },
+      }),
+      RELEASE_04,
+    );
+    const message = "The service shows the bookmarks of a user to nobody else.";
+    expect(
+      outcomeOf(await ask(`{ user(username: "${username}") { bookmarks(kind: JOB) { totalCount } } }`)),
+    ).toEqual({
+      data: { user: { bookmarks: isForbidden ? null : { totalCount: 0 } } },
+      errors: isForbidden ? [failure("user.bookmarks", "FORBIDDEN", message)] : [],
+    });
+    expect(service.inOrder()).toEqual([
+      expect.stringMatching(`^GET bookmarks/${username}/jobs`),
+      "GET users/",
+    ]);
+  });
 });

@@ -127,12 +127,24 @@ const COLUMN_KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = 
 /** The prefix for a parameter whose name is also one of these keys. */
 const PARAMETER_PREFIX = "param.";
 
+/** The parameter that a name means; null for the other keys. */
+export function parameterOf(name: string): string | null {
+  if (Object.hasOwn(COLUMN_KEYS, name)) return null;
+  return name.startsWith(PARAMETER_PREFIX) ? name.slice(PARAMETER_PREFIX.length) : name;
+}
+
 function valuesBy(name: string, row: Row): readonly unknown[] {
-  const key = Object.hasOwn(COLUMN_KEYS, name) ? COLUMN_KEYS[name] : undefined;
-  if (key) return key(row);
-  return [
-    valueAt(row.declarations, name.startsWith(PARAMETER_PREFIX) ? name.slice(PARAMETER_PREFIX.length) : name),
-  ];
+  const parameter = parameterOf(name);
+  return parameter === null ? (COLUMN_KEYS[name]?.(row) ?? []) : [valueAt(row.declarations, parameter)];
+}
+
+/** Whether a row has a value under a name. */
+export function* hasName(rows: readonly Row[], key: ColumnKey, name: string): Steps<boolean> {
+  let isFound = false;
+  yield* forEach(rows, (row) => {
+    isFound ||= valueAt(row[key], name) !== undefined;
+  });
+  return isFound;
 }
 
 /** Maximum characters of JSON that are written between two pauses. */

@@ -3,6 +3,7 @@ import { notOffered } from "../../rest/api/endpoint.ts";
 import { runs as kinds } from "../../rest/api/kinds.ts";
 import { arg, builder, computedFrom, flag, objectType, exposed, exposedOrNull } from "../core/builder.ts";
 import { type WholeList, within } from "../core/connection.ts";
+import { quote } from "../core/ids.ts";
 import type { Context } from "../core/context.ts";
 import type { ResultOf } from "../core/steps.ts";
 import { Experiment, type ExperimentResource } from "../core/refs.ts";
@@ -16,7 +17,9 @@ import {
   type ColumnKey,
   columnsOf,
   groupsOf,
+  hasName,
   importanceOf,
+  parameterOf,
   parametersIn,
   type Row,
   statisticsOf,
@@ -106,6 +109,25 @@ function requireInRows({ server }: Context, ...keys: readonly ColumnKey[]): void
     throw notOffered(`figures of ${missing === "declarations" ? "parameters" : "metrics"} in lists`);
 }
 
+/**
+ * Throws `InputError` for a name that none of the rows has: a misspelt name would look like one without values. Lists without rows have no
+ * names, so that any is accepted.
+ */
+async function requireName(
+  { records }: OfRuns,
+  key: ColumnKey,
+  name: string,
+  argument: string,
+  context: Context,
+): Promise<void> {
+  const isFound = await context.memoized(records, ["has", key, name], () => hasName(records, key, name));
+  if (isFound || records.length === 0) return;
+  const kind = key === "declarations" ? "parameter" : "metric";
+  throw new InputError(
+    `${argument}: expected a ${kind} of the list, got ${quote(name)}, which no experiment has`,
+  );
+}
+
 type OfRuns = Pick<Runs, "records">;
 
 const statuses = (description: string) =>
@@ -180,6 +202,11 @@ const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments
           `by: expected 1 to ${MAX_GROUP_KEYS} different names, such as ["lr", "status"], got ${by.length}`,
         );
       requireInRows(context, "declarations", "last_metric");
+      for (const [index, name] of by.entries()) {
+        const parameter = parameterOf(name);
+        if (parameter !== null)
+          await requireName({ records }, "declarations", parameter, `by[${index}]`, context);
+      }
       const groups = await context.memoized(records, ["groups", by], () => groupsOf(records, by));
       return groups.map((group) => ({ ...group, metrics }));
     },
@@ -190,6 +217,7 @@ const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments
     args: { metric: t.arg.string({ required: true, description: "Name of the metric." }) },
     resolve: async ({ records }, { metric }, context) => {
       requireInRows(context, "last_metric", "declarations");
+      await requireName({ records }, "last_metric", metric, "metric", context);
       const columns = await columnsOf(records, "declarations", context);
       return context.memoized(records, ["importance", metric], () => importanceOf(columns, records, metric));
     },
@@ -207,6 +235,7 @@ const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments
     },
     resolve: async (runs, { metric, direction }, context) => {
       requireInRows(context, "last_metric");
+      await requireName(runs, "last_metric", metric, "metric", context);
       const best = () => bestOf(runs.records, metric, direction);
       const index = await context.memoized(runs.records, ["best", metric, direction], best);
       return index === null ? null : runs.nodeAt(index);

@@ -1,5 +1,6 @@
 import type { InputShapeFromFields } from "@pothos/core";
 import type { FieldExtensions } from "../../engine/field-extensions.ts";
+import { GatewayError } from "../../errors.ts";
 import type { Command, Get } from "../../rest/api/endpoint.ts";
 import { administration, capital, project, user } from "../../rest/api/kinds.ts";
 import type { Bookmark, Page } from "../../rest/api/reader.ts";
@@ -100,11 +101,19 @@ const keptArgs = {
   ...offsetArgs,
 };
 
+/** Throws `GatewayError` if an empty list of bookmarks of a user shows only that the caller may not see them. */
+async function requireVisible(username: string, session: Session): Promise<void> {
+  if (session.knownViewer() === username) return;
+  const me = await readViewer(session);
+  if (me.username === username || me.is_superuser) return;
+  throw new GatewayError("FORBIDDEN", "The service shows the bookmarks of a user to nobody else.");
+}
+
 const keptList = (list: "bookmarked" | "archived", records: string) => ({
   type: EntityConnection,
   args: keptArgs,
   ...child(
-    `${records} of all projects, in the server's order. Empty if the caller may not see them.${requires(project.optional[list])}`,
+    `${records} of all projects, in the server's order. ${list === "archived" ? "Empty" : "`FORBIDDEN`"} if the caller may not see them.${requires(project.optional[list])}`,
     async ({ address, loaded }, { kind, ...args }: InputShapeFromFields<typeof keptArgs>, context) => {
       const kept = KEPT.get(kind);
       if (!kept) throw new TypeError(`expected a kind that is kept, got ${kind}`);
@@ -122,6 +131,9 @@ const keptList = (list: "bookmarked" | "archived", records: string) => ({
         sortedBy: list === "archived" ? LATEST_FIRST : NO_ORDER,
       };
       const page = await readSlice(context.session, read, sliceRequest(args, context));
+      const isEmpty = (page.count ?? page.items.length) === 0;
+      if (list === "bookmarked" && isEmpty && !loaded.is_viewer)
+        await requireVisible(address.username, context.session);
       const nodes = page.items.map(toNode);
       // A bookmark may refer to no record.
       const items = nodes.flatMap((node, index) => (node ? [{ node, index }] : []));
