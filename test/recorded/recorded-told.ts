@@ -43,7 +43,7 @@ const DERIVED: Readonly<Record<string, (row: Row, below: Below, node: FieldNode)
     [...print(node).matchAll(/\.(\d+)"/g)].map(([, id]) =>
       below((results as Row[]).find((row) => `${row["id"]}` === id) ?? {}),
     ),
-  runs: (record, below) => [below(record)],
+  results: (record, below) => [below(record)],
   folders: ({ dirs }) => (dirs as string[]).map((name) => ({ name })),
   // The recorded folders are those at the top.
   files: ({ files }) => (files as [string, number][]).map(([name, bytes]) => ({ name, path: name, bytes })),

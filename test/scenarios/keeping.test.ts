@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { tokenOf } from "../support/demo-gateway.ts";
-import { outcomeOf } from "../support/errors.ts";
+import { failure, outcomeOf } from "../support/errors.ts";
 import { RELEASE_04, startBefore } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listIn } from "../support/listed.ts";
@@ -89,16 +89,15 @@ describe("what somebody else keeps", () => {
   test.each(OWNERS)("$how", async ({ caller, owner, nodes, reads }) => {
     const { ask, calls, demo } = await startProfile();
     const id = globalId(`User:${owner}`);
-    expect(await ask(document, { id }, { token: tokenOf(demo, caller) })).toEqual({
+    const message = "The service shows the bookmarks of a user to nobody else.";
+    expect(outcomeOf(await ask(document, { id }, { token: tokenOf(demo, caller) }))).toEqual({
       data: {
-        entity: {
-          bookmarks: { nodes, totalCount: nodes.length },
-          archives: { totalCount: 0 },
-        },
+        entity: { bookmarks: nodes && { nodes, totalCount: nodes.length }, archives: { totalCount: 0 } },
       },
+      errors: nodes ? [] : [failure("entity.bookmarks", "FORBIDDEN", message)],
     });
     const lists = ["archives", "bookmarks"].map((list) => `GET ${list}/${owner}/experiments`);
-    expect(calls()).toEqual([...reads, ...lists]);
+    expect(calls()).toEqual([...reads, ...lists, ...(nodes ? [] : ["GET users/"])]);
   });
 });
 
