@@ -104,8 +104,10 @@ export const updateOf = (
  * The functions of a subscription field: `subscribe` opens its events, and `resolve` is called for each with a context of
  * its own. A failed poll is an error at the field: `{ ...eventsOf(open) }`.
  */
-export const eventsOf = <Event, Args>(open: (args: Args, context: StreamContext) => LiveStream<Event>) => ({
-  subscribe: (_: unknown, args: Args, context: Context): LiveStream<Event> => {
+export const eventsOf = <Event, Args>(
+  open: (args: Args, context: StreamContext) => LiveStream<Event> | Promise<LiveStream<Event>>,
+) => ({
+  subscribe: (_: unknown, args: Args, context: Context): LiveStream<Event> | Promise<LiveStream<Event>> => {
     context.session.requireToken();
     // Safe: subscriptions begin in no other context.
     // The arguments are kept by polls, which outlive the document that they may be cut from.

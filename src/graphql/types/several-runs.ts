@@ -6,18 +6,20 @@ import type { RunAddress } from "../../rest/api/reference.ts";
 import { arg, builder, computedFrom, enumType, objectType, root } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { ANY_KIND, resolveRunId, idOf, requires } from "../core/ids.ts";
+import { ANY_KIND, findRun, resolveRunId, idOf, requires } from "../core/ids.ts";
 import { kindsByName, type ProjectAddress } from "../core/kinds.ts";
 import { Experiment, Run, type RunResource } from "../core/refs.ts";
-import { load, toResource, requireVerification } from "../core/resource.ts";
+import { load, toResource } from "../core/resource.ts";
 import { withKeys } from "../core/fields.ts";
 import {
   archiveArg,
   ARCHIVES,
   bookmarkArg,
   ifShown,
+  ifUuidArg,
   isNamedInFull,
   readBefore,
+  requireUuid,
   sendFor,
 } from "../core/mutations.ts";
 import { type Commanded, forceArg, hasFinished, readFresh, STOPS } from "./run-mutations.ts";
@@ -37,6 +39,8 @@ interface ManyCommand {
   readonly forMany?: Command<ProjectAddress, undefined, readonly string[]>;
   /** Whether a run is left as it is. Without it none need be read. */
   readonly isLeft?: ((run: RunResource) => boolean) | undefined;
+  /** The `uuid` that the run must have. */
+  readonly ifUuid?: string | null | undefined;
   /** The keys that are selected of a run, where it is read before because the command hides it. */
   readonly keys?: readonly string[] | undefined;
   /** A run after the command, of what was read before; null when it is not shown. Without it only the address is still true. */
@@ -85,13 +89,14 @@ function groupsOf(named: readonly RunResource[], { forMany }: ManyCommand, { ser
  */
 async function sendToEach(ids: readonly string[], command: ManyCommand, context: Context): Promise<Outcomes> {
   const { session } = context;
-  const { forMany, isLeft, keys, after = unread } = command;
+  const { forMany, isLeft, ifUuid, keys, after = unread } = command;
   if (ids.length < 1 || ids.length > MAX_IDS)
     throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
   const named = ids.map((id, index) => resolveRunId(`ids[${index}]`, id));
   const prepare = async (run: RunResource, { length }: readonly RunResource[]): Promise<RunResource> => {
     endpointFor(run, command, context);
     if (isNamedInFull(run)) await load(run, ["unique_name"], session);
+    if (ifUuid != null) await requireUuid(run, ifUuid, context);
     if (keys) return readBefore(run, ownOf(run, keys), context);
     return isLeft || length > 1 ? readFresh(run, session) : run;
   };
@@ -183,11 +188,14 @@ root.query("run", {
   type: Run,
   description: "A run of any kind by its id.",
   args: { id: arg.id({ required: true, description: ANY_KIND }) },
-  resolve: (_, { id }) => requireVerification(resolveRunId("id", id)),
+  resolve: (_, { id }, { session }) => findRun("id", id, session),
 });
 
 const idsArg = {
-  ids: arg.idList({ required: true, description: `1 to ${MAX_IDS}, each as \`run\` takes it.` }),
+  ids: arg.idList({
+    required: true,
+    description: `1 to ${MAX_IDS}, each a global id, a \`reference\`, or a unique name that only one kind can have.`,
+  }),
 };
 
 const { stopMany, deleteMany } = runs.experiment.optional;
@@ -205,9 +213,13 @@ root.mutation("stopRuns", {
 root.mutation("deleteRuns", {
   type: DeleteRunsPayload,
   description: "Deletes runs of any kind.",
-  args: idsArg,
-  resolve: (_, { ids }, context) =>
-    sendToEach(ids, { endpointOf: ({ endpoints }) => endpoints.delete, forMany: deleteMany }, context),
+  args: { ...idsArg, ...ifUuidArg },
+  resolve: (_, { ids, ifUuid }, context) => {
+    if (ifUuid != null && ids.length !== 1)
+      throw new InputError(`ids: expected one id with \`ifUuid\`, got ${ids.length}`);
+    const command = { endpointOf: ({ endpoints }: Row) => endpoints.delete, forMany: deleteMany, ifUuid };
+    return sendToEach(ids, command, context);
+  },
 });
 
 root.mutation("bookmarkRuns", {
