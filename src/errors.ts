@@ -62,7 +62,7 @@ export const statusOf = (code: ErrorCode): number => ERROR_CODES[code].status;
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 
-/** Invalid input from the caller. Nothing was sent upstream. The message names the argument, the expected value and the received value. */
+/** Invalid input from the caller. No command was sent upstream. The message names the argument, the expected value and the received value. */
 export class InputError extends RangeError {}
 
 export interface ErrorDetails {

@@ -12,7 +12,7 @@ const start = (env: Record<string, string>) => startAgent({ env });
 
 const OURS = new URL("../../schema/persisted-documents.json", import.meta.url);
 
-const ANY_RUN = "Global id, or unique name.";
+const ANY_RUN = "Global id, `reference` or unique name.";
 
 const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 /** A manifest that holds these documents. */

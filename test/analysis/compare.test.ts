@@ -63,7 +63,7 @@ test("zero does not differ from negative zero, by itself and in lists", async ()
 
 test.each([
   [`["ada.mnist.1", "ada.mnist.experiments.1"]`, "BAD_USER_INPUT", /^ids: .* 2 to 100 .*, got 1$/, {}],
-  [`["ada.mnist.1", "ada.mnist.9"]`, "UPSTREAM_BAD_RESPONSE", /./, { reference: "ada.mnist.9" }],
+  [`["ada.mnist.1", "ada.mnist.9"]`, "UPSTREAM_BAD_RESPONSE", /./, { reference: "ada.mnist.experiments.9" }],
   [`["ada.mnist.1", "x"]`, "BAD_USER_INPUT", /^ids\[1\]: expected /, {}],
 ])("%s is null with the reason", async (ids, code, message, details) => {
   const { ask } = await startComparing();

@@ -109,7 +109,7 @@ test("groups of runs without a tag, user or group have no value of it", async ()
     summaryOf({
       tag: [of("tag", "a", 2), without(1)],
       user: [of("user", "ada", 2), without(1)],
-      group: [without(2), of("group", "ada.mnist.7", 1)],
+      group: [without(2), of("group", "ada.mnist.groups.7", 1)],
     }),
   );
 });

@@ -67,9 +67,9 @@ describe("what an operation selects is counted with its fragments expanded, befo
       sizes.map((size) => ask(query, { of: Array(size).fill("ada.mnist.42") })),
     );
     expect(answers.map(({ errors = [] }) => errors.map(({ extensions: { code } }) => code))).toEqual([
-      ["BAD_USER_INPUT"],
+      ["NOT_FOUND"],
       ["OPERATION_TOO_LARGE"],
-      ["BAD_USER_INPUT"],
+      ["NOT_FOUND"],
     ]);
   });
 });

@@ -21,6 +21,29 @@ test("twenty watchers of a run, by its id or its name, share one request per pol
   expect(timers()).not.toContain(2_000);
 });
 
+test("a name that a group can have as well is looked up once, before the first poll, and refused where both exist", async () => {
+  const run = { id: 1, last_status: "running" };
+  const groups: number[] = [];
+  const { subscribe, advance, requests } = await startLive([run], {
+    answer: ({ path }) =>
+      groups.some((id) => path.endsWith(`/groups/${id}/`)) ? { json: { id: 2 } } : undefined,
+  });
+  const byName = { query: RUN_UPDATED, variables: { id: "ada.mnist.1" } };
+  const watcher = await subscribe(byName);
+  const group = "GET ada/mnist/groups/1/";
+  expect((await requests(2)).toSorted()).toEqual([READ, group]);
+  advance(FIRST_POLL);
+  expect(await watcher.next()).toEqual(update(1, "RUNNING"));
+  expect((await requests(3)).slice(2)).toEqual([READ]);
+  groups.push(1);
+  const refused = await subscribe(byName);
+  const message =
+    'id: expected ada.mnist.experiments.1 or ada.mnist.groups.1, got "ada.mnist.1", the name of both';
+  expect(await refused.next()).toMatchObject({
+    errors: [{ message, path: ["runUpdated"], extensions: { code: "BAD_USER_INPUT" } }],
+  });
+});
+
 test("a run that nobody watches any more is not polled", async () => {
   withoutPings();
   const { watch, advance, reach, requests, subscriptions, inOrder } = await startLive([

@@ -4,9 +4,9 @@ import { arg, builder, flag, root, exposed } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { type ResultOf, makeEach } from "../core/steps.ts";
-import { resolveId } from "../core/ids.ts";
-import { Experiment, type ExperimentResource } from "../core/refs.ts";
-import { load, nullIfNotFound, requireVerification } from "../core/resource.ts";
+import { referenceIn, resolveId } from "../core/ids.ts";
+import { BuildJob, Experiment, type ExperimentResource, Group } from "../core/refs.ts";
+import { type Kind, load, nullIfNotFound, requireVerification } from "../core/resource.ts";
 import { isEqual, isSameScalar } from "../core/cooperative-algorithms.ts";
 import { finite } from "../types/series.ts";
 import { type Column, columnsOf, type Row } from "./run-figures.ts";
@@ -51,7 +51,10 @@ const RunComparison = builder.objectRef<Awaited<ReturnType<typeof compare>>>("Ru
     missing: t.idList(exposed("missing", "Those of `ids` that were not found; the others are compared.")),
     origin: t.field({
       type: [ComparedValues],
-      ...exposed("origin", "User, group, original, build, framework and tags, as the service names them."),
+      ...exposed(
+        "origin",
+        "User, group, original, build, framework and tags. Runs are named by their `reference`.",
+      ),
     }),
     parameters: t.field({
       type: [ComparedValues],
@@ -91,10 +94,19 @@ const comparedIn = (
     return differs || !onlyDifferences ? { name, values, rows, of, differs } : null;
   });
 
+/** The kinds of those that are runs. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  experimentGroup: Group.kind,
+  original: Experiment.kind,
+  buildJob: BuildJob.kind,
+};
+
 const originOf = (all: readonly Row[]): Column[] =>
   Object.entries(ORIGIN).map(([name, key]) => {
     const rows = [...all.keys()].filter((row) => all[row]?.[key] != null);
-    return { name, values: rows.map((row) => all[row]?.[key]), rows };
+    const kind = KINDS[name];
+    const shown = (value: unknown) => (kind && typeof value === "string" ? referenceIn(kind, value) : value);
+    return { name, values: rows.map((row) => shown(all[row]?.[key])), rows };
   });
 
 /** Reads one of the runs; null if it does not exist. An error names the run in `extensions.reference`. */
@@ -102,7 +114,7 @@ const loadNamed = (run: ExperimentResource, session: Context["session"]) =>
   load(requireVerification(run), COMPARED_KEYS, session)
     .catch(nullIfNotFound)
     .catch((error: unknown) => {
-      throw error instanceof GatewayError ? error.of(Experiment.kind.formatName(run.address)) : error;
+      throw error instanceof GatewayError ? error.of(Experiment.kind.formatReference(run.address)) : error;
     });
 
 async function compare(ids: readonly string[], onlyDifferences: boolean, context: Context) {
@@ -132,7 +144,10 @@ root.query("compareRuns", {
   type: RunComparison,
   description: "Parameters, latest metrics and origin of several experiments, side by side.",
   args: {
-    ids: arg.idList({ required: true, description: `2 to ${MAX_IDS} global ids or unique names.` }),
+    ids: arg.idList({
+      required: true,
+      description: `2 to ${MAX_IDS} global ids, references or unique names.`,
+    }),
     onlyDifferences: flag(true, "Set to false to include what is the same in all of them."),
   },
   resolve: (_, { ids, onlyDifferences }, context) => compare(ids, onlyDifferences, context),

@@ -1,6 +1,8 @@
 import { entriesOf, valueAt } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import type { Context } from "../core/context.ts";
+import { referenceIn } from "../core/ids.ts";
+import { kinds } from "../core/kinds.ts";
 import { forEach, makeEach, type Steps } from "../core/steps.ts";
 import { byName, sorted } from "../core/cooperative-algorithms.ts";
 import { isNamedIn } from "../types/metrics.ts";
@@ -120,7 +122,7 @@ export const statisticsOf = (columns: readonly Column[], names: readonly string[
 const COLUMN_KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = {
   status: ({ last_status }) => [statusOf(last_status)],
   user: ({ user }) => [user ?? undefined],
-  group: ({ experiment_group }) => [experiment_group ?? undefined],
+  group: ({ experiment_group: name }) => [name == null ? undefined : referenceIn(kinds.Group, name)],
   tag: ({ tags }) => (tags && tags.length > 0 ? [...new Set(tags)] : [undefined]),
 };
 

@@ -192,7 +192,7 @@ const RunSummary = objectType<Runs>("RunSummary", "Statistics of the experiments
     args: {
       by: t.arg.stringList({
         required: true,
-        description: `1 to ${MAX_GROUP_KEYS} names of parameters, or \`status\`, \`user\`, \`group\`, \`tag\`; write \`param.status\` for a parameter with such a name. A run with several tags counts for each.`,
+        description: `1 to ${MAX_GROUP_KEYS} names of parameters, or \`status\`, \`user\`, \`group\` (its \`reference\`), \`tag\`; write \`param.status\` for a parameter with such a name. A run with several tags counts for each.`,
       }),
       metrics: t.arg.stringList({ description: "Names to include. Default: all." }),
     },

@@ -2,7 +2,16 @@ import { type AnyEndpoint, segment } from "../../rest/api/endpoint.ts";
 import { fromBase64url, isNumber, type RunAddress, toBase64url } from "../../rest/api/reference.ts";
 import { InputError, GatewayError } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
-import { type Address, type Kind, type Resource, toResource, requireVerification } from "./resource.ts";
+import type { Session } from "../../rest/session/session.ts";
+import {
+  type Address,
+  fetchMore,
+  type Kind,
+  nullIfNotFound,
+  type Resource,
+  toResource,
+  requireVerification,
+} from "./resource.ts";
 import { kinds, kindsByName, type ProjectAddress } from "./kinds.ts";
 import { arg, computedFrom, type PothosTypes } from "./builder.ts";
 import type { ResourceRef } from "./fields.ts";
@@ -102,7 +111,7 @@ export function resolveName<R extends object, At extends Address>(
   const parsed = name.length > MAX_GLOBAL_ID_LENGTH ? null : kind.parseName(name);
   if (!parsed) throw notAnId(argument, name, [kind]);
   const address = validateAddress(argument, parsed);
-  const saysMore = name !== kind.formatName(address) && name !== kind.plainName?.(address);
+  const saysMore = name !== kind.formatName(address) && name !== kind.formatReference(address);
   return toResource(saysMore && kind.nameField === "uniqueName" ? withName(kind, name) : kind, address);
 }
 
@@ -123,23 +132,68 @@ function withName<R extends object, At extends Address>(kind: Kind<R, At>, name:
 /** The name of an experiment's job without the number of its group, which callers may leave out. */
 const withoutGroup = (name: string): string => name.split(".").toSpliced(2, 1).join(".");
 
-/** Resolves a global id or unique name to a resource of one of several kinds. Throws `InputError`. */
-export function resolveIdAmong(candidates: Candidates, argument: string, id: string): Resource {
-  if (!id.includes(".")) return decodeId(argument, id, candidates);
+/** Resolves an id to the resources that it can mean, at least one, each of another kind: two for a name that two kinds can have. */
+function resolveAll(
+  candidates: Candidates,
+  argument: string,
+  id: string,
+): readonly [Resource, ...Resource[]] {
+  if (!id.includes(".")) return [decodeId(argument, id, candidates)];
   const fitting = candidates.kinds.filter(
     (kind) =>
       kind.nameField === "uniqueName" && id.length <= MAX_GLOBAL_ID_LENGTH && kind.parseName(id) !== null,
   );
   const [kind, ...others] = fitting;
   if (!kind) throw notAnId(argument, id, candidates.kinds);
-  if (others.length === 0) return resolveName(kind, argument, id);
-  const plain = fitting.flatMap((each) => {
-    const address = each.parseName(id);
-    return (address && each.plainName?.(address)) ?? [];
-  });
+  return [resolveName(kind, argument, id), ...others.map((each) => resolveName(each, argument, id))];
+}
+
+const referenceOf = ({ kind, address }: Resource): string => kind.formatReference(address);
+
+const eitherOf = (found: readonly Resource[]): string => found.map(referenceOf).join(" or ");
+
+/** Finds a resource of some kinds by global id or name. Throws `InputError`, also for a name that two kinds can have. */
+export function resolveIdAmong(candidates: Candidates, argument: string, id: string): Resource {
+  const found = resolveAll(candidates, argument, id);
+  if (found.length === 1) return found[0];
   throw new InputError(
-    `${argument}: expected ${plain.join(" or ")}, got ${quote(id)}, which can be the name of either`,
+    `${argument}: expected ${eitherOf(found)}, got ${quote(id)}, which can be the name of either`,
   );
+}
+
+/**
+ * Finds a resource for a read. A name that two kinds can have is looked up as that of each, side by side, and leads to the one that
+ * exists; `InputError` where both do. The result needs verification unless it was looked up.
+ */
+export function findAmong(
+  candidates: Candidates,
+  argument: string,
+  id: string,
+  session: Session,
+): Resource | Promise<Resource> {
+  const found = resolveAll(candidates, argument, id);
+  return found.length === 1
+    ? requireVerification(found[0])
+    : findExisting(found, session, `${argument}: expected ${eitherOf(found)}, got ${quote(id)}`);
+}
+
+async function findExisting(
+  named: readonly Resource[],
+  session: Session,
+  refusal: string,
+): Promise<Resource> {
+  session.requireToken();
+  const reads = named.map((each) => fetchMore(each, [], session).catch(nullIfNotFound));
+  const [existing, ...others] = (await Promise.all(reads)).filter((each) => each !== null);
+  if (!existing) throw new GatewayError("NOT_FOUND", `Not found: ${eitherOf(named)}.`);
+  if (others.length > 0) throw new InputError(`${refusal}, the name of both`);
+  return existing;
+}
+
+/** The reference of a run that a record names; the name itself where that cannot be read. */
+export function referenceIn(kind: Kind, name: string): string {
+  const address = kind.parseName(name);
+  return address ? kind.formatReference(address) : name;
 }
 
 export const ALL: Candidates = { kinds: Object.values<Kind>(kinds), one: "object" };
@@ -169,6 +223,13 @@ export const resolveRunId = (argument: string, id: string) =>
   // Safe: these kinds have such records and addresses.
   resolveIdAmong(RUNS, argument, id) as Resource<RunnableRecord, RunAddress>;
 
+/** Finds a run of any kind for a read. */
+export const findRun = (argument: string, id: string, session: Session) =>
+  // Safe: these kinds have such records and addresses.
+  findAmong(RUNS, argument, id, session) as
+    | Resource<RunnableRecord, RunAddress>
+    | Promise<Resource<RunnableRecord, RunAddress>>;
+
 /** Checks that each segment of an address is valid in a path and that the ids are integers. Throws `InputError`. */
 export function validateAddress<At extends Address>(argument: string, address: At): At {
   for (const [name, value] of Object.entries(address)) {
@@ -191,9 +252,13 @@ export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =
   id: arg.id({ required: true, description: `Global id, or name such as \`${kind.exampleName}\`.` }),
 });
 
-/** Description of an `id` argument that finds objects of several kinds. */
+/** Description of an `id` argument that reads objects of several kinds. */
 export const ANY_KIND =
-  "Global id, or unique name. Where an experiment and a group can have the same name, it is `ada.mnist.experiments.5` or `ada.mnist.groups.5`.";
+  "Global id, `reference` or unique name. A unique name that an experiment and a group have is refused: then write `ada.mnist.experiments.5` or `ada.mnist.groups.5`.";
+
+/** Description of the field `reference`. */
+export const REFERENCE =
+  "Name with the kind in it, which every argument `id` takes: `ada.mnist.experiments.42`.";
 
 /** The end of the description of a field whose endpoint belongs to a capability. */
 export const requires = ({ optional }: Pick<AnyEndpoint, "optional">): string =>

@@ -5,6 +5,7 @@ import type { Get } from "../../rest/api/endpoint.ts";
 import { cluster, experimentJob, project, type RunKind, runs, user } from "../../rest/api/kinds.ts";
 import {
   type ExperimentJobAddress,
+  formatExperimentJob,
   formatReference,
   MAX_REFERENCE_LENGTH,
   parseExperimentJob,
@@ -45,7 +46,6 @@ async function rowInstead<R extends records.RunnableRecord>(
 
 const toKind = <R extends records.RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
   const { name, reference, example, endpoints, optional } = run;
-  const { alias } = reference;
   const dotted = (address: RunAddress) => formatReference(address, reference);
   return {
     name,
@@ -57,7 +57,8 @@ const toKind = <R extends records.RunnableRecord>(run: RunKind<R>): Kind<R, RunA
     parameters: ["owner", "project", "id"],
     parseName: (text) => parseReference(text, reference),
     formatName: dotted,
-    plainName: (address) => alias && formatReference(address, { infix: alias }),
+    formatReference: (address) =>
+      formatReference(address, { infix: reference.infix ?? reference.alias ?? null }),
     fromAddress: (address, given) => {
       // The name may contain a group's number, which is not in the address.
       const uniqueName = given ?? (reference.inGroup ? null : dotted(address));
@@ -89,6 +90,7 @@ const ExperimentJob: Kind<records.ExperimentJobRecord, ExperimentJobAddress> = {
   parseName: parseExperimentJob,
   fromAddress: (_, reference) => (reference === null ? {} : { unique_name: reference }),
   formatName: ({ owner, project: name, experiment, id }) => `${owner}.${name}.${experiment}.${id}`,
+  formatReference: formatExperimentJob,
   fetch: ({ address }, _, session) => session.read(runs.experiment.endpoints.job, address),
   statuses: runs.experiment.endpoints.jobStatuses,
   logs: experimentJob.optional.logs,
@@ -111,6 +113,7 @@ const Project: Kind<records.ProjectRecord, ProjectAddress> = {
   },
   fromAddress: () => ({}),
   formatName: ({ owner, project: name }) => `${owner}.${name}`,
+  formatReference: (address) => Project.formatName(address),
   fetch: async ({ address, loaded }, keys, session) => {
     const { read, list } = project.optional;
     if (!session.server.override(read) && session.server.override(list))
@@ -192,6 +195,7 @@ const User: Kind<UserDetails, UserAddress> = {
   parseName: (username) => ({ username }),
   fromAddress: ({ username }) => ({ username }),
   formatName: ({ username }) => username,
+  formatReference: ({ username }) => username,
   fetch: async ({ address }, _, session) => {
     const details = await readViewer(session);
     return details.username === address.username
@@ -233,6 +237,7 @@ const Node: Kind<records.NodeRecord, { readonly name: string }> = {
   parseName: (name) => ({ name }),
   fromAddress: ({ name }) => ({ name }),
   formatName: ({ name }) => name,
+  formatReference: ({ name }) => name,
   fetch: async ({ address, loaded }, _, session) => {
     if (loaded.sequence != null) return session.read(cluster.node, { sequence: String(loaded.sequence) });
     const { nodes } = await session.read(cluster.read, {});
@@ -251,6 +256,7 @@ const Cluster: Kind<records.ClusterRecord, Record<never, string>> = {
   parseName: () => null,
   fromAddress: () => ({}),
   formatName: () => "cluster",
+  formatReference: () => "cluster",
   fetch: (_, _keys, session) => session.read(cluster.read, {}),
 };
 

@@ -2,8 +2,11 @@ import type { ObjectRef } from "@pothos/core";
 import { GatewayError } from "../../errors.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { uncapital } from "../../rest/api/kinds.ts";
+import { unusable } from "../../rest/api/record.ts";
+import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import {
+  arg,
   builder,
   computedFrom,
   computedFromOrNull,
@@ -14,7 +17,7 @@ import {
 } from "./builder.ts";
 import type { Context } from "./context.ts";
 import type { ResourceRef } from "./fields.ts";
-import { resolveId, idOf, requires, withId } from "./ids.ts";
+import { resolveId, idOf, quote, requires, withId } from "./ids.ts";
 import { kindsByName } from "./kinds.ts";
 import {
   type Address,
@@ -142,6 +145,28 @@ export async function readBefore<R extends object, At extends Address>(
     if (error instanceof GatewayError) return source;
     throw error;
   }
+}
+
+export const ifUuidArg = {
+  ifUuid: arg.string({
+    description:
+      "`uuid` of the record that is meant. It is read first; if it has another one, the error is `CONFLICT` and nothing is sent.",
+  }),
+};
+
+/** Reads the `uuid` of a record before a command. Rejects with `CONFLICT` where it is another one. */
+export async function requireUuid(
+  source: Resource<Pick<RunnableRecord, "uuid">>,
+  expected: string,
+  { session }: Pick<Context, "session">,
+): Promise<void> {
+  // Cached responses of other operations may be those of a record that had the name before.
+  session.endSharing();
+  const { uuid } = await load(source, ["uuid"], session);
+  if (uuid == null) throw unusable("uuid");
+  if (uuid === expected) return;
+  const [given, name] = [quote(expected), source.kind.formatReference(source.address)];
+  throw new GatewayError("CONFLICT", `ifUuid: expected ${quote(uuid)}, the uuid of ${name}, got ${given}`);
 }
 
 /** A record after a command that hides it, or shows it again after some time. Values that the service does not find are null. */

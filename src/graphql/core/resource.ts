@@ -37,8 +37,8 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   parseName(text: string): At | null;
   /** Formats a dotted name, which is used if the service's own name is not loaded. */
   formatName(address: At): string;
-  /** A name that no other kind can have, such as `ada.mnist.experiments.42`; absent if names of the kind are unambiguous anyway. */
-  plainName?(address: At): string | undefined;
+  /** Formats the name with the kind in it, which no other kind can have: `ada.mnist.experiments.42`. */
+  formatReference(address: At): string;
   /** Keys of the record that follow from the address, and from `reference`, the service's own name of the record, if known. */
   fromAddress(address: At, reference: string | null): Partial<R>;
   /**

@@ -8,6 +8,7 @@ import {
 } from "@graphql-tools/utils";
 import type { FieldExtensions, SchemaExtensions } from "../../engine/field-extensions.ts";
 import { InputError } from "../../errors.ts";
+import { either } from "../../rest/api/kinds.ts";
 import { builder, exposedOrNull } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
 import { resolveId, resolveRunId, resolveName } from "../core/ids.ts";
@@ -28,7 +29,10 @@ type Keys = Readonly<Record<string, (text: string) => Resource>>;
 const ENTITIES: readonly (readonly [type: string, keys: Keys])[] = [
   ...Object.values(resourceRefs).map(({ name, kind }) => [name, keysOf(kind)] as const),
   // An entity interface: another subgraph adds fields to runs of all kinds by `type Run @interfaceObject`.
-  [Run.name, { id: (text) => resolveRunId("id", text) }],
+  [
+    Run.name,
+    { id: (text) => resolveRunId("id", text), reference: (text) => resolveRunId("reference", text) },
+  ],
 ];
 
 function keysOf(kind: Kind): Keys {
@@ -36,6 +40,7 @@ function keysOf(kind: Kind): Keys {
   return {
     id: (id) => resolveId(kind, "id", id),
     ...(nameField && { [nameField]: (name: string) => resolveName(kind, nameField, name) }),
+    ...(nameField === "uniqueName" && { reference: (name: string) => resolveName(kind, "reference", name) }),
   };
 }
 
@@ -44,7 +49,7 @@ function find(representation: Representation, keys: Keys): Resource {
     const text = representation[field];
     if (typeof text === "string") return findBy(text);
   }
-  throw new InputError(`expected a text in ${Object.keys(keys).join(" or ")}, got none`);
+  throw new InputError(`expected a text in ${either(Object.keys(keys))}, got none`);
 }
 
 const MAX_REPRESENTATIONS = 1_000;
@@ -89,7 +94,7 @@ const NULL_WITH_ERROR =
   /^(?:Query|Mutation|\w+Payload)\..*[^!]$|: \w+Connection$|^Experiment\.metricS|\.summary:|^RunSummary\..*]$|^(?:ExperimentJob|MetricRecord)\.experiment:|\.subject:/;
 
 /** Matches lists whose items are null only with an error. */
-const ITEMS_NULL_WITH_ERROR = /Payload\.(?:runs|deletedIds): |\.entities: /;
+const ITEMS_NULL_WITH_ERROR = /\.entities: /;
 
 /** Builds the schema, with the directives of federation and of nullability in the extensions that the printer of the SDL reads. */
 export function toSubgraphSchema(): GraphQLSchema {

@@ -104,8 +104,10 @@ export const updateOf = (
  * The functions of a subscription field: `subscribe` opens the events, and `resolve` is called for each event with a context of its own. A
  * failed poll is an error at the field. Usage: `{ ...eventsOf(open) }`.
  */
-export const eventsOf = <Event, Args>(open: (args: Args, context: StreamContext) => LiveStream<Event>) => ({
-  subscribe: (_: unknown, args: Args, context: Context): LiveStream<Event> => {
+export const eventsOf = <Event, Args>(
+  open: (args: Args, context: StreamContext) => LiveStream<Event> | Promise<LiveStream<Event>>,
+) => ({
+  subscribe: (_: unknown, args: Args, context: Context): LiveStream<Event> | Promise<LiveStream<Event>> => {
     context.session.requireToken();
     // Safe: subscriptions always begin in a `StreamContext`.
     // The arguments are copied, because polls keep them, and they may be substrings of the document.

@@ -70,7 +70,7 @@ root.subscription("runLogAppended", {
   args: {
     id: arg.id({
       required: true,
-      description: "Global id, or name such as `ada.mnist.42`, of what has a log.",
+      description: "Global id, `reference` or unique name of a run or of a job of an experiment.",
     }),
     after: arg.string({ description: "`endCursor` of the last known chunk. Default: the beginning." }),
   },

@@ -8,7 +8,7 @@ import { yieldToEventLoop } from "../../util/event-loop.ts";
 import { arg, root } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
-import { ANY_KIND, resolveRunsParent, resolveRunId, keyOf } from "../core/ids.ts";
+import { ANY_KIND, findRun, resolveRunsParent, keyOf } from "../core/ids.ts";
 import { toResource } from "../core/resource.ts";
 import { findMatching, type IsMatch } from "../types/scan.ts";
 import { checkGroups, divide, RunFilterInput } from "../types/run-filter.ts";
@@ -18,8 +18,8 @@ import { bytesOfList, createReporter, type FirstPage, type ListState, readList }
 
 /* The changes of one run, and of the runs of a list. */
 
-function watchRun({ id }: { readonly id: string }, { live, server }: StreamContext) {
-  const run = resolveRunId("id", id);
+async function watchRun({ id }: { readonly id: string }, { live, server, session }: StreamContext) {
+  const run = await findRun("id", id, session);
   let sent = 0;
   let before: Shown | null = null;
   return live.watch(runSource(run, server), (record, version) => {

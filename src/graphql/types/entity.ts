@@ -2,15 +2,15 @@ import type { FieldExtensions } from "../../engine/field-extensions.ts";
 import { arg, root } from "../core/builder.ts";
 import { MAX_IDS, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { ALL, ANY_KIND, resolveIdAmong } from "../core/ids.ts";
+import { ALL, ANY_KIND, findAmong } from "../core/ids.ts";
 import { Entity, Project } from "../core/refs.ts";
-import { fetchMore, type Resource, requireVerification } from "../core/resource.ts";
+import { fetchMore, type Resource } from "../core/resource.ts";
 
 /* The root fields `entity` and `entities`, which look up objects of any kind. */
 
 /** The resource of any kind that a caller has named. A project is read if the server can, because nothing else verifies that it exists. */
 async function findEntity(argument: string, id: string, { session }: Context): Promise<Resource> {
-  const resource = requireVerification(resolveIdAmong(ALL, argument, id));
+  const resource = await findAmong(ALL, argument, id, session);
   const isReadable = session.server.capabilities.includes("PROJECT_RECORDS");
   return resource.kind.name === Project.kind.name && isReadable
     ? fetchMore(resource, ["name"], session)

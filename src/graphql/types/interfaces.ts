@@ -3,7 +3,7 @@ import { either, runKinds } from "../../rest/api/kinds.ts";
 import { pageArgs } from "../core/connection.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { type Resource, toResource } from "../core/resource.ts";
-import { idOf } from "../core/ids.ts";
+import { idOf, REFERENCE } from "../core/ids.ts";
 import { Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
 import { logArgs, LogChunk, readLog, urlOf } from "./logs.ts";
 import { archived } from "./shared-run-fields.ts";
@@ -29,7 +29,12 @@ Entity.implement({
   description: "An object with a global id, for Relay's global object identification.",
   resolveType,
   fields: (t) => ({
-    id: t.id(entity.fromAddress("Global id: opaque, stable, unique across all types.", idOf)),
+    id: t.id(
+      entity.fromAddress(
+        "Global id: opaque, unique across all types at any one time. After a rename, a project and its runs have new ids, and a new project of the old name has the old id. `uuid` stays.",
+        idOf,
+      ),
+    ),
   }),
 });
 
@@ -50,11 +55,12 @@ Trackable.implement({
     uniqueName: t.string({
       ...tracked.computed(
         ["unique_name"],
-        "Name that the service uses, such as `ada.mnist.42`.",
+        "Name that the service uses, such as `ada.mnist.42`. An experiment and a group can have the same.",
         ({ unique_name }, { kind, address }) => unique_name ?? kind.formatName(address),
       ),
       nullable: false,
     }),
+    reference: t.string(tracked.fromAddress(REFERENCE, ({ kind, address }) => kind.formatReference(address))),
     status: t.field({
       type: RunStatusEnum,
       ...tracked.computed(["last_status"], "Latest status.", ({ last_status }) => statusOf(last_status)),

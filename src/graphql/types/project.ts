@@ -11,11 +11,12 @@ import {
   archiveArg,
   ARCHIVES,
   bookmarkArg,
-  command,
   DeletePayload,
   hidden,
+  ifUuidArg,
   payloadOf,
   readBefore,
+  requireUuid,
   sendFor,
 } from "../core/mutations.ts";
 import { metricsUrl, runsUrl } from "./export-urls.ts";
@@ -30,8 +31,14 @@ resourceType(
   Project,
   "A project, which contains runs. Its names, owner, URLs and lists follow from its address; other fields are those of its record and require `PROJECT_RECORDS`.",
   (t) => ({
+    uuid: t.string(property("uuid", "Identifier in the service, which a rename does not change.")),
     uniqueName: t.string(
       fromAddress("Owner and name: `ada.mnist`.", ({ kind, address }) => kind.formatName(address)),
+    ),
+    reference: t.string(
+      fromAddress("Name that every argument `id` takes: `ada.mnist`.", ({ kind, address }) =>
+        kind.formatReference(address),
+      ),
     ),
     name: t.string(fromAddress("Name.", ({ address }) => address.project)),
     owner: t.field({
@@ -129,10 +136,18 @@ root.mutation("updateProject", {
   },
 });
 
-command("deleteProject", discard, {
-  target: Project,
+root.mutation("deleteProject", {
   type: DeletePayload,
-  description: "Deletes a project and everything in it.",
+  description: `Deletes a project and everything in it.${requires(discard)}`,
+  args: { ...withId(Project), ...ifUuidArg },
+  resolve: async (_, { id, ifUuid }, context) => {
+    const { session } = context;
+    const source = resolveId(Project.kind, "id", id);
+    session.server.supported(discard);
+    if (ifUuid != null) await requireUuid(source, ifUuid, context);
+    await session.send(discard, source.address, undefined);
+    return source;
+  },
 });
 
 root.mutation("bookmarkProject", {
@@ -146,19 +161,24 @@ root.mutation("bookmarkProject", {
   },
 });
 
-const archiveArgs = { ...withId(Project), ...archiveArg };
+const archiveArgs = { ...withId(Project), ...archiveArg, ...ifUuidArg };
 
 root.mutation("archiveProject", {
   type: payloadOf(Project),
   description: `Archives a project. ${ARCHIVES}${requires(archive)}`,
   args: archiveArgs,
-  ...withKeys(async ({ id, isArchived }: InputShapeFromFields<typeof archiveArgs>, context, keysOf) => {
-    const { session } = context;
-    const source = resolveId(Project.kind, "id", id);
-    const endpoint = isArchived ? archive : restore;
-    session.server.supported(endpoint);
-    const now = isArchived ? await readBefore(source, keysOf("project"), context) : source;
-    await session.send(endpoint, source.address, undefined);
-    return hidden(now, { deleted: isArchived });
-  }),
+  ...withKeys(
+    async ({ id, isArchived, ifUuid }: InputShapeFromFields<typeof archiveArgs>, context, keysOf) => {
+      const { session } = context;
+      const source = resolveId(Project.kind, "id", id);
+      const endpoint = isArchived ? archive : restore;
+      session.server.supported(endpoint);
+      if (ifUuid != null && !isArchived)
+        throw new InputError("ifUuid: expected none to restore, because archived records cannot be read");
+      if (ifUuid != null) await requireUuid(source, ifUuid, context);
+      const now = isArchived ? await readBefore(source, keysOf("project"), context) : source;
+      await session.send(endpoint, source.address, undefined);
+      return hidden(now, { deleted: isArchived });
+    },
+  ),
 });

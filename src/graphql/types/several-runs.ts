@@ -14,18 +14,20 @@ import {
 } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { ANY_KIND, resolveRunId, idOf, requires } from "../core/ids.ts";
+import { ANY_KIND, findRun, resolveRunId, idOf, requires } from "../core/ids.ts";
 import { kindsByName, type ProjectAddress } from "../core/kinds.ts";
 import { Experiment, Run, type RunResource } from "../core/refs.ts";
-import { load, toResource, requireVerification } from "../core/resource.ts";
+import { load, toResource } from "../core/resource.ts";
 import { withKeys } from "../core/fields.ts";
 import {
   archiveArg,
   ARCHIVES,
   bookmarkArg,
   ifShown,
+  ifUuidArg,
   isNamedInFull,
   readBefore,
+  requireUuid,
   sendFor,
 } from "../core/mutations.ts";
 import { CommandOutcome, type CommandResult, ErrorCode, outcomeOf } from "./command-outcome.ts";
@@ -44,6 +46,8 @@ interface ManyCommand {
   readonly forMany?: Command<ProjectAddress, undefined, readonly string[]>;
   /** Whether the command is not sent for a run, because of its state. If absent, the runs need not be read. */
   readonly isLeft?: ((run: RunResource) => boolean) | undefined;
+  /** The `uuid` that the run must have. */
+  readonly ifUuid?: string | null | undefined;
   /** The selected keys of a run, if the run is read before the command because the command hides it. */
   readonly keys?: readonly string[] | undefined;
   /** Converts a run that was read before the command to its state afterwards; null if it is not shown. If absent, only the address is kept. */
@@ -96,13 +100,14 @@ async function sendToEach(
   context: Context,
 ): Promise<readonly RunResult[]> {
   const { session } = context;
-  const { forMany, isLeft, keys, after = unread } = command;
+  const { forMany, isLeft, ifUuid, keys, after = unread } = command;
   if (ids.length < 1 || ids.length > MAX_IDS)
     throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
   const named = ids.map((id, index) => resolveRunId(`ids[${index}]`, id));
   const prepare = async (run: RunResource, { length }: readonly RunResource[]): Promise<RunResource> => {
     endpointFor(run, command, context);
     if (isNamedInFull(run)) await load(run, ["unique_name"], session);
+    if (ifUuid != null) await requireUuid(run, ifUuid, context);
     if (keys) return readBefore(run, ownOf(run, keys), context);
     return isLeft || length > 1 ? readFresh(run, session) : run;
   };
@@ -230,11 +235,14 @@ root.query("run", {
   type: Run,
   description: "A run of any kind by its id.",
   args: { id: arg.id({ required: true, description: ANY_KIND }) },
-  resolve: (_, { id }) => requireVerification(resolveRunId("id", id)),
+  resolve: (_, { id }, { session }) => findRun("id", id, session),
 });
 
 const idsArg = {
-  ids: arg.idList({ required: true, description: `1 to ${MAX_IDS}, each as \`run\` takes it.` }),
+  ids: arg.idList({
+    required: true,
+    description: `1 to ${MAX_IDS}, each a global id, a \`reference\`, or a unique name that only one kind can have.`,
+  }),
 };
 
 const { stopMany, deleteMany } = runs.experiment.optional;
@@ -252,9 +260,13 @@ root.mutation("stopRuns", {
 root.mutation("deleteRuns", {
   type: DeleteRunsPayload,
   description: "Deletes runs of any kind.",
-  args: idsArg,
-  resolve: (_, { ids }, context) =>
-    sendToEach(ids, { endpointOf: ({ endpoints }) => endpoints.delete, forMany: deleteMany }, context),
+  args: { ...idsArg, ...ifUuidArg },
+  resolve: (_, { ids, ifUuid }, context) => {
+    if (ifUuid != null && ids.length !== 1)
+      throw new InputError(`ids: expected one id with \`ifUuid\`, got ${ids.length}`);
+    const command = { endpointOf: ({ endpoints }: Row) => endpoints.delete, forMany: deleteMany, ifUuid };
+    return sendToEach(ids, command, context);
+  },
 });
 
 root.mutation("bookmarkRuns", {

@@ -44,7 +44,7 @@ const MAX_REPEATED = 200;
 /** The instructions that agents read when they connect. */
 const INSTRUCTIONS = [
   "Records of machine-learning runs: experiments, jobs, build jobs, groups, users, and the nodes of the cluster.",
-  "An `id` is a global id from another result, or the dotted name: ada.mnist (project), ada.mnist.experiments.42, ada.mnist.groups.1, ada.mnist.jobs.3, ada.mnist.builds.7. Where only one kind is meant, ada.mnist.42 does.",
+  "An `id` is a global id or a `reference` from another result: ada.mnist (project), ada.mnist.experiments.42, ada.mnist.groups.1, ada.mnist.jobs.3, ada.mnist.builds.7. Where only one kind is meant, ada.mnist.42 does.",
   "Results have `data`, and `errors` with a message and `extensions.code` where something could not be read.",
 ].join(" ");
 

@@ -199,6 +199,7 @@ export type GroupRecord = RecordOf<typeof GroupKeys>;
 
 /** The name is required because it identifies the project. */
 const ProjectKeys = {
+  uuid: text,
   name: requiredText,
   unique_name: text,
   description: text,

@@ -59,15 +59,29 @@ export type ExperimentJobAddress = {
   readonly id: string;
 };
 
-/** Parses `<experiment>.<job id>.<role>`, such as `ada.mnist.3.1.master` or, inside group 2, `ada.mnist.2.3.1.master`. */
+const EXPERIMENTS = "experiments";
+
+/**
+ * Parses `<experiment>.<job id>.<role>`, such as `ada.mnist.3.1.master` or, inside group 2, `ada.mnist.2.3.1.master`. Callers may write
+ * `ada.mnist.experiments.3.1`, which has the kind in it and no role.
+ */
 export function parseExperimentJob(text: string): ExperimentJobAddress | null {
   if (text.length > MAX_REFERENCE_LENGTH) return null;
   const parts = text.split(".");
+  const [last] = parts.slice(-1);
+  if (parts.at(-3) === EXPERIMENTS && isNumber(last)) {
+    const parent = parseReference(parts.slice(0, -1).join("."), { infix: EXPERIMENTS });
+    return parent && { owner: parent.owner, project: parent.project, experiment: parent.id, id: last };
+  }
   const id = parts.at(-2);
   const experiment = parseReference(parts.slice(0, -2).join("."), EXPERIMENT);
   if (!experiment || !isNumber(id) || !parts.at(-1)) return null;
   return { owner: experiment.owner, project: experiment.project, experiment: experiment.id, id };
 }
+
+/** Formats the name of an experiment's job with the kind in it: `ada.mnist.experiments.3.1`. */
+export const formatExperimentJob = ({ owner, project, experiment, id }: ExperimentJobAddress): string =>
+  `${formatReference({ owner, project, id: experiment }, { infix: EXPERIMENTS })}.${id}`;
 
 export const toBase64url = (text: string): string => Buffer.from(text).toString("base64url");
 

@@ -2,10 +2,19 @@ import { describe, expect, test } from "vitest";
 import { readPage } from "../../docs/page.ts";
 import { everyNth } from "../../support/cases.ts";
 import { federate, fieldsOf, withApollo, withGuild, withWundergraph } from "./composers.ts";
-import { DATASETS, FEDERATION, JOB_BOARD, MODEL_REGISTRY, NOTES, startRungraph } from "./subgraphs.ts";
+import {
+  DATASETS,
+  FEDERATION,
+  JOB_BOARD,
+  MODEL_REGISTRY,
+  NOTES,
+  REVIEWS,
+  startRungraph,
+} from "./subgraphs.ts";
 
 const registry = { name: "model-registry", url: "http://models.test", sdl: MODEL_REGISTRY };
 const notes = { name: "notes", url: "http://notes.test", sdl: NOTES };
+const reviews = { name: "reviews", url: "http://reviews.test", sdl: REVIEWS };
 const datasets = { name: "datasets", url: "http://datasets.test", sdl: DATASETS };
 const jobBoard = { name: "job-board", url: "http://jobs.test", sdl: JOB_BOARD };
 
@@ -43,13 +52,14 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
 
   test("others add fields to experiments and to runs of all kinds, by their keys", async () => {
     const rungraph = await startRungraph();
-    const { problems, schema, sources } = compose([rungraph, registry, notes]);
+    const { problems, schema, sources } = compose([rungraph, registry, notes, reviews]);
     expect(problems).toEqual([]);
     const having = (field: string) =>
       ["Run", "Experiment", "Job", "BuildJob", "Group", "ExperimentJob", "Project", "Node"].filter((type) =>
         fieldsOf(schema, type).has(field),
       );
     expect(having("notes")).toEqual(["Run", "Experiment", "Job", "BuildJob", "Group"]);
+    expect(having("review")).toEqual(["Run", "Experiment", "Job", "BuildJob", "Group"]);
     expect(having("models")).toEqual(["Experiment"]);
     const withStatus = ["Run", "Experiment", "Job", "BuildJob", "Group", "ExperimentJob", "Node"];
     expect(having("status")).toEqual(withStatus);
@@ -108,7 +118,7 @@ describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
   });
 });
 
-test("Cosmo's router is told both keys of each kind, the entity interface and the types behind it", async () => {
+test("Cosmo's router is told the keys of each kind, the entity interface and the types behind it", async () => {
   const federated = federate([await startRungraph(), registry, notes]);
   if (!federated.success) throw new TypeError(federated.errors.join("\n"));
   const settingsOf = (subgraph: string, type: string) => {
@@ -121,10 +131,10 @@ test("Cosmo's router is told both keys of each kind, the entity interface and th
       isInterfaceObject: settings?.isInterfaceObject,
     };
   };
-  expect(settingsOf("a-rungraph", "Experiment").keys).toEqual(["id", "uniqueName"]);
+  expect(settingsOf("a-rungraph", "Experiment").keys).toEqual(["id", "uniqueName", "reference"]);
   expect(settingsOf("a-rungraph", "User").keys).toEqual(["id", "username"]);
   expect(settingsOf("a-rungraph", "Run")).toEqual({
-    keys: ["id"],
+    keys: ["id", "reference"],
     behind: new Set(["Experiment", "Job", "BuildJob", "Group"]),
     isInterfaceObject: false,
   });

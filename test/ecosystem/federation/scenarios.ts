@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Answer } from "../../support/gateway.ts";
 import { globalId } from "../../support/ids.ts";
 import { startGraph, type StartRouter } from "./graph.ts";
-import { type ModelRow, startJobBoard } from "./subgraphs.ts";
+import { type ModelRow, startJobBoard, startReviews } from "./subgraphs.ts";
 
 const MODELS: readonly ModelRow[] = [
   ["digits", "production", "ada.mnist.42"],
@@ -117,6 +117,32 @@ export function tellStories(startRouter: StartRouter): void {
       "GET ada/mnist/groups/1/",
       "GET ada/mnist/jobs/1/",
     ]);
+  });
+
+  test("runs of every kind are found by the references that another subgraph has stored, without a request", async () => {
+    const references = [
+      "ada.mnist.experiments.42",
+      "ada.mnist.jobs.1",
+      "ada.mnist.builds.2",
+      "ada.mnist.groups.1",
+    ];
+    const { ask, calls } = await startGraph(startRouter, { others: [await startReviews(references)] });
+    const types = ["Experiment", "Job", "BuildJob", "Group"];
+    expect(await ask("{ reviewedRuns { __typename reference review project { uniqueName } } }")).toEqual({
+      data: {
+        reviewedRuns: references.map((reference, index) => ({
+          __typename: types[index],
+          reference,
+          review: `of ${reference}`,
+          project: { uniqueName: "ada.mnist" },
+        })),
+      },
+    });
+    expect(calls()).toEqual([]);
+    expect(await ask(`{ group(id: "ada.mnist.1") { review } }`)).toEqual({
+      data: { group: { review: "of ada.mnist.groups.1" } },
+    });
+    expect(calls()).toEqual(["GET ada/mnist/groups/1/"]);
   });
 
   test("what a name or an id tells asks the service for nothing", async () => {

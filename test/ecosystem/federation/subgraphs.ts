@@ -30,6 +30,11 @@ export const NOTES = `${FEDERATION}
 type Query { pinnedRuns: [Run] }
 type Run @key(fields: "id") @interfaceObject { id: ID! notes: [String!] }`;
 
+/** Has reviews of runs of any kind, by their references. */
+export const REVIEWS = `${FEDERATION}
+type Query { reviewedRuns: [Run] }
+type Run @key(fields: "reference") @interfaceObject { reference: String! review: String }`;
+
 /** Has Relay's interface of global ids, and another type behind it. */
 export const DATASETS = `${FEDERATION}
 interface Node { id: ID! }
@@ -59,6 +64,12 @@ export const startNotes = (pinned: readonly string[], sdl = NOTES) =>
   startSubgraph("notes", sdl, {
     Query: { pinnedRuns: () => pinned.map((address) => ({ id: globalId(address) })) },
     Run: { notes: ({ id }: { id: string }) => [`about ${Buffer.from(id, "base64url").toString()}`] },
+  });
+
+export const startReviews = (references: readonly string[]) =>
+  startSubgraph("reviews", REVIEWS, {
+    Query: { reviewedRuns: () => references.map((reference) => ({ reference })) },
+    Run: { review: ({ reference }: { reference: string }) => `of ${reference}` },
   });
 
 export const startJobBoard = () =>
