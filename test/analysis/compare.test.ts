@@ -47,6 +47,20 @@ test("names the runs that are not there and compares the others; null is a value
   expect(service.calls()).toEqual([1, 2, 7, 8].map((id) => `GET ada/mnist/experiments/${id}/`));
 });
 
+test("names the runs of the origin by their references", async () => {
+  const { ask } = await startBefore({
+    "ada/mnist/experiments/1/": run(1, { experiment_group: "ada.mnist.5", original: "ada.mnist.5.41" }),
+    "ada/mnist/experiments/2/": run(2, { build_job: "ada.mnist.builds.7", original: "not a name" }),
+  });
+  const answer = await ask(`{ compareRuns(ids: ["ada.mnist.1", "ada.mnist.2"]) { origin { name values } } }`);
+  const origin = [
+    { name: "experimentGroup", values: ["ada.mnist.groups.5", null] },
+    { name: "original", values: ["ada.mnist.experiments.41", "not a name"] },
+    { name: "buildJob", values: [null, "ada.mnist.builds.7"] },
+  ];
+  expect(answer).toEqual({ data: { compareRuns: { origin } } });
+});
+
 test("zero does not differ from negative zero, by itself and in lists", async () => {
   const written = (id: number, zero: string): FakeResponse => ({
     text: `{"id":${id},"unique_name":"ada.mnist.${id}","declarations":{"a":${zero},"b":[${zero}]},"last_metric":{"c":${zero}}}`,
