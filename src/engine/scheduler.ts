@@ -79,14 +79,14 @@ export class Scheduler {
    * Runs an iterator, which `open` creates, in time slices. Other tasks run between the steps of the iterator. If `onStep` returns false,
    * the iterator is dropped, and neither `resolve` nor `reject` is called. An error that `resolve` throws is passed to `reject`.
    */
-  readonly runCooperatively = <Step, Result>(
+  readonly runCooperatively = <Yielded, Result>(
     caller: Caller,
-    open: () => Iterator<Step, Result, undefined>,
+    open: () => Iterator<Yielded, Result, undefined>,
     resolve: (result: Result) => void,
     reject: (error: unknown) => void,
-    onStep?: (step: Step) => boolean,
+    onStep?: (step: Yielded) => boolean,
   ): void => {
-    let steps: Iterator<Step, Result, undefined> | null = null;
+    let steps: Iterator<Yielded, Result, undefined> | null = null;
     const advance = (): void => {
       try {
         steps ??= open();

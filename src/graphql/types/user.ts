@@ -62,36 +62,36 @@ const projectAddress = (name: string | null | undefined) =>
 type OfUser<Row> = Get<{ readonly owner: string }, Page<Row>>;
 
 /** A kind whose records can be bookmarked and archived. */
-interface Kept<Row extends object = object> {
+interface BookmarkableKind<Row extends object = object> {
   readonly many: string;
   readonly bookmarked: OfUser<Bookmark<Row>>;
   readonly archived: OfUser<Row>;
   toNode(row: Row): Resource;
 }
 
-const projects: Kept<ProjectRecord> = {
+const projects: BookmarkableKind<ProjectRecord> = {
   ...project.optional,
   many: project.records,
   toNode: (row) => toResource(Project.kind, projectAddress(row.unique_name), row),
 };
 
 /** The kinds with bookmarks and archives, by their names in `KeptKind`. */
-const KEPT = new Map<string, Kept>([
-  ...[...runLists].flatMap(([name, { target }]): [string, Kept][] => {
+const BOOKMARKABLE = new Map<string, BookmarkableKind>([
+  ...[...runLists].flatMap(([name, { target }]): [string, BookmarkableKind][] => {
     const { kind } = target;
     const { many, optional: { bookmarked, archived } = {} } = kind.run;
     const toNode = (row: RunnableRecord) =>
       toResource(kind, { ...projectAddress(row.project), id: `${row.id}` }, row);
     // Safe: each list is read with rows of its own kind.
-    return bookmarked && archived ? [[name, { many, bookmarked, archived, toNode } as Kept]] : [];
+    return bookmarked && archived ? [[name, { many, bookmarked, archived, toNode } as BookmarkableKind]] : [];
   }),
-  ["PROJECT", projects as Kept],
+  ["PROJECT", projects as BookmarkableKind],
 ]);
 
 const KeptKind = enumType(
   "KeptKind",
   "Kinds of records that users bookmark and archive.",
-  Object.fromEntries([...KEPT].map(([name, { many }]) => [name, `${capital(many)}.`])),
+  Object.fromEntries([...BOOKMARKABLE].map(([name, { many }]) => [name, `${capital(many)}.`])),
 );
 
 const EntityConnection = connectionOf(Entity, "A page of runs or projects.");
@@ -115,18 +115,18 @@ const keptList = (list: "bookmarked" | "archived", records: string) => ({
   ...child(
     `${records} of all projects, in the server's order. ${list === "archived" ? "Empty" : "`FORBIDDEN`"} if the caller may not see them.${requires(project.optional[list])}`,
     async ({ address, loaded }, { kind, ...args }: InputShapeFromFields<typeof keptArgs>, context) => {
-      const kept = KEPT.get(kind);
-      if (!kept) throw new TypeError(`expected a kind that is kept, got ${kind}`);
+      const bookmarkable = BOOKMARKABLE.get(kind);
+      if (!bookmarkable) throw new TypeError(`expected a kind that is bookmarkable, got ${kind}`);
       // Some servers show superusers the bookmarks of other users, but `bookmarked` is about the caller.
       const bookmark = loaded.is_viewer ? { bookmarked: true } : {};
       // Safe: the rows belong to the list.
       const toNode = (row: object): Resource | null => {
-        if (list === "archived") return kept.toNode(row);
+        if (list === "archived") return bookmarkable.toNode(row);
         const { content_object: record } = row as Bookmark<object>;
-        return record && kept.toNode({ ...record, ...bookmark });
+        return record && bookmarkable.toNode({ ...record, ...bookmark });
       };
       const read = {
-        endpoint: kept[list] as OfUser<object>,
+        endpoint: bookmarkable[list] as OfUser<object>,
         address: { owner: address.username },
         sortedBy: list === "archived" ? LATEST_FIRST : NO_ORDER,
       };

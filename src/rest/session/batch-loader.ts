@@ -8,7 +8,7 @@ import type { ReadChunk } from "../client/client.ts";
 import { noToken } from "../client/failure.ts";
 import { serialize } from "./list-position.ts";
 import { type OperationTrace, TraceEntry } from "../../operation-trace.ts";
-import { Read, type ReadContext, type ReadTarget, type SharedReads } from "./shared-read.ts";
+import { Read, type ReadContext, type ReadTarget, type ReadSharing } from "./shared-read.ts";
 
 export interface ReadOptions {
   readonly query?: Query | undefined;
@@ -68,7 +68,7 @@ interface Group {
 export class BatchLoader {
   readonly #context: ReadContext;
   readonly #settings: BatchSettings;
-  readonly #refused: SharedReads["refused"];
+  readonly #refused: ReadSharing["refused"];
   readonly #reads = new Map<string, Read>();
   /** Whole reads by the object with their path parameters: references that are equal have the same one. */
   readonly #byAddress = new Map<unknown, Read>();

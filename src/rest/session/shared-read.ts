@@ -28,7 +28,7 @@ export interface ReadTarget {
 }
 
 /** The read cache of one caller. */
-export interface SharedReads {
+export interface ReadSharing {
   readonly settings: {
     readonly now: () => number;
     readonly onShared: (how: "in flight" | "kept" | "stale") => void;
@@ -51,7 +51,7 @@ export interface ReadContext {
   readonly requester: Requester;
   readonly token: string | null;
   /** The read cache of the caller; null if the operation shares nothing. */
-  readonly shared: SharedReads | null;
+  readonly shared: ReadSharing | null;
   /** Whether it ignores earlier requests (`no-cache`). Others do not share its requests, which may have low priority. */
   readonly bypassesCache: boolean;
   readonly largePages: LargePages;
