@@ -6,14 +6,17 @@ import { turnsOf } from "../support/turns.ts";
 
 /* Summaries of lists that are read as a whole: how they share the reading, and where they stand. */
 
+/** Names that a summary may have, because one run has values of them. */
+const NAMED = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`loss${index}`, index]));
+
 async function startRuns(count: number, env: Record<string, string> = {}) {
   const rows = Array.from({ length: count }, (_, index) =>
     row(index + 1, {
       created_at: "2026-01-01T00:00:00Z",
       last_status: index % 2 ? "failed" : "succeeded",
       tags: ["a", "b"],
-      declarations: { lr: index % 7 },
-      last_metric: { loss: index },
+      declarations: { lr: index % 7, ...(index === 0 && NAMED) },
+      last_metric: { loss: index, ...(index === 0 && NAMED) },
     }),
   );
   const service = await startFake((seen) => pageOf(rows, seen));
